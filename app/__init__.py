@@ -1,0 +1,1 @@
+"""The screen of Golden Trace Studio. Nothing else imports it."""

@@ -1,0 +1,1 @@
+"""What leaves the house: golden traces, and the eval sets they are kept in."""

@@ -1,0 +1,1 @@
+"""The core of Golden Trace Studio: seats, journal, environment, and ADK's runner between them."""

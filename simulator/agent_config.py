@@ -1,0 +1,66 @@
+"""The agent that a session simulates: its name, the ADK agent, and where its golden traces go."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+
+class AgentConfigError(ValueError):
+    """A `SimulatedAgentConfig` was given something that cannot be simulated."""
+
+
+@dataclass(frozen=True)
+class SimulatedAgentConfig:
+    """Configuration for a simulated agent.
+
+    Attributes:
+        name: The name that people see; not empty.
+        agent: An ADK agent, a `Workflow`, or an `App` (its plugins are kept).
+        eval_set_path: The eval-set file that completed traces are appended to. A relative path counts from the
+            working directory; the file is created with the first trace.
+        app_name: ADK's name for the application, which `adk eval` and `adk web` know the agent by. Without one it
+            is the App's name, or else the root agent's.
+        origin: Where the agent came from, in words for a person.
+
+    Raises:
+        AgentConfigError: The name or the path is empty, or the agent is no ADK agent.
+    """
+
+    name: str
+    agent: Any
+    eval_set_path: str | Path
+    app_name: str = ""
+    origin: str = ""
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.name, str) or not self.name.strip():
+            raise AgentConfigError("SimulatedAgentConfig.name is empty; give the name that people shall see")
+        if not is_agent(self.root_agent):
+            raise AgentConfigError(
+                f"SimulatedAgentConfig {self.name!r}: agent is a {type(self.agent).__name__}, not an ADK agent, "
+                "Workflow or App"
+            )
+        if not str(self.eval_set_path).strip():
+            raise AgentConfigError(f"SimulatedAgentConfig {self.name!r}: eval_set_path is empty")
+        if not self.app_name:
+            object.__setattr__(self, "app_name", str(self.agent.name))
+
+    @property
+    def root_agent(self) -> Any:
+        """The agent itself, out of its App where it came in one."""
+        return getattr(self.agent, "root_agent", None) or self.agent
+
+    def resolve_eval_set_path(self) -> Path:
+        """Give `eval_set_path` as an absolute path."""
+        return Path(self.eval_set_path).expanduser().absolute()
+
+
+def is_agent(value: object) -> bool:
+    """Tell an ADK agent or workflow node by what ADK's runner needs of it, without importing ADK."""
+    return (
+        isinstance(getattr(value, "name", None), str)
+        and callable(getattr(value, "run", None) or getattr(value, "run_async", None))
+        and hasattr(type(value), "model_fields")
+    )

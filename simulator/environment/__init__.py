@@ -1,0 +1,1 @@
+"""The environment's side: injections, drafts and checks of tool answers."""

@@ -1,0 +1,259 @@
+"""The facts of a session: what was asked, who answered what, and when. Past tense, frozen, JSON.
+
+Facts are all that a session keeps. Every other view of it (history, pending calls, state, golden trace) is
+derived from them. Times are seconds since the epoch. `key` says which request of the agent a fact answers.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal, TypeAlias
+
+from pydantic import BaseModel, ConfigDict, Field, JsonValue
+
+from simulator.environment.rules import InjectionRule, Miss
+from simulator.jsonvalue import JsonObject
+
+AgentPlayer: TypeAlias = Literal["model", "held", "person"]
+"""Who plays the agent: its own model; its model, each turn held for approval; or a person."""
+
+ToolPlayer: TypeAlias = Literal["person", "real", "refuse"]
+"""Who answers tool calls (and code to execute) that no injection answered."""
+
+EVERY = "*"
+"""The target that stands for each agent, or each tool, with no player of its own."""
+
+
+class Value(BaseModel):
+    """A frozen value; a field that nobody knows is an error."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class RaisedError(Value):
+    """An exception, written down: `type` is `module:qualified name`."""
+
+    type: str = Field(min_length=1)
+    message: str
+    arguments: tuple[JsonValue, ...] = ()
+
+    @property
+    def short_type(self) -> str:
+        """The class's own name."""
+        return self.type.rpartition(":")[2].rpartition(".")[2]
+
+
+class Returned(Value):
+    """The tool gave a value; the agent sees a dict as it is and anything else as `{"result": value}`."""
+
+    kind: Literal["returned"] = "returned"
+    value: JsonValue
+
+
+class Failed(Value):
+    """The tool answered with an error dict, in ADK's form: `error_code` and `error_message`."""
+
+    kind: Literal["failed"] = "failed"
+    error_code: int | str
+    error_message: str
+
+    def response(self) -> JsonObject:
+        """Give the dict that the agent sees."""
+        return {"error_code": self.error_code, "error_message": self.error_message}
+
+
+class Raised(Value):
+    """The tool raised: the agent's `on_tool_error` callbacks see it, and without one the turn ends."""
+
+    kind: Literal["raised"] = "raised"
+    error: RaisedError
+
+
+class Deferred(Value):
+    """A long-running tool has no answer yet; it comes in a later turn."""
+
+    kind: Literal["deferred"] = "deferred"
+
+
+Outcome: TypeAlias = Annotated[Returned | Failed | Raised | Deferred, Field(discriminator="kind")]
+
+
+class SavedArtifact(Value):
+    """A file that was saved, as google-genai's `Part` in JSON (bytes in base64)."""
+
+    filename: str
+    part: JsonObject
+    custom_metadata: JsonObject | None = None
+    version: int
+
+
+class ToolEffects(Value):
+    """What a tool call did beside its answer.
+
+    `actions` holds other fields of ADK's `EventActions` that the real tool changed (`escalate`,
+    `transfer_to_agent`, ...), by their field names.
+    """
+
+    state_delta: JsonObject = Field(default_factory=dict)
+    artifacts: tuple[SavedArtifact, ...] = ()
+    actions: JsonObject = Field(default_factory=dict)
+    end_invocation: bool = False
+
+
+class Provenance(Value):
+    """Who authored an answer. `by` names the rule, the model or the person where there is one.
+
+    `drawn` counts, per rule, the values that this call took from the rule's stream.
+    """
+
+    source: Literal["written", "edited", "generated", "injected", "recorded", "real", "refused", "model"]
+    by: str | None = None
+    misses: tuple[Miss, ...] = ()
+    drawn: tuple[str, ...] = ()
+
+
+class RequestDigests(Value):
+    """Fingerprints of what was asked, by part, and of every event before it (`chain`)."""
+
+    parts: dict[str, str]
+    chain: str
+
+
+class _Fact(Value):
+    at: float
+
+
+class SessionOpened(_Fact):
+    """A session began; `seed` is where its ids and draws come from."""
+
+    kind: Literal["session_opened"] = "session_opened"
+    session_id: str = Field(min_length=1)
+    user_id: str = Field(default="user", min_length=1)
+    seed: str = Field(min_length=1)
+
+
+class AgentSelected(_Fact):
+    """A person chose the agent; `app_name` is ADK's name for it, `initial_state` what its session starts with."""
+
+    kind: Literal["agent_selected"] = "agent_selected"
+    agent_name: str = Field(min_length=1)
+    app_name: str = Field(min_length=1)
+    initial_state: JsonObject = Field(default_factory=dict)
+
+
+class TurnStarted(_Fact):
+    """The user said something (`query`), or answered what a turn before left open (`reply`).
+
+    `message` is google-genai's `Content` in JSON.
+    """
+
+    kind: Literal["turn_started"] = "turn_started"
+    turn: int = Field(ge=0)
+    purpose: Literal["query", "reply"] = "query"
+    message: JsonObject
+    state_delta: JsonObject = Field(default_factory=dict)
+    streaming: bool = False
+    max_llm_calls: int = 500
+
+
+class ModelAnswered(_Fact):
+    """The agent's seat made a turn: every ADK `LlmResponse` of the call in JSON, or the error."""
+
+    kind: Literal["model_answered"] = "model_answered"
+    turn: int
+    key: str
+    agent: str
+    responses: tuple[JsonObject, ...] = ()
+    error: RaisedError | None = None
+    digests: RequestDigests
+    provenance: Provenance
+    elapsed_ms: float = 0.0
+
+
+class ToolAnswered(_Fact):
+    """A tool call was answered. `branch` is ADK's branch, `scope` the calls of agent tools it is inside of."""
+
+    kind: Literal["tool_answered"] = "tool_answered"
+    turn: int
+    key: str
+    call_id: str = Field(min_length=1)
+    agent: str
+    tool_name: str = Field(min_length=1)
+    arguments: JsonObject
+    scope: str = ""
+    outcome: Outcome
+    effects: ToolEffects = ToolEffects()
+    digests: RequestDigests
+    provenance: Provenance
+    elapsed_ms: float = 0.0
+
+
+class CodeAnswered(_Fact):
+    """A block of code of the agent was executed, or somebody said what it printed."""
+
+    kind: Literal["code_answered"] = "code_answered"
+    turn: int
+    key: str
+    agent: str
+    code: str
+    result: JsonObject | None = None
+    error: RaisedError | None = None
+    digests: RequestDigests
+    provenance: Provenance
+    elapsed_ms: float = 0.0
+
+
+class CallStarted(_Fact):
+    """A real tool or real code was about to run: if no answer follows, it may have run."""
+
+    kind: Literal["call_started"] = "call_started"
+    turn: int
+    key: str
+    name: str
+
+
+class SeatChanged(_Fact):
+    """Somebody else sits down: for one agent (or tool) by name, or for `*`."""
+
+    kind: Literal["seat_changed"] = "seat_changed"
+    seat: Literal["agent", "tool"]
+    target: str = Field(default=EVERY, min_length=1)
+    player: AgentPlayer | ToolPlayer
+
+
+class RulesChanged(_Fact):
+    """The injection rules are now these, in this order."""
+
+    kind: Literal["rules_changed"] = "rules_changed"
+    rules: tuple[InjectionRule, ...]
+
+
+class TurnEnded(_Fact):
+    """The run of the agent ended: by itself, with an error, or stopped by a person.
+
+    `events` are ADK's events in JSON, as they were when ADK appended them; `state` is the session's state after.
+    """
+
+    kind: Literal["turn_ended"] = "turn_ended"
+    turn: int
+    events: tuple[JsonObject, ...] = ()
+    state: JsonObject = Field(default_factory=dict)
+    artifacts: tuple[SavedArtifact, ...] = ()
+    error: RaisedError | None = None
+    stopped: bool = False
+
+
+Answered: TypeAlias = ModelAnswered | ToolAnswered | CodeAnswered
+
+Fact: TypeAlias = Annotated[
+    SessionOpened
+    | AgentSelected
+    | TurnStarted
+    | ModelAnswered
+    | ToolAnswered
+    | CodeAnswered
+    | CallStarted
+    | SeatChanged
+    | RulesChanged
+    | TurnEnded,
+    Field(discriminator="kind"),
+]

@@ -1,0 +1,59 @@
+"""JSON values: what may stand in a journal, in one canonical written form."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from typing import Any, TypeAlias
+
+from pydantic import JsonValue
+
+JsonObject: TypeAlias = dict[str, JsonValue]
+
+_DIGEST_LENGTH = 16
+
+
+class NotJsonError(ValueError):
+    """A value that JSON cannot hold stood where a journal needs JSON."""
+
+
+def canonical(value: object) -> str:
+    """Write a JSON value in the one form that equal values share.
+
+    Keys are sorted, so the order in which a dict was filled does not matter.
+
+    Raises:
+        NotJsonError: The value holds something that JSON has no word for.
+    """
+    try:
+        return json.dumps(value, sort_keys=True, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    except (TypeError, ValueError) as error:
+        raise NotJsonError(f"not a JSON value: {error}") from error
+
+
+def digest(*texts: str) -> str:
+    """Fingerprint texts, in order: 16 hexadecimal characters of their SHA-256."""
+    return hashlib.sha256("\x1f".join(texts).encode("utf-8", "surrogatepass")).hexdigest()[:_DIGEST_LENGTH]
+
+
+def copied(value: Any) -> Any:
+    """Copy a JSON value deeply, so that no reader can change what the journal holds.
+
+    Raises:
+        NotJsonError: As `canonical`.
+    """
+    try:
+        return json.loads(json.dumps(value, allow_nan=False))
+    except (TypeError, ValueError) as error:
+        raise NotJsonError(f"not a JSON value: {error}") from error
+
+
+def same(left: object, right: object) -> bool:
+    """Compare as JSON does: 1 equals 1.0, but neither equals true."""
+    if isinstance(left, bool) or isinstance(right, bool):
+        return left is right
+    if isinstance(left, dict) and isinstance(right, dict):
+        return left.keys() == right.keys() and all(same(value, right[key]) for key, value in left.items())
+    if isinstance(left, (list, tuple)) and isinstance(right, (list, tuple)):
+        return len(left) == len(right) and all(map(same, left, right))
+    return left == right

@@ -1,0 +1,1 @@
+"""The seats: what each is asked, and what it may answer."""

@@ -1,0 +1,81 @@
+"""What a seat may answer: values that a person, a script or a model hands in, in JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Annotated, Literal, TypeAlias
+
+from pydantic import Field, JsonValue
+
+from simulator.facts import Failed, Outcome, Raised, RaisedError, Returned, Value
+from simulator.jsonvalue import JsonObject
+
+AnswerSource: TypeAlias = Literal["written", "edited", "generated"]
+"""Written from nothing, an edited draft, or a generated draft that was taken as it was."""
+
+
+class ToolAnswer(Value):
+    """The answer to one tool call, and what the call changed in the session's state."""
+
+    kind: Literal["tool"] = "tool"
+    outcome: Outcome
+    state_delta: JsonObject = Field(default_factory=dict)
+    source: AnswerSource = "written"
+
+
+class ModelAnswer(Value):
+    """One turn of the agent: google-genai `Content` parts in JSON."""
+
+    kind: Literal["model"] = "model"
+    parts: tuple[JsonObject, ...] = Field(min_length=1)
+    source: AnswerSource = "written"
+
+
+class CodeAnswer(Value):
+    """What a block of code printed."""
+
+    kind: Literal["code"] = "code"
+    stdout: str = ""
+    stderr: str = ""
+    source: AnswerSource = "written"
+
+
+Answer: TypeAlias = Annotated[ToolAnswer | ModelAnswer | CodeAnswer, Field(discriminator="kind")]
+
+
+def returned(value: JsonValue, *, state_delta: JsonObject | None = None) -> ToolAnswer:
+    """Answer a tool call with a value."""
+    return ToolAnswer(outcome=Returned(value=value), state_delta=state_delta or {})
+
+
+def failed(error_code: int | str, error_message: str) -> ToolAnswer:
+    """Answer a tool call with an error dict."""
+    return ToolAnswer(outcome=Failed(error_code=error_code, error_message=error_message))
+
+
+def raised(error_type: str, message: str) -> ToolAnswer:
+    """Answer a tool call by raising; `error_type` is a builtin's name or `module:qualified name`."""
+    name = error_type if ":" in error_type else f"builtins:{error_type}"
+    return ToolAnswer(outcome=Raised(error=RaisedError(type=name, message=message, arguments=(message,))))
+
+
+def said(text: str) -> ModelAnswer:
+    """Let the agent say a text; it is the final response where no call goes with it."""
+    return ModelAnswer(parts=({"text": text},))
+
+
+def called(*calls: tuple[str, JsonObject], text: str = "") -> ModelAnswer:
+    """Let the agent call tools, in order, all at once: `called(("find_order", {"order_id": "A-1"}))`."""
+    return ModelAnswer(parts=tuple(_call_parts(calls, text)))
+
+
+def transferred(agent_name: str) -> ModelAnswer:
+    """Let the agent hand over to another one by ADK's `transfer_to_agent`."""
+    return called(("transfer_to_agent", {"agent_name": agent_name}))
+
+
+def _call_parts(calls: Iterable[tuple[str, JsonObject]], text: str) -> Iterable[JsonObject]:
+    if text:
+        yield {"text": text}
+    for name, arguments in calls:
+        yield {"function_call": {"name": name, "args": arguments}}

@@ -1,0 +1,90 @@
+"""What a seat is asked: requests as data, each with the key under which its answer is given."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal, TypeAlias
+
+from pydantic import Field, JsonValue
+
+from simulator.environment.rules import Miss
+from simulator.facts import Value
+from simulator.jsonvalue import JsonObject
+
+
+class ToolDeclaration(Value):
+    """A tool as the model sees it. `parameters` and `response` are JSON schemas."""
+
+    name: str
+    description: str = ""
+    parameters: JsonObject = Field(default_factory=lambda: {"type": "object", "properties": {}})
+    response: JsonObject | None = None
+
+
+class ModelRequest(Value):
+    """The agent's seat is asked for its next turn: exactly what the model would see.
+
+    `contents` are google-genai's `Content` in JSON, `response_schema` is the JSON schema that the final answer
+    must fit. `transfer_targets` are the agents that `transfer_to_agent` may name. `proposal` is what the model
+    said where each turn is held for approval, and `failure` what it raised.
+    """
+
+    kind: Literal["model"] = "model"
+    key: str
+    turn: int
+    agent: str
+    model_name: str
+    system_instruction: str = ""
+    contents: tuple[JsonObject, ...] = ()
+    tools: tuple[ToolDeclaration, ...] = ()
+    response_schema: JsonObject | None = None
+    transfer_targets: tuple[str, ...] = ()
+    other_config: JsonObject = Field(default_factory=dict)
+    proposal: tuple[JsonObject, ...] | None = None
+    failure: str | None = None
+
+
+class ToolRequest(Value):
+    """The environment is asked to answer one tool call.
+
+    `draft` is a ready answer that fits the tool. `misses` says of each rule for this tool why it did not answer.
+    `may_have_run` is set where the real tool was started before and its answer never arrived.
+    """
+
+    kind: Literal["tool"] = "tool"
+    key: str
+    turn: int
+    call_id: str
+    agent: str
+    tool_name: str
+    arguments: JsonObject
+    description: str = ""
+    parameters: JsonObject = Field(default_factory=dict)
+    response_schema: JsonObject | None = None
+    draft: JsonValue = None
+    is_long_running: bool = False
+    may_have_run: bool = False
+    misses: tuple[Miss, ...] = ()
+
+
+class CodeRequest(Value):
+    """The environment is asked what a block of the agent's code prints. `may_have_run` as for `ToolRequest`."""
+
+    kind: Literal["code"] = "code"
+    key: str
+    turn: int
+    agent: str
+    code: str
+    may_have_run: bool = False
+
+
+Request: TypeAlias = Annotated[ModelRequest | ToolRequest | CodeRequest, Field(discriminator="kind")]
+
+
+class RunningCall(Value):
+    """Something real is at work right now, or an injected latency passes: a model, a tool or code."""
+
+    kind: Literal["model", "tool", "code"]
+    key: str
+    name: str
+    since: float
+    text: str = ""

@@ -1,0 +1,1 @@
+"""The session: what the facts of a journal add up to."""

@@ -1,0 +1,143 @@
+"""The entries of a session's timeline.
+
+The first five are those of the data model for simulator runs; the rest show what else happens in a real run.
+`fact` is the number of the fact that an entry was derived from.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated, Literal, TypeAlias
+
+from pydantic import Field, JsonValue
+
+from simulator.facts import Provenance, Value
+from simulator.jsonvalue import JsonObject
+
+
+class _Entry(Value):
+    fact: int
+    turn: int
+    timestamp: datetime
+
+
+class UserQuery(_Entry):
+    """What the user asked; `content` is text, or JSON where there is more than text."""
+
+    type: Literal["user_query"] = "user_query"
+    content: str
+
+
+class UserReply(_Entry):
+    """The user answered what a turn before had left open: a confirmation, a late result."""
+
+    type: Literal["user_reply"] = "user_reply"
+    call_id: str
+    tool_name: str
+    response: JsonValue
+
+
+class AgentMessage(_Entry):
+    """Text of an agent on its way to the final response; `thought` marks its thinking."""
+
+    type: Literal["agent_message"] = "agent_message"
+    agent: str
+    content: str
+    thought: bool = False
+    scope: str = ""
+    provenance: Provenance | None = None
+
+
+class ToolCall(_Entry):
+    """An agent asked for a tool; `scope` names the calls of agent tools that it happened inside of."""
+
+    type: Literal["tool_call"] = "tool_call"
+    agent: str
+    tool_name: str
+    arguments: JsonObject
+    call_id: str
+    scope: str = ""
+    provenance: Provenance | None = None
+
+
+class ToolOutput(_Entry):
+    """A tool answered. Without a provenance ADK itself answered: a transfer, an agent tool, a callback."""
+
+    type: Literal["tool_output"] = "tool_output"
+    call_id: str
+    result: JsonValue
+    duration_ms: float = 0.0
+    state_delta: JsonObject = Field(default_factory=dict)
+    provenance: Provenance | None = None
+
+
+class ToolError(_Entry):
+    """A tool answered with an error: an error dict (`error_type` is its code) or a raised exception."""
+
+    type: Literal["tool_error"] = "tool_error"
+    call_id: str
+    error_type: str
+    error_message: str
+    traceback: str | None = None
+    duration_ms: float = 0.0
+    provenance: Provenance | None = None
+
+
+class CodeRun(_Entry):
+    """Code of the agent was executed; `error` is set where it raised."""
+
+    type: Literal["code_run"] = "code_run"
+    agent: str
+    code: str
+    output: str
+    error: str | None = None
+    provenance: Provenance | None = None
+
+
+class ModelError(_Entry):
+    """The model in the agent's seat raised."""
+
+    type: Literal["model_error"] = "model_error"
+    agent: str
+    error_type: str
+    error_message: str
+
+
+class SessionNote(_Entry):
+    """Seats or injections changed; `content` says how."""
+
+    type: Literal["session_note"] = "session_note"
+    content: str
+
+
+class TurnFailed(_Entry):
+    """A turn ended with an error, or was stopped by a person."""
+
+    type: Literal["turn_failed"] = "turn_failed"
+    error_type: str
+    error_message: str
+    stopped: bool = False
+
+
+class FinalResponse(_Entry):
+    """The agent's final answer of a turn; `content` is text, or JSON where the answer is structured."""
+
+    type: Literal["final_response"] = "final_response"
+    agent: str
+    content: str
+
+
+HistoryEntry: TypeAlias = Annotated[
+    UserQuery
+    | UserReply
+    | AgentMessage
+    | ToolCall
+    | ToolOutput
+    | ToolError
+    | CodeRun
+    | ModelError
+    | SessionNote
+    | TurnFailed
+    | FinalResponse,
+    Field(discriminator="type"),
+]

@@ -1,0 +1,130 @@
+"""The session as everyone but the journal sees it: one frozen value, derived from the facts."""
+
+from __future__ import annotations
+
+from enum import Enum
+
+from pydantic import Field, model_validator
+
+from simulator.environment.rules import InjectionRule
+from simulator.facts import EVERY, AgentPlayer, RaisedError, SavedArtifact, ToolPlayer, Value
+from simulator.jsonvalue import JsonObject
+from simulator.session.history import (
+    FinalResponse,
+    HistoryEntry,
+    ToolCall,
+    ToolError,
+    ToolOutput,
+    UserQuery,
+)
+
+
+class SessionState(Enum):
+    """Session lifecycle states."""
+
+    SELECTING_AGENT = "selecting_agent"
+    AWAITING_QUERY = "awaiting_query"
+    ACTIVE = "active"
+    COMPLETED = "completed"
+
+
+class Seats(Value):
+    """Who plays: for agents and tools by name, with `*` for all others."""
+
+    agents: dict[str, AgentPlayer] = Field(default_factory=dict)
+    tools: dict[str, ToolPlayer] = Field(default_factory=dict)
+
+    def of_agent(self, name: str) -> AgentPlayer:
+        """Who plays this agent; its own model where nobody chose."""
+        return self.agents.get(name) or self.agents.get(EVERY, "model")
+
+    def of_tool(self, name: str) -> ToolPlayer:
+        """Who answers this tool; a person where nobody chose."""
+        return self.tools.get(name) or self.tools.get(EVERY, "person")
+
+
+class OpenCall(Value):
+    """A call that only the user can answer, in a turn of its own, by a function response with its id.
+
+    `answered` is set for a long-running tool that gave a first answer and may give another later.
+    """
+
+    call_id: str
+    tool_name: str
+    arguments: JsonObject
+    agent: str
+    answered: bool = False
+
+    @property
+    def is_confirmation(self) -> bool:
+        """ADK asks whether a tool may run."""
+        return self.tool_name == "adk_request_confirmation"
+
+
+class Turn(Value):
+    """One run of the agent. `events` are ADK's, in JSON; `final_event` is the place of the final response in them."""
+
+    number: int
+    purpose: str
+    message: JsonObject
+    started_at: float
+    ended: bool = False
+    events: tuple[JsonObject, ...] = ()
+    state: JsonObject = Field(default_factory=dict)
+    artifacts: tuple[SavedArtifact, ...] = ()
+    error: RaisedError | None = None
+    stopped: bool = False
+    final_event: int | None = None
+    leaves_open: bool = False
+
+
+class SimulationSession(Value):
+    """A single simulation run, from the choice of the agent to the final response.
+
+    Raises:
+        pydantic.ValidationError: The history breaks a rule of the data model: it starts with a `UserQuery` once
+            the session is active, ends with a `FinalResponse` when it is completed, each `ToolCall.call_id` is
+            unique, and each output or error has its call.
+    """
+
+    session_id: str = ""
+    user_id: str = "user"
+    agent_name: str = ""
+    app_name: str = ""
+    state: SessionState = SessionState.SELECTING_AGENT
+    history: tuple[HistoryEntry, ...] = ()
+    start_timestamp: float = 0.0
+    turns: tuple[Turn, ...] = ()
+    initial_state: JsonObject = Field(default_factory=dict)
+    current_state: JsonObject = Field(default_factory=dict)
+    seats: Seats = Seats()
+    rules: tuple[InjectionRule, ...] = ()
+    open_calls: tuple[OpenCall, ...] = ()
+
+    @property
+    def is_running(self) -> bool:
+        """A turn has started and has not ended."""
+        return bool(self.turns) and not self.turns[-1].ended
+
+    @model_validator(mode="after")
+    def _keeps_the_rules(self) -> SimulationSession:
+        if self.state is not SessionState.SELECTING_AGENT and not self.agent_name:
+            raise ValueError("agent_name is empty")
+        if self.state in {SessionState.ACTIVE, SessionState.COMPLETED} and not (
+            self.history and isinstance(self.history[0], UserQuery)
+        ):
+            raise ValueError(f"the history of a session that is {self.state.value} starts with a UserQuery")
+        if self.state is SessionState.COMPLETED and not isinstance(self.history[-1], FinalResponse):
+            raise ValueError("the history of a completed session ends with a FinalResponse")
+        self._match_calls()
+        return self
+
+    def _match_calls(self) -> None:
+        calls: set[str] = set()
+        for entry in self.history:
+            if isinstance(entry, ToolCall):
+                if entry.call_id in calls:
+                    raise ValueError(f"call_id {entry.call_id!r} stands for two tool calls")
+                calls.add(entry.call_id)
+            elif isinstance(entry, (ToolOutput, ToolError)) and entry.call_id not in calls:
+                raise ValueError(f"{entry.type} answers {entry.call_id!r}, which no tool call has")
