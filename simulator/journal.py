@@ -1,0 +1,170 @@
+"""Keeps the facts of a session: an append-only tree with a head. Everything else is derived from it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from typing import Any, Literal
+
+from pydantic import Field, TypeAdapter, ValidationError
+
+from simulator.facts import Fact, Value
+from simulator.jsonvalue import JsonObject
+from simulator.session import SessionFold, SimulationSession
+
+ROOT = -1
+"""The head of a journal that holds no fact."""
+
+FORMAT = "golden-trace-studio/journal"
+VERSION = 1
+
+
+class JournalError(ValueError):
+    """A journal was asked for a fact that it does not hold, or read from something that is no journal."""
+
+
+class _Node(Value):
+    parent: int = Field(ge=ROOT)
+    fact: Fact
+
+
+class _Document(Value):
+    format: Literal["golden-trace-studio/journal"]
+    version: Literal[1]
+    head: int
+    nodes: tuple[_Node, ...]
+
+
+_FACT: TypeAdapter[Fact] = TypeAdapter(Fact)
+
+
+class Journal:
+    """Facts, each with the number of the fact before it, and a head.
+
+    The path from the root to the head is the session. Moving the head back and appending there makes a branch;
+    no fact is ever changed or removed. Numbers count from 0 in the order of appending.
+    """
+
+    def __init__(self, facts: Iterable[Fact] = ()) -> None:
+        self._nodes: list[_Node] = []
+        self._head = ROOT
+        self._fold = SessionFold()
+        for fact in facts:
+            self.append(fact)
+
+    def __len__(self) -> int:
+        return len(self._nodes)
+
+    @property
+    def head(self) -> int:
+        """The number of the last fact of the path, or -1."""
+        return self._head
+
+    @property
+    def fold(self) -> SessionFold:
+        """What the facts up to the head add up to."""
+        return self._fold
+
+    def append(self, fact: Fact) -> int:
+        """Append a fact at the head, move the head to it and give its number.
+
+        Raises:
+            IllegalFactError: The fact cannot follow; the journal is as it was.
+        """
+        self._fold.check(fact)
+        number = len(self._nodes)
+        self._nodes.append(_Node.model_construct(parent=self._head, fact=fact))
+        self._fold.apply(number, fact)
+        self._head = number
+        return number
+
+    def fact(self, number: int) -> Fact:
+        """Give one fact by its number.
+
+        Raises:
+            JournalError: There is none with this number.
+        """
+        if not 0 <= number < len(self._nodes):
+            raise JournalError(f"the journal holds no fact {number}; it has {len(self._nodes)}")
+        return self._nodes[number].fact
+
+    def path(self, head: int | None = None) -> list[tuple[int, Fact]]:
+        """Give the facts from the first to `head` (the journal's own by default), with their numbers.
+
+        Raises:
+            JournalError: `head` is no fact of this journal.
+        """
+        return list(reversed(list(self._backwards(self._head if head is None else head))))
+
+    def _backwards(self, number: int) -> Iterator[tuple[int, Fact]]:
+        while number != ROOT:
+            yield number, self.fact(number)
+            number = self._nodes[number].parent
+
+    def move_head(self, number: int) -> None:
+        """Go back (or to another branch): what follows is appended after fact `number`, or -1 for the start.
+
+        Raises:
+            JournalError: There is no such fact.
+        """
+        path = self.path(number)
+        fold = SessionFold()
+        for place, fact in path:
+            fold.apply(place, fact)
+        self._fold, self._head = fold, number
+
+    def session(self, live_events: Iterable[JsonObject] = ()) -> SimulationSession:
+        """Give the session that the path adds up to; `live_events` as in `SessionFold.session`."""
+        return self._fold.session(live_events)
+
+    def branched(self, number: int) -> Journal:
+        """Give a journal of its own with the facts up to `number`."""
+        return Journal(fact for _, fact in self.path(number))
+
+    def to_json(self) -> str:
+        """Write the journal: format, version, head, and each fact with its parent."""
+        nodes = [
+            {"parent": node.parent, "fact": _FACT.dump_python(node.fact, mode="json")} for node in self._nodes
+        ]
+        return json.dumps(
+            {"format": FORMAT, "version": VERSION, "head": self._head, "nodes": nodes}, ensure_ascii=False
+        )
+
+    @classmethod
+    def from_json(cls, text: str) -> Journal:
+        """Read what `to_json` wrote. Each branch is checked, fact by fact.
+
+        Raises:
+            JournalError: The text is no journal of this version, or its facts cannot follow each other.
+        """
+        document = _read(text)
+        journal = cls()
+        for number, node in enumerate(document.nodes):
+            if node.parent >= number:
+                raise JournalError(f"fact {number} follows fact {node.parent}, which comes later")
+            try:
+                if node.parent != journal.head:
+                    journal.move_head(node.parent)
+                journal.append(node.fact)
+            except ValueError as error:
+                raise JournalError(f"fact {number}: {error}") from error
+        if document.head != journal.head:
+            journal.move_head(document.head)
+        return journal
+
+
+def _read(text: str) -> _Document:
+    try:
+        data: Any = json.loads(text)
+    except json.JSONDecodeError as error:
+        raise JournalError(f"not JSON: {error.msg} at line {error.lineno}, column {error.colno}") from error
+    if not isinstance(data, dict) or data.get("format") != FORMAT:
+        raise JournalError(f"not a journal: its format is not {FORMAT!r}")
+    if data.get("version") != VERSION:
+        raise JournalError(f"journal version {data.get('version')!r} is not known; this one reads {VERSION}")
+    try:
+        return _Document.model_validate(data)
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        place = ".".join(str(step) for step in first["loc"])
+        raise JournalError(f"not a journal: {place}: {first['msg']}") from error
