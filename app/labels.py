@@ -1,0 +1,42 @@
+"""Makes any text safe to stand in a Streamlit label, which reads Markdown: what is shown is what was said.
+
+A label is where an image, a link or a colour directive in the name of a tool would come alive. Long text belongs
+into a body (`st.text`, `st.code`, `st.json`), which reads no Markdown at all.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+
+_JOINER = "\u2060"
+"""Invisible, never a place to break a line: it keeps two characters from being read as one mark."""
+
+_ESCAPED = str.maketrans({char: f"\\{char}" for char in "\\`*_<>#|~$&!{}:"})
+_SPLIT_AFTER = re.compile(r"(?i)(?:[:@<>~\[\]]|(?<![0-9a-z])-|-(?![0-9a-z])|www(?=\.))")
+_LEADING_MARK = re.compile(r"^(\d{1,9})([.)])|^()(\+)")
+_UNPRINTABLE = frozenset({"Cc", "Cf", "Co", "Cs", "Cn", "Zl", "Zp"})
+
+
+def safe_label(text: str, limit: int = 60) -> str:
+    """Write a text so that a Markdown label shows it literally: no image, link, colour, icon, formula or break.
+
+    What Markdown can escape is escaped. Where it cannot, an invisible joiner parts the characters: directives,
+    emoji names and bare addresses are found after escapes are resolved, and badges escape brackets once more. Text longer than `limit` characters ends
+    in an ellipsis. An empty text, or one of nothing but invisible characters, becomes a dash, because a label must
+    not be empty.
+    """
+    shown = " ".join(_visible(text[: limit * 8]).split())
+    if len(shown) > limit:
+        shown = shown[: limit - 1].rstrip() + "\u2026"
+    parted = _SPLIT_AFTER.sub(lambda mark: mark[0] + _JOINER, shown)
+    escaped = parted.translate(_ESCAPED)
+    return _LEADING_MARK.sub(r"\1\3\\\2\4", escaped) or "\u2013"
+
+
+def _visible(text: str) -> str:
+    return "".join(" " if char.isspace() else char for char in text if _is_visible(char))
+
+
+def _is_visible(char: str) -> bool:
+    return char.isspace() or unicodedata.category(char) not in _UNPRINTABLE

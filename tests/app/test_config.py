@@ -1,0 +1,53 @@
+"""The settings in .streamlit are in force when the app is started from the root of the repository."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+READ_OPTIONS = """
+import json, sys
+from streamlit import config
+config._main_script_path = sys.argv[1]
+config.get_config_options(force_reparse=True)
+print(json.dumps({name: config.get_option(name) for name in sys.argv[2:]}))
+"""
+EXPECTED = {
+    "server.address": "localhost",
+    "server.enableXsrfProtection": True,
+    "server.enableCORS": True,
+    "server.maxUploadSize": 5,
+    "server.fileWatcherType": "none",
+    "runner.postScriptGC": False,
+    "client.toolbarMode": "minimal",
+    "client.showErrorDetails": "type",
+    "browser.gatherUsageStats": False,
+    "theme.baseFontSize": 14,
+    "theme.baseRadius": "8px",
+}
+
+
+@pytest.fixture(scope="module")
+def options() -> dict[str, Any]:
+    """The options that a Streamlit process started in the root sees for the entry script."""
+    done = subprocess.run(
+        [sys.executable, "-c", READ_OPTIONS, str(ROOT / "app" / "streamlit_app.py"), *EXPECTED],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    found: dict[str, Any] = json.loads(done.stdout)
+    return found
+
+
+@pytest.mark.parametrize("name", EXPECTED)
+def test_option_is_in_force(name: str, options: dict[str, Any]) -> None:
+    """Started from the root, the option has the value that the repository sets."""
+    assert options[name] == EXPECTED[name]
