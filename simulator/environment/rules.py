@@ -11,9 +11,11 @@ from typing import Annotated, Literal, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from simulator.jsonvalue import JsonObject, canonical, same
+from simulator.jsonvalue import JsonObject, NotJsonError, canonical, copied, same
 
 MAX_LATENCY_SECONDS = 120.0
+
+_SHOWN_LENGTH = 120
 
 
 class _Value(BaseModel):
@@ -39,8 +41,9 @@ class ResponseEffect(_Value):
     value: JsonObject
 
     def response(self) -> JsonObject:
-        """Give the dict that the agent sees."""
-        return self.value
+        """Give the dict that the agent sees: a copy, so that no change of it reaches a later answer."""
+        answer: JsonObject = copied(self.value)
+        return answer
 
 
 Effect: TypeAlias = Annotated[ErrorEffect | ResponseEffect, Field(discriminator="kind")]
@@ -109,7 +112,7 @@ def evaluate(
             value = draw(rule)
             if value < rule.probability:
                 return Verdict(fired=rule, misses=tuple(misses), drawn=tuple(drawn))
-            reason = f"drew {value:.3f}, needed less than {rule.probability:g}"
+            reason = f"drew {value:.6g}, needed less than {rule.probability:g}"
         misses.append(Miss(rule_id=rule.rule_id, reason=reason))
     return Verdict(fired=None, misses=tuple(misses), drawn=tuple(drawn))
 
@@ -119,7 +122,15 @@ def _mismatch(rule: InjectionRule, arguments: JsonObject) -> str | None:
         return "switched off"
     for name, wanted in (rule.match_args or {}).items():
         if name not in arguments:
-            return f"args.{name} is absent, wanted {canonical(wanted)}"
+            return f"args.{name} is absent, wanted {_shown(wanted)}"
         if not same(arguments[name], wanted):
-            return f"args.{name} was {canonical(arguments[name])}, wanted {canonical(wanted)}"
+            return f"args.{name} was {_shown(arguments[name])}, wanted {_shown(wanted)}"
     return None
+
+
+def _shown(value: object) -> str:
+    try:
+        text = canonical(value)
+    except NotJsonError:
+        text = repr(value)
+    return text if len(text) <= _SHOWN_LENGTH else f"{text[:_SHOWN_LENGTH]}..."

@@ -1,0 +1,124 @@
+"""Checks a tool's answer against the schema that the tool declares."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator
+from datetime import date, datetime, time
+from functools import lru_cache
+from itertools import islice
+from typing import Any
+from urllib.parse import urlsplit
+
+from jsonschema import Draft202012Validator, FormatChecker
+from jsonschema.exceptions import SchemaError, ValidationError, best_match
+from pydantic import BaseModel, ConfigDict
+from referencing import Registry
+from referencing.exceptions import Unresolvable
+
+from simulator.environment.normal_schemas import BrokenSchemaError, normalise
+from simulator.jsonvalue import canonical
+
+__all__ = ["BrokenSchemaError", "Problem", "check", "normalise"]
+
+_MOST_PROBLEMS = 50
+_MESSAGE_LENGTH = 300
+
+
+class Problem(BaseModel):
+    """One thing that is wrong with a value. `path` is where, from the value's root: `$.orders[0].price`."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    path: str
+    message: str
+
+
+def check(value: object, schema: object) -> tuple[Problem, ...]:
+    """Say what is wrong with a value; nothing where it fits its schema. At most 50 problems, never an error.
+
+    The schema may be in any form that `normalise` reads. One that is itself broken, or points out of itself, gives
+    one problem that says so. Nothing is ever fetched.
+    """
+    try:
+        return check_normal(value, canonical(normalise(schema)))
+    except BrokenSchemaError as error:
+        return (_broken(str(error)),)
+
+
+def check_normal(value: object, schema_text: str) -> tuple[Problem, ...]:
+    """Check as `check` does, against a schema that `normalise` has given, in canonical JSON."""
+    try:
+        found = islice(_validator(schema_text).iter_errors(value), _MOST_PROBLEMS)
+        return tuple(_problem(error) for error in found)
+    except SchemaError as error:
+        return (_broken(f"at {error.json_path}: {error.message}"),)
+    except Unresolvable as error:
+        return (_broken(f"it refers to {error.ref!r}, which it does not hold"),)
+    except RecursionError:
+        return (_broken("it contains itself without end, or the value is nested too deeply"),)
+    except (re.error, OverflowError, TypeError) as error:
+        return (_broken(str(error)),)
+
+
+def _broken(reason: str) -> Problem:
+    return Problem(path="$", message=_short(f"the schema itself is broken: {reason}"))
+
+
+def _problem(error: ValidationError) -> Problem:
+    """Name the cause inside a choice of schemas where there is a clear one."""
+    cause: Any = best_match([error]) or error
+    return Problem(path=cause.json_path, message=_short(cause.message))
+
+
+def _short(message: str) -> str:
+    if len(message) <= _MESSAGE_LENGTH:
+        return message
+    half = _MESSAGE_LENGTH // 2
+    return f"{message[:half]} ... {message[-half:]}"
+
+
+@lru_cache(maxsize=256)
+def _validator(schema_text: str) -> Draft202012Validator:
+    schema = json.loads(schema_text)
+    Draft202012Validator.check_schema(schema)
+    # A registry of our own: the library's default one would fetch what a schema refers to.
+    return Draft202012Validator(schema, registry=Registry(), format_checker=_formats())
+
+
+@lru_cache(maxsize=1)
+def _formats() -> FormatChecker:
+    """Know the formats that JSON schemas of tools use, read as generously as pydantic reads them."""
+    checker = FormatChecker(formats=("email", "ipv4", "ipv6", "uuid"))
+    for name, reads in _readers():
+        checker.checks(name, raises=ValueError)(_for_texts(reads))
+    return checker
+
+
+def _readers() -> Iterator[tuple[str, Callable[[str], object]]]:
+    yield "date", date.fromisoformat
+    yield "date-time", _date_time
+    yield "time", time.fromisoformat
+    yield "uri", _uri
+
+
+def _for_texts(reads: Callable[[str], object]) -> Callable[[object], bool]:
+    def fits(value: object) -> bool:
+        if isinstance(value, str):
+            reads(value)
+        return True
+
+    return fits
+
+
+def _date_time(text: str) -> datetime:
+    if not re.match(r"\d{4}-\d\d-\d\d[Tt ]\d\d", text):
+        raise ValueError(f"{text!r} is no date with a time")
+    return datetime.fromisoformat(text)
+
+
+def _uri(text: str) -> None:
+    parts = urlsplit(text)
+    if not parts.scheme or not (parts.netloc or parts.path) or re.search(r"\s", text):
+        raise ValueError(f"{text!r} is no URI")
