@@ -1,0 +1,64 @@
+"""What a person can ask for on the page beside answering: values that panels give back and the engine carries out."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal, TypeAlias
+
+from pydantic import Field
+
+from simulator.environment.rules import InjectionRule
+from simulator.facts import EVERY, AgentPlayer, ToolPlayer, Value
+
+
+class StopTurn(Value):
+    """End the turn that is running; what has happened so far stays."""
+
+    kind: Literal["stop_turn"] = "stop_turn"
+
+
+class UndoStep(Value):
+    """Take back the last step that a person took."""
+
+    kind: Literal["undo_step"] = "undo_step"
+
+
+class SetRules(Value):
+    """Put these injection rules in force, in this order."""
+
+    kind: Literal["set_rules"] = "set_rules"
+    rules: tuple[InjectionRule, ...]
+
+
+class SwitchRule(Value):
+    """Switch one injection on or off."""
+
+    kind: Literal["switch_rule"] = "switch_rule"
+    rule_id: str
+    enabled: bool
+
+
+class ChangeSeat(Value):
+    """Let somebody else play an agent or answer a tool: the one called `target`, or all others."""
+
+    kind: Literal["change_seat"] = "change_seat"
+    seat: Literal["agent", "tool"]
+    target: str = EVERY
+    player: AgentPlayer | ToolPlayer
+
+
+class OpenExport(Value):
+    """Show the golden trace and the ways out for it."""
+
+    kind: Literal["open_export"] = "open_export"
+
+
+class NewSession(Value):
+    """Leave this session, which goes on living, and show the start page."""
+
+    kind: Literal["new_session"] = "new_session"
+
+
+Command: TypeAlias = Annotated[
+    StopTurn | UndoStep | SetRules | SwitchRule | ChangeSeat | OpenExport | NewSession,
+    Field(discriminator="kind"),
+]

@@ -1,0 +1,97 @@
+"""Says what the page needs of a simulation, so that a test can put a small one of its own in its place."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any, Literal, Protocol
+
+from simulator.environment.rules import InjectionRule
+from simulator.facts import AgentPlayer, ToolPlayer
+from simulator.jsonvalue import JsonObject
+
+if TYPE_CHECKING:
+    from simulator.runtime import SimulationView
+    from simulator.seats.answers import Answer
+    from simulator.seats.requests import ModelRequest, Request
+    from simulator.session import SimulationSession
+
+
+class LiveSimulation(Protocol):
+    """The commands and views of `simulator.runtime.Simulation` that the page uses; `wait` is in seconds."""
+
+    @property
+    def session(self) -> SimulationSession:
+        """The session as it stands."""
+        ...
+
+    @property
+    def version(self) -> int:
+        """A number that grows with every change; cheap to read."""
+        ...
+
+    def view(self) -> SimulationView:
+        """Give one consistent snapshot."""
+        ...
+
+    def model_view(self) -> ModelRequest | None:
+        """Give what the model was last shown."""
+        ...
+
+    def query(
+        self, message: str | JsonObject, *, state_delta: JsonObject | None = None, wait: float | None = None
+    ) -> bool:
+        """Say something as the user."""
+        ...
+
+    def answer(self, request: Request | str, answer: Answer | Any, *, wait: float | None = None) -> bool:
+        """Answer a pending request, given itself or its key."""
+        ...
+
+    def run_real(self, request: Request | str, *, wait: float | None = None) -> bool:
+        """Let the real tool, the real code or the agent's own model answer this one request."""
+        ...
+
+    def confirm(
+        self, call_id: str, confirmed: bool, payload: Any = None, *, wait: float | None = None
+    ) -> bool:
+        """Answer ADK's question whether a tool may run."""
+        ...
+
+    def reply(self, call_id: str, response: Any, *, wait: float | None = None) -> bool:
+        """Answer another open call."""
+        ...
+
+    def set_player(
+        self,
+        seat: Literal["agent", "tool"],
+        player: AgentPlayer | ToolPlayer,
+        target: str = "*",
+        *,
+        wait: float | None = None,
+    ) -> bool:
+        """Let somebody else sit down."""
+        ...
+
+    def set_rules(self, rules: Iterable[InjectionRule]) -> None:
+        """Replace the injection rules."""
+        ...
+
+    def switch_rule(self, rule_id: str, enabled: bool) -> None:
+        """Switch one rule on or off."""
+        ...
+
+    def stop(self) -> None:
+        """Stop the turn that is running."""
+        ...
+
+    def undo(self) -> bool:
+        """Take back the last step that a person took."""
+        ...
+
+    def can_undo(self) -> bool:
+        """Tell whether there is such a step."""
+        ...
+
+    def close(self) -> None:
+        """End everything that runs for it."""
+        ...

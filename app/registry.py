@@ -1,0 +1,123 @@
+"""Keeps the live simulations of this server, so that any tab that knows a session's id finds the same one."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from itertools import count
+from threading import RLock
+from types import ModuleType
+
+from app.drafts import Drafts
+from app.live import LiveSimulation
+from simulator.agent_config import SimulatedAgentConfig
+
+MAX_SESSIONS = 100
+"""How many sessions are live at once; a paused one costs about 0.1 MB and a handful of tasks."""
+
+_HOLDER = "golden_trace_studio_live"
+
+
+class RegistryFullError(ValueError):
+    """As many sessions are live as this server keeps; the text says what to do."""
+
+
+@dataclass
+class LiveSession:
+    """One live simulation, with what belongs to it and not into its journal.
+
+    Attributes:
+        session_id: The session's id, also in the address of its page.
+        simulation: The simulation itself, shared by every tab that shows it.
+        config: The agent that it simulates.
+        title: What people call it: its first query, or nothing yet.
+        drafts: Texts that were typed and not sent.
+        order: Counts up with each session; the largest is the newest.
+    """
+
+    session_id: str
+    simulation: LiveSimulation
+    config: SimulatedAgentConfig
+    title: str = ""
+    drafts: Drafts = field(default_factory=Drafts)
+    order: int = 0
+
+
+class Registry:
+    """Live sessions by id. Safe to use from several threads."""
+
+    def __init__(self, limit: int = MAX_SESSIONS) -> None:
+        self._limit = limit
+        self._sessions: dict[str, LiveSession] = {}
+        self._order = count(1)
+        self._lock = RLock()
+
+    def check_room(self) -> None:
+        """Raise where no further session can be opened.
+
+        Raises:
+            RegistryFullError: The limit is reached.
+        """
+        if len(self._sessions) >= self._limit:
+            raise RegistryFullError(
+                f"{len(self._sessions)} sessions are open, which is all that this server keeps at once; "
+                "close one in the list of sessions first"
+            )
+
+    def add(self, simulation: LiveSimulation, config: SimulatedAgentConfig) -> LiveSession:
+        """Take in a simulation that was just opened.
+
+        Raises:
+            RegistryFullError: The limit is reached; the simulation was not taken in and is still open.
+            ValueError: A session with this id is live already.
+        """
+        session_id = simulation.session.session_id
+        with self._lock:
+            self.check_room()
+            if session_id in self._sessions:
+                raise ValueError(f"session {session_id!r} is live already")
+            live = LiveSession(session_id, simulation, config, order=next(self._order))
+            self._sessions[session_id] = live
+        return live
+
+    def get(self, session_id: str) -> LiveSession | None:
+        """Give the live session with this id, the same one to everybody, or None."""
+        return self._sessions.get(session_id)
+
+    def newest_first(self) -> list[LiveSession]:
+        """Give all live sessions, the newest first."""
+        with self._lock:
+            return sorted(self._sessions.values(), key=lambda live: -live.order)
+
+    def close(self, session_id: str) -> None:
+        """Close a session and drop it; an id that is not live is no error."""
+        with self._lock:
+            live = self._sessions.pop(session_id, None)
+        if live:
+            live.simulation.close()
+
+    def close_all(self) -> list[Exception]:
+        """Close every session; give what went wrong, so that one failure does not keep the others open."""
+        with self._lock:
+            sessions, self._sessions = list(self._sessions.values()), {}
+        return list(_failures(sessions))
+
+
+def _failures(sessions: Iterable[LiveSession]) -> Iterable[Exception]:
+    for live in sessions:
+        try:
+            live.simulation.close()
+        except Exception as error:  # noqa: BLE001 - shutting down: the rest must still be closed
+            yield error
+
+
+def registry() -> Registry:
+    """Give the one registry of this process.
+
+    It hangs on a module without a file, which a reload of the code does not touch, and it is no cached resource,
+    which any browser may ask the server to clear.
+    """
+    holder = sys.modules.setdefault(_HOLDER, ModuleType(_HOLDER))
+    found: Registry = holder.__dict__.setdefault("registry", Registry())
+    return found

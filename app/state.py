@@ -1,0 +1,81 @@
+"""The one module that owns Streamlit's session state and the address of the page. Ids and JSON only.
+
+A refresh of the browser starts with empty state, so the session's id stands in the address; everything richer is in
+the registry, on the server.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal, TypeAlias
+
+import streamlit as st
+from pydantic import JsonValue
+
+from app.drafts import Drafts
+from app.registry import LiveSession, registry
+
+_SESSION = "session"
+_PREFIX = "studio:"
+_SEEN = "studio:seen:"
+Flag: TypeAlias = Literal["agent", "editing_rule", "exporting", "exported", "problem", "notice"]
+
+
+def session_id() -> str | None:
+    """Give the id in the page's address, or None on the start page."""
+    return st.query_params.get(_SESSION) or None
+
+
+def current() -> LiveSession | None:
+    """Give the live session that the address names; None where there is none, or none any more."""
+    wanted = session_id()
+    return registry().get(wanted) if wanted else None
+
+
+def go_to(wanted: str) -> None:
+    """Show another session; call `st.rerun` after."""
+    leave()
+    st.query_params[_SESSION] = wanted
+
+
+def leave() -> None:
+    """Go back to the start page; call `st.rerun` after."""
+    for name in ("editing_rule", "exporting", "exported", "problem", "notice"):
+        st.session_state.pop(_PREFIX + name, None)
+    forget_followed()
+    st.query_params.pop(_SESSION, None)
+
+
+def get(flag: Flag) -> Any:
+    """Give a small JSON value that this tab keeps, or None."""
+    return st.session_state.get(_PREFIX + flag)
+
+
+def put(flag: Flag, value: JsonValue) -> None:
+    """Keep a small JSON value in this tab; None drops it."""
+    if value is None:
+        st.session_state.pop(_PREFIX + flag, None)
+    else:
+        st.session_state[_PREFIX + flag] = value
+
+
+def drafts() -> Drafts:
+    """Give the drafts of the session in the address; where there is none, drafts that nobody keeps."""
+    live = current()
+    return live.drafts if live else Drafts()
+
+
+def follow(key: str, value: JsonValue) -> None:
+    """Let the widget with this key show `value` whenever the session has changed it; call before the widget.
+
+    Between two changes the widget is the person's: what they chose there is not overwritten before it was read.
+    """
+    seen = _SEEN + key
+    if key not in st.session_state or st.session_state.get(seen, _PREFIX) != value:
+        st.session_state[key] = value
+        st.session_state[seen] = value
+
+
+def forget_followed() -> None:
+    """Let every followed widget show the session's own value again, after a command was carried out or failed."""
+    for name in [str(name) for name in st.session_state if str(name).startswith(_SEEN)]:
+        del st.session_state[name]

@@ -1,0 +1,300 @@
+"""Turns a session into what the panes show: steps, badges, rows and words. Pure; nothing here draws."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, Literal, NamedTuple, TypeAlias, assert_never
+
+from app.jsontext import show_json
+from app.labels import safe_label
+from simulator.facts import Provenance, Value
+from simulator.session.history import (
+    AgentMessage,
+    CodeRun,
+    FinalResponse,
+    HistoryEntry,
+    ModelError,
+    SessionNote,
+    ToolCall,
+    ToolError,
+    ToolOutput,
+    TurnFailed,
+    UserQuery,
+    UserReply,
+)
+from simulator.session.model import SimulationSession
+
+Color: TypeAlias = Literal["red", "orange", "green", "blue", "violet", "gray"]
+Filter: TypeAlias = Literal["All", "Tools", "Errors"]
+Group: TypeAlias = Literal["talk", "tool", "error", "note"]
+FILTERS: tuple[Filter, ...] = ("All", "Tools", "Errors")
+
+_SOURCES: dict[str, tuple[str, Color]] = {
+    "written": ("written", "violet"),
+    "edited": ("edited", "green"),
+    "generated": ("draft accepted", "gray"),
+    "injected": ("injected", "red"),
+    "recorded": ("recorded", "blue"),
+    "real": ("real", "orange"),
+    "refused": ("refused", "red"),
+}
+
+
+class Badge(Value):
+    """A short word on a coloured ground; `text` is safe in a label."""
+
+    text: str
+    color: Color
+    icon: str = ""
+
+    def markdown(self) -> str:
+        """Write the badge as Streamlit's directive, to stand inside a label."""
+        return f":{self.color}-badge[{self.text}]"
+
+
+class Block(Value):
+    """One part of an entry's body. `language` is that of a code block, or None for plain text."""
+
+    title: str
+    text: str
+    language: str | None = None
+
+
+class Step(Value):
+    """One line of the timeline. `label` is Markdown, made of safe parts; `index` is the entry's place in the history."""
+
+    index: int
+    icon: str
+    label: str
+    group: Group
+
+
+class Row(Value):
+    """One line of the full history, as plain text for a table."""
+
+    index: int
+    turn: int
+    time: str
+    who: str
+    what: str
+    detail: str
+    by: str
+
+
+def provenance_badge(provenance: Provenance | None) -> Badge | None:
+    """Say who authored an answer; the agent's own model, and ADK itself, go without a badge."""
+    if provenance is None or provenance.source == "model":
+        return None
+    text, color = _SOURCES[provenance.source]
+    if provenance.by and provenance.source in {"injected", "recorded"}:
+        text = f"{text} by {safe_label(provenance.by, 24)}"
+    return Badge(text=text, color=color)
+
+
+def tool_names(history: Iterable[HistoryEntry]) -> dict[str, str]:
+    """Give the tool's name for each call id."""
+    return {entry.call_id: entry.tool_name for entry in history if isinstance(entry, (ToolCall, UserReply))}
+
+
+def steps(session: SimulationSession) -> tuple[Step, ...]:
+    """Give the timeline, oldest first."""
+    names = tool_names(session.history)
+    return tuple(_step(index, entry, names) for index, entry in enumerate(session.history))
+
+
+def filtered(all_steps: Iterable[Step], chosen: Filter) -> tuple[Step, ...]:
+    """Keep what the chosen filter lets through: all, tools with their errors, or errors."""
+    groups = {"All": None, "Tools": {"tool", "error"}, "Errors": {"error"}}[chosen]
+    return tuple(step for step in all_steps if groups is None or step.group in groups)
+
+
+class _Headline(NamedTuple):
+    """The line of an entry: `who` is any text, `rest` is safe Markdown."""
+
+    icon: str
+    group: Group
+    who: str
+    rest: str
+
+
+def _step(index: int, entry: HistoryEntry, names: Mapping[str, str]) -> Step:
+    line = _headline(entry, names)
+    badge = provenance_badge(getattr(entry, "provenance", None))
+    nested = "\u21b3 " if getattr(entry, "scope", "") else ""
+    label = f"{nested}**{safe_label(line.who, 32)}**{line.rest}" + (f" {badge.markdown()}" if badge else "")
+    return Step(index=index, icon=f":material/{line.icon}:", label=label, group=line.group)
+
+
+def _headline(entry: HistoryEntry, names: Mapping[str, str]) -> _Headline:
+    match entry:
+        case UserQuery() | UserReply() | AgentMessage() | FinalResponse() | SessionNote():
+            return _said(entry)
+        case ToolCall() | ToolOutput() | ToolError() | CodeRun():
+            return _done(entry, names)
+        case ModelError():
+            return _Headline("error", "error", entry.agent, f"'s model failed{_after(entry.error_type)}")
+        case TurnFailed():
+            if entry.stopped:
+                return _Headline("stop_circle", "error", "Stopped", " by you")
+            return _Headline("error", "error", "Turn failed", _after(entry.error_type))
+        case never:
+            assert_never(never)
+
+
+def _said(entry: UserQuery | UserReply | AgentMessage | FinalResponse | SessionNote) -> _Headline:
+    match entry:
+        case UserQuery():
+            return _Headline("person", "talk", "User", _after(entry.content))
+        case UserReply():
+            return _Headline("reply", "talk", "User", f" answered {safe_label(entry.tool_name, 32)}")
+        case AgentMessage():
+            icon = "psychology" if entry.thought else "smart_toy"
+            return _Headline(icon, "talk", entry.agent, _after(entry.content))
+        case FinalResponse():
+            return _Headline("flag", "talk", entry.agent, _after(entry.content))
+        case SessionNote():
+            return _Headline("tune", "note", "Changed", _after(entry.content))
+        case never:
+            assert_never(never)
+
+
+def _done(entry: ToolCall | ToolOutput | ToolError | CodeRun, names: Mapping[str, str]) -> _Headline:
+    match entry:
+        case ToolCall():
+            return _Headline("build", "tool", entry.tool_name, _after(arguments_line(entry.arguments)))
+        case ToolOutput():
+            rest = f" returned \u00b7 {summary(entry.result)}"
+            return _Headline("check_circle", "tool", _tool(entry, names), rest)
+        case ToolError():
+            return _Headline("error", "error", _tool(entry, names), f" failed{_after(entry.error_type)}")
+        case CodeRun():
+            if entry.error is None:
+                return _Headline("terminal", "tool", entry.agent, " ran code")
+            return _Headline("error", "error", entry.agent, " ran code that failed")
+        case never:
+            assert_never(never)
+
+
+def _after(text: str) -> str:
+    return f" \u00b7 {safe_label(text, 72)}" if text.strip() else ""
+
+
+def _tool(entry: ToolOutput | ToolError, names: Mapping[str, str]) -> str:
+    return names.get(entry.call_id, entry.call_id)
+
+
+def arguments_line(arguments: Mapping[str, Any]) -> str:
+    """Write a call's arguments in one line: `order_id=1042, attempt=2`."""
+    return ", ".join(
+        f"{name}={value if isinstance(value, str) else show_json(value)}" for name, value in arguments.items()
+    )
+
+
+def summary(value: Any) -> str:
+    """Say in a word what a tool gave; safe in a label."""
+    match value:
+        case dict():
+            return _counted(len(value), "key")
+        case list():
+            return _counted(len(value), "item")
+        case None:
+            return "nothing"
+        case _:
+            return safe_label(str(value) if isinstance(value, str) else show_json(value), 40)
+
+
+def _counted(number: int, word: str) -> str:
+    return f"{number} {word}{'' if number == 1 else 's'}"
+
+
+def blocks(entry: HistoryEntry) -> tuple[Block, ...]:
+    """Give an entry's whole body, as texts that are shown without Markdown."""
+    return tuple(block for block in _all_blocks(entry) if block.text)
+
+
+def _all_blocks(entry: HistoryEntry) -> Iterable[Block]:
+    match entry:
+        case UserQuery() | SessionNote():
+            yield Block(title="", text=entry.content)
+        case AgentMessage() | FinalResponse():
+            yield Block(title="", text=entry.content)
+        case UserReply():
+            yield _json("Response", entry.response)
+        case ToolCall():
+            yield _json("Arguments", dict(entry.arguments))
+            yield Block(title="Call", text=f"{entry.call_id}, by {entry.agent}{_inside(entry.scope)}")
+        case ToolOutput():
+            yield _json("Response", entry.result)
+            yield (
+                _json("State changes", dict(entry.state_delta))
+                if entry.state_delta
+                else Block(title="", text="")
+            )
+            yield from _how(entry)
+        case ToolError():
+            yield Block(title=entry.error_type, text=entry.error_message, language="text")
+            yield Block(title="Traceback", text=entry.traceback or "", language="text")
+            yield from _how(entry)
+        case CodeRun():
+            yield Block(title="Code", text=entry.code, language="python")
+            yield Block(title="Output", text=entry.output, language="text")
+            yield Block(title="Error", text=entry.error or "", language="text")
+        case ModelError() | TurnFailed():
+            yield Block(title=entry.error_type, text=entry.error_message, language="text")
+        case never:
+            assert_never(never)
+
+
+def _inside(scope: str) -> str:
+    return f", inside of {scope}" if scope else ""
+
+
+def _json(title: str, value: Any) -> Block:
+    return Block(title=title, text=show_json(value), language="json")
+
+
+def _how(entry: ToolOutput | ToolError) -> Iterable[Block]:
+    """Say who answered, how long it took, and why each rule before did not."""
+    if entry.provenance is None:
+        yield Block(title="", text="Answered by the framework itself")
+        return
+    by = f" by {entry.provenance.by}" if entry.provenance.by else ""
+    yield Block(title="", text=f"{entry.provenance.source}{by}, {entry.duration_ms:.0f} ms")
+    misses = "\n".join(f"{miss.rule_id}: {miss.reason}" for miss in entry.provenance.misses)
+    yield Block(title="Rules that did not answer", text=misses, language="text")
+
+
+def rows(session: SimulationSession) -> tuple[Row, ...]:
+    """Give the full history for a table, oldest first."""
+    names = tool_names(session.history)
+    return tuple(_row(index, entry, names) for index, entry in enumerate(session.history))
+
+
+def _row(index: int, entry: HistoryEntry, names: Mapping[str, str]) -> Row:
+    provenance = getattr(entry, "provenance", None)
+    first = next(iter(blocks(entry)), None)
+    return Row(
+        index=index,
+        turn=entry.turn,
+        time=entry.timestamp.strftime("%H:%M:%S"),
+        who=_who(entry, names),
+        what=entry.type.replace("_", " "),
+        detail=" ".join(first.text.split())[:200] if first else "",
+        by=f"{provenance.source}{f' ({provenance.by})' if provenance.by else ''}" if provenance else "",
+    )
+
+
+def _who(entry: HistoryEntry, names: Mapping[str, str]) -> str:
+    match entry:
+        case UserQuery() | UserReply():
+            return "user"
+        case ToolCall():
+            return entry.tool_name
+        case ToolOutput() | ToolError():
+            return _tool(entry, names)
+        case AgentMessage() | FinalResponse() | CodeRun() | ModelError():
+            return entry.agent
+        case SessionNote() | TurnFailed():
+            return ""
+        case never:
+            assert_never(never)

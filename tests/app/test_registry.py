@@ -1,0 +1,116 @@
+"""Live sessions are shared, bounded, and closed."""
+
+from __future__ import annotations
+
+import sys
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from app.drafts import Drafts
+from app.registry import Registry, RegistryFullError, registry
+from simulator.agent_config import SimulatedAgentConfig
+from simulator.session import SimulationSession
+
+
+class Simulation:
+    """Counts how often it was closed; fails at it where told to."""
+
+    def __init__(self, session_id: str, *, fails: bool = False) -> None:
+        self.session = SimulationSession(session_id=session_id)
+        self.closed = 0
+        self._fails = fails
+
+    def close(self) -> None:
+        """End it."""
+        self.closed += 1
+        if self._fails:
+            raise RuntimeError("does not close")
+
+
+CONFIG: Any = SimulatedAgentConfig.__new__(SimulatedAgentConfig)
+
+
+def test_two_tabs_find_the_same_simulation() -> None:
+    """A session's id leads everybody to one simulation."""
+    sessions = Registry()
+    simulation: Any = Simulation("a")
+    live = sessions.add(simulation, CONFIG)
+    assert sessions.get("a") is live is sessions.get("a")
+    assert sessions.get("b") is None
+
+
+def test_a_session_is_taken_in_once() -> None:
+    """A second simulation under the same id is refused, and the first stays."""
+    sessions = Registry()
+    first: Any = Simulation("a")
+    second: Any = Simulation("a")
+    sessions.add(first, CONFIG)
+    with pytest.raises(ValueError, match="'a' is live already"):
+        sessions.add(second, CONFIG)
+    assert sessions.newest_first()[0].simulation is first
+
+
+def test_the_number_of_sessions_is_bounded() -> None:
+    """Beyond the limit the registry says how many there are and what to do; closing one makes room."""
+    sessions = Registry(limit=2)
+    simulations: list[Any] = [Simulation(name) for name in "abc"]
+    sessions.add(simulations[0], CONFIG)
+    sessions.add(simulations[1], CONFIG)
+    with pytest.raises(RegistryFullError, match=r"2 sessions are open.*close one"):
+        sessions.add(simulations[2], CONFIG)
+    sessions.close("a")
+    sessions.add(simulations[2], CONFIG)
+    assert [live.session_id for live in sessions.newest_first()] == ["c", "b"]
+    assert simulations[0].closed == 1
+
+
+def test_closing_twice_is_no_error() -> None:
+    """A session that is gone already is closed no second time."""
+    sessions = Registry()
+    simulation: Any = Simulation("a")
+    sessions.add(simulation, CONFIG)
+    sessions.close("a")
+    sessions.close("a")
+    assert simulation.closed == 1
+
+
+def test_the_end_closes_all_that_can_be_closed() -> None:
+    """One simulation that fails to close keeps no other open, and its error is reported."""
+    sessions = Registry()
+    simulations: list[Any] = [Simulation("a"), Simulation("b", fails=True), Simulation("c")]
+    for simulation in simulations:
+        sessions.add(simulation, CONFIG)
+    errors = sessions.close_all()
+    assert [str(error) for error in errors] == ["does not close"]
+    assert [simulation.closed for simulation in simulations] == [1, 1, 1]
+    assert sessions.newest_first() == []
+
+
+def test_the_registry_outlives_a_reload_of_its_code() -> None:
+    """There is one registry, on a module that has no file and so is never reloaded."""
+    holder = sys.modules["golden_trace_studio_live"] if registry() else ModuleType("none")
+    assert registry() is registry() is holder.__dict__["registry"]
+    assert getattr(holder, "__file__", None) is None
+
+
+def test_drafts_are_kept_by_key() -> None:
+    """What was typed is there, as it was typed, until it is dropped."""
+    drafts = Drafts()
+    drafts["call-1"] = '{"a": 1'
+    assert drafts["call-1"] == '{"a": 1'
+    assert drafts.get("call-2") is None
+    del drafts["call-1"]
+    assert dict(drafts) == {}
+
+
+def test_the_oldest_draft_goes_first() -> None:
+    """The number of drafts is bounded; a draft that was changed lately stays."""
+    drafts = Drafts(limit=2)
+    drafts["a"] = "1"
+    drafts["b"] = "2"
+    drafts["a"] = "3"
+    drafts["c"] = "4"
+    assert dict(drafts) == {"a": "3", "c": "4"}
+    assert len(drafts) == 2
