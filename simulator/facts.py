@@ -211,6 +211,16 @@ class CallStarted(_Fact):
     name: str
 
 
+class ModelProposed(_Fact):
+    """The agent's model made a turn (or raised) that is held until a person approves it or writes another."""
+
+    kind: Literal["model_proposed"] = "model_proposed"
+    turn: int
+    key: str
+    responses: tuple[JsonObject, ...] = ()
+    error: RaisedError | None = None
+
+
 class SeatChanged(_Fact):
     """Somebody else sits down: for one agent (or tool) by name, or for `*`."""
 
@@ -252,6 +262,7 @@ Fact: TypeAlias = Annotated[
     | ToolAnswered
     | CodeAnswered
     | CallStarted
+    | ModelProposed
     | SeatChanged
     | RulesChanged
     | TurnEnded,

@@ -11,12 +11,16 @@ from simulator.facts import Value
 from simulator.jsonvalue import JsonObject
 
 
+def _no_parameters() -> JsonObject:
+    return {"type": "object", "properties": {}}
+
+
 class ToolDeclaration(Value):
     """A tool as the model sees it. `parameters` and `response` are JSON schemas."""
 
     name: str
     description: str = ""
-    parameters: JsonObject = Field(default_factory=lambda: {"type": "object", "properties": {}})
+    parameters: JsonObject = Field(default_factory=_no_parameters)
     response: JsonObject | None = None
 
 

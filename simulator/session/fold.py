@@ -12,6 +12,7 @@ from simulator.facts import (
     CodeAnswered,
     Fact,
     ModelAnswered,
+    ModelProposed,
     RulesChanged,
     SeatChanged,
     SessionOpened,
@@ -63,6 +64,7 @@ class SessionFold:
         self._open: tuple[OpenCall, ...] = ()
         self._keys: set[str] = set()
         self._started: set[str] = set()
+        self._proposals: dict[str, ModelProposed] = {}
         self._calls: set[str] = set()
         self._answered: set[str] = set()
         self._last_model_fact = -1
@@ -101,7 +103,7 @@ class SessionFold:
                 self._check_message(fact)
             case ModelAnswered() | ToolAnswered() | CodeAnswered():
                 self._check_answer(fact)
-            case CallStarted():
+            case CallStarted() | ModelProposed():
                 self._check_turn(fact, fact.turn)
                 self._require(fact, fact.key not in self._keys, f"{fact.key} has been answered")
             case TurnEnded():
@@ -163,6 +165,8 @@ class SessionFold:
                 self._answer(number, fact)
             case CallStarted():
                 self._started.add(fact.key)
+            case ModelProposed():
+                self._proposals[fact.key] = fact
             case SeatChanged():
                 self._sit(number, fact)
             case RulesChanged():
@@ -181,6 +185,7 @@ class SessionFold:
         self._current += [note(fact.turn) for note in self._notes]
         self._notes = []
         self._keys, self._started, self._answered = set(), set(), set()
+        self._proposals = {}
         self._last_model_fact = -1
         self._state = SessionState.ACTIVE
 
@@ -305,6 +310,10 @@ class SessionFold:
             rules=self._rules,
             open_calls=() if self.is_running else self._open,
         )
+
+    def proposals(self) -> dict[str, ModelProposed]:
+        """Give what models proposed in the running turn, by the key of the request."""
+        return dict(self._proposals)
 
     def may_have_run(self) -> frozenset[str]:
         """Give the keys of real calls that were started in the running turn and have no answer."""

@@ -1,0 +1,79 @@
+"""Every touch of what ADK does not promise, in one place; `tests/runtime/test_adk_private.py` fails when it changes.
+
+google-adk 2.13: contexts keep their invocation and their actions in private attributes, the tools that steer the
+flow (rather than ask the world) have private classes, and static children are found by a private method.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from typing import Any
+
+from google.adk.agents.llm.task._finish_task_tool import FinishTaskTool
+from google.adk.events.event_actions import EventActions
+from google.adk.platform import _random as platform_random
+from google.adk.tools._node_tool import NodeTool
+from google.adk.tools._request_input_tool import request_input
+from google.adk.tools.agent_tool import AgentTool
+from google.adk.tools.exit_loop_tool import exit_loop
+from google.adk.tools.function_tool import FunctionTool
+from google.adk.tools.set_model_response_tool import SetModelResponseTool
+from google.adk.tools.tool_context import ToolContext
+from google.adk.tools.transfer_to_agent_tool import TransferToAgentTool
+from google.adk.workflow import BaseNode, FunctionNode
+from google.adk.workflow._tool_node import _ToolNode
+
+_STEERING = (FinishTaskTool, SetModelResponseTool, TransferToAgentTool)
+
+
+def is_steering(tool: Any) -> bool:
+    """Tell the tools that steer ADK's flow; an answer in their place would suppress what they do.
+
+    They are told by type: a person's own tool with such a name is a tool like any other.
+    """
+    if isinstance(tool, _STEERING) or tool is request_input:
+        return True
+    return isinstance(tool, FunctionTool) and tool.func is exit_loop
+
+
+def runs_agents(tool: Any) -> bool:
+    """Tell the tools whose work is done by agents or graphs that are seated themselves."""
+    if isinstance(tool, NodeTool):
+        # A function node is somebody's code: as a tool it asks the world, like every other function.
+        return not isinstance(tool.node, FunctionNode)
+    return isinstance(tool, AgentTool)
+
+
+def node_of(tool: Any) -> BaseNode | None:
+    """Give the agent or node that a tool wraps."""
+    if isinstance(tool, AgentTool):
+        return tool.agent
+    return tool.node if isinstance(tool, NodeTool) else None
+
+
+def invocation_of(context: Any) -> Any:
+    """Give the invocation context behind a callback's or a tool's context."""
+    return context._invocation_context  # noqa: SLF001 - ADK offers no public way
+
+
+def own_actions(context: ToolContext) -> EventActions:
+    """Give the actions of a tool's context without the flush that reading them in public does."""
+    return context._event_actions  # noqa: SLF001 - ADK offers no public way
+
+
+def is_graph_tool(context: ToolContext) -> bool:
+    """Tell whether a tool stands in a workflow's graph itself: then ADK makes up its call id."""
+    return isinstance(context.node, _ToolNode)
+
+
+def children_of(node: Any) -> Iterator[Any]:
+    """Give the agents and nodes right below one, in a workflow's graph too."""
+    yield from node._iter_static_children()  # noqa: SLF001 - ADK offers no public way
+    graph = getattr(node, "graph", None)
+    yield from getattr(graph, "nodes", None) or ()
+
+
+def set_random_provider(source: random.Random) -> None:
+    """Let ADK draw from this source in the current context."""
+    platform_random.set_random_provider(lambda: source)

@@ -1,0 +1,370 @@
+"""Finds who answers a request: an injection, the tool's player, the agent's own model, or a person."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import contextvars
+from collections import Counter
+from collections.abc import Callable, Coroutine
+from contextlib import aclosing
+from dataclasses import asdict
+from typing import Any, Protocol
+
+from simulator.environment.draws import DrawStreams
+from simulator.environment.rules import InjectionRule, Verdict, evaluate
+from simulator.facts import (
+    CallStarted,
+    CodeAnswered,
+    Fact,
+    Failed,
+    ModelAnswered,
+    ModelProposed,
+    Outcome,
+    Provenance,
+    RaisedError,
+    RequestDigests,
+    Returned,
+    ToolAnswered,
+    ToolEffects,
+)
+from simulator.jsonvalue import JsonObject
+from simulator.runtime.boundaries import CodeCall, ModelCall, ToolBoundaryCall
+from simulator.runtime.context import INSIDE_REAL_CALL
+from simulator.runtime.effects import watched
+from simulator.runtime.encoding import jsonable, written_error
+from simulator.runtime.turn import TurnRun
+from simulator.runtime.waiting import Waiting
+from simulator.session import Seats
+
+_REFUSED = "refused"
+
+
+class Table(Protocol):
+    """What the answering of requests reads from the session, and writes to it."""
+
+    @property
+    def seats(self) -> Seats:
+        """Who plays now."""
+        ...
+
+    def rules_for(self, waiting: Waiting[Any]) -> tuple[InjectionRule, ...]:
+        """Give the rules that were in force when a request was asked."""
+        ...
+
+    def now(self) -> float:
+        """Give the time."""
+        ...
+
+    def append(self, fact: Fact) -> int:
+        """Append a fact."""
+        ...
+
+    def changed(self) -> None:
+        """Say that there is something new to see."""
+        ...
+
+    def problem(self, text: str) -> None:
+        """Tell the person something."""
+        ...
+
+
+class Answering:
+    """Offers each request of a turn to whoever shall answer it.
+
+    `drawn` counts, per rule, the draws that the facts so far hold.
+    """
+
+    def __init__(self, table: Table, run: TurnRun, streams: DrawStreams, drawn: Counter[str]) -> None:
+        self._table, self._run, self._streams, self._drawn = table, run, streams, drawn
+        self._one_real_call = asyncio.Lock()
+
+    # ------------------------------------------------------------ who answers
+
+    def offer(self, waiting: Waiting[Any]) -> None:
+        """Find somebody for a request that is new, or whose seat was swapped."""
+        if waiting.job is not None or waiting.future.done():
+            return
+        needs_judging = isinstance(waiting.call, ToolBoundaryCall) and not waiting.judged
+        if needs_judging and not any(
+            rule.tool_name == waiting.name for rule in self._table.rules_for(waiting)
+        ):
+            needs_judging, waiting.judged = False, True
+        if not needs_judging and self._player(waiting) == "person":
+            waiting.wants_person()
+            self._table.changed()
+            return
+        waiting.for_person = False
+        self.start(waiting, self._answer(waiting))
+
+    def start(self, waiting: Waiting[Any], work: Coroutine[Any, Any, None]) -> None:
+        """Let a task find the answer, outside the turn's own context: its timers are not the agent's."""
+        loop = asyncio.get_running_loop()
+        waiting.job = loop.create_task(self._to_its_end(waiting, work), context=contextvars.Context())
+
+    async def _to_its_end(self, waiting: Waiting[Any], work: Coroutine[Any, Any, None]) -> None:
+        try:
+            await work
+        except Exception as error:  # noqa: BLE001 - the person must be able to answer whatever went wrong
+            self._table.problem(f"{waiting.name}: {type(error).__name__}: {error}")
+            waiting.wants_person()
+        finally:
+            waiting.job = None
+            waiting.running = False
+            self._table.changed()
+
+    def _player(self, waiting: Waiting[Any]) -> str:
+        if waiting.may_have_run:
+            return "person"
+        seats = self._table.seats
+        if isinstance(waiting.call, ModelCall):
+            return seats.of_agent(waiting.agent)
+        return seats.of_tool(waiting.name)
+
+    async def _answer(self, waiting: Waiting[Any]) -> None:
+        await self._run.caught_up.wait()
+        if (
+            isinstance(waiting.call, ToolBoundaryCall)
+            and not waiting.judged
+            and await self._injected(waiting)
+        ):
+            return
+        match self._player(waiting):
+            case "model":
+                await self.ask_own_model(waiting, hold=False)
+            case "held":
+                await self.ask_own_model(waiting, hold=True)
+            case "real":
+                await self.run_real(waiting)
+            case "refuse":
+                await self._refuse(waiting)
+            case _:
+                waiting.wants_person()
+
+    # ------------------------------------------------------------ injections
+
+    async def _injected(self, waiting: Waiting[ToolBoundaryCall]) -> bool:
+        async with self._run.its_turn():
+            verdict = self._judge(waiting)
+        rule = verdict.fired
+        if rule is None:
+            return False
+        waiting.running = True
+        self._table.changed()
+        await asyncio.sleep(rule.latency_seconds)
+        outcome: Outcome = (
+            Failed(error_code=rule.effect.error_code, error_message=rule.effect.error_message)
+            if rule.effect.kind == "error"
+            else Returned(value=rule.effect.value)
+        )
+        await self.release_tool(
+            waiting, outcome, ToolEffects(), self.provenance(waiting, "injected", rule.rule_id)
+        )
+        return True
+
+    def _judge(self, waiting: Waiting[ToolBoundaryCall]) -> Verdict:
+        """Ask the rules; draws of calls that were judged before and are not answered yet are taken already."""
+        taken = Counter(self._drawn)
+        for other in self._run.waiting.values():
+            if other is not waiting and not other.future.done():
+                taken.update(other.drawn)
+        verdict = evaluate(
+            self._table.rules_for(waiting),
+            waiting.name,
+            jsonable(waiting.call.arguments),
+            lambda rule: self._streams.value(rule, taken[rule.rule_id]),
+        )
+        waiting.judged, waiting.misses, waiting.drawn = True, verdict.misses, verdict.drawn
+        return verdict
+
+    # ------------------------------------------------------------ the agent's own model
+
+    async def ask_own_model(self, waiting: Waiting[ModelCall], *, hold: bool) -> None:
+        """Let the agent's model make the turn; hold it for a person if asked to, or if it raises while held."""
+        if waiting.proposal is None:
+            responses, error = await self._model_speaks(waiting)
+            if hold and not waiting.future.done():
+                proposed = ModelProposed(
+                    at=self._table.now(),
+                    turn=self._run.number,
+                    key=waiting.key,
+                    responses=responses,
+                    error=error,
+                )
+                self._table.append(proposed)
+            waiting.proposal, waiting.failure = (responses, error) if hold else (None, None)
+        else:
+            responses, error = waiting.proposal, waiting.failure
+        if hold:
+            waiting.wants_person()
+            return
+        await self.release_model(
+            waiting, responses, self.provenance(waiting, "model", waiting.call.model.model), error
+        )
+
+    async def _model_speaks(
+        self, waiting: Waiting[ModelCall]
+    ) -> tuple[tuple[JsonObject, ...], RaisedError | None]:
+        responses: list[JsonObject] = []
+
+        async def speak() -> RaisedError | None:
+            INSIDE_REAL_CALL.set(True)
+            try:
+                async with aclosing(waiting.call.real()) as stream:
+                    async for response in stream:
+                        responses.append(response.model_dump(mode="json", exclude_none=True))
+                        self._hear(waiting, responses[-1])
+            except Exception as error:  # noqa: BLE001 - whatever a model raises belongs into the timeline
+                return written_error(error)
+            return None
+
+        waiting.running = True
+        self._table.changed()
+        error = await self._in_its_context(waiting, speak())
+        waiting.running = False
+        return tuple(responses), error
+
+    def _hear(self, waiting: Waiting[ModelCall], response: JsonObject) -> None:
+        if response.get("partial"):
+            content: Any = response.get("content") or {}
+            waiting.running_text += "".join(part.get("text") or "" for part in content.get("parts") or ())
+            self._table.changed()
+
+    # ------------------------------------------------------------ the real thing
+
+    async def run_real(self, waiting: Waiting[Any]) -> None:
+        """Run the real tool or the real code; one at a time in a session, after a word in the journal."""
+        await self._run.caught_up.wait()
+        async with self._one_real_call:
+            if waiting.future.done():
+                return
+            started = CallStarted(
+                at=self._table.now(), turn=self._run.number, key=waiting.key, name=waiting.name
+            )
+            self._table.append(started)
+            waiting.running, waiting.may_have_run = True, False
+            waiting.started = asyncio.get_running_loop().time()
+            self._table.changed()
+            if isinstance(waiting.call, CodeCall):
+                await self._run_code(waiting)
+            else:
+                await self._run_tool(waiting)
+
+    async def _run_tool(self, waiting: Waiting[ToolBoundaryCall]) -> None:
+        call = waiting.call
+        outcome, effects = await self._in_its_context(
+            waiting, watched(call.real, call.context, self._table.problem)
+        )
+        waiting.effects_done = True
+        await self.release_tool(waiting, outcome, effects, self.provenance(waiting, "real"))
+
+    async def _run_code(self, waiting: Waiting[CodeCall]) -> None:
+        async def work() -> Any:
+            INSIDE_REAL_CALL.set(True)
+            return await asyncio.to_thread(waiting.call.real)
+
+        result: JsonObject | None = None
+        error: RaisedError | None = None
+        try:
+            result = jsonable(asdict(await self._in_its_context(waiting, work())))
+        except Exception as raised:  # noqa: BLE001 - whatever code raises is its result
+            error = written_error(raised)
+        await self.release_code(waiting, result, self.provenance(waiting, "real"), error)
+
+    async def _in_its_context(self, waiting: Waiting[Any], work: Coroutine[Any, Any, Any]) -> Any:
+        task = asyncio.get_running_loop().create_task(work, context=waiting.context.copy())
+        try:
+            return await task
+        finally:
+            if not task.done():
+                task.cancel()
+                with contextlib.suppress(asyncio.CancelledError):
+                    await task
+
+    # ------------------------------------------------------------ answers become facts
+
+    async def _refuse(self, waiting: Waiting[Any]) -> None:
+        provenance = self.provenance(waiting, "refused")
+        message = f"{waiting.name} is not available in this simulation"
+        if isinstance(waiting.call, CodeCall):
+            await self.release_code(waiting, {"stdout": "", "stderr": message}, provenance)
+            return
+        outcome = Failed(error_code=_REFUSED, error_message=message)
+        await self.release_tool(waiting, outcome, ToolEffects(), provenance)
+
+    def provenance(self, waiting: Waiting[Any], source: Any, by: str | None = None) -> Provenance:
+        """Say who authored an answer, and what the rules had said before."""
+        return Provenance(source=source, by=by, misses=waiting.misses, drawn=waiting.drawn)
+
+    def _common(self, waiting: Waiting[Any], chain: str, provenance: Provenance) -> dict[str, Any]:
+        elapsed = asyncio.get_running_loop().time() - waiting.started
+        return {
+            "at": self._table.now(),
+            "turn": self._run.number,
+            "key": waiting.key,
+            "agent": waiting.agent,
+            "digests": RequestDigests(parts=waiting.parts, chain=chain),
+            "provenance": provenance,
+            "elapsed_ms": round(elapsed * 1000, 3),
+        }
+
+    async def release_tool(
+        self,
+        waiting: Waiting[ToolBoundaryCall],
+        outcome: Outcome,
+        effects: ToolEffects,
+        provenance: Provenance,
+    ) -> bool:
+        """Record a tool's answer and hand it to the agent."""
+        call = waiting.call
+
+        def fact(chain: str) -> ToolAnswered:
+            return ToolAnswered(
+                call_id=str(call.context.function_call_id or waiting.key),
+                tool_name=waiting.name,
+                arguments=jsonable(call.arguments),
+                scope=call.scope,
+                outcome=outcome,
+                effects=effects,
+                **self._common(waiting, chain, provenance),
+            )
+
+        return await self._released(waiting, fact)
+
+    async def release_model(
+        self,
+        waiting: Waiting[ModelCall],
+        responses: tuple[JsonObject, ...],
+        provenance: Provenance,
+        error: RaisedError | None = None,
+    ) -> bool:
+        """Record the agent's turn and hand it to ADK."""
+
+        def fact(chain: str) -> ModelAnswered:
+            return ModelAnswered(responses=responses, error=error, **self._common(waiting, chain, provenance))
+
+        return await self._released(waiting, fact)
+
+    async def release_code(
+        self,
+        waiting: Waiting[CodeCall],
+        result: JsonObject | None,
+        provenance: Provenance,
+        error: RaisedError | None = None,
+    ) -> bool:
+        """Record what code printed and hand it to the agent."""
+
+        def fact(chain: str) -> CodeAnswered:
+            return CodeAnswered(
+                code=waiting.call.code, result=result, error=error, **self._common(waiting, chain, provenance)
+            )
+
+        return await self._released(waiting, fact)
+
+    async def _released(
+        self, waiting: Waiting[Any], fact: Callable[[str], ModelAnswered | ToolAnswered | CodeAnswered]
+    ) -> bool:
+        released = await self._run.release(waiting, fact)
+        if released:
+            self._drawn.update(waiting.drawn)
+        return released

@@ -1,0 +1,264 @@
+"""Seats an agent's models, tools and code executors, in place, so that a turn in progress answers for them.
+
+Seated objects stay what they are (same fields, still instances of their classes, same declarations). With no
+turn in progress they work as before. See google-adk 2.13: everything between model and tools, and the
+confirmation gate before a tool, runs as in production.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import copy
+import functools
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import aclosing
+from dataclasses import dataclass
+from typing import Any, cast
+
+from google.adk.agents import LlmAgent
+from google.adk.code_executors import BaseCodeExecutor, BuiltInCodeExecutor
+from google.adk.code_executors.code_execution_utils import CodeExecutionInput, CodeExecutionResult
+from google.adk.models.base_llm import BaseLlm
+from google.adk.models.llm_request import LlmRequest
+from google.adk.models.llm_response import LlmResponse
+from google.adk.tools.base_tool import BaseTool
+from google.adk.tools.base_toolset import BaseToolset
+from google.adk.tools.tool_context import ToolContext
+from pydantic import Field
+
+from simulator.jsonvalue import copied
+from simulator.runtime.adk_private import children_of, is_steering, node_of, runs_agents
+from simulator.runtime.context import CURRENT_TURN, INSIDE_REAL_CALL, PLACE, SCOPE
+from simulator.runtime.loop import StudioLoop
+
+_SEATED_SELF = "_seated_self"
+_AGENT_LABEL = "adk_agent_name"
+_UNNAMED = "model"
+
+
+@dataclass(frozen=True)
+class ModelCall:
+    """A call of a model at the boundary; `place` and `scope` say where in the turn it happens."""
+
+    agent: str
+    model: BaseLlm
+    request: LlmRequest
+    real: Callable[[], AsyncGenerator[LlmResponse, None]]
+    scope: str
+    place: str
+
+
+@dataclass(frozen=True)
+class ToolBoundaryCall:
+    """A call of a tool at the boundary."""
+
+    tool: BaseTool
+    arguments: dict[str, Any]
+    context: ToolContext
+    real: Callable[[], Awaitable[Any]]
+    scope: str
+
+
+@dataclass(frozen=True)
+class CodeCall:
+    """Code of an agent at the boundary. `real` blocks."""
+
+    agent: str
+    branch: str
+    code: str
+    real: Callable[[], CodeExecutionResult]
+    scope: str
+
+
+class UnreachableModel(BaseLlm):
+    """Stands where an agent names a model that ADK cannot make, so that a person can still play the agent."""
+
+    reason: str = Field(min_length=1)
+
+    async def generate_content_async(
+        self, llm_request: LlmRequest, stream: bool = False
+    ) -> AsyncGenerator[LlmResponse, None]:
+        """Raise why there is no model.
+
+        Raises:
+            RuntimeError: Always, with the first response asked for.
+        """
+        if self.reason:
+            raise RuntimeError(self.reason)
+        yield LlmResponse()
+
+
+def install(agent: Any) -> None:
+    """Seat everything that can be reached from an agent or graph; harmless when done again."""
+    _install(agent, set())
+
+
+def _install(node: Any, seen: set[int]) -> None:
+    if id(node) in seen:
+        return
+    seen.add(id(node))
+    if getattr(node, "timeout", None) is not None:
+        node.timeout = None  # a person who thinks must not time out
+    if isinstance(node, LlmAgent):
+        seat_agent(node)
+    for tool in getattr(node, "tools", None) or ():
+        if isinstance(tool, BaseTool):
+            seat_tool(tool)
+            if (inner := node_of(tool)) is not None:
+                _install(inner, seen)
+        elif isinstance(tool, BaseToolset):
+            _seat_toolset(tool)
+    for child in children_of(node):
+        _install(child, seen)
+
+
+def seat_agent(agent: LlmAgent) -> None:
+    """Seat an agent's model and its code executor."""
+    try:
+        model = agent.canonical_model
+    except Exception as error:  # noqa: BLE001 - a model's own constructor may raise anything
+        model = UnreachableModel(model=str(agent.model), reason=f"{type(error).__name__}: {error}")
+    if (seated := _seated(model, "generate_content_async", _model_run)) is not None:
+        agent.model = seated
+    executor = agent.code_executor
+    if isinstance(executor, BaseCodeExecutor) and not isinstance(executor, BuiltInCodeExecutor):
+        seated_executor = _seated(executor, "execute_code", _code_run)
+        if seated_executor is not None:
+            agent.code_executor = seated_executor
+
+
+_seated_classes: dict[type, type] = {}
+
+
+def _seated(target: Any, method: str, ours: Any) -> Any:
+    """Give a copy whose class is a subclass of its own with one method of ours; None if it is seated already.
+
+    A wrapper of a foreign class would break ADK's own `isinstance` tests.
+    """
+    kind = type(target)
+    if kind in _seated_classes.values():
+        return None
+    if kind not in _seated_classes:
+        body = {method: ours, "__module__": __name__, "__doc__": kind.__doc__}
+        _seated_classes[kind] = type(f"Seated{kind.__name__}", (kind,), body)
+    clone = copy.copy(target)
+    object.__setattr__(clone, "__class__", _seated_classes[kind])
+    return clone
+
+
+def unseated_class(target: Any) -> type:
+    """Give the class that an object had before it was seated."""
+    kind = type(target)
+    return kind.__mro__[1] if kind in _seated_classes.values() else kind
+
+
+async def _model_run(
+    self: Any, llm_request: LlmRequest, stream: bool = False
+) -> AsyncGenerator[LlmResponse, None]:
+    real = functools.partial(super(type(self), self).generate_content_async, llm_request, stream)
+    turn = CURRENT_TURN.get()
+    if turn is None or INSIDE_REAL_CALL.get():
+        async with aclosing(real()) as responses:
+            async for response in responses:
+                yield response
+        return
+    for tool in llm_request.tools_dict.values():
+        seat_tool(tool)
+    labels = llm_request.config.labels or {}
+    call = ModelCall(
+        agent=labels.get(_AGENT_LABEL, _UNNAMED),
+        model=self,
+        request=llm_request,
+        real=real,
+        scope=SCOPE.get(),
+        place=PLACE.get(),
+    )
+    for written in await turn.ask_model(call):
+        # ADK changes the response that it is given, so each gets a fresh one.
+        yield LlmResponse.model_validate(copied(written))
+
+
+def seat_tool(tool: BaseTool) -> None:
+    """Seat a tool in place, but for those that steer ADK's own flow."""
+    own = tool.__dict__
+    if own.get(_SEATED_SELF) is tool or is_steering(tool):
+        return
+    # ADK's copies of a tool (for a name prefix) carry the seat of the original along: they get their own.
+    real = type(tool).run_async.__get__(tool) if _SEATED_SELF in own else tool.run_async
+    ours = _scoped_run if runs_agents(tool) else _tool_run
+    setattr(tool, _SEATED_SELF, tool)
+    setattr(tool, "run_async", functools.partial(ours, tool, real))  # noqa: B010 - a plain assignment is no override to the type checker
+
+
+async def _scoped_run(
+    _tool: BaseTool, real: Callable[..., Awaitable[Any]], *, args: dict[str, Any], tool_context: ToolContext
+) -> Any:
+    if CURRENT_TURN.get() is None:
+        return await real(args=args, tool_context=tool_context)
+    token = SCOPE.set(f"{SCOPE.get()}>{tool_context.function_call_id}")
+    try:
+        return await real(args=args, tool_context=tool_context)
+    finally:
+        SCOPE.reset(token)
+
+
+async def _tool_run(
+    tool: BaseTool, real: Callable[..., Awaitable[Any]], *, args: dict[str, Any], tool_context: ToolContext
+) -> Any:
+    turn = CURRENT_TURN.get()
+    if turn is None or INSIDE_REAL_CALL.get():
+        return await real(args=args, tool_context=tool_context)
+    return await turn.ask_tool(
+        ToolBoundaryCall(
+            tool=tool,
+            arguments=args,
+            context=tool_context,
+            real=functools.partial(real, args=args, tool_context=tool_context),
+            scope=SCOPE.get(),
+        )
+    )
+
+
+def _code_run(
+    self: Any, invocation_context: Any, code_execution_input: CodeExecutionInput
+) -> CodeExecutionResult:
+    """Ask for the result from the worker thread in which ADK calls this; the turn's loop runs elsewhere."""
+    real = functools.partial(super(type(self), self).execute_code, invocation_context, code_execution_input)
+    turn: Any = CURRENT_TURN.get()
+    if turn is None or INSIDE_REAL_CALL.get():
+        return cast("CodeExecutionResult", real())
+    call = CodeCall(
+        agent=invocation_context.agent.name,
+        branch=invocation_context.branch or "",
+        code=code_execution_input.code,
+        real=real,
+        scope=SCOPE.get(),
+    )
+    loop: StudioLoop = turn.loop
+    answer = asyncio.run_coroutine_threadsafe(turn.ask_code(call), loop)
+    turn.note_waiting_thread(answer)
+    return CodeExecutionResult(**answer.result())
+
+
+def _seat_toolset(toolset: BaseToolset) -> None:
+    """Let a tool set that cannot be reached say so: ADK would only log it and go on without its tools."""
+    own = toolset.__dict__
+    if own.get(_SEATED_SELF) is toolset:
+        return
+    real = toolset.get_tools
+
+    async def get_tools(readonly_context: Any = None) -> list[BaseTool]:
+        try:
+            tools = await real(readonly_context)
+        except Exception as error:
+            if turn := CURRENT_TURN.get():
+                turn.note_problem(
+                    f"the tools of {type(toolset).__name__} are missing: {type(error).__name__}: {error}"
+                )
+            raise
+        for tool in tools:
+            seat_tool(tool)
+        return tools
+
+    setattr(toolset, _SEATED_SELF, toolset)
+    setattr(toolset, "get_tools", get_tools)  # noqa: B010 - a plain assignment is no override to the type checker

@@ -1,0 +1,59 @@
+"""Says, anywhere below ADK's runner, which turn is in progress and where in it we are.
+
+Context variables reach AgentTool's runner, parallel agents, workflow nodes and worker threads by themselves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextvars import ContextVar
+from typing import Any, Protocol
+
+from simulator.jsonvalue import JsonObject
+
+
+class TurnInProgress(Protocol):
+    """What the seated objects need of the turn that they are asked in."""
+
+    timers: Any
+    in_threads: Any
+
+    async def ask_model(self, call: Any) -> tuple[JsonObject, ...]:
+        """Ask the agent's seat; give its responses, or raise its error."""
+        ...
+
+    async def ask_tool(self, call: Any) -> Any:
+        """Ask the environment for a tool's answer; give it, or raise it."""
+        ...
+
+    async def ask_code(self, call: Any) -> JsonObject:
+        """Ask the environment what code prints."""
+        ...
+
+    def note_event(self, event: Any) -> None:
+        """Take down an event that ADK has appended."""
+        ...
+
+    def note_artifact(self, artifact: Any) -> None:
+        """Take down an artifact that was saved."""
+        ...
+
+    def note_problem(self, text: str) -> None:
+        """Take down something that the person should know."""
+        ...
+
+
+CURRENT_TURN: ContextVar[TurnInProgress | None] = ContextVar("simulation_turn", default=None)
+"""The turn in progress; None means that no simulation is active, and everything seated passes through."""
+
+SCOPE: ContextVar[str] = ContextVar("simulation_scope", default="")
+"""The ids of the calls of agent tools that we are inside of, outermost first, each after a `>`."""
+
+PLACE: ContextVar[str] = ContextVar("simulation_place", default="")
+"""Branch, isolation scope and node path of the model call that is about to happen."""
+
+INSIDE_REAL_CALL: ContextVar[bool] = ContextVar("simulation_inside_real_call", default=False)
+"""Inside a real tool, everything below it is real too."""
+
+ARTIFACT_SINK: ContextVar[Callable[[Any], None] | None] = ContextVar("simulation_artifacts", default=None)
+"""Takes the artifacts that the real tool which is running saves."""

@@ -1,0 +1,153 @@
+"""Writes what passes ADK's boundaries as JSON for the journal, and reads it back."""
+
+from __future__ import annotations
+
+import builtins
+import hashlib
+import sys
+from typing import Any
+
+from google.adk.events.event import Event
+from google.adk.models.llm_request import LlmRequest
+from google.genai import types
+from pydantic import BaseModel
+from pydantic_core import to_jsonable_python
+
+from simulator.facts import RaisedError
+from simulator.jsonvalue import JsonObject, canonical, copied, digest
+
+_PART = "$part"
+
+# Where a request went and how it is billed says nothing about what was asked.
+_NOT_ASKED = frozenset({"system_instruction", "tools", "http_options", "labels"})
+
+
+class SimulatedToolError(Exception):
+    """Stands for an exception whose class cannot be made again from its journal entry."""
+
+
+def jsonable(value: Any) -> Any:
+    """Write any value as JSON, the same way every time.
+
+    Sets are sorted, bytes are base64, a class is its JSON schema, and what has no JSON form is its type's name
+    (an address would differ from run to run).
+    """
+    if isinstance(value, dict):
+        return {str(key): jsonable(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [jsonable(item) for item in value]
+    if isinstance(value, (set, frozenset)):
+        return sorted((jsonable(item) for item in value), key=canonical)
+    if isinstance(value, BaseModel):
+        fields = type(value).model_fields
+        present = {name: getattr(value, name) for name in fields if not fields[name].exclude}
+        return jsonable({name: item for name, item in present.items() if item is not None})
+    if isinstance(value, type) and issubclass(value, BaseModel):
+        return value.model_json_schema()
+    return to_jsonable_python(
+        value,
+        bytes_mode="base64",
+        inf_nan_mode="strings",
+        fallback=lambda item: f"<{type(item).__qualname__}>",
+    )
+
+
+def survives_json(value: Any) -> bool:
+    """Tell whether a value comes back from JSON as it was."""
+    return bool(repr(jsonable(value)) == repr(value))
+
+
+def tool_value(value: Any) -> Any:
+    """Write a tool's result: JSON, with google-genai parts (images, files) marked so that they come back."""
+    if isinstance(value, types.Part):
+        return {_PART: value.model_dump(mode="json", exclude_none=True)}
+    if isinstance(value, dict):
+        return {str(key): tool_value(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [tool_value(item) for item in value]
+    return jsonable(value)
+
+
+def tool_result(value: Any) -> Any:
+    """Read what `tool_value` wrote, as a value of its own that ADK may change."""
+    return _with_parts(copied(value))
+
+
+def _with_parts(value: Any) -> Any:
+    if isinstance(value, dict):
+        if value.keys() == {_PART}:
+            return types.Part.model_validate(value[_PART])
+        return {key: _with_parts(item) for key, item in value.items()}
+    return [_with_parts(item) for item in value] if isinstance(value, list) else value
+
+
+def written_error(error: BaseException) -> RaisedError:
+    """Write an exception."""
+    name = type(error)
+    return RaisedError(
+        type=f"{name.__module__}:{name.__qualname__}",
+        message=str(error),
+        arguments=tuple(jsonable(argument) for argument in error.args),
+    )
+
+
+def made_error(written: RaisedError) -> Exception:
+    """Make the exception again where its class can be found and gives the same message.
+
+    Only classes of modules that are loaded, or of the builtins, are looked up: a journal must not be able to
+    import what it likes.
+    """
+    module_name, _, qualified = written.type.partition(":")
+    found: Any = _loaded(module_name)
+    for name in qualified.split("."):
+        found = getattr(found, name, None)
+    if isinstance(found, type) and issubclass(found, Exception):
+        try:
+            error = found(*written.arguments)
+        except Exception:  # noqa: BLE001 - a class that refuses its own arguments is any error at all
+            error = None
+        if isinstance(error, Exception) and str(error) == written.message:
+            return error
+    return SimulatedToolError(f"{written.short_type}: {written.message}")
+
+
+def _loaded(module_name: str) -> Any:
+    return builtins if module_name == builtins.__name__ else sys.modules.get(module_name)
+
+
+def event_json(event: Event) -> JsonObject:
+    """Write an event as ADK does, with its one set in order."""
+    written: JsonObject = event.model_dump(mode="json", exclude_none=True, by_alias=True)
+    ids: Any = written.get("longRunningToolIds")
+    if ids:
+        written["longRunningToolIds"] = sorted(ids)
+    return written
+
+
+def chained(chain: str, event: JsonObject) -> str:
+    """Extend the fingerprint of all events so far by one; its time does not count."""
+    return digest(chain, canonical({key: value for key, value in event.items() if key != "timestamp"}))
+
+
+def request_parts(request: LlmRequest) -> dict[str, str]:
+    """Fingerprint what a model is asked, by part: `system`, `tools`, `config` and `contents`."""
+    config = request.config
+    asked = {
+        name: value
+        for name in config.model_fields_set
+        if name not in _NOT_ASKED and (value := getattr(config, name)) is not None
+    }
+    contents = hashlib.sha256()
+    for content in request.contents:
+        contents.update(content.model_dump_json(exclude_none=True).encode())
+    return {
+        "system": digest(canonical(jsonable(config.system_instruction))),
+        "tools": digest(canonical(jsonable(config.tools or []))),
+        "config": digest(canonical(jsonable(asked))),
+        "contents": contents.hexdigest()[:16],
+    }
+
+
+def arguments_part(arguments: JsonObject) -> dict[str, str]:
+    """Fingerprint what a tool is asked."""
+    return {"arguments": digest(canonical(arguments))}

@@ -1,0 +1,367 @@
+"""Runs one session on the loop's thread: from the journal to ADK's runner and back.
+
+Everything durable is in the journal. ADK's own session is made anew from it for every turn, so a turn that was
+never interrupted, one that was resumed and one that was branched all take the same way.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections import Counter
+from collections.abc import Callable
+from contextlib import aclosing
+from typing import Any
+
+from google.adk.agents.run_config import RunConfig, StreamingMode, ToolThreadPoolConfig  # type: ignore[attr-defined] # ADK documents StreamingMode there, but does not list it
+from google.adk.apps import App
+from google.adk.events.event import Event
+from google.adk.platform import time as platform_time
+from google.adk.platform import uuid as platform_uuid
+from google.adk.runners import Runner
+from google.genai import types
+
+from simulator.agent_config import SimulatedAgentConfig
+from simulator.environment.draws import DrawStreams
+from simulator.environment.rules import InjectionRule
+from simulator.facts import (
+    Answered,
+    CodeAnswered,
+    Fact,
+    ModelAnswered,
+    RaisedError,
+    RulesChanged,
+    ToolAnswered,
+    TurnEnded,
+    TurnStarted,
+)
+from simulator.journal import Journal
+from simulator.jsonvalue import copied, digest
+from simulator.runtime.adk_private import set_random_provider
+from simulator.runtime.answering import Answering
+from simulator.runtime.boundaries import ModelCall, install
+from simulator.runtime.context import CURRENT_TURN
+from simulator.runtime.encoding import jsonable, survives_json, written_error
+from simulator.runtime.errors import Diverged, Divergence, SimulationError
+from simulator.runtime.guard import GuardPlugin
+from simulator.runtime.services import WatchedArtifacts, WatchedSessions
+from simulator.runtime.turn import TurnRun
+from simulator.runtime.waiting import Waiting
+from simulator.session import Seats
+from simulator.session.entries import model_calls
+
+_TOOL_THREADS = 16
+_PATIENCE_WITH_STOP = 0.05
+_ANSWERS = (ModelAnswered, ToolAnswered, CodeAnswered)
+
+
+class Engine:
+    """One live session. Every method runs on the loop's thread."""
+
+    def __init__(self, config: SimulatedAgentConfig, journal: Journal, clock: Callable[[], float]) -> None:
+        self.config, self.journal, self._clock = config, journal, clock
+        self.seed = self._header_seed()
+        self.problems: list[str] = []
+        self.divergence: Divergence | None = None
+        self.version = 0
+        self.run: TurnRun | None = None
+        self.answering: Answering | None = None
+        self._task: asyncio.Task[None] | None = None
+        self._news = asyncio.Event()
+        self._streams = DrawStreams(self.seed)
+        self._events: dict[int, list[Event]] = {}
+        self._rules_at_rest: tuple[InjectionRule, ...] = ()
+        self._last_model_call: ModelCall | None = None
+        self._guard = GuardPlugin()
+        install(config.root_agent)
+
+    def _header_seed(self) -> str:
+        first = self.journal.fact(0)
+        return first.seed if first.kind == "session_opened" else ""
+
+    # ------------------------------------------------------------ what turns and players need
+
+    def now(self) -> float:
+        """Give the time, in seconds since the epoch, to the millisecond."""
+        return round(self._clock(), 3)
+
+    @property
+    def seats(self) -> Seats:
+        """Who plays now."""
+        return self.journal.fold.seats
+
+    def rules_for(self, waiting: Waiting[Any]) -> tuple[InjectionRule, ...]:
+        """Give the rules that were in force when the request was asked: a switch counts from the next call on."""
+        return waiting.rules
+
+    def append(self, fact: Fact) -> int:
+        """Append a fact."""
+        return self.journal.append(fact)
+
+    def record(self, fact: Answered) -> int:
+        """Append an answer."""
+        return self.journal.append(fact)
+
+    def offer(self, waiting: Waiting[Any]) -> None:
+        """Hand a request to whoever shall answer it."""
+        if self.answering is None or self.run is None:
+            raise SimulationError("no turn is running")
+        waiting.rules = self.journal.fold.rules if self.run.caught_up.is_set() else self._rules_at_rest
+        proposed = self.journal.fold.proposals().get(waiting.key)
+        if proposed is not None:
+            waiting.proposal, waiting.failure = proposed.responses, proposed.error
+        self.answering.offer(waiting)
+
+    def changed(self) -> None:
+        """Wake everyone who waits for something new."""
+        self.version += 1
+        self._news.set()
+
+    def problem(self, text: str) -> None:
+        """Keep a word for the person, once."""
+        if text not in self.problems:
+            self.problems.append(text)
+            self.changed()
+
+    # ------------------------------------------------------------ opening
+
+    async def start_turn(self, fact: TurnStarted) -> None:
+        """Record that the user spoke, and let the agent run."""
+        if self.divergence is not None:
+            raise SimulationError(f"{self.divergence.sentence()}; go back to before it first")
+        self.journal.append(fact)
+        await self.open()
+
+    async def open(self) -> None:
+        """Bring ADK to where the journal's head is: the one way for the next turn, for resuming, undo and branch."""
+        await self.close()
+        self.divergence = None
+        facts = self.journal.path()
+        sessions, artifacts = WatchedSessions(), WatchedArtifacts()
+        fold = self.journal.session()
+        where = {"app_name": fold.app_name, "user_id": fold.user_id, "session_id": fold.session_id}
+        session = await sessions.create_session(**where, state=copied(fold.initial_state))
+        for number, fact in facts:
+            if isinstance(fact, TurnEnded):
+                for event in self._events_of(number, fact):
+                    await sessions.append_event(session, event)
+                for saved in fact.artifacts:
+                    part = types.Part.model_validate(copied(saved.part))
+                    await artifacts.save_artifact(
+                        **where, filename=saved.filename, artifact=part, custom_metadata=saved.custom_metadata
+                    )
+        if fold.is_running:
+            self._run_turn(facts, sessions, artifacts, where)
+        self.changed()
+
+    def _events_of(self, number: int, fact: TurnEnded) -> list[Event]:
+        """Read a turn's events once: ADK copies a session's events before it gives them out."""
+        if number not in self._events:
+            self._events[number] = [Event.model_validate(copied(event)) for event in fact.events]
+        return self._events[number]
+
+    def _run_turn(
+        self,
+        facts: list[tuple[int, Fact]],
+        sessions: WatchedSessions,
+        artifacts: WatchedArtifacts,
+        where: dict[str, str],
+    ) -> None:
+        place, started = next(
+            (place, fact)
+            for place, (_, fact) in reversed(list(enumerate(facts)))
+            if isinstance(fact, TurnStarted)
+        )
+        recorded = [(number, fact) for number, fact in facts[place:] if isinstance(fact, _ANSWERS)]
+        run = TurnRun(self, started, recorded, _call_ids(facts), self.journal.fold.may_have_run())
+        drawn: Counter[str] = Counter()
+        for _, fact in facts:
+            if isinstance(fact, ToolAnswered):
+                drawn.update(fact.provenance.drawn)
+        self.run = run
+        self.answering = Answering(self, run, self._streams, drawn)
+        self._rules_at_rest = _rules_at_rest(facts)
+        self._task = asyncio.get_running_loop().create_task(
+            self._drive(run, started, sessions, artifacts, where)
+        )
+
+    def _app(self) -> App:
+        agent = self.config.agent
+        if isinstance(agent, App):
+            return agent.model_copy(update={"plugins": [self._guard, *agent.plugins]})
+        return App(name=self.config.app_name, root_agent=agent, plugins=[self._guard])
+
+    # ------------------------------------------------------------ driving
+
+    async def _drive(
+        self,
+        run: TurnRun,
+        started: TurnStarted,
+        sessions: WatchedSessions,
+        artifacts: WatchedArtifacts,
+        where: dict[str, str],
+    ) -> None:
+        loop = asyncio.get_running_loop()
+        agent = loop.create_task(self._run_agent(run, started, sessions, artifacts, where))
+        replay = loop.create_task(run.replay())
+        agent.add_done_callback(run.agent_ended)
+        run.cancel_agent = agent.cancel
+        try:
+            error = await self._both(run, agent, replay)
+        except Diverged as diverged:
+            self.divergence = diverged.divergence
+            self.run = self.answering = None
+            return
+        finally:
+            await _cancelled(agent, replay)
+            self.changed()
+        await self._end(run, sessions, where, error)
+
+    async def _both(
+        self, run: TurnRun, agent: asyncio.Task[None], replay: asyncio.Task[None]
+    ) -> RaisedError | None:
+        """Wait for the agent, while the journal's answers are released; give the error that it ended with.
+
+        Raises:
+            Diverged: The agent asked for something else than the journal answers, or ended before it asked for all.
+        """
+        await asyncio.wait({agent, replay}, return_when=asyncio.FIRST_COMPLETED)
+        if not replay.done():
+            await asyncio.wait({agent} if run.abort.is_set() else {agent, replay})
+        elif replay.exception() is None:
+            await asyncio.wait({agent})
+        if run.abort.is_set():
+            return None
+        for failed in (replay.exception(), None if agent.cancelled() else agent.exception()):
+            if isinstance(failed, Diverged):
+                raise failed
+        raised = replay.exception() or agent.exception()
+        return None if raised is None else written_error(raised)
+
+    async def _run_agent(
+        self,
+        run: TurnRun,
+        started: TurnStarted,
+        sessions: WatchedSessions,
+        artifacts: WatchedArtifacts,
+        where: dict[str, str],
+    ) -> None:
+        CURRENT_TURN.set(run)
+        platform_uuid.set_id_provider(run.new_id)
+        platform_time.set_time_provider(run.time)
+        set_random_provider(random.Random(digest(self.seed, str(run.number))))  # noqa: S311 - not for secrets
+        runner = Runner(app=self._app(), session_service=sessions, artifact_service=artifacts)
+        running = runner.run_async(
+            user_id=where["user_id"],
+            session_id=where["session_id"],
+            new_message=types.Content.model_validate(copied(started.message)),
+            state_delta=copied(started.state_delta) or None,
+            run_config=RunConfig(
+                streaming_mode=StreamingMode.SSE if started.streaming else StreamingMode.NONE,
+                max_llm_calls=started.max_llm_calls,
+                tool_thread_pool_config=ToolThreadPoolConfig(max_workers=_TOOL_THREADS),
+            ),
+            abort_signal=run.abort,
+        )
+        async with aclosing(running) as events:
+            async for _ in events:
+                pass
+
+    async def _end(
+        self, run: TurnRun, sessions: WatchedSessions, where: dict[str, str], error: RaisedError | None
+    ) -> None:
+        session = await sessions.get_session(
+            app_name=where["app_name"], user_id=where["user_id"], session_id=where["session_id"]
+        )
+        state = dict(session.state) if session is not None else {}
+        for name, value in state.items():
+            if not survives_json(value):
+                self.problem(f"state {name!r} holds a value that JSON cannot hold; it was kept as JSON")
+        self._last_model_call = run.last_model_call
+        self.run = self.answering = None
+        self.journal.append(
+            TurnEnded(
+                at=self.now(),
+                turn=run.number,
+                events=tuple(run.events),
+                state=jsonable(state),
+                artifacts=tuple(run.artifacts),
+                error=error,
+                stopped=run.abort.is_set(),
+            )
+        )
+        self.changed()
+
+    def last_model_call(self) -> ModelCall | None:
+        """Give the last call of a model in this activation."""
+        return (
+            self._last_model_call if self.run is None else self.run.last_model_call or self._last_model_call
+        )
+
+    # ------------------------------------------------------------ waiting and stopping
+
+    def at_rest(self) -> bool:
+        """Say whether nothing happens before a person does something."""
+        if self.run is None or self._task is None or self._task.done():
+            return True
+        return self.run.at_rest()
+
+    async def rest(self, patience: float | None) -> bool:
+        """Wait until nothing happens before a person does something; False if `patience` seconds were not enough."""
+        until = None if patience is None else asyncio.get_running_loop().time() + patience
+        while not self.at_rest():
+            self._news.clear()
+            left = None if until is None else until - asyncio.get_running_loop().time()
+            if left is not None and left <= 0:
+                return False
+            try:
+                await asyncio.wait_for(self._news.wait(), left)
+            except TimeoutError:
+                return self.at_rest()
+        return True
+
+    async def stop(self) -> None:
+        """End the turn in progress; what has happened so far stays."""
+        run, task = self.run, self._task
+        if run is None or task is None or task.done():
+            raise SimulationError("no turn is running, so there is nothing to stop")
+        run.abort.set()
+        run.let_threads_go()
+        await asyncio.wait({task}, timeout=_PATIENCE_WITH_STOP)
+        if not task.done():
+            run.cancel_agent()
+            await asyncio.wait({task})
+
+    async def close(self) -> None:
+        """Drop the turn in progress without a word in the journal; it can be resumed from there."""
+        task, run = self._task, self.run
+        self._task = self.run = self.answering = None
+        if run is not None:
+            run.let_threads_go()
+        if task is not None:
+            await _cancelled(task)
+
+
+async def _cancelled(*tasks: asyncio.Task[None]) -> None:
+    for task in tasks:
+        if not task.done():
+            task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
+
+
+def _call_ids(facts: list[tuple[int, Fact]]) -> set[str]:
+    """Give the ids of all function calls that the journal knows."""
+    answers = (fact for _, fact in facts if isinstance(fact, ModelAnswered))
+    return {str(call["id"]) for fact in answers for call in model_calls(fact)}
+
+
+def _rules_at_rest(facts: list[tuple[int, Fact]]) -> tuple[InjectionRule, ...]:
+    """Give the rules as they were when the turn came to rest: a later switch counts from the next call on."""
+    rules: tuple[InjectionRule, ...] = ()
+    at_rest = rules
+    for _, fact in facts:
+        if isinstance(fact, RulesChanged):
+            rules = fact.rules
+        elif isinstance(fact, (*_ANSWERS, TurnStarted)):
+            at_rest = rules
+    return at_rest

@@ -1,0 +1,37 @@
+"""What can go wrong when a simulation is commanded or re-executed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from simulator.facts import Value
+
+
+class SimulationError(ValueError):
+    """A command that does not fit what the session is doing; nothing was changed."""
+
+
+class Divergence(Value):
+    """Where a re-execution left the recorded way.
+
+    `fact` is the number of the recorded answer that no longer fits, `what` the parts of the request that differ.
+    """
+
+    fact: int
+    key: str
+    what: tuple[str, ...]
+    waiting: tuple[str, ...] = ()
+
+    def sentence(self) -> str:
+        """Say it to a person."""
+        if "never asked" in self.what:
+            return f"step {self.fact} was recorded, but the agent no longer asks for it"
+        return f"step {self.fact} no longer fits what the agent asks: {', '.join(self.what)} changed"
+
+
+class Diverged(Exception):  # noqa: N818 - a finding about the agent, not a fault of the program
+    """The agent asks for something else than it did when the journal was written."""
+
+    def __init__(self, fact: int, key: str, what: Sequence[str], waiting: Sequence[str] = ()) -> None:
+        self.divergence = Divergence(fact=fact, key=key, what=tuple(what), waiting=tuple(waiting))
+        super().__init__(self.divergence.sentence())

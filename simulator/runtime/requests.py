@@ -1,0 +1,111 @@
+"""Describes what waits at a boundary as a request that a person can read."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from google.adk.models.llm_request import LlmRequest
+from google.adk.tools.base_tool import BaseTool
+
+from simulator.environment.generator import DraftCall, EarlierAnswer, draft
+from simulator.facts import Fact, Failed, Returned, ToolAnswered
+from simulator.jsonvalue import JsonObject, copied
+from simulator.runtime.boundaries import ModelCall
+from simulator.runtime.declarations import declaration_json, response_schema_of, schema_json
+from simulator.runtime.encoding import jsonable
+from simulator.seats.requests import ModelRequest, ToolDeclaration
+
+_TRANSFER = "transfer_to_agent"
+_SHOWN_APART = frozenset(
+    {"system_instruction", "tools", "response_schema", "response_json_schema", "http_options", "labels"}
+)
+
+
+def model_request(call: ModelCall, key: str, turn: int) -> ModelRequest:
+    """Describe exactly what the model would see."""
+    request = call.request
+    tools = declared_tools(request)
+    config = request.config
+    schema = config.response_schema if config.response_schema is not None else config.response_json_schema
+    other = {
+        name: jsonable(value)
+        for name in sorted(config.model_fields_set)
+        if name not in _SHOWN_APART and (value := getattr(config, name)) is not None
+    }
+    return ModelRequest(
+        key=key,
+        turn=turn,
+        agent=call.agent,
+        model_name=request.model or call.model.model,
+        system_instruction=_as_text(config.system_instruction),
+        contents=tuple(content.model_dump(mode="json", exclude_none=True) for content in request.contents),
+        tools=tools,
+        response_schema=None if schema is None else schema_json(schema),
+        transfer_targets=_targets(tools),
+        other_config=other,
+    )
+
+
+def declared_tools(request: LlmRequest) -> tuple[ToolDeclaration, ...]:
+    """Give the declarations of a request's tools, as the model sees them."""
+    declared: list[ToolDeclaration] = []
+    for tool in request.config.tools or ():
+        for declaration in getattr(tool, "function_declarations", None) or ():
+            described = declaration_json(declaration)
+            known = request.tools_dict.get(described.name)
+            if described.response is None and known is not None:
+                described = described.model_copy(update={"response": response_schema_of(known)})
+            declared.append(described)
+    return tuple(declared)
+
+
+def describe_tool(tool: BaseTool) -> ToolDeclaration:
+    """Give a tool's own declaration; a tool without one has its name and description."""
+    declaration = tool._get_declaration()  # noqa: SLF001 - ADK's own flow reads declarations by this name only
+    if declaration is None:
+        return ToolDeclaration(name=tool.name, description=tool.description or "")
+    described = declaration_json(declaration)
+    return described.model_copy(update={"response": described.response or response_schema_of(tool)})
+
+
+def _as_text(instruction: Any) -> str:
+    if instruction is None or isinstance(instruction, str):
+        return instruction or ""
+    parts = getattr(instruction, "parts", None)
+    if parts is not None:
+        return "\n".join(part.text for part in parts if part.text)
+    return str(jsonable(instruction))
+
+
+def _targets(tools: tuple[ToolDeclaration, ...]) -> tuple[str, ...]:
+    for tool in tools:
+        if tool.name == _TRANSFER:
+            properties: Any = tool.parameters.get("properties") or {}
+            return tuple((properties.get("agent_name") or {}).get("enum") or ())
+    return ()
+
+
+def drafted(tool: ToolDeclaration, arguments: JsonObject, path: list[tuple[int, Fact]], seed: str) -> Any:
+    """Draft an answer to a tool call from its description and from what the tools of this session answered before."""
+    earlier = tuple(
+        EarlierAnswer(
+            tool_name=fact.tool_name,
+            arguments=fact.arguments,
+            response=fact.outcome.value if isinstance(fact.outcome, Returned) else fact.outcome.response(),
+        )
+        for _, fact in path
+        if isinstance(fact, ToolAnswered) and isinstance(fact.outcome, (Returned, Failed))
+    )
+    return copied(
+        draft(
+            DraftCall(
+                tool_name=tool.name,
+                description=tool.description,
+                parameters=tool.parameters,
+                response_schema=tool.response,
+                arguments=arguments,
+                earlier=earlier,
+                seed=seed,
+            )
+        )
+    )

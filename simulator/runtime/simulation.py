@@ -1,0 +1,329 @@
+"""The face of a simulation: plain synchronous commands and one frozen view, from any thread."""
+
+from __future__ import annotations
+
+import time
+import uuid
+from collections.abc import Callable, Iterable
+from typing import Any, Literal, Self
+
+from simulator.agent_config import SimulatedAgentConfig
+from simulator.environment.rules import InjectionRule
+from simulator.facts import (
+    EVERY,
+    AgentPlayer,
+    AgentSelected,
+    RulesChanged,
+    SeatChanged,
+    SessionOpened,
+    ToolPlayer,
+    TurnStarted,
+    Value,
+)
+from simulator.journal import Journal
+from simulator.jsonvalue import JsonObject, copied
+from simulator.runtime import commands
+from simulator.runtime.engine import Engine
+from simulator.runtime.errors import Divergence, SimulationError
+from simulator.runtime.loop import LoopThread
+from simulator.seats.answers import Answer
+from simulator.seats.requests import CodeRequest, ModelRequest, Request, RunningCall, ToolRequest
+from simulator.session import IllegalFactError, Seats, SimulationSession
+
+
+class SimulationView(Value):
+    """Everything there is to see of a simulation at one moment.
+
+    `pending` are the requests that wait for a person, oldest first; `running` what is at work right now. `busy`
+    says that something will happen by itself. `version` grows with every change. `head` is the journal's.
+    """
+
+    session: SimulationSession
+    pending: tuple[Request, ...] = ()
+    running: tuple[RunningCall, ...] = ()
+    busy: bool = False
+    version: int = 0
+    problems: tuple[str, ...] = ()
+    divergence: Divergence | None = None
+    head: int = -1
+
+
+class Simulation:
+    """A session that is being played.
+
+    Every command waits until the agent needs a person again (or the turn has ended), at most `wait` seconds where
+    that is given. A command that does not fit raises `SimulationError` and changes nothing.
+    """
+
+    def __init__(self, config: SimulatedAgentConfig, journal: Journal, clock: Callable[[], float]) -> None:
+        """Use `open` or `resume`."""
+        self.config = config
+        self._loop = LoopThread.shared()
+        self._engine = self._loop.call(lambda: Engine(config, journal, clock))
+
+    @classmethod
+    def open(
+        cls,
+        config: SimulatedAgentConfig,
+        *,
+        rules: Iterable[InjectionRule] = (),
+        seats: Seats | None = None,
+        initial_state: JsonObject | None = None,
+        seed: str | None = None,
+        user_id: str = "user",
+        session_id: str | None = None,
+        clock: Callable[[], float] = time.time,
+    ) -> Simulation:
+        """Begin a session with an agent.
+
+        Args:
+            config: The agent.
+            rules: Injection rules that are in force from the start.
+            seats: Who plays from the start; by default the agent's own model, and a person for every tool.
+            initial_state: What ADK's session state holds at first.
+            seed: Where ids and draws come from; a random one by default.
+            user_id: ADK's user.
+            session_id: The session's id; a random one by default.
+            clock: Gives the time in seconds since the epoch.
+        """
+        now = round(clock(), 3)
+        opened = SessionOpened(
+            at=now,
+            session_id=session_id or uuid.uuid4().hex,
+            user_id=user_id,
+            seed=seed or uuid.uuid4().hex,
+        )
+        selected = AgentSelected(
+            at=now,
+            agent_name=config.name,
+            app_name=config.app_name,
+            initial_state=copied(initial_state or {}),
+        )
+        journal = Journal([opened, selected])
+        seats = seats or Seats()
+        for target, agent_player in seats.agents.items():
+            journal.append(SeatChanged(at=now, seat="agent", target=target, player=agent_player))
+        for target, tool_player in seats.tools.items():
+            journal.append(SeatChanged(at=now, seat="tool", target=target, player=tool_player))
+        if in_force := tuple(rules):
+            journal.append(RulesChanged(at=now, rules=in_force))
+        return cls(config, journal, clock)
+
+    @classmethod
+    def resume(
+        cls, journal: Journal, config: SimulatedAgentConfig, *, clock: Callable[[], float] = time.time
+    ) -> Simulation:
+        """Go on with the session of a journal: no model and no real tool is asked again.
+
+        Raises:
+            SimulationError: The journal's session has no agent yet, or another one.
+        """
+        session = journal.session()
+        if session.agent_name != config.name:
+            raise SimulationError(f"the session is with {session.agent_name!r}, not with {config.name!r}")
+        simulation = cls(config, journal, clock)
+        simulation._loop.run(simulation._engine.open())
+        simulation.wait()
+        return simulation
+
+    # ------------------------------------------------------------ what there is to see
+
+    @property
+    def session(self) -> SimulationSession:
+        """The session as it stands."""
+        return self.view().session
+
+    @property
+    def pending(self) -> tuple[Request, ...]:
+        """The requests that wait for a person, oldest first."""
+        return self.view().pending
+
+    @property
+    def journal(self) -> Journal:
+        """The session's journal; to be read, not to be appended to."""
+        return self._engine.journal
+
+    @property
+    def version(self) -> int:
+        """A number that grows with every change; cheap to read."""
+        return self._engine.version
+
+    def view(self) -> SimulationView:
+        """Give one consistent snapshot."""
+        return self._loop.call(self._view)
+
+    def _view(self) -> SimulationView:
+        engine = self._engine
+        return SimulationView(
+            session=commands.session_of(engine),
+            pending=commands.pending_of(engine),
+            running=commands.running_of(engine),
+            busy=not engine.at_rest(),
+            version=engine.version,
+            problems=tuple(engine.problems),
+            divergence=engine.divergence,
+            head=engine.journal.head,
+        )
+
+    def model_view(self) -> ModelRequest | None:
+        """Give what the model was last shown in the turn in progress (or the last one), as a person in its seat would see it."""
+        return self._loop.call(lambda: commands.last_model_request(self._engine))
+
+    # ------------------------------------------------------------ commands
+
+    def query(
+        self,
+        message: str | JsonObject,
+        *,
+        state_delta: JsonObject | None = None,
+        wait: float | None = None,
+        streaming: bool = False,
+        max_llm_calls: int = 500,
+    ) -> bool:
+        """Let the user say something: text, or google-genai's `Content` in JSON. True if the agent came to rest."""
+        return self._turn(
+            "query",
+            commands.content_of(message),
+            wait,
+            state_delta=copied(state_delta or {}),
+            streaming=streaming,
+            max_llm_calls=max_llm_calls,
+        )
+
+    def confirm(
+        self, call_id: str, confirmed: bool, payload: Any = None, *, wait: float | None = None
+    ) -> bool:
+        """Let the user confirm or reject the tool call that ADK asks about."""
+        response: JsonObject = {"confirmed": confirmed}
+        if payload is not None:
+            response["payload"] = payload
+        return self.reply(call_id, response, wait=wait)
+
+    def reply(self, call_id: str, response: Any, *, wait: float | None = None) -> bool:
+        """Let the user answer a call that was left open; anything but a dict becomes `{"result": response}`."""
+        call = commands.open_call(self.session, call_id)
+        return self._turn("reply", commands.reply_content(call, copied(response)), wait)
+
+    def _turn(
+        self, purpose: Literal["query", "reply"], message: JsonObject, wait: float | None, **more: Any
+    ) -> bool:
+        async def start() -> None:
+            engine = self._engine
+            started = TurnStarted(
+                at=engine.now(),
+                turn=len(engine.journal.session().turns),
+                purpose=purpose,
+                message=message,
+                **more,
+            )
+            await engine.start_turn(started)
+
+        self._command(start)
+        return self.wait(wait)
+
+    def answer(self, request: Request | str, answer: Answer | Any, *, wait: float | None = None) -> bool:
+        """Answer a pending request.
+
+        A plain value stands for what the tool returns, or (as text) for what the agent says or code prints.
+        """
+        key = _key(request)
+        self._command(lambda: commands.answer(self._engine, key, answer))
+        return self.wait(wait)
+
+    def run_real(self, request: Request | str, *, wait: float | None = None) -> bool:
+        """Let the real tool (or code, or the agent's own model) answer this one request."""
+        key = _key(request)
+        self._command(lambda: commands.run_real(self._engine, key))
+        return self.wait(wait)
+
+    def set_player(
+        self,
+        seat: Literal["agent", "tool"],
+        player: AgentPlayer | ToolPlayer,
+        target: str = EVERY,
+        *,
+        wait: float | None = None,
+    ) -> bool:
+        """Let somebody else sit down, for one agent or tool by name or for all others; open requests move along."""
+
+        async def sit() -> None:
+            fact = SeatChanged(at=self._engine.now(), seat=seat, target=target, player=player)
+            commands.change_seat(self._engine, fact)
+
+        self._command(sit)
+        return self.wait(wait)
+
+    def set_rules(self, rules: Iterable[InjectionRule]) -> None:
+        """Put these injection rules in force, in this order, from the next call on."""
+        in_force = tuple(rules)
+
+        async def put() -> None:
+            self._engine.append(RulesChanged(at=self._engine.now(), rules=in_force))
+            self._engine.changed()
+
+        self._command(put)
+
+    def switch_rule(self, rule_id: str, enabled: bool) -> None:
+        """Switch one injection rule on or off, from the next call on."""
+        rules = self.session.rules
+        if all(rule.rule_id != rule_id for rule in rules):
+            raise SimulationError(f"there is no injection rule {rule_id!r}")
+        self.set_rules(
+            rule.model_copy(update={"enabled": enabled}) if rule.rule_id == rule_id else rule
+            for rule in rules
+        )
+
+    def stop(self) -> None:
+        """End the turn in progress, whatever is running; what has happened stays in the timeline."""
+        self._command(self._engine.stop)
+
+    def move_head(self, fact: int) -> bool:
+        """Go back to a fact of the journal (undo) or to another branch; the way there is re-executed."""
+
+        async def move() -> None:
+            await self._engine.close()
+            self._engine.journal.move_head(fact)
+            await self._engine.open()
+
+        if fact < self._first_step():
+            raise SimulationError(f"fact {fact} is before the agent was selected")
+        self._command(move)
+        return self.wait()
+
+    def _first_step(self) -> int:
+        return next(number for number, fact in self.journal.path() if fact.kind == "agent_selected")
+
+    def undo(self) -> bool:
+        """Take back the last step that a person took: an answer, or what the user said."""
+        target = commands.undo_target(self.journal)
+        if target is None:
+            raise SimulationError("there is no step to take back")
+        return self.move_head(target)
+
+    def can_undo(self) -> bool:
+        """Say whether there is a step to take back."""
+        return self._loop.call(lambda: commands.undo_target(self._engine.journal)) is not None
+
+    def wait(self, timeout: float | None = None) -> bool:
+        """Wait until the agent needs a person or the turn has ended; False if `timeout` seconds were not enough."""
+        return self._loop.run(self._engine.rest(timeout))
+
+    def close(self) -> None:
+        """Let go of everything that runs. The journal stays, and can be resumed."""
+        self._loop.run(self._engine.close())
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _command(self, work: Callable[[], Any]) -> None:
+        try:
+            self._loop.run(work())
+        except IllegalFactError as error:
+            raise SimulationError(str(error)) from error
+
+
+def _key(request: Request | str) -> str:
+    return request.key if isinstance(request, (ModelRequest, ToolRequest, CodeRequest)) else request

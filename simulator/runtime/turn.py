@@ -1,0 +1,374 @@
+"""One turn in progress: takes requests from the boundaries and releases their answers in the journal's order.
+
+Answers are released one at a time, each after everything that the one before set going has come to rest. That
+order is what makes a re-execution give the same events, so it holds while a person plays as well.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import collections
+import contextlib
+import contextvars
+import uuid
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol
+
+from google.adk.events.event import Event
+
+from simulator.facts import Answered, CodeAnswered, ModelAnswered, SavedArtifact, ToolAnswered, TurnStarted
+from simulator.jsonvalue import JsonObject, copied, digest
+from simulator.runtime.adk_private import is_graph_tool
+from simulator.runtime.boundaries import CodeCall, ModelCall, ToolBoundaryCall
+from simulator.runtime.effects import repeated
+from simulator.runtime.encoding import (
+    arguments_part,
+    chained,
+    event_json,
+    jsonable,
+    made_error,
+    request_parts,
+    tool_result,
+)
+from simulator.runtime.errors import Diverged
+from simulator.runtime.loop import StudioLoop
+from simulator.runtime.waiting import Waiting
+from simulator.session import events as event_reading
+
+_QUIET_TICKS = 3
+_UNMOVED_TICKS = 40
+_LONGEST_SETTLING = 2.0
+_PATIENCE = 5.0
+_MICROSECOND = 1e-6
+
+# Instructions and settings may be changed between two runs of an agent without harm to what is recorded.
+_HARMLESS = frozenset({"system", "config"})
+
+
+class Host(Protocol):
+    """What a turn needs of the session that it belongs to."""
+
+    seed: str
+
+    def now(self) -> float:
+        """Give the time."""
+        ...
+
+    def record(self, fact: Answered) -> int:
+        """Append an answer to the journal and give its number."""
+        ...
+
+    def offer(self, waiting: Waiting[Any]) -> None:
+        """Find somebody who answers a request."""
+        ...
+
+    def changed(self) -> None:
+        """Say that there is something new to see."""
+        ...
+
+    def problem(self, text: str) -> None:
+        """Tell the person something."""
+        ...
+
+
+class TurnRun:
+    """The turn in progress; lives on the loop's thread.
+
+    `recorded` are the answers that the journal holds for this turn, in order; they are released first.
+    """
+
+    def __init__(
+        self,
+        host: Host,
+        started: TurnStarted,
+        recorded: Sequence[tuple[int, Answered]],
+        used_ids: set[str],
+        may_have_run: frozenset[str] = frozenset(),
+    ) -> None:
+        self.host, self.number, self.recorded = host, started.turn, recorded
+        self.used_ids, self.may_have_run = used_ids, may_have_run
+        self.loop: StudioLoop = asyncio.get_running_loop()  # type: ignore[assignment] # LoopThread runs no other loop
+        self.timers: set[asyncio.TimerHandle] = set()
+        self.in_threads: set[asyncio.Future[Any]] = set()
+        self.waiting: dict[str, Waiting[Any]] = {}
+        self.events: list[JsonObject] = []
+        self.artifacts: list[SavedArtifact] = []
+        self.chain = ""
+        self.abort = asyncio.Event()
+        self.caught_up = asyncio.Event()
+        self.last_model_call: ModelCall | None = None
+        self.cancel_agent: Callable[[], object] = lambda: None
+        self._agent_has_ended = False
+        self._asked = asyncio.Event()
+        self._thread_answers: list[Any] = []
+        self._recorded_keys = {fact.key for _, fact in recorded}
+        self._ordinals: collections.Counter[str] = collections.Counter()
+        self._releasing = asyncio.Lock()
+        self._time, self._ticks, self._ids, self._activity = started.at, 0, 0, 0
+        if not recorded:
+            self.caught_up.set()
+
+    # ------------------------------------------------------------ what ADK's ids and times come from
+
+    def new_id(self) -> str:
+        """Give ADK's next id: the same one in every execution of this turn."""
+        self._activity += 1
+        self._ids += 1
+        return str(uuid.UUID((digest(self.host.seed, str(self.number), str(self._ids)) * 2)[:32]))
+
+    def time(self) -> float:
+        """Give ADK's time: that of the last fact, and a microsecond more each time it is asked."""
+        self._activity += 1
+        self._ticks += 1
+        return round(self._time + self._ticks * _MICROSECOND, 6)
+
+    # ------------------------------------------------------------ what the seated objects ask
+
+    async def ask_model(self, call: ModelCall) -> tuple[JsonObject, ...]:
+        """Ask the agent's seat for its turn; give its responses or raise its error."""
+        self.last_model_call = call
+        base = f"{self.number}/{call.scope}/{call.place}|{call.agent}"
+        fact = await self._ask(base, call, call.agent, call.agent, request_parts(call.request))
+        if not isinstance(fact, ModelAnswered):
+            raise Diverged(-1, fact.key, ["kind"])
+        if fact.error:
+            raise made_error(fact.error)
+        return fact.responses
+
+    async def ask_tool(self, call: ToolBoundaryCall) -> Any:
+        """Ask the environment for a tool's answer; give it as ADK takes it, or raise it."""
+        context = call.context
+        where = f"node:{context.node_path}" if is_graph_tool(context) else str(context.function_call_id)
+        arguments = jsonable(call.arguments)
+        waiting_key = f"{self.number}/{call.scope}/{where}"
+        waiting, fact = await self._ask_waiting(
+            waiting_key, call, context.agent_name, call.tool.name, arguments_part(arguments)
+        )
+        if not isinstance(fact, ToolAnswered):
+            raise Diverged(-1, fact.key, ["kind"])
+        if not waiting.effects_done:
+            await repeated(fact.effects, context)
+        match fact.outcome.kind:
+            case "raised":
+                raise made_error(fact.outcome.error)
+            case "failed":
+                return fact.outcome.response()
+            case "deferred":
+                return None
+            case _:
+                return tool_result(fact.outcome.value)
+
+    async def ask_code(self, call: CodeCall) -> JsonObject:
+        """Ask the environment what code prints."""
+        base = f"{self.number}/{call.scope}/{call.branch}|code:{call.agent}"
+        fact = await self._ask(base, call, call.agent, "code", {"code": digest(call.code)})
+        if not isinstance(fact, CodeAnswered):
+            raise Diverged(-1, fact.key, ["kind"])
+        if fact.error:
+            raise made_error(fact.error)
+        return dict(copied(fact.result or {}))
+
+    async def _ask(self, base: str, call: Any, agent: str, name: str, parts: dict[str, str]) -> Answered:
+        return (await self._ask_waiting(base, call, agent, name, parts))[1]
+
+    async def _ask_waiting(
+        self, base: str, call: Any, agent: str, name: str, parts: dict[str, str]
+    ) -> tuple[Waiting[Any], Answered]:
+        self._activity += 1
+        key = f"{base}#{self._ordinals[base]}"
+        self._ordinals[base] += 1
+        waiting: Waiting[Any] = Waiting(
+            key=key,
+            call=call,
+            agent=agent,
+            name=name,
+            parts=parts,
+            future=self.loop.create_future(),
+            context=contextvars.copy_context(),
+            since=self.host.now(),
+            started=self.loop.time(),
+            may_have_run=key in self.may_have_run,
+        )
+        self.waiting[key] = waiting
+        self._asked.set()
+        if key not in self._recorded_keys:
+            self.host.offer(waiting)
+        try:
+            fact: Answered = await waiting.future
+        finally:
+            self.waiting.pop(key, None)
+            if waiting.job and waiting.job is not asyncio.current_task():
+                waiting.job.cancel()
+        return waiting, fact
+
+    # ------------------------------------------------------------ what the seated objects tell
+
+    def note_event(self, event: Event) -> None:
+        """Take down an event as ADK appends it: later its state delta would be another."""
+        self._activity += 1
+        written = event_json(event)
+        self.events.append(written)
+        self.chain = chained(self.chain, written)
+
+    def note_artifact(self, artifact: SavedArtifact) -> None:
+        """Take down an artifact."""
+        self.artifacts.append(artifact)
+
+    def note_problem(self, text: str) -> None:
+        """Tell the person something."""
+        self.host.problem(text)
+
+    def note_waiting_thread(self, answer: Any) -> None:
+        """Code in a worker thread waits for an answer: nothing will come from it until then."""
+
+        def forget() -> None:
+            self.in_threads.clear()
+
+        self.loop.call_soon_threadsafe(forget)
+        self._thread_answers.append(answer)
+
+    def let_threads_go(self) -> None:
+        """Free worker threads that wait for an answer which will never come."""
+        for answer in self._thread_answers:
+            answer.cancel()
+
+    # ------------------------------------------------------------ releasing
+
+    async def settle(self) -> None:
+        """Wait until everything that the last answer set going has run: callbacks, its timers and its threads."""
+        until = self.loop.time() + _LONGEST_SETTLING
+        while True:
+            await self._settle_callbacks()
+            wait = self._next_wake()
+            if wait is None or self.loop.time() >= until:
+                return
+            await asyncio.sleep(min(wait, max(0.0, until - self.loop.time())))
+
+    async def _settle_callbacks(self) -> None:
+        quiet = unmoved = 0
+        scheduled, activity = self.loop.scheduled, self._activity
+        while quiet < _QUIET_TICKS and unmoved < _UNMOVED_TICKS:
+            await asyncio.sleep(0)
+            # Our own wake-up is the one callback of a quiet loop; other sessions keep it busy, so our own
+            # turn's standing still counts as well.
+            quiet = quiet + 1 if self.loop.scheduled <= scheduled + 1 else 0
+            unmoved = unmoved + 1 if self._activity == activity else 0
+            scheduled, activity = self.loop.scheduled, self._activity
+
+    def _next_wake(self) -> float | None:
+        """Say how long the turn's own code sleeps at least, in seconds; None if it does not."""
+        now = self.loop.time()
+        self.timers = {timer for timer in self.timers if not timer.cancelled() and timer.when() > now}
+        soonest = min((timer.when() - now for timer in self.timers), default=None)
+        if self.in_threads:
+            return min(soonest or 1e-3, 1e-3)
+        return None if soonest is None or soonest > _LONGEST_SETTLING else max(1e-4, soonest)
+
+    def unanswered(self, key: str) -> Waiting[Any] | None:
+        """Give the open request with this key."""
+        waiting = self.waiting.get(key)
+        return None if waiting is None or waiting.future.done() else waiting
+
+    def at_rest(self) -> bool:
+        """Say whether nothing will happen before a person answers."""
+        if not self.caught_up.is_set() or self._releasing.locked():
+            return False
+        still = [waiting for waiting in self.waiting.values() if not waiting.future.done()]
+        return bool(still) and all(waiting.for_person for waiting in still)
+
+    async def release(self, waiting: Waiting[Any], fact_at: Callable[[str], Answered]) -> bool:
+        """Record an answer and let the agent have it; False if it has been answered in the meantime.
+
+        Args:
+            waiting: The request.
+            fact_at: Makes the fact, given the fingerprint of all events before it.
+        """
+        await self.caught_up.wait()
+        async with self._releasing:
+            await self.settle()
+            if waiting.future.done() or self.waiting.get(waiting.key) is not waiting:
+                return False
+            fact = fact_at(self.chain)
+            if isinstance(fact, ModelAnswered):
+                fact = self._with_own_ids(fact)
+            self.host.record(fact)
+            self._let_go(waiting, fact)
+            await self.settle()
+        self.host.changed()
+        return True
+
+    @contextlib.asynccontextmanager
+    async def its_turn(self) -> Any:
+        """Hold back all other answers, once everything has settled: what is decided in here has its place in the order."""
+        await self.caught_up.wait()
+        async with self._releasing:
+            await self.settle()
+            yield
+
+    def _let_go(self, waiting: Waiting[Any], fact: Answered) -> None:
+        self._activity += 1
+        self._time = max(self._time, fact.at)
+        waiting.future.set_result(fact)
+
+    def _with_own_ids(self, fact: ModelAnswered) -> ModelAnswered:
+        """Give each function call an id that is unique in the session, and keep it in the fact."""
+        responses: list[JsonObject] = copied(fact.responses)
+        place = 0
+        for response in responses:
+            if response.get("partial"):
+                continue
+            for part in event_reading.parts_of(response.get("content")):
+                call = part.get("function_call")
+                if not call:
+                    continue
+                if not call.get("id") or call["id"] in self.used_ids:
+                    call["id"] = f"call-{digest(self.host.seed, fact.key, str(place))}"
+                self.used_ids.add(call["id"])
+                place += 1
+        return fact.model_copy(update={"responses": tuple(responses)})
+
+    # ------------------------------------------------------------ re-execution
+
+    async def replay(self) -> None:
+        """Release what the journal holds, in its order, checking that it still fits.
+
+        Raises:
+            Diverged: The agent asks for something else than it did.
+        """
+        for number, fact in self.recorded:
+            waiting = await self._await_request(number, fact.key)
+            await self.settle()
+            self._compare(number, fact, waiting)
+            self._let_go(waiting, fact)
+        await self.settle()
+        self.caught_up.set()
+        self.host.changed()
+
+    def agent_ended(self, _task: object) -> None:
+        """Stop waiting for requests: none will come."""
+        self._agent_has_ended = True
+        self._asked.set()
+
+    async def _await_request(self, number: int, key: str) -> Waiting[Any]:
+        until = self.loop.time() + _PATIENCE
+        while (waiting := self.waiting.get(key)) is None:
+            self._asked.clear()
+            try:
+                if self._agent_has_ended:
+                    raise TimeoutError  # noqa: TRY301 - it will not ask any more: the same as having waited in vain
+                await asyncio.wait_for(self._asked.wait(), until - self.loop.time())
+            except TimeoutError:
+                raise Diverged(number, key, ["never asked"], sorted(self.waiting)) from None
+        return waiting
+
+    def _compare(self, number: int, fact: Answered, waiting: Waiting[Any]) -> None:
+        differs = [
+            part for part, known in fact.digests.parts.items() if waiting.parts.get(part, known) != known
+        ]
+        if fact.digests.chain != self.chain:
+            differs.append("events before it")
+        if harmless := sorted(_HARMLESS.intersection(differs)):
+            words = " and ".join(harmless)
+            self.host.problem(f"the agent's {words} changed since step {number} was recorded")
+        if serious := [part for part in differs if part not in _HARMLESS]:
+            raise Diverged(number, fact.key, serious)

@@ -1,0 +1,53 @@
+"""A request that waits at a boundary, from the moment it is asked until its answer is a fact."""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+from dataclasses import dataclass, field
+from typing import Generic, TypeVar
+
+from simulator.environment.rules import InjectionRule, Miss
+from simulator.facts import CodeAnswered, ModelAnswered, RaisedError, ToolAnswered
+from simulator.jsonvalue import JsonObject
+from simulator.runtime.boundaries import CodeCall, ModelCall, ToolBoundaryCall
+from simulator.seats.requests import Request
+
+Call = ModelCall | ToolBoundaryCall | CodeCall
+CallT = TypeVar("CallT", ModelCall, ToolBoundaryCall, CodeCall)
+
+
+@dataclass
+class Waiting(Generic[CallT]):
+    """One open request of the turn in progress.
+
+    `job` is the task that finds an answer without a person; `for_person` says that nobody but a person will.
+    `effects_done` is set where the real tool ran in this very call, so its effects are in place already.
+    """
+
+    key: str
+    call: CallT
+    agent: str
+    name: str
+    parts: dict[str, str]
+    future: asyncio.Future[ModelAnswered | ToolAnswered | CodeAnswered]
+    context: contextvars.Context
+    since: float
+    started: float
+    may_have_run: bool = False
+    for_person: bool = False
+    job: asyncio.Task[None] | None = None
+    rules: tuple[InjectionRule, ...] = ()
+    misses: tuple[Miss, ...] = ()
+    drawn: tuple[str, ...] = ()
+    judged: bool = False
+    running: bool = False
+    running_text: str = ""
+    proposal: tuple[JsonObject, ...] | None = None
+    failure: RaisedError | None = None
+    effects_done: bool = False
+    shown: Request | None = field(default=None, repr=False)
+
+    def wants_person(self) -> None:
+        """Hand the request to a person."""
+        self.for_person, self.running, self.shown = True, False, None
