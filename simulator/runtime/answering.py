@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
-import contextvars
 from collections import Counter
 from collections.abc import Callable, Coroutine
 from contextlib import aclosing
@@ -98,9 +96,14 @@ class Answering:
         self.start(waiting, self._answer(waiting))
 
     def start(self, waiting: Waiting[Any], work: Coroutine[Any, Any, None]) -> None:
-        """Let a task find the answer, outside the turn's own context: its timers are not the agent's."""
+        """Let a task find the answer: where the request was asked, but everything in it is real.
+
+        So nothing in it is answered by a seat, and its timers are not the agent's.
+        """
+        context = waiting.context.copy()
+        context.run(INSIDE_REAL_CALL.set, True)
         loop = asyncio.get_running_loop()
-        waiting.job = loop.create_task(self._to_its_end(waiting, work), context=contextvars.Context())
+        waiting.job = loop.create_task(self._to_its_end(waiting, work), context=context)
 
     async def _to_its_end(self, waiting: Waiting[Any], work: Coroutine[Any, Any, None]) -> None:
         try:
@@ -207,20 +210,16 @@ class Answering:
     ) -> tuple[tuple[JsonObject, ...], RaisedError | None]:
         responses: list[JsonObject] = []
 
-        async def speak() -> RaisedError | None:
-            INSIDE_REAL_CALL.set(True)
-            try:
-                async with aclosing(waiting.call.real()) as stream:
-                    async for response in stream:
-                        responses.append(response.model_dump(mode="json", exclude_none=True))
-                        self._hear(waiting, responses[-1])
-            except Exception as error:  # noqa: BLE001 - whatever a model raises belongs into the timeline
-                return written_error(error)
-            return None
-
+        error: RaisedError | None = None
         waiting.running = True
         self._table.changed()
-        error = await self._in_its_context(waiting, speak())
+        try:
+            async with aclosing(waiting.call.real()) as stream:
+                async for response in stream:
+                    responses.append(response.model_dump(mode="json", exclude_none=True))
+                    self._hear(waiting, responses[-1])
+        except Exception as raised:  # noqa: BLE001 - whatever a model raises belongs into the timeline
+            error = written_error(raised)
         waiting.running = False
         return tuple(responses), error
 
@@ -252,34 +251,18 @@ class Answering:
 
     async def _run_tool(self, waiting: Waiting[ToolBoundaryCall]) -> None:
         call = waiting.call
-        outcome, effects = await self._in_its_context(
-            waiting, watched(call.real, call.context, self._table.problem)
-        )
+        outcome, effects = await watched(call.real, call.context, self._table.problem)
         waiting.effects_done = True
         await self.release_tool(waiting, outcome, effects, self.provenance(waiting, "real"))
 
     async def _run_code(self, waiting: Waiting[CodeCall]) -> None:
-        async def work() -> Any:
-            INSIDE_REAL_CALL.set(True)
-            return await asyncio.to_thread(waiting.call.real)
-
         result: JsonObject | None = None
         error: RaisedError | None = None
         try:
-            result = jsonable(asdict(await self._in_its_context(waiting, work())))
+            result = jsonable(asdict(await asyncio.to_thread(waiting.call.real)))
         except Exception as raised:  # noqa: BLE001 - whatever code raises is its result
             error = written_error(raised)
         await self.release_code(waiting, result, self.provenance(waiting, "real"), error)
-
-    async def _in_its_context(self, waiting: Waiting[Any], work: Coroutine[Any, Any, Any]) -> Any:
-        task = asyncio.get_running_loop().create_task(work, context=waiting.context.copy())
-        try:
-            return await task
-        finally:
-            if not task.done():
-                task.cancel()
-                with contextlib.suppress(asyncio.CancelledError):
-                    await task
 
     # ------------------------------------------------------------ answers become facts
 

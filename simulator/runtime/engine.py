@@ -19,6 +19,7 @@ from google.adk.events.event import Event
 from google.adk.platform import time as platform_time
 from google.adk.platform import uuid as platform_uuid
 from google.adk.runners import Runner
+from google.adk.sessions.base_session_service import GetSessionConfig
 from google.genai import types
 
 from simulator.agent_config import SimulatedAgentConfig
@@ -271,7 +272,10 @@ class Engine:
         self, run: TurnRun, sessions: WatchedSessions, where: dict[str, str], error: RaisedError | None
     ) -> None:
         session = await sessions.get_session(
-            app_name=where["app_name"], user_id=where["user_id"], session_id=where["session_id"]
+            app_name=where["app_name"],
+            user_id=where["user_id"],
+            session_id=where["session_id"],
+            config=GetSessionConfig(num_recent_events=0),  # only the state is wanted; copying events is slow
         )
         state = dict(session.state) if session is not None else {}
         for name, value in state.items():
@@ -343,10 +347,14 @@ class Engine:
 
 
 async def _cancelled(*tasks: asyncio.Task[None]) -> None:
+    running = [task for task in tasks if not task.done()]
+    for task in running:
+        task.cancel()
+    if running:
+        await asyncio.wait(running)
     for task in tasks:
-        if not task.done():
-            task.cancel()
-    await asyncio.gather(*tasks, return_exceptions=True)
+        if not task.cancelled():
+            task.exception()  # looked at, so that asyncio does not log it as forgotten
 
 
 def _call_ids(facts: list[tuple[int, Fact]]) -> set[str]:

@@ -131,12 +131,12 @@ class Simulation:
     @property
     def session(self) -> SimulationSession:
         """The session as it stands."""
-        return self.view().session
+        return self._loop.call(lambda: commands.session_of(self._engine))
 
     @property
     def pending(self) -> tuple[Request, ...]:
         """The requests that wait for a person, oldest first."""
-        return self.view().pending
+        return self._loop.call(lambda: commands.pending_of(self._engine))
 
     @property
     def journal(self) -> Journal:

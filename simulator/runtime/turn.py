@@ -35,7 +35,6 @@ from simulator.runtime.loop import StudioLoop
 from simulator.runtime.waiting import Waiting
 from simulator.session import events as event_reading
 
-_QUIET_TICKS = 3
 _UNMOVED_TICKS = 40
 _LONGEST_SETTLING = 2.0
 _PATIENCE = 5.0
@@ -245,15 +244,14 @@ class TurnRun:
             await asyncio.sleep(min(wait, max(0.0, until - self.loop.time())))
 
     async def _settle_callbacks(self) -> None:
-        quiet = unmoved = 0
-        scheduled, activity = self.loop.scheduled, self._activity
-        while quiet < _QUIET_TICKS and unmoved < _UNMOVED_TICKS:
-            await asyncio.sleep(0)
-            # Our own wake-up is the one callback of a quiet loop; other sessions keep it busy, so our own
-            # turn's standing still counts as well.
-            quiet = quiet + 1 if self.loop.scheduled <= scheduled + 1 else 0
-            unmoved = unmoved + 1 if self._activity == activity else 0
+        quiet, unmoved = False, 0
+        while not quiet and unmoved < _UNMOVED_TICKS:
             scheduled, activity = self.loop.scheduled, self._activity
+            await asyncio.sleep(0)
+            # Everything that was ready has run by now. If our own wake-up is the only callback that was scheduled
+            # meanwhile, nothing is left. Other sessions may keep the loop busy, so standing still counts too.
+            quiet = self.loop.scheduled == scheduled + 1
+            unmoved = unmoved + 1 if self._activity == activity else 0
 
     def _next_wake(self) -> float | None:
         """Say how long the turn's own code sleeps at least, in seconds; None if it does not."""
@@ -335,6 +333,8 @@ class TurnRun:
         Raises:
             Diverged: The agent asks for something else than it did.
         """
+        if not self.recorded:
+            return
         for number, fact in self.recorded:
             waiting = await self._await_request(number, fact.key)
             await self.settle()
