@@ -1,0 +1,72 @@
+# Prepares one environment, then runs the studio, its checks and its benchmarks.
+# A stamp per lock file keeps a prepared environment as it is: a second `make run` starts at once.
+
+PYTHON ?=
+VENV := .venv
+BIN := $(VENV)/bin
+RUN_READY := $(VENV)/.run-ready
+CHECK_READY := $(VENV)/.check-ready
+
+# `make run` options: the folder of agents, the port, and what else the app takes on its command line.
+AGENTS_DIR ?=
+PORT ?=
+ARGS ?=
+
+PIP := $(BIN)/python -m pip install --disable-pip-version-check --quiet
+LOCK := $(BIN)/uv pip compile pyproject.toml --quiet --universal --python-version 3.11 \
+	--generate-hashes --no-emit-index-url --no-emit-find-links --no-header --no-annotate
+
+.DEFAULT_GOAL := help
+.PHONY: help run test lint bench lock browser clean
+
+help: ## Show what can be made
+	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-7s %s\n", $$1, $$2}' Makefile
+
+# Streamlit opens the browser by itself, and stays quiet where there is no display.
+run: $(RUN_READY) ## Start the studio in the browser (AGENTS_DIR=folder PORT=8501 ARGS="...")
+	@$(BIN)/streamlit run app $(if $(PORT),--server.port $(PORT)) -- $(if $(AGENTS_DIR),--agents-dir "$(AGENTS_DIR)") $(ARGS)
+
+test: $(CHECK_READY) lint browser ## Run every check and every test
+	$(BIN)/pytest -n auto
+
+lint: $(CHECK_READY) ## Check style, types and the rules between the packages
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+bench: $(CHECK_READY) browser ## Measure speed, each figure beside its peer's from the same run
+	$(BIN)/pytest tests/benchmarks -o python_files='bench_*.py' -p no:xdist -s
+
+lock: $(CHECK_READY) ## Write the lock files anew from pyproject.toml (LOCK_ARGS=--upgrade for newer versions)
+	$(LOCK) $(LOCK_ARGS) --all-extras --group dev -o requirements-dev.lock
+	$(LOCK) $(LOCK_ARGS) --group build -c requirements-dev.lock -o requirements.lock
+
+clean: ## Remove the environment and all caches
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .benchmarks .import_linter_cache build dist *.egg-info
+
+$(BIN)/python:
+	@for python in $(PYTHON) python3 python3.13 python3.12 python3.11; do \
+		if command -v $$python >/dev/null && $$python -c 'import sys; sys.exit(sys.version_info < (3, 11))'; then \
+			echo "Making $(VENV) with $$python"; exec $$python -m venv $(VENV); \
+		fi; \
+	done; echo "Python 3.11 or newer is needed; name one: make run PYTHON=/path/to/python3.11" >&2; exit 1
+
+$(RUN_READY): requirements.lock pyproject.toml | $(BIN)/python
+	@echo "Installing what the studio needs"
+	@$(PIP) --require-hashes -r requirements.lock
+	@$(PIP) --no-deps --no-build-isolation -e .
+	@touch $@
+
+# The second lock file holds everything of the first, so this environment can run the studio too.
+$(CHECK_READY): requirements-dev.lock pyproject.toml | $(BIN)/python
+	@echo "Installing what the studio and its checks need"
+	@$(PIP) --require-hashes -r requirements-dev.lock
+	@$(PIP) --no-deps --no-build-isolation -e .
+	@touch $@ $(RUN_READY)
+
+browser:
+	@for name in "$(CHROMIUM)" chromium chromium-browser google-chrome; do command -v "$$name" >/dev/null 2>&1 && exit 0; done; \
+	command -v apt-get >/dev/null || { echo "Chromium is needed; install it or set CHROMIUM=/path/to/it" >&2; exit 1; }; \
+	run=; [ "$$(id -u)" = 0 ] || run=sudo; \
+	$$run apt-get update -qq && $$run apt-get install -y -qq --no-install-recommends chromium
