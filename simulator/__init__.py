@@ -1,1 +1,66 @@
-"""The core of Golden Trace Studio: seats, journal, environment, and ADK's runner between them."""
+"""The core of Golden Trace Studio: seats, journal, environment, and ADK's runner between them.
+
+`from simulator import Simulation` and the other names below import what they need when they are first used:
+a journal can be read, and a rule can be checked, without waiting for ADK.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from simulator.agent_config import SimulatedAgentConfig
+    from simulator.agents import demo_agent
+    from simulator.environment.rules import ErrorEffect, InjectionRule, ResponseEffect
+    from simulator.journal import Journal
+    from simulator.runtime import Simulation, SimulationError
+    from simulator.seats.answers import called, failed, raised, returned, said, transferred
+    from simulator.session import Seats, SessionState, SimulationSession
+
+_HOMES = {
+    "ErrorEffect": "simulator.environment.rules",
+    "InjectionRule": "simulator.environment.rules",
+    "Journal": "simulator.journal",
+    "ResponseEffect": "simulator.environment.rules",
+    "Seats": "simulator.session",
+    "SessionState": "simulator.session",
+    "SimulatedAgentConfig": "simulator.agent_config",
+    "Simulation": "simulator.runtime",
+    "SimulationError": "simulator.runtime",
+    "SimulationSession": "simulator.session",
+    "called": "simulator.seats.answers",
+    "demo_agent": "simulator.agents",
+    "failed": "simulator.seats.answers",
+    "raised": "simulator.seats.answers",
+    "returned": "simulator.seats.answers",
+    "said": "simulator.seats.answers",
+    "transferred": "simulator.seats.answers",
+}
+
+__all__ = [
+    "ErrorEffect",
+    "InjectionRule",
+    "Journal",
+    "ResponseEffect",
+    "Seats",
+    "SessionState",
+    "SimulatedAgentConfig",
+    "Simulation",
+    "SimulationError",
+    "SimulationSession",
+    "called",
+    "demo_agent",
+    "failed",
+    "raised",
+    "returned",
+    "said",
+    "transferred",
+]
+
+
+def __getattr__(name: str) -> Any:
+    home = _HOMES.get(name)
+    if home is None:
+        raise AttributeError(f"module 'simulator' has no attribute {name!r}")
+    return getattr(importlib.import_module(home), name)

@@ -11,6 +11,9 @@ from pydantic import JsonValue
 JsonObject: TypeAlias = dict[str, JsonValue]
 
 _DIGEST_LENGTH = 16
+_CANONICAL = json.JSONEncoder(sort_keys=True, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+_PLAIN = json.JSONEncoder(allow_nan=False)
+_DECODER = json.JSONDecoder()
 
 
 class NotJsonError(ValueError):
@@ -26,7 +29,7 @@ def canonical(value: object) -> str:
         NotJsonError: The value holds something that JSON has no word for.
     """
     try:
-        return json.dumps(value, sort_keys=True, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+        return _CANONICAL.encode(value)
     except (TypeError, ValueError) as error:
         raise NotJsonError(f"not a JSON value: {error}") from error
 
@@ -43,7 +46,7 @@ def copied(value: Any) -> Any:
         NotJsonError: As `canonical`.
     """
     try:
-        return json.loads(json.dumps(value, allow_nan=False))
+        return _DECODER.decode(_PLAIN.encode(value))
     except (TypeError, ValueError) as error:
         raise NotJsonError(f"not a JSON value: {error}") from error
 

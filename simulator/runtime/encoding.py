@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import builtins
-import hashlib
 import sys
+from collections.abc import Iterable
 from typing import Any
 
 from google.adk.events.event import Event
@@ -134,18 +134,26 @@ def request_parts(request: LlmRequest) -> dict[str, str]:
     config = request.config
     asked = {
         name: value
-        for name in config.model_fields_set
+        for name in sorted(config.model_fields_set)
         if name not in _NOT_ASKED and (value := getattr(config, name)) is not None
     }
-    contents = hashlib.sha256()
-    for content in request.contents:
-        contents.update(content.model_dump_json(exclude_none=True).encode())
+    instruction = config.system_instruction
     return {
-        "system": digest(canonical(jsonable(config.system_instruction))),
-        "tools": digest(canonical(jsonable(config.tools or []))),
-        "config": digest(canonical(jsonable(asked))),
-        "contents": contents.hexdigest()[:16],
+        "system": digest(instruction if isinstance(instruction, str) else _written([instruction])),
+        "tools": digest(_written(config.tools or ())),
+        "config": digest(canonical(jsonable(asked))) if asked else "",
+        "contents": digest(_written(request.contents)),
     }
+
+
+def _written(values: Iterable[Any]) -> str:
+    """Write google-genai's values as they write themselves, which is quick; others by `jsonable`."""
+    return "\n".join(
+        value.model_dump_json(exclude_none=True)
+        if isinstance(value, (types.Content, types.Tool))
+        else canonical(jsonable(value))
+        for value in values
+    )
 
 
 def arguments_part(arguments: JsonObject) -> dict[str, str]:

@@ -114,9 +114,10 @@ class Engine:
         self.answering.offer(waiting)
 
     def changed(self) -> None:
-        """Wake everyone who waits for something new."""
+        """Count a change, and wake those who wait for rest once it is there."""
         self.version += 1
-        self._news.set()
+        if self.at_rest():
+            self._news.set()
 
     def problem(self, text: str) -> None:
         """Keep a word for the person, once."""
@@ -204,7 +205,7 @@ class Engine:
     ) -> None:
         loop = asyncio.get_running_loop()
         agent = loop.create_task(self._run_agent(run, started, sessions, artifacts, where))
-        replay = loop.create_task(run.replay())
+        replay = loop.create_task(run.replay()) if run.recorded else None
         agent.add_done_callback(run.agent_ended)
         run.cancel_agent = agent.cancel
         try:
@@ -219,25 +220,26 @@ class Engine:
         await self._end(run, sessions, where, error)
 
     async def _both(
-        self, run: TurnRun, agent: asyncio.Task[None], replay: asyncio.Task[None]
+        self, run: TurnRun, agent: asyncio.Task[None], replay: asyncio.Task[None] | None
     ) -> RaisedError | None:
         """Wait for the agent, while the journal's answers are released; give the error that it ended with.
 
         Raises:
             Diverged: The agent asked for something else than the journal answers, or ended before it asked for all.
         """
-        await asyncio.wait({agent, replay}, return_when=asyncio.FIRST_COMPLETED)
-        if not replay.done():
-            await asyncio.wait({agent} if run.abort.is_set() else {agent, replay})
-        elif replay.exception() is None:
+        if replay is not None:
+            await asyncio.wait({agent, replay}, return_when=asyncio.FIRST_COMPLETED)
+            if not replay.done() and not run.abort.is_set():
+                await asyncio.wait({replay})
+        diverged = replay.exception() if replay is not None and replay.done() else None
+        if diverged is None:
             await asyncio.wait({agent})
+            diverged = None if agent.cancelled() else agent.exception()
         if run.abort.is_set():
             return None
-        for failed in (replay.exception(), None if agent.cancelled() else agent.exception()):
-            if isinstance(failed, Diverged):
-                raise failed
-        raised = replay.exception() or agent.exception()
-        return None if raised is None else written_error(raised)
+        if isinstance(diverged, Diverged):
+            raise diverged
+        return None if diverged is None else written_error(diverged)
 
     async def _run_agent(
         self,
@@ -346,15 +348,15 @@ class Engine:
             await _cancelled(task)
 
 
-async def _cancelled(*tasks: asyncio.Task[None]) -> None:
-    running = [task for task in tasks if not task.done()]
+async def _cancelled(*tasks: asyncio.Task[None] | None) -> None:
+    running = [task for task in tasks if task is not None and not task.done()]
     for task in running:
         task.cancel()
     if running:
         await asyncio.wait(running)
-    for task in tasks:
-        if not task.cancelled():
-            task.exception()  # looked at, so that asyncio does not log it as forgotten
+    for ended in tasks:
+        if ended is not None and not ended.cancelled():
+            ended.exception()  # looked at, so that asyncio does not log it as forgotten
 
 
 def _call_ids(facts: list[tuple[int, Fact]]) -> set[str]:

@@ -104,6 +104,8 @@ class TurnRun:
         self._ordinals: collections.Counter[str] = collections.Counter()
         self._releasing = asyncio.Lock()
         self._time, self._ticks, self._ids, self._activity = started.at, 0, 0, 0
+        # Half of the id is this turn's own, the other half counts: no two turns of a session share one.
+        self._first_id = int(digest(host.seed, str(started.turn)), 16) << 64
         if not recorded:
             self.caught_up.set()
 
@@ -113,7 +115,7 @@ class TurnRun:
         """Give ADK's next id: the same one in every execution of this turn."""
         self._activity += 1
         self._ids += 1
-        return str(uuid.UUID((digest(self.host.seed, str(self.number), str(self._ids)) * 2)[:32]))
+        return str(uuid.UUID(int=self._first_id + self._ids))
 
     def time(self) -> float:
         """Give ADK's time: that of the last fact, and a microsecond more each time it is asked."""
