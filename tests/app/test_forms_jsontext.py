@@ -1,0 +1,74 @@
+"""JSON that a person typed."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from app.jsontext import JsonTextError, parse_json, parse_object, show_json, write_json
+
+_JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
+    lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+    max_leaves=8,
+)
+
+
+@given(_JSON)
+def test_what_is_written_is_read_back(value: Any) -> None:
+    """Writing a value for editing and reading it again gives the same value."""
+    assert parse_json(write_json(value)) == value
+    assert json.loads(show_json(value)) == value
+
+
+@given(st.text('{}[]",:0123456789.eE+-truefalsnNaIity\\u \n', max_size=30))
+def test_any_text_is_json_or_a_clear_error(text: str) -> None:
+    """No text raises anything but the error that says where, and the place is inside the text."""
+    problem: JsonTextError | None = None
+    try:
+        json.dumps(parse_json(text), allow_nan=False)
+    except JsonTextError as error:
+        problem = error
+    assert problem is None or (1 <= problem.line <= text.count("\n") + 1 and problem.column >= 1)
+
+
+@pytest.mark.parametrize(
+    ("text", "place", "words"),
+    [
+        ("", (1, 1), "nothing here"),
+        ('{"a": 1,\n "b": }', (2, 7), "expecting value"),
+        ("{'a': 1}", (1, 2), "double quotes"),
+        ('{"a": True}', (1, 7), "small letters"),
+        ("{} {}", (1, 4), "end of the value"),
+        ("hello", (1, 1), "double quotes"),
+        ('{"a": 1,\n"b": NaN}', (2, 6), "no such number"),
+        ('{"NaN": -Infinity}', (1, 9), "no such number"),
+        ('{"a": 1e999}', (1, 7), "too large"),
+        ('"\\ud800"', (1, 1), "surrogate"),
+        ("[" * 100_000, (1, 1), "too deeply"),
+        ("1" * 5_000, (1, 1), "too many digits"),
+    ],
+)
+def test_a_mistake_is_named_with_its_line_and_column(text: str, place: tuple[int, int], words: str) -> None:
+    """The error says what is wrong in words, and where; it never repeats the text itself."""
+    with pytest.raises(JsonTextError, match=words) as raised:
+        parse_json(text)
+    assert (raised.value.line, raised.value.column) == place
+
+
+def test_an_object_is_asked_for_where_one_is_needed() -> None:
+    """An empty text is an empty object; a list is refused."""
+    assert parse_object(" ") == {}
+    assert parse_object('{"a": 1}') == {"a": 1}
+    with pytest.raises(JsonTextError, match="object is needed"):
+        parse_object("[]")
+
+
+def test_half_characters_are_written_as_escapes() -> None:
+    """A lone surrogate in a draft can be shown and sent to a browser, which takes UTF-8 only."""
+    write_json({"a": "\ud800"}).encode("utf-8")
+    show_json("\ud800").encode("utf-8")
