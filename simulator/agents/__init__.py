@@ -1,1 +1,35 @@
-"""Find and load agents, and the demo agents that ship with the studio."""
+"""Find and load agents, and the demo agents that ship with the studio. Importing this imports no ADK."""
+
+from simulator.agents.catalogue import (
+    AgentCatalogue,
+    AgentEntry,
+    UnknownAgentError,
+    catalogue_for,
+    find_agents,
+)
+from simulator.agents.demo_agents import DEMOS, DEMOS_DIR, demo_agent
+from simulator.agents.failure import AgentLoadError
+from simulator.agents.settings import (
+    AGENTS_DIR_VARIABLE,
+    AGENTS_VARIABLE,
+    AgentSettings,
+    AgentSettingsError,
+    settings_from,
+)
+
+__all__ = [
+    "AGENTS_DIR_VARIABLE",
+    "AGENTS_VARIABLE",
+    "DEMOS",
+    "DEMOS_DIR",
+    "AgentCatalogue",
+    "AgentEntry",
+    "AgentLoadError",
+    "AgentSettings",
+    "AgentSettingsError",
+    "UnknownAgentError",
+    "catalogue_for",
+    "demo_agent",
+    "find_agents",
+    "settings_from",
+]

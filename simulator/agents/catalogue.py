@@ -1,0 +1,241 @@
+"""The agents to choose from: lists them by name, loads one when it is wanted, and keeps each one's error."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cache, partial
+from pathlib import Path
+from typing import Literal, Protocol, TypeAlias
+
+from simulator.agent_config import SimulatedAgentConfig
+from simulator.agents.configs_file import ConfigsFile
+from simulator.agents.demo_agents import DEMOS, DEMOS_DIR, demo_agent
+from simulator.agents.failure import AgentLoadError, failure_words
+from simulator.agents.folder import AgentFolder
+from simulator.agents.imports import IMPORTS
+from simulator.agents.settings import AgentSettings
+
+Source: TypeAlias = Literal["folder", "file", "demo"]
+
+
+class UnknownAgentError(ValueError):
+    """No agent of this name is in the catalogue."""
+
+
+@dataclass(frozen=True)
+class AgentEntry:
+    """One agent in the list.
+
+    Attributes:
+        name: The name that people choose it by; no other entry has it.
+        source: A folder in ADK's convention, a Python file or module that lists configs, or a demo agent.
+        location: Where it comes from, in words for a person.
+        config: What a simulation needs; None until it is loaded, and where that failed.
+        error: What failed and where; None where nothing did.
+        description: What the agent says of itself; empty until it is loaded, save for the demo agents.
+    """
+
+    name: str
+    source: Source
+    location: str
+    config: SimulatedAgentConfig | None = field(default=None, repr=False)
+    error: str | None = None
+    description: str = ""
+
+    @property
+    def state(self) -> Literal["unread", "ready", "failed"]:
+        """Whether it was loaded, and how that went."""
+        if self.error is not None:
+            return "failed"
+        return "unread" if self.config is None else "ready"
+
+
+class _Load(Protocol):
+    def __call__(self, *, anew: bool) -> SimulatedAgentConfig: ...
+
+
+@dataclass(frozen=True)
+class _Found:
+    """An agent that a source offers: its entry so far, and how it is loaded."""
+
+    entry: AgentEntry
+    home: Path
+    load: _Load
+
+
+class AgentCatalogue:
+    """All agents that the settings name: those of the folder, then those of the file, then the demo agents.
+
+    Listing imports no agent, save that a file of configs has to be run to know what it lists. Loading is done once
+    for each agent, whichever thread asks first. A failure is an entry's `error`; the other agents work.
+    """
+
+    def __init__(self, settings: AgentSettings | None = None) -> None:
+        self.settings = settings or AgentSettings()
+        self._folder = AgentFolder(self.settings.agents_dir) if self.settings.agents_dir else None
+        self._file = ConfigsFile(self.settings.agents_file) if self.settings.agents_file else None
+        self._loaded: dict[tuple[str, str], AgentEntry] = {}
+
+    def names(self) -> tuple[str, ...]:
+        """List the names of all agents, each unique, also of those that cannot be loaded."""
+        return tuple(self._found())
+
+    def entries(self) -> tuple[AgentEntry, ...]:
+        """List all agents as far as they are known: loads none, and shows what earlier loads gave."""
+        return tuple(self._loaded.get(_key(found), found.entry) for found in self._found().values())
+
+    def load(self, name: str) -> AgentEntry:
+        """Load an agent, once; the entry holds its config, or the error.
+
+        Raises:
+            UnknownAgentError: No agent has this name.
+        """
+        return self._load(self._find(name), anew=False)
+
+    def reload(self, name: str) -> AgentEntry:
+        """Load an agent again, after its files were changed; a session that uses the old one keeps it.
+
+        Raises:
+            UnknownAgentError: No agent has this name.
+        """
+        return self._load(self._find(name), anew=True)
+
+    def refresh(self) -> None:
+        """Try again what failed: failed agents load anew when they are next asked for, and a failed file is run anew."""
+        with IMPORTS:
+            self._loaded = {key: entry for key, entry in self._loaded.items() if entry.error is None}
+            if self._file is not None and self._file.failed:
+                self._file = ConfigsFile(self._file.name)
+
+    def load_all(self) -> tuple[AgentEntry, ...]:
+        """Load every agent and list them."""
+        return tuple(self._load(found, anew=False) for found in self._found().values())
+
+    def config(self, name: str) -> SimulatedAgentConfig:
+        """Load an agent and give its config.
+
+        Raises:
+            UnknownAgentError: No agent has this name.
+            AgentLoadError: It could not be loaded; the text says what failed and where.
+        """
+        entry = self.load(name)
+        if entry.config is None:
+            raise AgentLoadError(f"agent {name!r} could not be loaded: {entry.error}")
+        return entry.config
+
+    def _find(self, name: str) -> _Found:
+        found = self._found()
+        if name not in found:
+            raise UnknownAgentError(f"there is no agent {name!r}; there are {', '.join(found) or 'none'}")
+        return found[name]
+
+    def _load(self, found: _Found, *, anew: bool) -> AgentEntry:
+        with IMPORTS:
+            key = _key(found)
+            if anew or key not in self._loaded:
+                self._loaded[key] = _loaded(found, anew=anew)
+            return self._loaded[key]
+
+    def _found(self) -> Mapping[str, _Found]:
+        sources = (self._in_folder(), self._in_file(), self._demos())
+        return {
+            found.entry.name: found for found in _uniquely_named(one for source in sources for one in source)
+        }
+
+    def _in_folder(self) -> Iterator[_Found]:
+        folder = self._folder
+        if folder is None:
+            return
+        try:
+            names = folder.names()
+        except AgentLoadError as error:
+            yield _broken(folder.path.name or str(folder.path), "folder", str(folder.path), str(error))
+            return
+        for name in names:
+            entry = AgentEntry(name=name, source="folder", location=str(folder.where(name)))
+            yield _Found(entry, folder.home, partial(folder.load, name))
+
+    def _in_file(self) -> Iterator[_Found]:
+        file = self._file
+        if file is None:
+            return
+        try:
+            configs = file.configs()
+        except (Exception, SystemExit) as error:  # noqa: BLE001 - a foreign module may raise anything; it is listed
+            yield _broken(file.name, "file", file.name, failure_words(error, file.home))
+            return
+        for place, config in enumerate(configs):
+            location = config.origin or str(file.path or file.name)
+            entry = AgentEntry(name=config.name, source="file", location=location)
+            yield _Found(entry, file.home, partial(file.config, place))
+
+    def _demos(self) -> Iterator[_Found]:
+        shown_as_folder = self._folder is not None and self._folder.path.resolve() == DEMOS_DIR.resolve()
+        if self.settings.demos and not shown_as_folder:
+            for name, description in DEMOS.items():
+                entry = AgentEntry(
+                    name=name, source="demo", location="ships with the studio", description=description
+                )
+                yield _Found(entry, Path(__file__).parent, partial(_demo, name))
+
+
+def find_agents(
+    agents_dir: Path | None = None, agents_file: str | None = None, *, demos: bool = True
+) -> tuple[AgentEntry, ...]:
+    """Find and load all agents, as `AgentCatalogue.load_all` does.
+
+    Args:
+        agents_dir: A folder of agents in ADK's convention, or the folder of one agent.
+        agents_file: A Python file, or a dotted module, that lists `SimulatedAgentConfig`s.
+        demos: Whether to list the demo agents.
+    """
+    return AgentCatalogue(AgentSettings(agents_dir, agents_file, demos)).load_all()
+
+
+@cache
+def catalogue_for(settings: AgentSettings) -> AgentCatalogue:
+    """Give the one catalogue of this process for these settings."""
+    return AgentCatalogue(settings)
+
+
+def _loaded(found: _Found, *, anew: bool) -> AgentEntry:
+    if found.entry.error is not None:
+        return found.entry
+    try:
+        config = found.load(anew=anew)
+    except (Exception, SystemExit) as error:  # noqa: BLE001 - an agent's own code may raise anything; it is listed
+        return replace(found.entry, error=failure_words(error, found.home))
+    if config.name != found.entry.name:
+        config = replace(config, name=found.entry.name)
+    description = getattr(config.root_agent, "description", "") or found.entry.description
+    return replace(found.entry, config=config, description=str(description))
+
+
+def _demo(name: str, *, anew: bool) -> SimulatedAgentConfig:  # noqa: ARG001 - what ships does not change
+    return demo_agent(name)
+
+
+def _broken(name: str, source: Source, location: str, error: str) -> _Found:
+    """Stand for a folder or file that cannot even be listed."""
+
+    def fail(*, anew: bool) -> SimulatedAgentConfig:  # noqa: ARG001 - `refresh` looks again
+        raise AgentLoadError(error)
+
+    return _Found(AgentEntry(name=name, source=source, location=location, error=error), Path(), fail)
+
+
+def _uniquely_named(all_found: Iterable[_Found]) -> Iterator[_Found]:
+    """Tell agents of the same name apart: the first keeps it, another gets its source, and a number if need be."""
+    taken: set[str] = set()
+    for found in all_found:
+        name, number = found.entry.name, 1
+        while name in taken:
+            name = f"{found.entry.name} ({found.entry.source}{f' {number}' if number > 1 else ''})"
+            number += 1
+        taken.add(name)
+        yield found if name == found.entry.name else replace(found, entry=replace(found.entry, name=name))
+
+
+def _key(found: _Found) -> tuple[str, str]:
+    return found.entry.source, found.entry.name

@@ -1,0 +1,150 @@
+"""Agents in a Python file or module that lists `SimulatedAgentConfig`s.
+
+The module's `AGENTS`, a list or tuple of configs, is taken where there is one. Without it, each public name of the
+module that holds a config, or a list or tuple of nothing but configs, counts, in the order of their definition.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+import importlib.util
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
+
+from simulator.agent_config import SimulatedAgentConfig
+from simulator.agents.failure import AgentLoadError
+from simulator.agents.imports import IMPORTS, prepare
+
+LIST_NAME = "AGENTS"
+
+
+class ConfigsFile:
+    """A Python file (`agents.py`, `path/to/agents.py`) or a dotted module (`my_project.agents`)."""
+
+    def __init__(self, file_or_module: str) -> None:
+        self.name = file_or_module
+        self._configs: tuple[SimulatedAgentConfig, ...] | None = None
+        self._failure: BaseException | None = None
+
+    @property
+    def path(self) -> Path | None:
+        """The file, or None for a module's name."""
+        looks_like_a_file = self.name.endswith(".py") or os.sep in self.name or Path(self.name).is_file()
+        return Path(self.name).expanduser().absolute() if looks_like_a_file else None
+
+    @property
+    def home(self) -> Path:
+        """The folder that names in error messages are relative to."""
+        return self.path.parent if self.path else Path.cwd()
+
+    @property
+    def failed(self) -> bool:
+        """Whether the file was run and gave no configs."""
+        return self._failure is not None
+
+    def configs(self, *, anew: bool = False) -> tuple[SimulatedAgentConfig, ...]:
+        """Import the module once and give its configs; one that failed is not tried again unless `anew`.
+
+        Args:
+            anew: Whether to run the file, or import the module, again; what it imports itself stays as it is.
+
+        Raises:
+            AgentLoadError: There is no such file, or it lists no configs.
+            Exception: Whatever the module's own code raises.
+        """
+        with IMPORTS:
+            if anew:
+                self._configs, self._failure = None, None
+            if self._failure is not None:
+                raise self._failure
+            if self._configs is None:
+                try:
+                    self._configs = tuple(_configs_in(self._import(), self.name))
+                except (Exception, SystemExit) as error:
+                    self._failure = error
+                    raise
+            return self._configs
+
+    def config(self, place: int, *, anew: bool = False) -> SimulatedAgentConfig:
+        """Give the config at a place in the list; see `configs`.
+
+        Raises:
+            AgentLoadError: The file was changed and lists fewer agents now.
+        """
+        configs = self.configs(anew=anew)
+        if place >= len(configs):
+            raise AgentLoadError(f"{self.name} lists only {len(configs)} agents now")
+        return configs[place]
+
+    def _import(self) -> ModuleType:
+        if self.path is None:
+            return self._import_by_name()
+        if not self.path.is_file():
+            what = "is a folder, not a file" if self.path.exists() else "does not exist"
+            raise AgentLoadError(f"the agents file {self.path} {what}")
+        # As for `python FILE`: what lies beside the file can be imported from it.
+        prepare(self.path.parent.resolve())
+        return _run(self.path.resolve())
+
+    def _import_by_name(self) -> ModuleType:
+        # As for `python -m`: modules of the working directory are found too.
+        here = str(Path.cwd())
+        if here not in sys.path:
+            sys.path.append(here)
+        importlib.invalidate_caches()
+        sys.modules.pop(self.name, None)
+        return importlib.import_module(self.name)
+
+
+def _run(path: Path) -> ModuleType:
+    """Run a file as a module under a name that no other file has."""
+    name = f"golden_trace_agents_{hashlib.sha256(str(path).encode()).hexdigest()[:12]}"
+    spec = importlib.util.spec_from_file_location(name, path)
+    if spec is None or spec.loader is None:
+        raise AgentLoadError(f"{path} is no Python file; its name has to end with .py")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    try:
+        spec.loader.exec_module(module)
+    except BaseException:
+        del sys.modules[name]
+        raise
+    return module
+
+
+def _configs_in(module: ModuleType, name: str) -> Iterator[SimulatedAgentConfig]:
+    listed = getattr(module, LIST_NAME, None)
+    if listed is not None:
+        return _checked(listed, name)
+    found: dict[int, SimulatedAgentConfig] = {}
+    for key, value in vars(module).items():
+        values = value if isinstance(value, (list, tuple)) else [value]
+        if (
+            not key.startswith("_")
+            and values
+            and all(isinstance(one, SimulatedAgentConfig) for one in values)
+        ):
+            found.update((id(one), one) for one in values)
+    if not found:
+        raise AgentLoadError(
+            f"{name} lists no agents: it needs a list {LIST_NAME} = [SimulatedAgentConfig(...), ...] of "
+            "simulator.agent_config.SimulatedAgentConfig"
+        )
+    return iter(found.values())
+
+
+def _checked(listed: object, name: str) -> Iterator[SimulatedAgentConfig]:
+    if not isinstance(listed, (list, tuple)) or not listed:
+        raise AgentLoadError(
+            f"{name}: {LIST_NAME} has to be a list of SimulatedAgentConfig with at least one in it"
+        )
+    for place, one in enumerate(listed):
+        if not isinstance(one, SimulatedAgentConfig):
+            raise AgentLoadError(
+                f"{name}: {LIST_NAME}[{place}] is a {type(one).__name__}, not a SimulatedAgentConfig"
+            )
+    return iter(listed)

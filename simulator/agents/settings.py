@@ -1,0 +1,68 @@
+"""Where the studio looks for agents: what the command line and the environment say."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NoReturn
+
+AGENTS_DIR_VARIABLE = "GOLDEN_TRACE_AGENTS_DIR"
+"""Names a folder of agents, as `--agents-dir` does."""
+
+AGENTS_VARIABLE = "GOLDEN_TRACE_AGENTS"
+"""Names a Python file or module that lists agents, as `--agents` does."""
+
+
+class AgentSettingsError(ValueError):
+    """The command line says something about agents that cannot be followed."""
+
+
+@dataclass(frozen=True)
+class AgentSettings:
+    """Where to look for agents.
+
+    Attributes:
+        agents_dir: A folder of agents in ADK's convention, or the folder of a single agent.
+        agents_file: A Python file, or a dotted module, that lists `SimulatedAgentConfig`s.
+        demos: Whether the agents that ship with the studio are listed.
+    """
+
+    agents_dir: Path | None = None
+    agents_file: str | None = None
+    demos: bool = True
+
+
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        raise AgentSettingsError(f"{message}. {' '.join(self.format_usage().split())}")
+
+
+def settings_from(argv: Sequence[str], environ: Mapping[str, str]) -> AgentSettings:
+    """Read the settings; the command line wins over the environment.
+
+    Args:
+        argv: The arguments without the program's name: `--agents-dir DIR`, `--agents FILE_OR_MODULE`, `--no-demos`.
+        environ: The environment; `GOLDEN_TRACE_AGENTS_DIR` and `GOLDEN_TRACE_AGENTS` are read, an empty one is none.
+
+    Raises:
+        AgentSettingsError: An argument is unknown, lacks its value, or has an empty one.
+    """
+    parser = _Parser(prog="golden-trace-studio", add_help=False, allow_abbrev=False)
+    parser.add_argument("--agents-dir", metavar="DIR", type=_named)
+    parser.add_argument("--agents", metavar="FILE_OR_MODULE", type=_named)
+    parser.add_argument("--no-demos", action="store_true")
+    found = parser.parse_args(list(argv))
+    agents_dir = found.agents_dir or environ.get(AGENTS_DIR_VARIABLE, "").strip()
+    return AgentSettings(
+        agents_dir=Path(agents_dir).expanduser() if agents_dir else None,
+        agents_file=found.agents or environ.get(AGENTS_VARIABLE, "").strip() or None,
+        demos=not found.no_demos,
+    )
+
+
+def _named(value: str) -> str:
+    if not value.strip():
+        raise argparse.ArgumentTypeError("the value is empty")
+    return value.strip()
