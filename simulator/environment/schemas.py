@@ -18,7 +18,6 @@ from referencing import Registry
 from referencing.exceptions import Unresolvable
 
 from simulator.environment.normal_schemas import BrokenSchemaError, normalise
-from simulator.jsonvalue import canonical
 
 __all__ = ["BrokenSchemaError", "Problem", "check", "normalise"]
 
@@ -42,13 +41,13 @@ def check(value: object, schema: object) -> tuple[Problem, ...]:
     one problem that says so. Nothing is ever fetched.
     """
     try:
-        return check_normal(value, canonical(normalise(schema)))
+        return check_normal(value, json.dumps(normalise(schema)))
     except BrokenSchemaError as error:
         return (_broken(str(error)),)
 
 
 def check_normal(value: object, schema_text: str) -> tuple[Problem, ...]:
-    """Check as `check` does, against a schema that `normalise` has given, in canonical JSON."""
+    """Check as `check` does, against a schema that `normalise` has given, as JSON text."""
     try:
         found = islice(_validator(schema_text).iter_errors(value), _MOST_PROBLEMS)
         return tuple(_problem(error) for error in found)

@@ -1,0 +1,230 @@
+"""Tests of reading and writing ADK's `EnvironmentSimulationConfig`."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+from google.adk.tools.environment_simulation.environment_simulation_config import (
+    EnvironmentSimulationConfig,
+    InjectedError,
+    InjectionConfig,
+    MockStrategy,
+    ToolSimulationConfig,
+)
+
+from simulator.environment.adk_config import EnvironmentConfigError, config_from_rules, rules_from_config
+from simulator.environment.rules import ErrorEffect, InjectionRule, ResponseEffect
+
+DOWN = ErrorEffect(error_code=503, error_message="down")
+
+
+def one_tool(*injections: object, tool_name: str = "pay") -> dict[str, object]:
+    """Write a configuration for one tool."""
+    return {"tool_simulation_configs": [{"tool_name": tool_name, "injection_configs": list(injections)}]}
+
+
+def test_every_field_of_an_injection_becomes_a_rule() -> None:
+    """Tool by tool and in order, with ids that name the place."""
+    config = EnvironmentSimulationConfig(
+        tool_simulation_configs=[
+            ToolSimulationConfig(
+                tool_name="find",
+                injection_configs=[
+                    InjectionConfig(
+                        injected_error=InjectedError(injected_http_error_code=503, error_message="down"),
+                        injection_probability=0.25,
+                        match_args={"order_id": "A-1", "deep": {"n": [1]}},
+                        injected_latency_seconds=1.5,
+                        random_seed=7,
+                    ),
+                    InjectionConfig(injected_response={"status": "ok"}),
+                ],
+            ),
+            ToolSimulationConfig(
+                tool_name="pay", injection_configs=[InjectionConfig(injected_response={"paid": True})]
+            ),
+        ]
+    )
+    first, second, third = rules_from_config(config)
+    assert first == InjectionRule(
+        rule_id="find[0]",
+        tool_name="find",
+        effect=DOWN,
+        probability=0.25,
+        match_args={"order_id": "A-1", "deep": {"n": [1]}},
+        latency_seconds=1.5,
+        random_seed=7,
+    )
+    assert (second.rule_id, second.effect, second.random_seed) == (
+        "find[1]",
+        ResponseEffect(value={"status": "ok"}),
+        None,
+    )
+    assert (third.rule_id, third.tool_name) == ("pay[0]", "pay")
+
+
+def test_the_object_and_its_json_make_the_same_rules() -> None:
+    """A mapping is read as the config object is."""
+    config = EnvironmentSimulationConfig.model_validate(one_tool({"injected_response": {"a": [1]}}))
+    assert rules_from_config(config) == rules_from_config(config.model_dump(mode="json"))
+
+
+def test_an_empty_response_is_read() -> None:
+    """ADK's own class refuses `{}`; a mapping may say it, and beside an error the error counts."""
+    (rule,) = rules_from_config(one_tool({"injected_response": {}}))
+    assert rule.effect == ResponseEffect(value={})
+    error = {"injected_http_error_code": 503, "error_message": "down"}
+    (rule,) = rules_from_config(one_tool({"injected_response": {}, "injected_error": error}))
+    assert rule.effect == DOWN
+
+
+@pytest.mark.parametrize(
+    ("injection", "complaint"),
+    [
+        ({"injection_probability": 7}, "tool 'pay', injection 1: injection_probability: .*, got 7$"),
+        ({"injection_probability": -1}, "tool 'pay', injection 1: injection_probability: .*, got -1$"),
+        ({"injection_probability": float("nan")}, "injection 1: injection_probability: .*finite.*, got nan$"),
+        ({"injected_latency_seconds": -2}, "tool 'pay', injection 1: injected_latency_seconds: .*, got -2$"),
+        ({"injected_latency_seconds": 121}, "injection 1: injected_latency_seconds: .*120, got 121$"),
+        ({"injection_probabilty": 1}, "unknown field; did you mean 'injection_probability'?$"),
+        ({"match_args": {"a": float("nan")}}, "tool 'pay', injection 1: match_args.a.* got nan"),
+        ({"match_args": {"a": (1, 2)}}, "tool 'pay', injection 1: match_args.a"),
+        ({"random_seed": "x"}, "tool 'pay', injection 1: random_seed: .* got 'x'$"),
+        ({"injected_response": None}, "injection 1: neither injected_error nor injected_response is set"),
+        (
+            {"injected_error": {"injected_http_error_code": 1, "error_message": "x"}},
+            "injection 1: injected_error and injected_response are both set",
+        ),
+        ({"injected_error": {"error_message": "x"}}, "injected_http_error_code: this field is required"),
+    ],
+)
+def test_a_bad_value_is_named_with_its_tool_and_place(injection: dict[str, object], complaint: str) -> None:
+    """The text says which tool, which injection, which field, and what it was given."""
+    good = {"injected_response": {"a": 1}}
+    with pytest.raises(EnvironmentConfigError, match=complaint.replace("?$", r"\?$")):
+        rules_from_config(one_tool(good, {**good, **injection}))
+
+
+def test_bad_values_in_adks_own_object_are_found_too() -> None:
+    """ADK takes these without a word; every one of them is named."""
+    injection = InjectionConfig(
+        injected_response={"a": 1}, injection_probability=float("nan"), injected_latency_seconds=-3
+    )
+    config = EnvironmentSimulationConfig(
+        tool_simulation_configs=[ToolSimulationConfig(tool_name="pay", injection_configs=[injection])]
+    )
+    with pytest.raises(EnvironmentConfigError) as caught:
+        rules_from_config(config)
+    assert re.findall(r"injection 0: (\w+)", str(caught.value)) == [
+        "injection_probability",
+        "injected_latency_seconds",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("config", "complaint"),
+    [
+        ({"tool_simulation_config": []}, "unknown field; did you mean 'tool_simulation_configs'"),
+        ({"tool_simulation_configs": {}}, "tool_simulation_configs: Input should be a list"),
+        ({"tool_simulation_configs": [3]}, "tool at index 0: Input should be an object, got 3"),
+        ({"tool_simulation_configs": [{}]}, "tool at index 0: tool_name: this field is required"),
+        ({"tool_simulation_configs": [{"tool_name": "a"}] * 2}, "two entries for 'a'"),
+        ([], "no environment simulation config but of type list"),
+        (DOWN, "no environment simulation config but of type ErrorEffect"),
+    ],
+)
+def test_what_is_no_configuration_is_refused(config: object, complaint: str) -> None:
+    """Neither another shape nor another object is read as a configuration without rules."""
+    with pytest.raises(EnvironmentConfigError, match=re.escape(complaint)):
+        rules_from_config(config)
+
+
+def rule(rule_id: str, **fields: Any) -> InjectionRule:
+    """Make a rule for `pay`."""
+    return InjectionRule.model_validate({"rule_id": rule_id, "tool_name": "pay", "effect": DOWN, **fields})
+
+
+def test_what_adk_can_say_is_written_without_a_loss() -> None:
+    """Written and read back, the rules are the same, ids and all; and ADK reads what was written."""
+    rules = (
+        rule("pay[0]", probability=0.5, random_seed=3, match_args={"amount": 12.5}, latency_seconds=2.0),
+        InjectionRule(rule_id="find[0]", tool_name="find", effect=ResponseEffect(value={"a": {"b": [1]}})),
+        rule("pay[1]", match_args={}),
+    )
+    written, losses = config_from_rules(rules)
+    assert losses == []
+    EnvironmentSimulationConfig.model_validate(written)
+    assert sorted(rules_from_config(written), key=lambda each: each.rule_id) == sorted(
+        rules, key=lambda each: each.rule_id
+    )
+
+
+def test_what_adk_cannot_say_is_named() -> None:
+    """Rules that ADK has no word for are left out, differences are told, each with the rule's id."""
+    rules = [
+        rule("off", enabled=False),
+        rule("empty", effect=ResponseEffect(value={})),
+        rule("lucky", probability=0.5),
+        rule("pay[1]", match_args={"x": {"deep": [True]}}),
+    ]
+    written, losses = config_from_rules(rules)
+    assert [loss.split(",")[0] for loss in losses] == [
+        "rule 'off' is switched off",
+        "rule 'empty' answers {}",
+        "rule 'lucky' loses its id; it reads back as 'pay[0]'",
+        "rule 'lucky' has no random_seed",
+        "rule 'pay[1]' matches a boolean",
+    ]
+    assert [each.rule_id for each in rules_from_config(written)] == ["pay[0]", "pay[1]"]
+
+
+def test_a_configuration_without_tools_is_a_loss() -> None:
+    """ADK refuses a configuration without tools, so it is said that nothing is left."""
+    written, losses = config_from_rules([])
+    assert written == {"tool_simulation_configs": []}
+    assert losses == ["no injection is left, and ADK refuses a configuration without tools"]
+
+
+def test_settings_beside_the_injections_are_kept() -> None:
+    """Mock strategies, the model and the environment's data of a base survive; its injections are replaced."""
+    base = EnvironmentSimulationConfig(
+        tool_simulation_configs=[
+            ToolSimulationConfig(tool_name="search", mock_strategy_type=MockStrategy.MOCK_STRATEGY_TOOL_SPEC),
+            ToolSimulationConfig(
+                tool_name="pay",
+                mock_strategy_type=MockStrategy.MOCK_STRATEGY_TOOL_SPEC,
+                injection_configs=[InjectionConfig(injected_response={"old": True})],
+            ),
+            ToolSimulationConfig(
+                tool_name="gone", injection_configs=[InjectionConfig(injected_response={"old": True})]
+            ),
+        ],
+        environment_data='{"orders": []}',
+        simulation_model="some-model",
+    )
+    written, losses = config_from_rules([rule("pay[0]")], base)
+    read = EnvironmentSimulationConfig.model_validate(written)
+    assert losses == []
+    assert [tool.tool_name for tool in read.tool_simulation_configs] == ["search", "pay"]
+    assert {tool.mock_strategy_type for tool in read.tool_simulation_configs} == {
+        MockStrategy.MOCK_STRATEGY_TOOL_SPEC
+    }
+    assert (read.environment_data, read.simulation_model) == ('{"orders": []}', "some-model")
+    assert [each.effect for each in rules_from_config(read)] == [DOWN]
+
+
+def test_a_base_that_is_no_configuration_is_refused() -> None:
+    """A misspelt field of the base is not carried on."""
+    with pytest.raises(EnvironmentConfigError, match="unknown field"):
+        config_from_rules([rule("a")], {"tracking": "x"})
+
+
+def test_the_written_configuration_shares_nothing_with_the_rules() -> None:
+    """Changing what was written changes no rule."""
+    kept = rule("pay[0]", match_args={"a": [1]})
+    written, _ = config_from_rules([kept])
+    tool: Any = written["tool_simulation_configs"]
+    tool[0]["injection_configs"][0]["match_args"]["a"].append(2)
+    assert kept.match_args == {"a": [1]}

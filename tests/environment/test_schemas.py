@@ -1,0 +1,288 @@
+"""Tests of checking values against the schemas that tools declare."""
+
+from __future__ import annotations
+
+import json
+import operator
+from typing import Any, Literal
+
+import pytest
+from google.genai import types
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from jsonschema import Draft202012Validator
+from pydantic import BaseModel, Field, TypeAdapter, ValidationError
+
+from simulator.environment.schemas import BrokenSchemaError, check, normalise
+
+
+class Item(BaseModel):
+    """One line of an order."""
+
+    sku: str = Field(pattern=r"^[A-Z]{2}\d+$")
+    quantity: int = Field(ge=1, le=99)
+    kind: Literal["thing", "service"] = "thing"
+
+
+class Order(BaseModel):
+    """Nested, optional, repeated and named."""
+
+    order_id: str
+    items: list[Item] = Field(min_length=1)
+    gift: Item | None = None
+    prices: dict[str, float] = {}
+
+
+class Node(BaseModel):
+    """Contains itself."""
+
+    name: str
+    children: list[Node] = []
+
+
+def problems(value: object, schema: object) -> list[tuple[str, str]]:
+    """Give the problems as pairs."""
+    return [(problem.path, problem.message) for problem in check(value, schema)]
+
+
+def test_each_problem_has_its_place() -> None:
+    """Paths lead from the root through names and positions."""
+    order = {"order_id": 3, "items": [{"sku": "AB1", "quantity": 0}, {"sku": "AB1"}]}
+    assert problems(order, Order.model_json_schema()) == [
+        ("$.order_id", "3 is not of type 'string'"),
+        ("$.items[0].quantity", "0 is less than the minimum of 1"),
+        ("$.items[1]", "'quantity' is a required property"),
+    ]
+    assert (
+        problems({"order_id": "A", "items": [{"sku": "AB1", "quantity": 1}]}, Order.model_json_schema()) == []
+    )
+
+
+def test_the_cause_inside_a_choice_is_named() -> None:
+    """An optional object's mistake is told where it is, not as `not valid under any`."""
+    order = {
+        "order_id": "A",
+        "items": [{"sku": "AB1", "quantity": 1}],
+        "gift": {"sku": "AB1", "quantity": "2"},
+    }
+    assert problems(order, Order.model_json_schema()) == [("$.gift.quantity", "'2' is not of type 'integer'")]
+
+
+def test_a_schema_of_google_genai_is_read() -> None:
+    """Upper-case types, `nullable`, `any_of`, counts as texts, numbers' choices as texts, `ref` and `defs`."""
+    schema = types.Schema(
+        type=types.Type.OBJECT,
+        required=["name"],
+        property_ordering=["name"],
+        example={"name": "x"},
+        properties={
+            "name": types.Schema(type=types.Type.STRING, nullable=True, enum=["x"], format="enum"),
+            "size": types.Schema(any_of=[types.Schema(type=types.Type.INTEGER)], nullable=True),
+            "level": types.Schema(type=types.Type.INTEGER, enum=["1", "2"]),
+            "parts": types.Schema(
+                type=types.Type.ARRAY, min_items=1, items=types.Schema(ref="#/defs/Part"), nullable=True
+            ),
+            "free": types.Schema(type=types.Type.TYPE_UNSPECIFIED),
+        },
+        defs={"Part": types.Schema(type=types.Type.OBJECT, required=["id"])},
+    )
+    for dumped in (
+        schema.model_dump(mode="json", exclude_none=True),
+        schema.model_dump(mode="json", exclude_none=True, by_alias=True),
+    ):
+        good = {"name": None, "size": None, "level": 2, "parts": [{"id": 1}], "free": [1, "x"]}
+        assert problems(good, dumped) == []
+        assert problems({"name": "x", "parts": None}, dumped) == []
+        assert [
+            path for path, _ in problems({"name": "y", "size": "s", "level": 3, "parts": []}, dumped)
+        ] == [
+            "$.name",
+            "$.size",
+            "$.level",
+            "$.parts",
+        ]
+        assert problems({"name": "x", "parts": [{}]}, dumped) == [
+            ("$.parts[0]", "'id' is a required property")
+        ]
+
+
+def test_openapi_spellings_are_read() -> None:
+    """Exclusive bounds by a boolean, `example`, a list of items, and an `$id` that would misdirect references."""
+    schema = {
+        "$id": "https://example.com/root",
+        "type": "object",
+        "properties": {
+            "share": {"type": "number", "minimum": 0, "exclusiveMinimum": True, "example": 0.5},
+            "pair": {"type": "array", "items": [{"type": "string"}, {"type": "integer"}]},
+            "part": {"$ref": "#/components/schemas/Part~1x", "nullable": True},
+        },
+        "components": {"schemas": {"Part/x": {"type": "integer"}}},
+    }
+    assert problems({"share": 0.1, "pair": ["a", 1], "part": None}, schema) == []
+    assert [path for path, _ in problems({"share": 0, "pair": [1, "a"], "part": "x"}, schema)] == [
+        "$.share",
+        "$.pair[0]",
+        "$.pair[1]",
+        "$.part",
+    ]
+
+
+def test_properties_that_are_named_like_keywords_stay() -> None:
+    """Names of properties and values of defaults are no keywords."""
+    schema = {
+        "type": "OBJECT",
+        "properties": {"any_of": {"type": "STRING"}, "ref": {"type": "STRING"}, "$id": {"type": "STRING"}},
+        "default": {"type": "STRING", "any_of": 1},
+    }
+    normal: Any = normalise(schema)
+    assert list(normal["properties"]) == ["any_of", "ref", "$id"]
+    assert normal["default"] == {"type": "STRING", "any_of": 1}
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        "text",
+        None,
+        {"type": "strng"},
+        {"type": 5},
+        {"$ref": "#/$defs/Nowhere"},
+        {"$ref": "http://127.0.0.1:9/schema.json"},
+        {"$ref": "#"},
+        {"pattern": "("},
+        {"patternProperties": {"(": {}}},
+        {"properties": {"a": "string"}},
+        {"required": True},
+        {"minimum": float("nan")},
+        {"$defs": {"A": {"$ref": "#/$defs/B"}, "B": {"$ref": "#/$defs/A"}}, "$ref": "#/$defs/A"},
+    ],
+)
+def test_a_broken_schema_is_one_problem(schema: object) -> None:
+    """It says that the schema is broken, it fetches nothing and it never raises."""
+    ((path, message),) = problems({"a": 1}, schema)
+    assert path == "$"
+    assert message.startswith("the schema itself is broken: ")
+
+
+def test_a_bottomless_schema_or_value_is_one_problem() -> None:
+    """Nesting beyond what can be walked is told, not raised."""
+    schema: dict[str, Any] = {}
+    value: list[Any] = []
+    for _ in range(5_000):
+        schema, value = {"items": schema}, [value]
+    assert len(problems([], schema)) == 1
+    assert len(problems(value, {"type": "array", "items": {"$ref": "#"}})) == 1
+
+
+def test_a_schema_that_doubles_itself_stays_small() -> None:
+    """Forty levels of two references each would be a million million schemas; checking stays possible."""
+    schema: dict[str, Any] = {
+        "$defs": {
+            f"L{i}": {"properties": {name: {"$ref": f"#/$defs/L{i + 1}"} for name in "ab"}} for i in range(40)
+        },
+        "$ref": "#/$defs/L0",
+    }
+    schema["$defs"]["L40"] = {"type": "string"}
+    assert len(json.dumps(normalise(schema))) < 100_000
+    deep: Any = 5
+    for _ in range(40):
+        deep = {"b": deep}
+    assert [path for path, _ in problems(deep, schema)] == ["$" + ".b" * 40]
+
+
+def test_a_schema_that_contains_itself_keeps_one_definition() -> None:
+    """The reference stays, the definitions stand by themselves, and normalising again changes nothing."""
+    normal = normalise(TypeAdapter(list[Node]).json_schema())
+    assert normalise(normal) == normal
+    assert problems([{"name": "a", "children": [{"name": "b"}]}], normal) == []
+    assert problems([{"name": "a", "children": [{"name": 3}]}], normal) == [
+        ("$[0].children[0].name", "3 is not of type 'string'")
+    ]
+
+
+def test_local_references_are_resolved() -> None:
+    """What a schema refers to stands in its place; what stands beside the reference still counts."""
+    normal: Any = normalise(Order.model_json_schema())
+    assert "$ref" not in json.dumps(normal)
+    assert normal["properties"]["items"]["items"]["properties"]["quantity"]["minimum"] == 1
+    beside = {"$ref": "#/$defs/N", "maximum": 3, "title": "few", "$defs": {"N": {"type": "integer"}}}
+    assert problems(4, beside) == [("$", "4 is greater than the maximum of 3")]
+    assert problems("x", beside) == [("$", "'x' is not of type 'integer'")]
+    assert normalise(beside)["title"] == "few"
+
+
+@pytest.mark.parametrize(
+    ("name", "good", "bad"),
+    [
+        ("date", "2025-02-28", "2025-02-30"),
+        ("date-time", "2025-02-28T10:00:00Z", "2025-02-28"),
+        ("date-time", "2025-02-28T10:00:00", "10:00"),
+        ("time", "10:00:00", "25:00"),
+        ("email", "a@example.com", "example.com"),
+        ("uri", "https://example.com/a?b=c", "no uri"),
+        ("uuid", "123e4567-e89b-42d3-a456-426614174000", "123"),
+        ("int64", "anything", None),
+    ],
+)
+def test_formats_are_checked(name: str, good: str, bad: str | None) -> None:
+    """The formats that tools use count; those that nobody knows do not."""
+    schema = {"type": "string", "format": name}
+    assert problems(good, schema) == []
+    assert bad is None or len(problems(bad, schema)) == 1
+
+
+def test_problems_stay_readable() -> None:
+    """A long list gives fifty problems at most, and a long value is cut."""
+    assert len(check(["x"] * 1_000, {"items": {"type": "integer"}})) == 50
+    ((_, message),) = problems("x" * 10_000, {"type": "integer"})
+    assert len(message) < 400
+    assert message.endswith("is not of type 'integer'")
+
+
+def test_normalise_says_what_is_no_schema() -> None:
+    """Only an object or a boolean is a schema."""
+    assert normalise(True) == {}
+    assert check(1, False) != ()
+    with pytest.raises(BrokenSchemaError, match="of type list"):
+        normalise([])
+
+
+_TYPES: st.SearchStrategy[Any] = st.recursive(
+    st.sampled_from([int, str, bool, float, Item, Order, Literal["a", "b"]]),
+    lambda inner: (
+        st.builds(lambda kind: list[kind], inner)  # type: ignore[valid-type] # types are made at run time
+        | st.builds(lambda kind: dict[str, kind], inner)  # type: ignore[valid-type] # as above
+        | st.builds(lambda kind: kind | None, inner)
+        | st.builds(operator.or_, inner, inner)
+    ),
+    max_leaves=4,
+)
+_VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers(0, 3) | st.sampled_from(["a", "AB1", 0.5]),
+    lambda inner: (
+        st.lists(inner, max_size=2)
+        | st.dictionaries(st.sampled_from(["sku", "quantity", "kind", "order_id", "items", "x"]), inner)
+    ),
+    max_leaves=6,
+)
+
+
+@settings(deadline=None)
+@given(kind=_TYPES, value=_VALUES)
+def test_normalising_changes_no_verdict(kind: Any, value: object) -> None:
+    """For any type: the library on the plain schema, and we, on it or on its normal form, say the same."""
+    schema = TypeAdapter(kind).json_schema()
+    expected = Draft202012Validator(schema).is_valid(value)
+    assert (check(value, schema) == ()) is expected
+    assert (check(value, normalise(schema)) == ()) is expected
+
+
+@settings(deadline=None)
+@given(value=_VALUES)
+def test_a_value_that_fits_is_one_that_pydantic_takes(value: object) -> None:
+    """Strict pydantic and the check of its schema agree on orders."""
+    if check(value, Order.model_json_schema()) == ():
+        Order.model_validate(value)
+    else:
+        with pytest.raises(ValidationError):
+            Order.model_validate(value, strict=True)
