@@ -1,0 +1,113 @@
+"""What a person decided in the decision pane, as values; and how each is handed to a simulation."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal, TypeAlias, assert_never
+
+from pydantic import Field, JsonValue
+
+from app.commands import StopTurn
+from app.live import LiveSimulation
+from simulator.facts import Value
+from simulator.jsonvalue import JsonObject
+from simulator.seats.answers import CodeAnswer, ModelAnswer, ToolAnswer
+
+FAST_PATH_SECONDS = 0.4
+"""How long a click waits for the next pause; what takes longer is shown as it comes."""
+
+
+class AnswerTool(Value):
+    """Answer a pending tool call."""
+
+    kind: Literal["answer_tool"] = "answer_tool"
+    key: str
+    answer: ToolAnswer
+
+
+class AnswerTools(Value):
+    """Answer several pending tool calls, in this order."""
+
+    kind: Literal["answer_tools"] = "answer_tools"
+    answers: tuple[AnswerTool, ...] = Field(min_length=1)
+
+
+class AnswerModel(Value):
+    """Make the agent's next turn."""
+
+    kind: Literal["answer_model"] = "answer_model"
+    key: str
+    answer: ModelAnswer
+
+
+class AnswerCode(Value):
+    """Say what a block of code prints."""
+
+    kind: Literal["answer_code"] = "answer_code"
+    key: str
+    answer: CodeAnswer
+
+
+class RunReal(Value):
+    """Let the real tool, the real code or the agent's own model answer this one request."""
+
+    kind: Literal["run_real"] = "run_real"
+    key: str
+
+
+class Confirm(Value):
+    """Say whether a tool may run; `payload` where the tool asks for more than yes or no."""
+
+    kind: Literal["confirm"] = "confirm"
+    call_id: str
+    confirmed: bool
+    payload: JsonValue = None
+
+
+class Reply(Value):
+    """Answer another call that was left open."""
+
+    kind: Literal["reply"] = "reply"
+    call_id: str
+    response: JsonValue
+
+
+class SubmitQuery(Value):
+    """Say something as the user: text, or google-genai's `Content` in JSON."""
+
+    kind: Literal["submit_query"] = "submit_query"
+    message: str | JsonObject
+
+
+Decision: TypeAlias = Annotated[
+    AnswerTool | AnswerTools | AnswerModel | AnswerCode | RunReal | Confirm | Reply | SubmitQuery | StopTurn,
+    Field(discriminator="kind"),
+]
+
+
+def apply(decision: Decision, simulation: LiveSimulation, wait: float | None = FAST_PATH_SECONDS) -> None:
+    """Hand a decision to the simulation, and wait at most `wait` seconds for its next pause.
+
+    Raises:
+        simulator.runtime.SimulationError: The decision does not fit any more, for example because the request has
+            been answered in another tab. What does not fit changes nothing; of several answers, those before it hold.
+    """
+    match decision:
+        case AnswerTool() | AnswerModel() | AnswerCode():
+            simulation.answer(decision.key, decision.answer, wait=wait)
+        case AnswerTools():
+            for earlier in decision.answers[:-1]:
+                simulation.answer(earlier.key, earlier.answer, wait=0)
+            last = decision.answers[-1]
+            simulation.answer(last.key, last.answer, wait=wait)
+        case RunReal():
+            simulation.run_real(decision.key, wait=wait)
+        case Confirm():
+            simulation.confirm(decision.call_id, decision.confirmed, decision.payload, wait=wait)
+        case Reply():
+            simulation.reply(decision.call_id, decision.response, wait=wait)
+        case SubmitQuery():
+            simulation.query(decision.message, wait=wait)
+        case StopTurn():
+            simulation.stop()
+        case _:
+            assert_never(decision)

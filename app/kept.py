@@ -1,0 +1,127 @@
+"""Keeps what people typed into inputs that come and go: an input that is hidden for one run loses its text.
+
+Values are kept in the session's drafts, one JSON text for each thing to decide, so that a refresh of the page
+loses nothing either.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, MutableMapping
+from datetime import date
+from typing import Any, TypeAlias
+
+import streamlit as st
+from pydantic import JsonValue
+
+from simulator.jsonvalue import digest
+
+DraftStore: TypeAlias = MutableMapping[str, str]
+"""The unsent texts of one session, by the owner of the inputs; shared by all its tabs."""
+
+_SHOWN = "kept_inputs"
+_OWNERS = "kept_owners"
+_MAX_SLUG = 48
+
+
+def slug(text: str) -> str:
+    """Make a text fit to stand in a widget's key; different texts stay different."""
+    plain = re.sub(r"[^A-Za-z0-9_-]", "-", text)
+    return plain if plain == text and len(text) <= _MAX_SLUG else f"{plain[:_MAX_SLUG]}-{digest(text)[:6]}"
+
+
+def gather(drafts: DraftStore) -> None:
+    """Move what was typed since the last run into the drafts; call it once, before any input is drawn.
+
+    Only what changed in this tab is written, so that two tabs of one session do not undo each other.
+    """
+    shown: dict[str, list[Any]] = st.session_state.get(_SHOWN, {})
+    owners: dict[str, str] = {}
+    for key, (owner, signature, name, last) in shown.items():
+        owners[owner] = signature
+        if key in st.session_state and (now := _plain(st.session_state[key])) != last:
+            kept = _load(drafts, owner, signature)
+            kept[name] = now
+            _save(drafts, owner, signature, kept)
+    st.session_state[_SHOWN] = {}
+    st.session_state[_OWNERS] = owners
+
+
+def owners_before() -> dict[str, str]:
+    """Give whose inputs the run before drew, as they stand in widgets' keys, with their signatures."""
+    owners: dict[str, str] = st.session_state.get(_OWNERS, {})
+    return owners
+
+
+class Kept:
+    """The inputs of one thing to decide.
+
+    Args:
+        drafts: Where values are kept.
+        owner: Whose inputs these are; becomes the end of each widget's key.
+        signature: What the owner is about. When another thing comes under the same name (after an undo), the
+            values of the one before are dropped.
+    """
+
+    def __init__(self, drafts: DraftStore, owner: str, signature: str = "") -> None:
+        self._drafts = drafts
+        self._owner = slug(owner)
+        self._signature = signature
+        self._is_another = owners_before().get(self._owner, signature) != signature
+
+    @property
+    def owner(self) -> str:
+        """The owner as it stands in widgets' keys."""
+        return self._owner
+
+    def key(self, name: str) -> str:
+        """Give the key of the widget with this name."""
+        return f"{name}_{self._owner}"
+
+    def value(self, name: str, initial: JsonValue = None) -> Any:
+        """Give what an input holds, whether it is on the screen or not; `initial` if nobody touched it."""
+        key = self.key(name)
+        if key in st.session_state and not self._is_another:
+            return _plain(st.session_state[key])
+        return _load(self._drafts, self._owner, self._signature).get(name, initial)
+
+    def widget(self, name: str, initial: JsonValue = None, decode: Callable[[Any], Any] | None = None) -> str:
+        """Make the widget that is drawn next hold its value; give its key.
+
+        Args:
+            name: The widget's name among this owner's.
+            initial: Its value if nobody touched it; None leaves the widget empty.
+            decode: Turns the JSON value into what the widget holds, where that is not JSON.
+        """
+        key, value = self.key(name), self.value(name, initial)
+        if (key not in st.session_state or self._is_another) and value is not None:
+            st.session_state[key] = decode(value) if decode else value
+        st.session_state.setdefault(_SHOWN, {})[key] = [self._owner, self._signature, name, value]
+        return key
+
+    def put(self, name: str, value: JsonValue) -> None:
+        """Set what an input holds, drawn or not; only before it is drawn, or in a callback.
+
+        A name without an input keeps a value that the panel itself needs, such as the rows of a list.
+        """
+        if self.key(name) in st.session_state:
+            st.session_state[self.key(name)] = value
+        kept = _load(self._drafts, self._owner, self._signature)
+        kept[name] = value
+        _save(self._drafts, self._owner, self._signature, kept)
+
+
+def _plain(value: Any) -> Any:
+    return value.isoformat() if isinstance(value, date) else value
+
+
+def _load(drafts: DraftStore, owner: str, signature: str) -> dict[str, Any]:
+    text = drafts.get(owner)
+    kept: dict[str, Any] = json.loads(text) if text else {}
+    values: dict[str, Any] = kept.get("values", {}) if kept.get("of") == signature else {}
+    return values
+
+
+def _save(drafts: DraftStore, owner: str, signature: str, values: dict[str, Any]) -> None:
+    drafts[owner] = json.dumps({"of": signature, "values": values})
