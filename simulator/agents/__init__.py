@@ -7,7 +7,7 @@ from simulator.agents.catalogue import (
     catalogue_for,
     find_agents,
 )
-from simulator.agents.demo_agents import DEMOS, DEMOS_DIR, demo_agent
+from simulator.agents.demo_agents import DEMOS, DEMOS_DIR, Demo, demo_agent
 from simulator.agents.failure import AgentLoadError
 from simulator.agents.settings import (
     AGENTS_DIR_VARIABLE,
@@ -27,6 +27,7 @@ __all__ = [
     "AgentLoadError",
     "AgentSettings",
     "AgentSettingsError",
+    "Demo",
     "UnknownAgentError",
     "catalogue_for",
     "demo_agent",

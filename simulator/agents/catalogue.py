@@ -34,6 +34,7 @@ class AgentEntry:
         config: What a simulation needs; None until it is loaded, and where that failed.
         error: What failed and where; None where nothing did.
         description: What the agent says of itself; empty until it is loaded, save for the demo agents.
+        example_queries: What one may ask it to begin with; only the demo agents bring some.
     """
 
     name: str
@@ -42,6 +43,7 @@ class AgentEntry:
     config: SimulatedAgentConfig | None = field(default=None, repr=False)
     error: str | None = None
     description: str = ""
+    example_queries: tuple[str, ...] = ()
 
     @property
     def state(self) -> Literal["unread", "ready", "failed"]:
@@ -171,11 +173,15 @@ class AgentCatalogue:
             yield _Found(entry, file.home, partial(file.config, place))
 
     def _demos(self) -> Iterator[_Found]:
-        shown_as_folder = self._folder is not None and self._folder.path.resolve() == DEMOS_DIR.resolve()
+        shown_as_folder = self._folder is not None and _is_demos_folder(self._folder.path)
         if self.settings.demos and not shown_as_folder:
-            for name, description in DEMOS.items():
+            for name, demo in DEMOS.items():
                 entry = AgentEntry(
-                    name=name, source="demo", location="ships with the studio", description=description
+                    name=name,
+                    source="demo",
+                    location="ships with the studio",
+                    description=demo.description,
+                    example_queries=demo.example_queries,
                 )
                 yield _Found(entry, Path(__file__).parent, partial(_demo, name))
 
@@ -210,6 +216,13 @@ def _loaded(found: _Found, *, anew: bool) -> AgentEntry:
         config = replace(config, name=found.entry.name)
     description = getattr(config.root_agent, "description", "") or found.entry.description
     return replace(found.entry, config=config, description=str(description))
+
+
+def _is_demos_folder(path: Path) -> bool:
+    try:
+        return path.samefile(DEMOS_DIR)
+    except OSError:
+        return False
 
 
 def _demo(name: str, *, anew: bool) -> SimulatedAgentConfig:  # noqa: ARG001 - what ships does not change

@@ -26,8 +26,7 @@ def failure_words(error: BaseException, home: Path) -> str:
     error = _own_error(error)
     if isinstance(error, AgentLoadError):
         return str(error)
-    message = error.msg if isinstance(error, SyntaxError) else str(error)
-    message = _LOADERS_WORDS.sub("", message).strip().split("\n\n")[0]
+    message = _LOADERS_WORDS.sub("", _message(error)).strip().split("\n\n")[0]
     words = _shortened(" ".join(message.split()))
     return f"{type(error).__name__}: {words or 'no message'}{_place(error, home.resolve())}"
 
@@ -36,6 +35,17 @@ def _own_error(error: BaseException) -> BaseException:
     """Undo AgentLoader's wrapping of a ValueError in an error of its own."""
     is_loaders = type(error).__module__.startswith("google.adk.cli.")
     return error.__cause__ if is_loaders and error.__cause__ is not None else error
+
+
+def _message(error: BaseException) -> str:
+    if isinstance(error, SyntaxError):
+        return error.msg
+    # `str` of a KeyError quotes its text, and would hide the loader's words from the pattern.
+    return error.args[0] if isinstance(error, KeyError) and _is_text(error.args) else str(error)
+
+
+def _is_text(arguments: tuple[object, ...]) -> bool:
+    return len(arguments) == 1 and isinstance(arguments[0], str)
 
 
 def _place(error: BaseException, home: Path) -> str:

@@ -48,12 +48,12 @@ class AgentFolder:
         Raises:
             AgentLoadError: The folder does not exist, cannot be read, or holds no agent.
         """
-        if self.is_single_agent:
-            return (self.path.resolve().name,)
-        if not self.path.is_dir():
-            what = "is a file, not a folder" if self.path.exists() else "does not exist"
-            raise AgentLoadError(f"the agents folder {self.path} {what}")
         try:
+            if self.is_single_agent:
+                return (self.path.resolve().name,)
+            if not self.path.is_dir():
+                what = "is a file, not a folder" if self.path.exists() else "does not exist"
+                raise AgentLoadError(f"the agents folder {self.path} {what}")
             paths = sorted(self.path.iterdir())
             folders = {path.name for path in paths if _lists_as_agent(path)}
             files = {path.stem for path in paths if path.suffix == ".py" and _holds_an_agent(path)}

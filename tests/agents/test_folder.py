@@ -1,0 +1,331 @@
+"""Agents in a folder of ADK's convention, through ADK's own loader."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from google.adk.agents import BaseAgent
+from google.adk.apps.app import App
+from google.adk.cli.utils.agent_loader import AgentLoader
+from google.adk.evaluation.local_eval_sets_manager import LocalEvalSetsManager
+
+from simulator.agents import AgentCatalogue, AgentEntry, AgentSettings, find_agents
+from simulator.agents.folder import AgentFolder
+
+AGENT = """
+from google.adk.agents import LlmAgent
+
+root_agent = LlmAgent(name={name!r}, model="gemini-2.5-flash", description={description!r})
+"""
+APP = """
+from google.adk.agents import LlmAgent
+from google.adk.apps.app import App
+from google.adk.plugins.base_plugin import BasePlugin
+
+class Counting(BasePlugin):
+    pass
+
+app = App(
+    name="named_otherwise",
+    root_agent=LlmAgent(name="inner", model="gemini-2.5-flash"),
+    plugins=[Counting(name="counting")],
+)
+"""
+YAML = """
+agent_class: LlmAgent
+name: from_yaml
+model: gemini-2.5-flash
+description: Out of a YAML file.
+instruction: Be brief.
+"""
+
+
+def write(root: Path, files: dict[str, str]) -> Path:
+    """Write files below a folder."""
+    for name, text in files.items():
+        path = root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(textwrap.dedent(text), encoding="utf-8")
+    return root
+
+
+def agent_source(name: str, description: str = "") -> str:
+    """Write the source of a module with a root agent."""
+    return AGENT.format(name=name, description=description)
+
+
+def by_name(root: Path) -> dict[str, AgentEntry]:
+    """Find and load all agents of a folder."""
+    return {entry.name: entry for entry in find_agents(root, demos=False)}
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    """A folder with an agent in every form that ADK's loader knows."""
+    return write(
+        tmp_path / "bots",
+        {
+            "in_submodule/__init__.py": "",
+            "in_submodule/agent.py": agent_source("sub", "In agent.py."),
+            "without_init/agent.py": agent_source("bare"),
+            "in_package/__init__.py": agent_source("packaged"),
+            "single_file.py": agent_source("filed"),
+            "with_app/__init__.py": "from . import agent",
+            "with_app/agent.py": APP,
+            "with_yaml/root_agent.yaml": YAML,
+            "notes/readme.txt": "no agent",
+            ".hidden/agent.py": agent_source("hidden"),
+            "helpers.py": "VALUE = 1",
+        },
+    )
+
+
+# ADK warns of its own class as it reads a YAML file.
+reads_yaml = pytest.mark.filterwarnings("ignore:LlmAgentConfig is deprecated:DeprecationWarning")
+
+FORMS = ("in_package", "in_submodule", "single_file", "with_app", "with_yaml", "without_init")
+
+
+@reads_yaml
+def test_each_form_of_the_convention_loads(root: Path) -> None:
+    """A submodule, a bare folder, a package, a single file, an App and a YAML file all load, without any key."""
+    entries = by_name(root)
+    assert tuple(entries) == FORMS
+    assert {name: entry.error for name, entry in entries.items()} == dict.fromkeys(FORMS)
+    assert {entry.state for entry in entries.values()} == {"ready"}
+    configs = {name: entry.config for name, entry in entries.items()}
+    names = {name: config.root_agent.name for name, config in configs.items() if config}
+    assert names == {
+        "in_package": "packaged",
+        "in_submodule": "sub",
+        "single_file": "filed",
+        "with_app": "inner",
+        "with_yaml": "from_yaml",
+        "without_init": "bare",
+    }
+    assert entries["with_yaml"].description == "Out of a YAML file."
+    assert entries["in_submodule"].description == "In agent.py."
+
+
+def test_an_app_keeps_its_plugins(root: Path) -> None:
+    """The config's agent is the App itself, with its plugins; what `adk web` calls it is the folder's name."""
+    config = AgentFolder(root).load("with_app")
+    assert isinstance(config.agent, App)
+    assert [plugin.name for plugin in config.agent.plugins] == ["counting"]
+    assert isinstance(config.root_agent, BaseAgent)
+    assert config.app_name == "with_app"
+
+
+@reads_yaml
+@pytest.mark.parametrize("name", FORMS)
+def test_adk_web_finds_the_eval_set_where_it_is_put_by_default(root: Path, name: str) -> None:
+    """The default path is the one that the manager behind `adk web` lists and reads."""
+    config = AgentFolder(root).load(name)
+    path = config.resolve_eval_set_path()
+    assert path == root / name / f"{name}_evals.evalset.json"
+    manager = LocalEvalSetsManager(agents_dir=str(root))
+    manager.create_eval_set(config.app_name, f"{name}_evals")
+    assert path.is_file()
+    assert f"{name}_evals" in manager.list_eval_sets(config.app_name)
+
+
+def test_the_list_is_adks_own_and_single_files(root: Path) -> None:
+    """Listing imports nothing, yet gives what AgentLoader.list_agents gives, and the single files beside them."""
+    names = AgentFolder(root).names()
+    assert names == FORMS
+    assert set(names) - set(AgentLoader(str(root)).list_agents()) == {"single_file"}
+
+
+def test_listing_imports_no_agent(tmp_path: Path) -> None:
+    """A folder is listed without running any of its code; an agent is loaded when it is asked for."""
+    trace = tmp_path / "ran.txt"
+    source = f"with open({str(trace)!r}, 'a') as file:\n    file.write('x')\n"
+    root = write(tmp_path / "bots", {"lazy_bot/agent.py": source + agent_source("lazy")})
+    catalogue = AgentCatalogue(AgentSettings(root, demos=False))
+    assert catalogue.names() == ("lazy_bot",)
+    assert [entry.state for entry in catalogue.entries()] == ["unread"]
+    assert not trace.exists()
+    assert catalogue.load("lazy_bot").state == "ready"
+    assert catalogue.load("lazy_bot").state == "ready"
+    assert trace.read_text(encoding="utf-8") == "x"
+
+
+@reads_yaml
+@pytest.mark.parametrize("files", [{"agent.py": agent_source("lonely")}, {"root_agent.yaml": YAML}])
+def test_a_folder_that_is_one_agent_is_taken_as_that_agent(tmp_path: Path, files: dict[str, str]) -> None:
+    """As for `adk web`, the folder of a single agent may be named instead of the folder above it."""
+    name = f"only_{'yaml' if 'root_agent.yaml' in files else 'python'}"
+    root = write(tmp_path / name, files)
+    (entry,) = find_agents(root, demos=False)
+    assert (entry.name, entry.error) == (name, None)
+    assert entry.config
+    assert entry.config.eval_set_path == root / f"{name}_evals.evalset.json"
+    assert entry.config.app_name == name
+
+
+BROKEN = {
+    "no_syntax/agent.py": "def broken(:\n    pass\n",
+    "no_module/agent.py": "\n\nimport a_module_that_nobody_has\n",
+    "raises/__init__.py": "from . import agent",
+    "raises/agent.py": "from .deeper import go\ngo()\n",
+    "raises/deeper.py": "def go():\n    raise KeyError('the key')\n",
+    "value_error/agent.py": "raise ValueError('out of range')\n",
+    "leaves/agent.py": "import sys\n\nsys.exit('not today')\n",
+    "no_agent/__init__.py": "",
+    "wrong_type/agent.py": "root_agent = 'me'\n",
+    "bad_yaml/root_agent.yaml": "name: [unclosed\n",
+    "bad_field/root_agent.yaml": "agent_class: LlmAgent\nname: ok\nmodel: m\ninstruction: x\nno_such_field: 1\n",
+    "bad-name/agent.py": agent_source("dashed"),
+    "nul/agent.py": "x = 'a\0b'\n",
+    "works/agent.py": agent_source("works"),
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "wanted"),
+    [
+        ("no_syntax", ("SyntaxError", "no_syntax/agent.py, line 1")),
+        ("no_module", ("ModuleNotFoundError", "a_module_that_nobody_has", "no_module/agent.py, line 3")),
+        ("raises", ("KeyError", "the key", "raises/deeper.py, line 2")),
+        ("value_error", ("ValueError: out of range", "value_error/agent.py, line 1")),
+        ("leaves", ("SystemExit: not today", "leaves/agent.py, line 3")),
+        ("no_agent", ("No root_agent found for 'no_agent'",)),
+        ("wrong_type", ("not a BaseAgent", "builtins.str")),
+        ("bad_yaml", ("bad_yaml", "line 2")),
+        ("bad_field", ("no_such_field",)),
+        ("bad-name", ("Invalid agent name: 'bad-name'",)),
+        ("nul", ("null bytes",)),
+    ],
+)
+def test_an_agent_that_fails_is_listed_with_what_and_where(
+    tmp_path: Path, name: str, wanted: tuple[str, ...]
+) -> None:
+    """The error gives type, message, file and line of the agent's own code, in a few words; the others work."""
+    entries = by_name(write(tmp_path / "bots", BROKEN))
+    assert len(entries) == 12
+    assert entries["works"].state == "ready"
+    entry = entries[name]
+    assert entry.state == "failed"
+    assert entry.config is None
+    assert entry.error
+    for words in wanted:
+        assert words in entry.error
+    assert "Fail to load" not in entry.error
+    assert "\n" not in entry.error
+    assert len(entry.error) < 700
+
+
+def test_a_missing_or_empty_folder_is_named(tmp_path: Path) -> None:
+    """A folder that is not there, is a file, cannot be read or holds no agent is one entry whose error names it; demos work on."""
+    file = tmp_path / "file.txt"
+    file.write_text("", encoding="utf-8")
+    looped = tmp_path / "loop"
+    looped.symlink_to(looped)
+    for path, words in (
+        (tmp_path / "nowhere", "does not exist"),
+        (file, "is a file"),
+        (tmp_path, "holds no agents"),
+        (tmp_path / ("long" * 100), "cannot be read: File name too long"),
+        (looped, "does not exist"),
+    ):
+        first, *demos = AgentCatalogue(AgentSettings(path)).entries()
+        assert first.state == "failed"
+        assert words in (first.error or "")
+        assert str(path) in (first.error or "")
+        assert len(demos) == 3
+
+
+def test_folders_with_the_same_names_are_not_confused(tmp_path: Path) -> None:
+    """Two folders hold an agent and a helper of the same names: each agent is made of its own folder's code."""
+    source = "import shared_helper\n" + AGENT.format(name="twin", description="").replace(
+        "description=''", "description=shared_helper.WHO"
+    )
+    roots = [
+        write(tmp_path / side, {"twin/agent.py": source, "shared_helper.py": f"WHO = {side!r}\n"})
+        for side in ("left", "right")
+    ]
+    found = [by_name(root)["twin"].description for root in (*roots, *roots)]
+    assert found == ["left", "right", "left", "right"]
+    configs = [by_name(root)["twin"].config for root in roots]
+    assert configs[0] is not None
+    assert configs[1] is not None
+    assert configs[0].agent is not configs[1].agent
+
+
+def test_a_single_agent_and_one_of_the_same_name_deeper_down_are_not_confused(tmp_path: Path) -> None:
+    """A folder of agents lies in the folder of another agent of the same name: the files' own places decide."""
+    outer = write(tmp_path / "work" / "nested_bot", {"agent.py": agent_source("outer")})
+    inner = write(tmp_path / "work" / "more", {"nested_bot/agent.py": agent_source("inner")})
+    names = [
+        entry.config.root_agent.name
+        for root in (inner, outer, inner)
+        for entry in find_agents(root, demos=False)
+        if entry.config
+    ]
+    assert names == ["inner", "outer", "inner"]
+
+
+@pytest.mark.parametrize("taken", ["json", "sys", "pydantic"])
+def test_a_name_that_a_module_has_already_is_an_error_that_says_so(tmp_path: Path, taken: str) -> None:
+    """Python has one table of modules: an agent named as a loaded module gets a clear error, and the module stays."""
+    root = write(
+        tmp_path / "bots", {f"{taken}/agent.py": agent_source("thief"), "honest/agent.py": agent_source("ok")}
+    )
+    entries = by_name(root)
+    assert f"the name '{taken}' is taken by" in (entries[taken].error or "")
+    assert entries["honest"].state == "ready"
+
+
+def test_a_changed_agent_is_read_again_on_demand(tmp_path: Path) -> None:
+    """`load` keeps what it has; `reload` reads the files again; a failure is tried again after `refresh`."""
+    root = write(tmp_path / "bots", {"growing/agent.py": agent_source("young"), "growing/__init__.py": ""})
+    catalogue = AgentCatalogue(AgentSettings(root, demos=False))
+    young = catalogue.config("growing")
+    write(root, {"growing/agent.py": agent_source("grown_up")})
+    assert catalogue.config("growing") is young
+    assert catalogue.reload("growing").config is not young
+    assert catalogue.config("growing").root_agent.name == "grown_up"
+    write(root, {"growing/agent.py": "raise OSError('broken for a while')\n"})
+    assert catalogue.reload("growing").state == "failed"
+    write(root, {"growing/agent.py": agent_source("mended")})
+    assert catalogue.load("growing").state == "failed"
+    catalogue.refresh()
+    assert catalogue.config("growing").root_agent.name == "mended"
+
+
+def test_what_a_failed_agent_imported_is_read_again_too(tmp_path: Path) -> None:
+    """A mistake in a helper of an agent is mended in the helper: no stale copy of it is used."""
+    files = {"leaning/__init__.py": "", "leaning/part.py": "NAME = None\n"}
+    source = (
+        "from google.adk.agents import LlmAgent\nfrom .part import NAME\nroot_agent = LlmAgent(name=NAME)\n"
+    )
+    root = write(tmp_path / "bots", files | {"leaning/agent.py": source})
+    catalogue = AgentCatalogue(AgentSettings(root, demos=False))
+    assert catalogue.load("leaning").state == "failed"
+    write(root, {"leaning/part.py": "NAME = 'stands_again'\n"})
+    catalogue.refresh()
+    assert catalogue.config("leaning").root_agent.name == "stands_again"
+
+
+@pytest.fixture
+def unreadable(tmp_path: Path) -> Iterator[Path]:
+    """A folder without permission to list it."""
+    root = write(tmp_path / "closed", {"bot/agent.py": agent_source("bot")})
+    root.chmod(0)
+    yield root
+    root.chmod(0o700)
+
+
+def test_a_folder_without_permission_is_an_entry_with_the_reason(unreadable: Path) -> None:
+    """A folder that may not be read does not end the list."""
+    try:
+        list(unreadable.iterdir())
+    except PermissionError:
+        (entry,) = find_agents(unreadable, demos=False)
+        assert "cannot be read" in (entry.error or "")
+        assert str(unreadable) in (entry.error or "")
+    else:
+        pytest.skip("this user may read every folder")
