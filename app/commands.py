@@ -58,7 +58,22 @@ class NewSession(Value):
     kind: Literal["new_session"] = "new_session"
 
 
+class OpenSession(Value):
+    """Show another live session."""
+
+    kind: Literal["open_session"] = "open_session"
+    session_id: str
+
+
+class CloseSession(Value):
+    """End a session and drop it from the server."""
+
+    kind: Literal["close_session"] = "close_session"
+    session_id: str
+
+
 Command: TypeAlias = Annotated[
     StopTurn | UndoStep | SetRules | SwitchRule | ChangeSeat | OpenExport | NewSession,
     Field(discriminator="kind"),
 ]
+"""What is asked of the session on the screen."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from app.viewmodels import Badge
@@ -65,8 +64,3 @@ def status(view: SimulationView) -> Badge:
     )
     ready = Badge(text="Ready", color="gray", icon=":material/edit:")
     return next((badge for holds, badge in first_that_holds if holds), ready)
-
-
-def names_of_tools(*sources: Iterable[str]) -> tuple[str, ...]:
-    """Join lists of tool names, each name once, in order of appearance."""
-    return tuple(dict.fromkeys(name for source in sources for name in source))

@@ -9,6 +9,7 @@ from itertools import count
 from threading import RLock
 from types import ModuleType
 
+from app.cast import Cast
 from app.drafts import Drafts
 from app.live import LiveSimulation
 from simulator.agent_config import SimulatedAgentConfig
@@ -31,6 +32,7 @@ class LiveSession:
         session_id: The session's id, also in the address of its page.
         simulation: The simulation itself, shared by every tab that shows it.
         config: The agent that it simulates.
+        cast: The agents and tools in it.
         title: What people call it: its first query, or nothing yet.
         drafts: Texts that were typed and not sent.
         order: Counts up with each session; the largest is the newest.
@@ -39,6 +41,7 @@ class LiveSession:
     session_id: str
     simulation: LiveSimulation
     config: SimulatedAgentConfig
+    cast: Cast = field(default_factory=Cast)
     title: str = ""
     drafts: Drafts = field(default_factory=Drafts)
     order: int = 0
@@ -65,7 +68,7 @@ class Registry:
                 "close one in the list of sessions first"
             )
 
-    def add(self, simulation: LiveSimulation, config: SimulatedAgentConfig) -> LiveSession:
+    def add(self, simulation: LiveSimulation, config: SimulatedAgentConfig, cast: Cast) -> LiveSession:
         """Take in a simulation that was just opened.
 
         Raises:
@@ -77,7 +80,7 @@ class Registry:
             self.check_room()
             if session_id in self._sessions:
                 raise ValueError(f"session {session_id!r} is live already")
-            live = LiveSession(session_id, simulation, config, order=next(self._order))
+            live = LiveSession(session_id, simulation, config, cast, order=next(self._order))
             self._sessions[session_id] = live
         return live
 

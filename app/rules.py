@@ -38,7 +38,7 @@ class RuleForm(Value):
     match: str = ""
     chance: float = 100.0
     latency: float = 0.0
-    seed: int | None = None
+    seed: str = ""
 
 
 def form_of(rule: InjectionRule) -> RuleForm:
@@ -50,7 +50,7 @@ def form_of(rule: InjectionRule) -> RuleForm:
         "match": write_json(dict(rule.match_args)) if rule.match_args is not None else "",
         "chance": round(rule.probability * 100, 10),
         "latency": rule.latency_seconds,
-        "seed": rule.random_seed,
+        "seed": "" if rule.random_seed is None else str(rule.random_seed),
     }
     if isinstance(effect, ErrorEffect):
         return RuleForm.model_validate(
@@ -88,7 +88,7 @@ def read_form(form: RuleForm, taken: Iterable[str], *, enabled: bool = True) -> 
             probability=form.chance / 100,
             match_args=match,
             latency_seconds=form.latency,
-            random_seed=form.seed,
+            random_seed=_whole(form.seed),
         )
     except ValidationError as error:
         raise RuleFormError("chance", "; ".join(found["msg"] for found in error.errors())) from error
@@ -100,6 +100,15 @@ def _effect(form: RuleForm) -> ErrorEffect | ResponseEffect:
     if not form.message.strip():
         raise RuleFormError("message", "Write the message that the agent shall see.")
     return ErrorEffect(error_code=form.code, error_message=form.message)
+
+
+def _whole(text: str) -> int | None:
+    if not text.strip():
+        return None
+    try:
+        return int(text)
+    except ValueError as error:
+        raise RuleFormError("seed", "A seed is a whole number.") from error
 
 
 def _object(text: str, field: Field) -> dict[str, JsonValue]:

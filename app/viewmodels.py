@@ -8,6 +8,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias, assert_never
 from app.jsontext import show_json
 from app.labels import safe_label
 from simulator.facts import Provenance, Value
+from simulator.seats.requests import CodeRequest, ModelRequest, Request, ToolRequest
 from simulator.session.history import (
     AgentMessage,
     CodeRun,
@@ -22,7 +23,7 @@ from simulator.session.history import (
     UserQuery,
     UserReply,
 )
-from simulator.session.model import SimulationSession
+from simulator.session.model import OpenCall, SimulationSession
 
 Color: TypeAlias = Literal["red", "orange", "green", "blue", "violet", "gray"]
 Filter: TypeAlias = Literal["All", "Tools", "Errors"]
@@ -53,7 +54,11 @@ class Badge(Value):
 
 
 class Block(Value):
-    """One part of an entry's body. `language` is that of a code block, or None for plain text."""
+    """One part of an entry's body.
+
+    `title` is a word of ours, `text` may come from outside; `language` is that of a code block, or None for plain
+    text.
+    """
 
     title: str
     text: str
@@ -232,7 +237,7 @@ def _all_blocks(entry: HistoryEntry) -> Iterable[Block]:
             )
             yield from _how(entry)
         case ToolError():
-            yield Block(title=entry.error_type, text=entry.error_message, language="text")
+            yield Block(title="Error", text=f"{entry.error_type}: {entry.error_message}", language="text")
             yield Block(title="Traceback", text=entry.traceback or "", language="text")
             yield from _how(entry)
         case CodeRun():
@@ -240,7 +245,7 @@ def _all_blocks(entry: HistoryEntry) -> Iterable[Block]:
             yield Block(title="Output", text=entry.output, language="text")
             yield Block(title="Error", text=entry.error or "", language="text")
         case ModelError() | TurnFailed():
-            yield Block(title=entry.error_type, text=entry.error_message, language="text")
+            yield Block(title="Error", text=f"{entry.error_type}: {entry.error_message}", language="text")
         case never:
             assert_never(never)
 
@@ -298,3 +303,25 @@ def _who(entry: HistoryEntry, names: Mapping[str, str]) -> str:
             return ""
         case never:
             assert_never(never)
+
+
+def waiting_steps(pending: Iterable[Request], open_calls: Iterable[OpenCall]) -> tuple[Step, ...]:
+    """Give a line for each thing that waits for a person, oldest first."""
+    names = [
+        (request.tool_name, "") if isinstance(request, ToolRequest) else _asks(request) for request in pending
+    ]
+    names += [(call.tool_name, "") for call in open_calls if not call.answered and not call.is_confirmation]
+    names += [("Confirmation", "") for call in open_calls if call.is_confirmation]
+    return tuple(
+        Step(
+            index=index,
+            icon=":material/hourglass_top:",
+            label=f"**{safe_label(name, 32)}**{rest} \u00b7 waiting for you :orange-badge[now]",
+            group="note",
+        )
+        for index, (name, rest) in enumerate(names)
+    )
+
+
+def _asks(request: ModelRequest | CodeRequest) -> tuple[str, str]:
+    return request.agent, "'s turn" if isinstance(request, ModelRequest) else "'s code"

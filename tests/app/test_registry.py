@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from app.cast import Cast
 from app.drafts import Drafts
 from app.registry import Registry, RegistryFullError, registry
 from simulator.agent_config import SimulatedAgentConfig
@@ -36,7 +37,7 @@ def test_two_tabs_find_the_same_simulation() -> None:
     """A session's id leads everybody to one simulation."""
     sessions = Registry()
     simulation: Any = Simulation("a")
-    live = sessions.add(simulation, CONFIG)
+    live = sessions.add(simulation, CONFIG, Cast())
     assert sessions.get("a") is live is sessions.get("a")
     assert sessions.get("b") is None
 
@@ -46,9 +47,9 @@ def test_a_session_is_taken_in_once() -> None:
     sessions = Registry()
     first: Any = Simulation("a")
     second: Any = Simulation("a")
-    sessions.add(first, CONFIG)
+    sessions.add(first, CONFIG, Cast())
     with pytest.raises(ValueError, match="'a' is live already"):
-        sessions.add(second, CONFIG)
+        sessions.add(second, CONFIG, Cast())
     assert sessions.newest_first()[0].simulation is first
 
 
@@ -56,12 +57,12 @@ def test_the_number_of_sessions_is_bounded() -> None:
     """Beyond the limit the registry says how many there are and what to do; closing one makes room."""
     sessions = Registry(limit=2)
     simulations: list[Any] = [Simulation(name) for name in "abc"]
-    sessions.add(simulations[0], CONFIG)
-    sessions.add(simulations[1], CONFIG)
+    sessions.add(simulations[0], CONFIG, Cast())
+    sessions.add(simulations[1], CONFIG, Cast())
     with pytest.raises(RegistryFullError, match=r"2 sessions are open.*close one"):
-        sessions.add(simulations[2], CONFIG)
+        sessions.add(simulations[2], CONFIG, Cast())
     sessions.close("a")
-    sessions.add(simulations[2], CONFIG)
+    sessions.add(simulations[2], CONFIG, Cast())
     assert [live.session_id for live in sessions.newest_first()] == ["c", "b"]
     assert simulations[0].closed == 1
 
@@ -70,7 +71,7 @@ def test_closing_twice_is_no_error() -> None:
     """A session that is gone already is closed no second time."""
     sessions = Registry()
     simulation: Any = Simulation("a")
-    sessions.add(simulation, CONFIG)
+    sessions.add(simulation, CONFIG, Cast())
     sessions.close("a")
     sessions.close("a")
     assert simulation.closed == 1
@@ -81,7 +82,7 @@ def test_the_end_closes_all_that_can_be_closed() -> None:
     sessions = Registry()
     simulations: list[Any] = [Simulation("a"), Simulation("b", fails=True), Simulation("c")]
     for simulation in simulations:
-        sessions.add(simulation, CONFIG)
+        sessions.add(simulation, CONFIG, Cast())
     errors = sessions.close_all()
     assert [str(error) for error in errors] == ["does not close"]
     assert [simulation.closed for simulation in simulations] == [1, 1, 1]

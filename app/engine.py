@@ -1,0 +1,34 @@
+"""Carries out what a person asked for on the page, and waits a moment so that the next pause is seen at once."""
+
+from __future__ import annotations
+
+from typing import assert_never
+
+from app.commands import ChangeSeat, Command, NewSession, OpenExport, SetRules, StopTurn, SwitchRule, UndoStep
+from app.live import LiveSimulation
+
+FAST_PATH_SECONDS = 0.4
+"""How long a click waits for the next pause; what takes longer is shown as it comes."""
+
+
+def command(simulation: LiveSimulation, asked: Command) -> None:
+    """Carry out a command.
+
+    Raises:
+        simulator.runtime.SimulationError: The command does not fit what the session is doing.
+    """
+    match asked:
+        case StopTurn():
+            simulation.stop()
+        case UndoStep():
+            simulation.undo()
+        case SetRules():
+            simulation.set_rules(asked.rules)
+        case SwitchRule():
+            simulation.switch_rule(asked.rule_id, asked.enabled)
+        case ChangeSeat():
+            simulation.set_player(asked.seat, asked.player, asked.target, wait=FAST_PATH_SECONDS)
+        case OpenExport() | NewSession():
+            raise ValueError(f"{asked.kind} is for the page, not for a simulation")
+        case never:
+            assert_never(never)

@@ -1,0 +1,93 @@
+"""The right pane: the injections, the state, what the model sees, and who sits where."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from app.cast import Cast
+from app.commands import Command
+from app.drafts import Drafts
+from app.jsontext import write_json
+from app.labels import safe_label
+from app.panels.injections import injections
+from app.panels.parts import pane, pane_head
+from app.panels.seats import seats
+from simulator.seats.requests import ModelRequest, ToolDeclaration
+
+if TYPE_CHECKING:
+    from app.live import LiveSimulation
+    from simulator.runtime import SimulationView
+
+VIEWS = ("Rules", "State", "Model", "Seats")
+
+
+def context(view: SimulationView, simulation: LiveSimulation, cast: Cast, drafts: Drafts) -> Command | None:
+    """Draw the pane; give what was asked for in it."""
+    chosen = pane_head("Context", VIEWS, "context_view")
+    with pane("context"):
+        match chosen:
+            case "Rules":
+                return injections(view, cast, drafts)
+            case "Seats":
+                return seats(view, cast)
+            case "State":
+                _state(view)
+            case _:
+                _model_view(view, simulation)
+    return None
+
+
+def _state(view: SimulationView) -> None:
+    session = view.session
+    st.caption("What the session's state holds, as of the last turn that ended")
+    _json(dict(session.current_state), empty="The state is empty. Tools and agents may write to it.")
+    if session.initial_state:
+        st.caption("What it held at the start")
+        _json(dict(session.initial_state), empty="")
+
+
+def _json(value: dict[str, object], *, empty: str) -> None:
+    if value:
+        st.code(write_json(value), language="json", wrap_lines=True)  # type: ignore[arg-type] # the state is JSON
+    else:
+        st.caption(empty)
+
+
+def _model_view(view: SimulationView, simulation: LiveSimulation) -> None:
+    request = next((each for each in view.pending if isinstance(each, ModelRequest)), None)
+    request = request or simulation.model_view()
+    if request is None:
+        st.caption("Once the agent is asked for a turn, you see here exactly what its model sees.")
+        return
+    st.caption("What the model of this agent was shown last")
+    st.text(f"{request.agent} \u00b7 {request.model_name}")
+    st.caption("System instruction")
+    st.code(request.system_instruction or "(none)", language=None, wrap_lines=True)
+    _contents(request)
+    st.caption(f"Tools ({len(request.tools)})")
+    _tools(request.tools)
+    if request.response_schema is not None:
+        st.caption("The final answer must fit")
+        st.code(write_json(dict(request.response_schema)), language="json", wrap_lines=True)
+    if request.other_config:
+        st.caption("Other settings")
+        st.code(write_json(dict(request.other_config)), language="json", wrap_lines=True)
+
+
+def _contents(request: ModelRequest) -> None:
+    st.caption(f"Contents ({len(request.contents)})")
+    body = st.expander("Conversation as the model gets it", key="model_contents", on_change="rerun")
+    if body.open:
+        body.code(write_json(list(map(dict, request.contents))), language="json", wrap_lines=True)
+
+
+def _tools(tools: Sequence[ToolDeclaration]) -> None:
+    for index, tool in enumerate(tools):
+        body = st.expander(safe_label(tool.name), key=f"model_tool_{index}", on_change="rerun")
+        if body.open:
+            with body:
+                st.text(tool.description)
+                st.code(write_json(dict(tool.parameters)), language="json", wrap_lines=True)

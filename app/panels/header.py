@@ -1,0 +1,78 @@
+"""The line above the panes: what session this is, how it stands, and what can be done with it as a whole."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from app.commands import Command, NewSession, OpenExport, StopTurn, UndoStep
+from app.labels import safe_label
+from app.overview import is_underway, short_id, status, title
+from app.panels.parts import badge
+from app.viewmodels import Badge
+from simulator.session.model import SessionState
+
+if TYPE_CHECKING:
+    from simulator.runtime import SimulationView
+
+
+def header(view: SimulationView, *, can_undo: bool) -> Command | None:
+    """Draw the header; give what was clicked."""
+    with st.container(
+        horizontal=True, vertical_alignment="center", gap="xsmall", key="session_header", wrap=False
+    ):
+        with st.container(key="session_title", width="content"):
+            st.text(title(view.session), wrap=False)
+        for shown in _badges(view):
+            badge(shown)
+        _reports(view.problems)
+        st.space("stretch")
+        return _actions(view, can_undo=can_undo)
+
+
+def _badges(view: SimulationView) -> tuple[Badge, ...]:
+    session = view.session
+    return (
+        status(view),
+        Badge(text=safe_label(session.agent_name, 28), color="gray", icon=":material/smart_toy:"),
+        Badge(text=safe_label(short_id(session.session_id)), color="gray", icon=":material/tag:"),
+        Badge(text=f"step {len(session.history)}", color="gray"),
+    )
+
+
+def _reports(problems: tuple[str, ...]) -> None:
+    """Show what parts of the agent reported; every word of it comes from outside."""
+    if problems:
+        counted = f"{len(problems)} note{'' if len(problems) == 1 else 's'}"
+        with st.popover(counted, icon=":material/warning:", type="tertiary", key="notes"):
+            for text in problems:
+                st.text(text)
+
+
+def _actions(view: SimulationView, *, can_undo: bool) -> Command | None:
+    completed = view.session.state is SessionState.COMPLETED
+    asked: Command | None = None
+    if st.button(
+        "Undo step",
+        key="undo_step",
+        type="tertiary",
+        icon=":material/undo:",
+        disabled=not can_undo,
+        help="Take back the last thing that you did here, with all that followed from it",
+    ):
+        asked = UndoStep()
+    if st.button("New session", key="new_session", type="tertiary", icon=":material/add:"):
+        asked = NewSession()
+    if is_underway(view) and st.button("Stop", key="stop_turn", icon=":material/stop_circle:"):
+        asked = StopTurn()
+    if st.button(
+        "Export",
+        key="open_export",
+        icon=":material/download:",
+        type="primary" if completed else "secondary",
+        disabled=not completed,
+        help=None if completed else "A golden trace ends with the agent's final response",
+    ):
+        asked = OpenExport()
+    return asked

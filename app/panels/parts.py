@@ -1,0 +1,64 @@
+"""What several panels draw alike: the head of a pane, its frame, and text from outside."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TypeVar
+
+import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
+
+from app.viewmodels import Badge, Block
+
+PANE_HEIGHT = 620
+"""In pixels, before the style sheet fits the panes to the window."""
+
+Option = TypeVar("Option", bound=str)
+
+
+def pane_head(title: str, options: Sequence[Option], key: str) -> Option:
+    """Draw a pane's title with the views it offers, and give the chosen one."""
+    with st.container(
+        horizontal=True, vertical_alignment="center", gap="xsmall", wrap=False, key=f"head_{key}"
+    ):
+        st.markdown(f"**{title}**", width="content")
+        st.space("stretch")
+        chosen = st.segmented_control(
+            f"{title}: view",
+            options,
+            default=options[0],
+            required=True,
+            key=key,
+            label_visibility="collapsed",
+            persist_state="session",
+        )
+    return chosen or options[0]
+
+
+def pane(name: str, *, autoscroll: bool = False) -> DeltaGenerator:
+    """Give the frame of a pane; all have the same height and scroll inside."""
+    return st.container(
+        border=True, height=PANE_HEIGHT, key=f"pane_{name}", gap="xsmall", autoscroll=autoscroll
+    )
+
+
+def badge(shown: Badge) -> None:
+    """Draw a badge."""
+    st.badge(shown.text, icon=shown.icon or None, color=shown.color)
+
+
+def block(shown: Block) -> None:
+    """Draw a text from outside: as text or code, which nothing in it can make into anything else."""
+    if shown.title:
+        st.caption(shown.title)
+    if shown.language is None:
+        st.text(shown.text)
+    else:
+        st.code(shown.text, language=None if shown.language == "text" else shown.language, wrap_lines=True)
+
+
+def problem(title: str, detail: str = "") -> None:
+    """Say that something went wrong. `title` is our own sentence, `detail` may come from outside."""
+    st.error(title, icon=":material/error:")
+    if detail:
+        st.code(detail, language=None, wrap_lines=True)

@@ -1,0 +1,77 @@
+"""Who plays the agents, and who answers the tools."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, get_args
+
+import streamlit as st
+
+from app import state
+from app.cast import Cast, known_agents, known_tools
+from app.commands import ChangeSeat, Command
+from app.kept import slug
+from app.labels import safe_label
+from simulator.facts import EVERY, AgentPlayer, ToolPlayer
+
+if TYPE_CHECKING:
+    from simulator.runtime import SimulationView
+
+_AGENT_PLAYERS: dict[AgentPlayer, str] = {
+    "model": "Its own model",
+    "held": "Its model, held for approval",
+    "person": "You",
+}
+_TOOL_PLAYERS: dict[ToolPlayer, str] = {
+    "person": "You",
+    "real": "The real tool",
+    "refuse": "Nobody: refused",
+}
+assert set(_AGENT_PLAYERS) == set(get_args(AgentPlayer))  # noqa: S101 - a new player must get a name here
+assert set(_TOOL_PLAYERS) == set(get_args(ToolPlayer))  # noqa: S101 - as above
+
+
+def seats(view: SimulationView, cast: Cast) -> Command | None:
+    """Draw the seats; give the change that was chosen."""
+    st.caption("Who makes the turns of each agent")
+    asked = _agents(view, cast)
+    st.caption("Who answers the calls of each tool, where no rule did")
+    return _tools(view, cast) or asked
+
+
+def _agents(view: SimulationView, cast: Cast) -> Command | None:
+    players = view.session.seats
+    names = known_agents(cast, view.session)
+    asked: Command | None = None
+    for name in names or (EVERY,):
+        now = players.of_agent(name)
+        key = f"seat_agent_{slug(name)}"
+        state.follow(key, now)
+        chosen = st.selectbox(
+            "All agents" if name == EVERY else safe_label(name),
+            list(_AGENT_PLAYERS),
+            format_func=_AGENT_PLAYERS.__getitem__,
+            key=key,
+        )
+        if chosen != now:
+            asked = ChangeSeat(seat="agent", target=name, player=chosen)
+    return asked
+
+
+def _tools(view: SimulationView, cast: Cast) -> Command | None:
+    players = view.session.seats
+    asked: Command | None = None
+    for name in (EVERY, *known_tools(cast, view.session)):
+        now = players.of_tool(name)
+        key = f"seat_tool_{slug(name)}"
+        state.follow(key, now)
+        chosen = st.selectbox(
+            "All other tools, and code" if name == EVERY else safe_label(name),
+            list(_TOOL_PLAYERS),
+            format_func=_TOOL_PLAYERS.__getitem__,
+            key=key,
+        )
+        if now == "real":
+            st.warning("Runs for real: with its side effects, at each call.", icon=":material/bolt:")
+        if chosen != now:
+            asked = ChangeSeat(seat="tool", target=name, player=chosen)
+    return asked

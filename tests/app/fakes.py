@@ -1,0 +1,292 @@
+"""A small simulation for the tests of the page: it holds facts, gives views, and notes every command."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from app.cast import AgentCard, Cast, ToolCard
+from app.registry import LiveSession, registry
+from simulator.agent_config import SimulatedAgentConfig
+from simulator.environment.rules import ErrorEffect, InjectionRule
+from simulator.facts import (
+    AgentSelected,
+    Fact,
+    ModelAnswered,
+    Outcome,
+    Provenance,
+    RequestDigests,
+    Returned,
+    RulesChanged,
+    SeatChanged,
+    SessionOpened,
+    ToolAnswered,
+    TurnEnded,
+    TurnStarted,
+)
+from simulator.journal import Journal
+from simulator.jsonvalue import JsonObject
+from simulator.runtime import SimulationError, SimulationView
+from simulator.seats.requests import ModelRequest, Request, RunningCall, ToolDeclaration, ToolRequest
+from simulator.session import SimulationSession
+
+AT = 1_760_000_000.0
+DIGESTS = RequestDigests(parts={}, chain="")
+CAST = Cast(
+    agents=(
+        AgentCard(
+            name="order_desk",
+            description="Finds and refunds orders.",
+            model="demo",
+            is_played=True,
+            tools=(
+                ToolCard(name="find_order", description="Find an order."),
+                ToolCard(name="refund_order", description="Refund an order."),
+            ),
+        ),
+    )
+)
+
+
+class FakeAgent:
+    """Looks enough like an agent to be configured."""
+
+    name = "order_desk"
+    model_fields: dict[str, Any] = {}  # noqa: RUF012 - stands for pydantic's class attribute
+
+    def run(self) -> None:
+        """Do nothing."""
+
+
+class FakeSimulation:
+    """Stands for `Simulation`: the tests set `pending`, `running` and `busy`, and read `asked`."""
+
+    def __init__(self, session_id: str = "session-0001-abcdef") -> None:
+        self.journal = Journal(
+            [
+                SessionOpened(at=AT, session_id=session_id, seed="seed"),
+                AgentSelected(at=AT, agent_name="Order desk", app_name="order_desk"),
+            ]
+        )
+        self.pending: tuple[Request, ...] = ()
+        self.running: tuple[RunningCall, ...] = ()
+        self.busy = False
+        self.problems: tuple[str, ...] = ()
+        self.seen: ModelRequest | None = None
+        self.asked: list[tuple[str, Any]] = []
+        self.fails_with: str | None = None
+        self.bumps = 0
+        self.closed = False
+
+    @property
+    def session(self) -> SimulationSession:
+        """The session as it stands."""
+        return self.journal.session()
+
+    @property
+    def version(self) -> int:
+        """Grows with every fact and command."""
+        return len(self.journal) + self.bumps
+
+    def view(self) -> SimulationView:
+        """One snapshot."""
+        return SimulationView(
+            session=self.session,
+            pending=self.pending,
+            running=self.running,
+            busy=self.busy,
+            version=self.version,
+            problems=self.problems,
+            head=self.journal.head,
+        )
+
+    def model_view(self) -> ModelRequest | None:
+        """What the model was last shown."""
+        return self.seen
+
+    def can_undo(self) -> bool:
+        """Whether there is a turn."""
+        return bool(self.session.turns)
+
+    def _note(self, name: str, value: Any = None) -> bool:
+        self.asked.append((name, value))
+        if self.fails_with:
+            raise SimulationError(self.fails_with)
+        self.bumps += 1
+        return True
+
+    def query(
+        self, message: str | JsonObject, *, state_delta: JsonObject | None = None, wait: float | None = None
+    ) -> bool:
+        """Note what the user said."""
+        return self._note("query", message)
+
+    def answer(self, request: Request | str, answer: Any, *, wait: float | None = None) -> bool:
+        """Note an answer."""
+        return self._note("answer", (request if isinstance(request, str) else request.key, answer))
+
+    def run_real(self, request: Request | str, *, wait: float | None = None) -> bool:
+        """Note the wish for the real thing."""
+        return self._note("run_real", request if isinstance(request, str) else request.key)
+
+    def confirm(
+        self, call_id: str, confirmed: bool, payload: Any = None, *, wait: float | None = None
+    ) -> bool:
+        """Note a confirmation."""
+        return self._note("confirm", (call_id, confirmed, payload))
+
+    def reply(self, call_id: str, response: Any, *, wait: float | None = None) -> bool:
+        """Note a reply."""
+        return self._note("reply", (call_id, response))
+
+    def set_player(self, seat: Any, player: Any, target: str = "*", *, wait: float | None = None) -> bool:
+        """Note a change of seats, and carry it out."""
+        noted = self._note("set_player", (seat, player, target))
+        self.journal.append(SeatChanged(at=AT, seat=seat, player=player, target=target))
+        return noted
+
+    def set_rules(self, rules: Iterable[InjectionRule]) -> None:
+        """Note the rules, and put them in force."""
+        in_force = tuple(rules)
+        self._note("set_rules", in_force)
+        self.journal.append(RulesChanged(at=AT, rules=in_force))
+
+    def switch_rule(self, rule_id: str, enabled: bool) -> None:
+        """Note the switch, and put it in force."""
+        self._note("switch_rule", (rule_id, enabled))
+        self.set_rules(
+            rule.model_copy(update={"enabled": enabled}) if rule.rule_id == rule_id else rule
+            for rule in self.session.rules
+        )
+
+    def stop(self) -> None:
+        """Note the stop."""
+        self._note("stop")
+
+    def undo(self) -> bool:
+        """Note the step back."""
+        return self._note("undo")
+
+    def close(self) -> None:
+        """Remember that it was closed."""
+        self.closed = True
+
+    # ------------------------------------------------------------ what has happened
+
+    def add(self, *facts: Fact) -> FakeSimulation:
+        """Append facts."""
+        for fact in facts:
+            self.journal.append(fact)
+        return self
+
+    def ask(self, text: str) -> FakeSimulation:
+        """Begin a turn."""
+        turn = len(self.session.turns)
+        return self.add(TurnStarted(at=AT, turn=turn, message={"role": "user", "parts": [{"text": text}]}))
+
+    def call(self, call_id: str, tool: str = "find_order", **arguments: Any) -> FakeSimulation:
+        """Let the agent's model call a tool."""
+        part = {"function_call": {"id": call_id, "name": tool, "args": arguments}}
+        return self._model(f"model-{call_id}", {"content": {"role": "model", "parts": [part]}})
+
+    def say(self, text: str, key: str = "final") -> FakeSimulation:
+        """Let the agent's model speak."""
+        return self._model(key, {"content": {"role": "model", "parts": [{"text": text}]}})
+
+    def _model(self, key: str, response: Any) -> FakeSimulation:
+        return self.add(
+            ModelAnswered(
+                at=AT,
+                turn=len(self.session.turns) - 1,
+                key=key,
+                agent="order_desk",
+                responses=(response,),
+                digests=DIGESTS,
+                provenance=Provenance(source="model", by="demo"),
+            )
+        )
+
+    def give(
+        self,
+        call_id: str,
+        outcome: Outcome | None = None,
+        tool: str = "find_order",
+        provenance: Provenance | None = None,
+    ) -> FakeSimulation:
+        """Answer a call."""
+        return self.add(
+            ToolAnswered(
+                at=AT + 1,
+                turn=len(self.session.turns) - 1,
+                key=f"tool-{call_id}",
+                call_id=call_id,
+                agent="order_desk",
+                tool_name=tool,
+                arguments={},
+                outcome=outcome or Returned(value={"status": "found", "total": 59.9}),
+                digests=DIGESTS,
+                provenance=provenance or Provenance(source="edited"),
+                elapsed_ms=12.0,
+            )
+        )
+
+    def end(self, text: str = "It is on its way.") -> FakeSimulation:
+        """End the turn with a final response."""
+        event = {
+            "author": "order_desk",
+            "id": "e1",
+            "timestamp": AT + 2,
+            "content": {"role": "model", "parts": [{"text": text}]},
+        }
+        return self.add(
+            TurnEnded(at=AT + 2, turn=len(self.session.turns) - 1, events=(event,), state={"seen": 1})
+        )
+
+
+def tool_request(call_id: str = "c1", tool: str = "find_order", **more: Any) -> ToolRequest:
+    """A tool call that waits for a person."""
+    return ToolRequest(
+        key=f"tool-{call_id}",
+        turn=0,
+        call_id=call_id,
+        agent="order_desk",
+        tool_name=tool,
+        arguments={"order_id": "A-1"},
+        **{"draft": {"status": "shipped"}, **more},
+    )
+
+
+def model_request(**more: Any) -> ModelRequest:
+    """A model call as a person in its seat sees it."""
+    return ModelRequest(
+        key="model-1",
+        turn=0,
+        agent="order_desk",
+        model_name="demo-model",
+        system_instruction="You are the order desk.",
+        contents=({"role": "user", "parts": [{"text": "Where is A-1?"}]},),
+        tools=(ToolDeclaration(name="find_order", description="Find an order."),),
+        **more,
+    )
+
+
+def rule(rule_id: str = "find_order-1", **more: Any) -> InjectionRule:
+    """A rule that fails every call of find_order."""
+    return InjectionRule(
+        **{
+            "rule_id": rule_id,
+            "tool_name": "find_order",
+            "effect": ErrorEffect(error_code=503, error_message="busy"),
+            **more,
+        }
+    )
+
+
+def put_live(simulation: FakeSimulation) -> LiveSession:
+    """Take a simulation into the registry of this process, in the place of one with its id."""
+    agent: Any = FakeAgent()
+    config = SimulatedAgentConfig(
+        name="Order desk", agent=agent, eval_set_path="order_desk_evals.evalset.json", app_name="order_desk"
+    )
+    registry().close(simulation.session.session_id)
+    return registry().add(simulation, config, CAST)
