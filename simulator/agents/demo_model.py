@@ -24,6 +24,11 @@ MAX_STEPS = 12
 
 _REFUSALS = 2
 
+# Code spends no tokens. ADK logs a warning for each answer that does not say how many it took.
+_NO_TOKENS = types.GenerateContentResponseUsageMetadata(
+    prompt_token_count=0, candidates_token_count=0, total_token_count=0
+)
+
 Outcome = TypeVar("Outcome")
 Steps: TypeAlias = Generator[Sequence[Call], Sequence[Answer], Outcome]
 """A thought, or a part of one: yields calls to be made at once, is sent their answers in the same order."""
@@ -59,6 +64,7 @@ class DemoModel(BaseLlm):
         yield LlmResponse(
             content=types.Content(role="model", parts=parts),
             finish_reason=types.FinishReason.STOP,
+            usage_metadata=_NO_TOKENS,
             partial=False,
         )
 

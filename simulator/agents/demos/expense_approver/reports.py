@@ -83,11 +83,17 @@ def _lines(said: str) -> tuple[list[ExpenseLine], Currency]:
             ExpenseLine(
                 category=_category(words),
                 amount=amount,
-                description=" ".join(words.split()).strip(" ,;.")[:80],
+                description=_described(words),
                 has_receipt=not _NO_RECEIPT.search(words),
             )
         )
     return lines, currency
+
+
+def _described(words: str) -> str:
+    """Leave out whose report it is, and what joins one line to the next."""
+    own = " ".join(words.rpartition(":")[2].split()).strip(" ,;.")
+    return own.removeprefix("and ")[:80]
 
 
 def _category(words: str) -> Category:

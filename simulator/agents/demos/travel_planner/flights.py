@@ -38,8 +38,9 @@ class FlightModel(DemoModel):
         if question:
             return question
         found = yield from together(_search(*search) for search in _searches(trip))
-        words = " ".join(text for text, _ in found)
-        known = _to_book(trip, [[flight] for _, flight in found if flight])
+        flights = [flight for _, flight in found if flight]
+        words = " ".join(text for text, _ in found) + _best_of(trip, flights)
+        known = _to_book(trip, [[flight] for flight in flights])
         if trip.book and known:
             words = f"{words} {yield from _booked(known, trip)}"
         return (yield from hand_over(talk, trip, FLIGHT_AGENT, words))
@@ -71,6 +72,12 @@ def _search(origin: str, destination: str, day: str) -> Steps[tuple[str, Mapping
     departs = pick_text(flight, "departs", "departure", "departure_time")
     at = f" at {departs}" if departs else ""
     return f"The cheapest flight {leg} is {_id(flight) or 'one without an id'}{at}{cost}.", flight
+
+
+def _best_of(trip: Trip, flights: Sequence[Mapping[str, Any]]) -> str:
+    """Name the winner where days were to be compared, and there is more than one."""
+    best = _id(cheapest(flights, *_PRICES)) if trip.days_to_compare and len(flights) > 1 else ""
+    return f" The cheapest of all is {best}." if best else ""
 
 
 def _to_book(trip: Trip, found: Sequence[Sequence[Mapping[str, Any]]]) -> list[str]:
