@@ -1,0 +1,146 @@
+"""Reads from a tool's description what the tool returns: the fields it names, or an example that it shows."""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+
+from pydantic import JsonValue
+
+from simulator.environment import plausible
+from simulator.environment.plausible import Chance
+from simulator.jsonvalue import NotJsonError, copied
+
+_SECTION = re.compile(
+    r"^[ \t]*(?:Returns?:[ \t]*|Returns?[ \t]*\n[ \t]*-{3,}[ \t]*\n|:returns?:[ \t]*|Yields?:[ \t]*)(.*)",
+    re.DOTALL | re.MULTILINE,
+)
+_NEXT_SECTION = re.compile(
+    r"\n[ \t]*(?:(?:Raises|Args|Arguments|Parameters|Examples?|Notes?|Warnings?|Todo|See Also)[ \t]*(?::|\n[ \t]*-{3,})"
+    r"|:(?:raises?|param|type|rtype)\b)"
+)
+_SENTENCE = re.compile(r"\bReturns?\b(.*)", re.DOTALL)
+_PAIR = re.compile(r"""["'`]([A-Za-z_]\w*)["'`]\s*[:=]\s*["'`]([^"'`\n]*)["'`]""")
+_QUOTED = re.compile(r"""["'`]([A-Za-z_]\w*)["'`]""")
+_LINE = re.compile(
+    r"^[ \t]*(?:[-*][ \t]+)?[`'\"]?([A-Za-z_]\w*)[`'\"]?(?:[ \t]*\(([^)\n]*)\))?[ \t]*:[ \t]+\S", re.MULTILINE
+)
+_LIST = re.compile(r"^\W*(?:an? |the )?(?:json )?(?:list|array)\b", re.IGNORECASE)
+_VALUES = frozenset(
+    {"success", "error", "ok", "failed", "failure", "true", "false", "none", "null", "pending", "not_found"}
+    | {
+        "True",
+        "False",
+        "None",
+        "str",
+        "int",
+        "float",
+        "bool",
+        "dict",
+        "list",
+        "any",
+        "Any",
+        "string",
+        "number",
+    }
+)
+_TYPES = frozenset(
+    {"dict", "list", "str", "string", "int", "float", "bool", "object", "json", "tuple", "array"}
+)
+_OPENERS = {"{": "}", "[": "]"}
+_LONGEST_EXAMPLE = 4_000
+
+
+def returned_example(description: str, chance: Chance) -> JsonValue:
+    """Give a value of the shape that a description tells of; None where it tells of none.
+
+    Args:
+        description: A docstring in Google's, NumPy's or Sphinx's form, or a plain description.
+        chance: Decides the values of fields of which only the name is told.
+    """
+    told = _told(description)
+    if not told:
+        return None
+    shown = _shown(told)
+    if shown is not None:
+        return _filled(shown, "", chance)
+    pairs: dict[str, str] = dict(_PAIR.findall(told))
+    names = [*pairs, *(name for name, _ in _LINE.findall(told)), *_QUOTED.findall(_PAIR.sub(" ", told))]
+    wanted = list(dict.fromkeys(name for name in names if name not in _VALUES and name not in _TYPES))
+    if not wanted:
+        return None
+    if _LIST.match(told):
+        return [_record(wanted, {}, Chance(str(chance.number(f"item:{index}", 2**31)))) for index in range(2)]
+    return _record(wanted, pairs, chance)
+
+
+def _record(names: list[str], pairs: dict[str, str], chance: Chance) -> JsonValue:
+    return {
+        name: _filled(pairs[name], name, chance) if name in pairs else plausible.by_name(name, chance)
+        for name in names
+    }
+
+
+def _told(description: str) -> str:
+    section = _SECTION.search(description)
+    if section is not None:
+        return _NEXT_SECTION.split(section.group(1), maxsplit=1)[0].strip()
+    sentence = _SENTENCE.search(description)
+    return _NEXT_SECTION.split(sentence.group(1), maxsplit=1)[0].strip() if sentence else ""
+
+
+def _shown(told: str) -> JsonValue:
+    """Find the first JSON or Python literal of an object or a list in a text."""
+    for start in (match.start() for match in re.finditer(r"[{\[]", told)):
+        literal = _balanced(told[start : start + _LONGEST_EXAMPLE])
+        value = _literal(literal) if literal else None
+        if isinstance(value, dict) and value:
+            return value
+        if isinstance(value, list) and value and isinstance(value[0], dict):
+            return value
+    return None
+
+
+def _balanced(text: str) -> str:
+    open_ones: list[str] = []
+    quote = ""
+    for index, letter in enumerate(text):
+        if quote:
+            quote = "" if letter == quote and text[index - 1] != "\\" else quote
+        elif letter in "\"'":
+            quote = letter
+        elif letter in _OPENERS:
+            open_ones.append(_OPENERS[letter])
+        elif open_ones and letter == open_ones[-1]:
+            open_ones.pop()
+            if not open_ones:
+                return text[: index + 1]
+    return ""
+
+
+def _literal(text: str) -> JsonValue:
+    plain = re.sub(r",?\s*\.\.\.", "", text)
+    for read in (json.loads, ast.literal_eval):
+        try:
+            value: JsonValue = copied(read(plain))
+        except (ValueError, SyntaxError, NotJsonError, RecursionError, MemoryError):
+            continue
+        return value
+    return None
+
+
+def _filled(shown: JsonValue, name: str, chance: Chance) -> JsonValue:
+    """Keep what an example says; replace what only stands for a value."""
+    match shown:
+        case dict():
+            return {key: _filled(value, key, chance) for key, value in shown.items()}
+        case list():
+            singular = name[:-1] if name.endswith("s") and len(name) > 1 else name
+            return [_filled(value, singular, chance) for value in shown]
+        case str() if (
+            shown in _TYPES or not shown.strip(". ") or re.fullmatch(r"<[^>]*>|\[[^\]]*\]|\{[^}]*\}", shown)
+        ):
+            return plausible.by_name(name, chance)
+        case _:
+            return shown

@@ -1,0 +1,214 @@
+"""Gives plausible values for named fields: the same seed and the same name give the same value."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Sequence
+from typing import TypeVar
+
+from pydantic import JsonValue
+
+Item = TypeVar("Item")
+
+_WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
+
+_NAMES = ("Ada Moreno", "Jonas Weber", "Mei Tanaka", "Priya Nair", "Lucas Silva", "Amara Okafor")
+_CITIES = ("Lisbon", "Oslo", "Kyoto", "Toronto", "Nairobi", "Vienna")
+_COUNTRIES = ("Portugal", "Norway", "Japan", "Canada", "Kenya", "Austria")
+_STREETS = ("12 Harbour Street", "48 Linden Avenue", "7 Market Square", "230 Park Road")
+_PRODUCTS = ("Desk lamp", "Travel mug", "Wireless keyboard", "Notebook", "Backpack", "Water bottle")
+_COMPANIES = ("Northwind Traders", "Blue Harbour Ltd", "Cedar & Co", "Alpine Systems")
+_SENTENCES = (
+    "Everything is in order.",
+    "Handled as requested.",
+    "The request was processed.",
+    "No problems were found.",
+)
+
+_TEXTS: tuple[tuple[frozenset[str], tuple[str, ...]], ...] = (
+    (frozenset({"status", "state", "outcome"}), ("success",)),
+    (frozenset({"currency"}), ("EUR", "USD", "GBP")),
+    (frozenset({"city", "town", "destination", "origin", "location", "place"}), _CITIES),
+    (frozenset({"country", "nation"}), _COUNTRIES),
+    (frozenset({"street", "address"}), _STREETS),
+    (frozenset({"zip", "zipcode", "postcode", "postal"}), ("1050-017", "0150", "10115", "94107")),
+    (frozenset({"product", "item", "article", "title"}), _PRODUCTS),
+    (
+        frozenset({"company", "vendor", "supplier", "merchant", "airline", "hotel", "organization"}),
+        _COMPANIES,
+    ),
+    (frozenset({"phone", "mobile", "telephone"}), ("+351 21 555 0142", "+47 22 55 01 70", "+1 416 555 0118")),
+    (frozenset({"language", "locale"}), ("en", "de", "pt")),
+    (frozenset({"timezone", "tz"}), ("UTC", "Europe/Lisbon", "Asia/Tokyo")),
+    (frozenset({"color", "colour"}), ("blue", "green", "black")),
+    (frozenset({"unit", "units"}), ("piece", "kg", "celsius")),
+    (frozenset({"weather", "conditions", "condition", "forecast"}), ("sunny", "light rain", "partly cloudy")),
+    (frozenset({"category", "type", "kind"}), ("standard", "basic", "premium")),
+    (frozenset({"priority", "severity", "level"}), ("normal", "low", "high")),
+    (frozenset({"tag", "label", "keyword"}), ("priority", "gift", "new")),
+    (
+        frozenset({"name", "user", "customer", "author", "owner", "assignee", "employee", "person", "guest"}),
+        _NAMES,
+    ),
+    (
+        frozenset({"message", "summary", "description", "note", "notes", "report", "text", "details"}),
+        _SENTENCES,
+    ),
+)
+
+_NUMBERS: tuple[tuple[frozenset[str], float, float, int], ...] = (
+    (
+        frozenset({"price", "amount", "total", "cost", "fee", "balance", "subtotal", "fare", "refund"}),
+        9,
+        250,
+        2,
+    ),
+    (frozenset({"quantity", "count", "qty", "number", "items", "stock", "seats", "nights"}), 1, 6, 0),
+    (frozenset({"temperature", "temp", "celsius"}), 8, 29, 1),
+    (frozenset({"rating", "stars"}), 3, 5, 1),
+    (frozenset({"percent", "percentage", "humidity", "progress"}), 5, 95, 0),
+    (frozenset({"probability", "confidence", "score", "rate", "ratio"}), 0.55, 0.98, 2),
+    (frozenset({"latitude", "lat"}), 35, 60, 4),
+    (frozenset({"longitude", "lon", "lng"}), -9, 30, 4),
+    (frozenset({"year"}), 2026, 2027, 0),
+    (frozenset({"age"}), 21, 64, 0),
+    (frozenset({"duration", "minutes", "seconds", "hours", "days"}), 1, 45, 0),
+    (frozenset({"code"}), 200, 200, 0),
+)
+
+_FALSE_FIRST = frozenset(
+    {"error", "failed", "cancelled", "canceled", "deleted", "blocked", "expired", "overdue"}
+)
+
+
+class Chance:
+    """A stream of choices that hangs on a seed alone. Each choice names what it is for, so order does not matter."""
+
+    def __init__(self, *seed: str) -> None:
+        self._seed = "\x1f".join(seed)
+
+    def number(self, name: str, below: int) -> int:
+        """Give a whole number from 0 up to, but not including, `below` (at least 1)."""
+        digest = hashlib.sha256(f"{self._seed}\x1f{name}".encode()).digest()
+        return int.from_bytes(digest[:8], "big") % below
+
+    def choice(self, name: str, among: Sequence[Item]) -> Item:
+        """Give one of a sequence that is not empty."""
+        return among[self.number(name, len(among))]
+
+    def within(self, name: str, low: float, high: float, digits: int) -> float | int:
+        """Give a number between two, rounded; a whole number where `digits` is 0."""
+        value = low + (high - low) * self.number(name, 10_001) / 10_000
+        return round(value, digits) if digits else round(value)
+
+
+def words_of(name: str) -> tuple[str, ...]:
+    """Give the words of a name in lower case: `orderId`, `order_id` and `order-ID` give `order`, `id`."""
+    return tuple(word.lower() for word in _WORD.findall(name))
+
+
+def is_identifier(name: str) -> bool:
+    """Tell whether a field names a thing by a key: `id`, `order_id`, `trackingNumber`, `reference`."""
+    words = words_of(name)
+    if not words:
+        return False
+    if words[-1] in {"id", "uuid", "identifier", "reference", "ref", "key", "sku"}:
+        return True
+    return (
+        len(words) > 1
+        and words[-1] in {"number", "no", "code"}
+        and words[-2] not in {"phone", "error", "status"}
+    )
+
+
+def identifier(name: str, chance: Chance) -> str:
+    """Give a key that tells what it names: `order_id` gives the like of `ORD-48213`."""
+    words = [
+        word for word in words_of(name) if word not in {"id", "uuid", "identifier", "number", "no", "code"}
+    ]
+    stem = (
+        "".join(letter for letter in (words[-1] if words else "rec") if letter.isalpha())[:3].upper() or "REC"
+    )
+    return f"{stem}-{10_000 + chance.number(f'id:{name}', 89_999)}"
+
+
+def text(name: str, chance: Chance) -> str:  # noqa: PLR0911 - one per kind of field
+    """Give a plausible text for a field of this name."""
+    words = words_of(name)
+    known = set(words)
+    if is_identifier(name):
+        return identifier(name, chance)
+    if known & {"email", "mail"}:
+        return chance.choice(name, _NAMES).lower().replace(" ", ".") + "@example.com"
+    if known & {"url", "uri", "link", "website"}:
+        return f"https://example.com/{words[0]}/{chance.number(name, 9_000) + 1_000}"
+    if known & {"date", "day", "deadline", "eta", "birthday"} and "time" not in known:
+        return date(name, chance)
+    if known & {"time", "timestamp", "datetime", "at", "created", "updated", "departure", "arrival"}:
+        return f"{date(name, chance)}T{clock(name, chance)}Z"
+    for names, among in _TEXTS:
+        if known & names or known & {f"{one}s" for one in names}:
+            return chance.choice(name, among)
+    return f"example {' '.join(words)}".strip() if words else "example"
+
+
+def date(name: str, chance: Chance) -> str:
+    """Give an ISO date in 2026."""
+    return f"2026-{chance.number(f'month:{name}', 12) + 1:02d}-{chance.number(f'day:{name}', 28) + 1:02d}"
+
+
+def clock(name: str, chance: Chance) -> str:
+    """Give an ISO time of a working day."""
+    return f"{chance.number(f'hour:{name}', 10) + 8:02d}:{chance.number(f'minute:{name}', 12) * 5:02d}:00"
+
+
+def number(name: str, chance: Chance, *, whole: bool) -> float | int:
+    """Give a plausible number for a field of this name."""
+    known = set(words_of(name))
+    for names, low, high, digits in _NUMBERS:
+        if known & names:
+            return chance.within(name, low, high, 0 if whole else digits)
+    return chance.within(name, 1, 40, 0 if whole else 1)
+
+
+def truth(name: str) -> bool:
+    """Give the answer that means that all went well."""
+    return not set(words_of(name)) & _FALSE_FIRST
+
+
+def by_name(name: str, chance: Chance) -> JsonValue:
+    """Give a value for a field of which only the name is known."""
+    words = words_of(name)
+    known = set(words)
+    if words and words[0] in {"is", "has", "can", "was", "should"}:
+        return truth(name)
+    if known & {"success", "ok", "available", "valid", "found", "confirmed", "approved", "enabled"} | (
+        known & _FALSE_FIRST if words and words[-1] in _FALSE_FIRST and words[-1] != "error" else set()
+    ):
+        return truth(name)
+    if is_identifier(name):
+        return identifier(name, chance)
+    if any(known & names for names, *_ in _NUMBERS):
+        return number(name, chance, whole=False)
+    if len(words) == 1 and words[0] in _PLURALS:
+        return [by_name(_PLURALS[words[0]], chance)]
+    return text(name, chance)
+
+
+_PLURALS = {
+    "tags": "tag",
+    "labels": "label",
+    "names": "name",
+    "cities": "city",
+    "products": "product",
+    "results": "title",
+    "orders": "order_id",
+    "users": "name",
+    "customers": "name",
+    "flights": "flight_id",
+    "hotels": "hotel",
+    "messages": "message",
+    "errors": "message",
+}
+"""Fields that hold a list, and a field of the kind of each item."""

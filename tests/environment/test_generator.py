@@ -1,0 +1,268 @@
+"""Tests of the offline drafts: they agree with the session, with the tool's own words and with its schema."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from simulator.environment.docstrings import returned_example
+from simulator.environment.generator import DraftCall, EarlierAnswer, draft
+from simulator.environment.instances import instance
+from simulator.environment.plausible import Chance, is_identifier, words_of
+from simulator.environment.schemas import check, normalise
+from simulator.jsonvalue import JsonObject, copied
+
+CREATED = EarlierAnswer(
+    tool_name="create_order",
+    arguments={"product": "Lamp", "quantity": 2},
+    response={"status": "success", "order_id": "ORD-1"},
+)
+CANCELLED = EarlierAnswer(
+    tool_name="cancel_order",
+    arguments={"order_id": "ORD-1"},
+    response={"order_id": "ORD-1", "status": "cancelled"},
+)
+DELETED = EarlierAnswer(
+    tool_name="delete_order", arguments={"order_id": "ORD-1"}, response={"status": "success"}
+)
+NOT_FOUND: JsonObject = {"status": "error", "error": "Order A-9 does not exist."}
+MISSED = EarlierAnswer(tool_name="find_order", arguments={"order_id": "A-9"}, response=NOT_FOUND)
+
+
+def drafted(tool_name: str, arguments: JsonObject, *earlier: EarlierAnswer, **more: Any) -> Any:
+    """Draft one answer."""
+    return draft(DraftCall(tool_name=tool_name, arguments=arguments, earlier=earlier, **more))
+
+
+def test_the_same_call_gets_the_same_draft_and_another_session_another() -> None:
+    """A draft hangs on the call and the session's seed alone."""
+    one = drafted("create_order", {"product": "Lamp"}, seed="a")
+    assert one == drafted("create_order", {"product": "Lamp"}, seed="a")
+    assert one != drafted("create_order", {"product": "Lamp"}, seed="b")
+
+
+def test_a_new_thing_gets_an_id_of_its_kind_and_echoes_its_arguments() -> None:
+    """Creating reports the new id and what was asked for."""
+    answer = drafted("create_order", {"product": "Lamp", "quantity": 2})
+    assert answer.pop("order_id").startswith("ORD-")
+    assert answer == {"status": "success", "product": "Lamp", "quantity": 2}
+
+
+def test_what_was_created_is_found_again_with_its_fields() -> None:
+    """A later read of an id knows what created it."""
+    found = drafted("find_order", {"order_id": "ORD-1"}, CREATED)
+    assert found == {"status": "success", "order_id": "ORD-1", "product": "Lamp", "quantity": 2}
+
+
+def test_a_change_is_seen_by_the_next_read() -> None:
+    """After a cancellation the record says so, also where an equal read was answered before it."""
+    before = EarlierAnswer(
+        tool_name="find_order",
+        arguments={"order_id": "ORD-1"},
+        response={"order_id": "ORD-1", "status": "paid"},
+    )
+    found = drafted("find_order", {"order_id": "ORD-1"}, CREATED, before, CANCELLED)
+    assert found["status"] == "cancelled"
+
+
+def test_an_equal_read_gets_the_equal_answer() -> None:
+    """Nothing was written in between, so the tool says the same again, word for word."""
+    odd: JsonObject = {"anything": ["at", {"all": None}]}
+    before = EarlierAnswer(tool_name="get_order", arguments={"order_id": "A-1"}, response=odd)
+    assert drafted("get_order", {"order_id": "A-1"}, before) == odd
+
+
+def test_a_deleted_thing_is_not_found() -> None:
+    """A removal by id makes later reads of that id fail like a 404, and of others not."""
+    gone = drafted("find_order", {"order_id": "ORD-1"}, CREATED, DELETED)
+    assert gone["error_code"] == 404
+    assert "ORD-1" in gone["error"]
+    assert drafted("find_order", {"order_id": "ORD-2"}, CREATED, DELETED)["status"] == "success"
+
+
+def test_a_thing_that_was_not_there_is_not_there_for_another_tool() -> None:
+    """Cancelling what a read did not find gives the same error."""
+    assert drafted("cancel_order", {"order_id": "A-9"}, MISSED) == NOT_FOUND
+    assert drafted("cancel_order", {"order_id": "A-1"}, MISSED)["status"] == "success"
+
+
+def test_an_earlier_answer_of_the_tool_gives_the_shape() -> None:
+    """The same fields for another id, with that id and other particulars."""
+    before = EarlierAnswer(
+        tool_name="find_order",
+        arguments={"order_id": "A-1"},
+        response={"status": "success", "order": {"order_id": "A-1", "price": 3.5, "paid": True}},
+    )
+    answer = drafted("find_order", {"order_id": "A-2"}, before)
+    assert answer["status"] == "success"
+    assert answer["order"]["order_id"] == "A-2"
+    assert answer["order"]["paid"] is True
+    assert answer["order"]["price"] != 3.5
+
+
+def test_a_missing_required_argument_is_named() -> None:
+    """The draft is what a strict tool would say."""
+    answer = drafted("find_order", {"other": 1}, parameters={"required": ["order_id", "other"]})
+    assert answer == {"status": "error", "error": "Missing required argument: order_id."}
+
+
+@pytest.mark.parametrize(
+    ("description", "fields"),
+    [
+        ("Weather.\n\nReturns:\n    dict: with `status`, 'temperature' and \"conditions\".", "status temperature conditions"),
+        ("Weather.\n\nReturns:\n    temperature: In degrees.\n    conditions (str): In words.\n\nRaises:\n    Bad: `x`.", "temperature conditions"),
+        ("Weather.\n\nReturns\n-------\n`temperature` and `wind`\n\nNotes\n-----\n`other`", "temperature wind"),
+        (":param x: it\n:returns: a dict with 'price'\n:raises ValueError: 'never'", "price"),
+        ("Finds it. Returns a dict with `order_id` and `total`.", "order_id total"),
+        ("Finds it.\n\nReturns:\n  - name: The name.\n  - age: The age.", "name age"),
+    ],
+)  # fmt: skip
+def test_a_docstring_gives_the_fields(description: str, fields: str) -> None:
+    """Google's, NumPy's and Sphinx's form, bullets and plain sentences tell which fields come back."""
+    told = returned_example(description, Chance("s"))
+    assert isinstance(told, dict)
+    assert list(told) == fields.split()
+
+
+def test_a_docstrings_example_is_kept_and_its_placeholders_are_filled() -> None:
+    """Concrete values stay; dots, types and brackets become plausible; arguments are echoed where they belong."""
+    text = "Looks up.\n\nReturns:\n  e.g. {'status': 'success', 'city': '<city>', 'report': '...', 'temp': 12, 'days': ['str', ...]}"
+    answer = drafted("get_weather", {"city": "Oslo"}, description=text)
+    assert answer["status"] == "success"
+    assert answer["city"] == "Oslo"
+    assert answer["temp"] == 12
+    assert answer["report"] not in {"...", ""}
+    assert answer["days"] != ["str"]
+
+
+def test_a_list_in_the_docstring_gives_two_different_records() -> None:
+    """A tool that says that it returns a list gets one."""
+    flights = drafted(
+        "find_flights", {}, description="Returns:\n  A list of flights, each with `flight_id` and `price`."
+    )
+    assert [list(flight) for flight in flights] == [["flight_id", "price"]] * 2
+    assert flights[0] != flights[1]
+
+
+def test_a_description_that_says_nothing_of_the_answer_gives_none() -> None:
+    """No shape is invented from other sections."""
+    assert returned_example("Finds an order.\n\nArgs:\n  order_id: `A-1` for example.", Chance("s")) is None
+
+
+def test_a_schema_comes_first_and_arguments_stand_in_it() -> None:
+    """With a response schema the draft fits it, and echoes only where the type allows it."""
+    schema: JsonObject = {
+        "type": "object",
+        "properties": {"order_id": {"type": "string"}, "quantity": {"type": "boolean"}, "status": {"enum": ["error", "success"]}},
+        "required": ["order_id"],
+    }  # fmt: skip
+    answer = drafted("find", {"order_id": "Z-1", "quantity": 3}, response_schema=schema)
+    assert answer == {"order_id": "Z-1", "quantity": True, "status": "success"}
+
+
+def test_a_broken_schema_still_gives_a_draft() -> None:
+    """A tool whose schema is no schema is answered plainly."""
+    assert drafted("find", {}, response_schema={"type": "object", "properties": {"a": {"$ref": "#/nowhere"}}})
+
+
+def test_a_schema_that_holds_itself_ends() -> None:
+    """Trees are drafted to a limited depth, and fit."""
+    node: JsonObject = {
+        "type": "object",
+        "properties": {"name": {"type": "string"}, "children": {"type": "array", "items": {"$ref": "#/$defs/Node"}}},
+        "required": ["name", "children"],
+    }  # fmt: skip
+    schema = normalise({"$ref": "#/$defs/Node", "$defs": {"Node": node}})
+    assert check(instance(schema, Chance("s"), {}), schema) == ()
+
+
+def schemas() -> st.SearchStrategy[dict[str, Any]]:
+    """Give schemas of the kinds that tools declare, each of which some value fits."""
+    low = st.integers(-50, 50)
+    numbers = st.builds(
+        lambda kind, least, span: {"type": kind, "minimum": least, "maximum": least + span},
+        st.sampled_from(["integer", "number"]), low, st.integers(0, 40),
+    )  # fmt: skip
+    strict = st.builds(
+        lambda least, span: {"type": "number", "exclusiveMinimum": least, "exclusiveMaximum": least + span},
+        low, st.integers(1, 30),
+    )  # fmt: skip
+    texts = st.builds(
+        lambda least, more: {"type": "string", "minLength": least, "maxLength": least + more},
+        st.integers(0, 30), st.integers(0, 30),
+    )  # fmt: skip
+    formats = st.sampled_from(["date", "date-time", "time", "email", "uri", "uuid", "ipv4", "ipv6"])
+    leaves = st.one_of(
+        numbers,
+        strict,
+        texts,
+        st.builds(lambda step: {"type": "integer", "multipleOf": step}, st.integers(1, 20)),
+        st.builds(lambda kind: {"type": "string", "format": kind}, formats),
+        st.builds(lambda choices: {"enum": choices}, st.lists(st.text() | low, min_size=1, max_size=4)),
+        st.builds(lambda value: {"const": value}, low | st.text()),
+        st.sampled_from([{"type": "boolean"}, {"type": "null"}, {"type": ["null", "string"]}, {}]),
+    )
+    names = st.sampled_from(["order_id", "status", "price", "created_at", "is_paid", "tags", "count", "x"])
+
+    def wider(inner: st.SearchStrategy[dict[str, Any]]) -> st.SearchStrategy[dict[str, Any]]:
+        objects = st.builds(
+            lambda fields, closed: {
+                "type": "object", "properties": fields, "required": list(fields), "additionalProperties": not closed,
+            },
+            st.dictionaries(names, inner, max_size=4), st.booleans(),
+        )  # fmt: skip
+        arrays = st.builds(
+            lambda items, least, more: {"type": "array", "items": items, "minItems": least, "maxItems": least + more},
+            inner, st.integers(0, 4), st.integers(0, 3),
+        )  # fmt: skip
+        return objects | arrays | st.builds(lambda one: {"anyOf": [{"type": "null"}, one]}, inner)
+
+    return st.recursive(leaves, wider, max_leaves=8)
+
+
+@given(
+    schemas(),
+    st.text(),
+    st.dictionaries(st.sampled_from(["order_id", "status", "price"]), st.text() | st.integers()),
+)
+def test_a_draft_fits_its_schema(schema: dict[str, Any], seed: str, arguments: dict[str, Any]) -> None:
+    """Whatever a tool declares, and whatever the arguments are, the draft is valid JSON that fits."""
+    answer = draft(DraftCall(tool_name="find_it", arguments=arguments, response_schema=schema, seed=seed))
+    assert copied(answer) == answer
+    assert check(answer, schema) == ()
+
+
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
+    max_leaves=6,
+)
+
+
+@given(
+    st.sampled_from(["get_order", "create_order", "delete_order", "x", "is_open", "списать", "_"]),
+    st.text(),
+    st.dictionaries(st.sampled_from(["order_id", "id", "q"]), json_values, max_size=2),
+    st.lists(json_values, max_size=3),
+)
+def test_no_description_and_no_history_breaks_a_draft(
+    tool: str, description: str, arguments: dict[str, Any], responses: list[Any]
+) -> None:
+    """Any text, any arguments and any earlier answers give a value that is JSON."""
+    earlier = tuple(
+        EarlierAnswer(tool_name=tool, arguments={"order_id": "1"}, response=one) for one in responses
+    )
+    answer = draft(
+        DraftCall(tool_name=tool, description=f"Returns: {description}", arguments=arguments, earlier=earlier)
+    )
+    assert copied(answer) == answer
+
+
+def test_names_are_read_in_every_spelling() -> None:
+    """Camel case, snake case and capitals give the same words, and ids are told from other numbers."""
+    assert words_of("orderID") == words_of("order_id") == words_of("Order-Id") == ("order", "id")
+    assert all(map(is_identifier, ["id", "orderId", "tracking_number", "sku", "booking_code"]))
+    assert not any(map(is_identifier, ["number", "phone_number", "status_code", "paid", "identity"]))
