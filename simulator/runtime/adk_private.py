@@ -21,8 +21,12 @@ from google.adk.tools.function_tool import FunctionTool
 from google.adk.tools.set_model_response_tool import SetModelResponseTool
 from google.adk.tools.tool_context import ToolContext
 from google.adk.tools.transfer_to_agent_tool import TransferToAgentTool
+from google.adk.utils._function_call_names import AF_FUNCTION_CALL_ID_PREFIX
 from google.adk.workflow import BaseNode, FunctionNode
 from google.adk.workflow._tool_node import _ToolNode
+
+MADE_CALL_ID = AF_FUNCTION_CALL_ID_PREFIX
+"""How the ids of function calls begin that no model gave: ADK takes those out of what models are shown."""
 
 _STEERING = (FinishTaskTool, SetModelResponseTool, TransferToAgentTool)
 

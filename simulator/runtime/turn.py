@@ -18,7 +18,7 @@ from google.adk.events.event import Event
 
 from simulator.facts import Answered, CodeAnswered, ModelAnswered, SavedArtifact, ToolAnswered, TurnStarted
 from simulator.jsonvalue import JsonObject, copied, digest
-from simulator.runtime.adk_private import is_graph_tool
+from simulator.runtime.adk_private import MADE_CALL_ID, is_graph_tool
 from simulator.runtime.boundaries import CodeCall, ModelCall, ToolBoundaryCall
 from simulator.runtime.effects import repeated
 from simulator.runtime.encoding import (
@@ -322,7 +322,7 @@ class TurnRun:
                 if not call:
                     continue
                 if not call.get("id") or call["id"] in self.used_ids:
-                    call["id"] = f"call-{digest(self.host.seed, fact.key, str(place))}"
+                    call["id"] = f"{MADE_CALL_ID}{digest(self.host.seed, fact.key, str(place))}"
                 self.used_ids.add(call["id"])
                 place += 1
         return fact.model_copy(update={"responses": tuple(responses)})
