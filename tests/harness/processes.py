@@ -1,0 +1,136 @@
+"""Starts a real server process on a loopback port, waits until it answers, and ends it."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import signal
+import socket
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import httpx
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+
+# Below the ports that the kernel hands to outgoing connections, so that none is taken between choice and use.
+_FIRST_PORT, _LAST_PORT = 20_000, 32_000
+
+
+class ProcessError(AssertionError):
+    """A process ended early or did not answer in time; the text holds the end of its output."""
+
+
+@dataclass(frozen=True)
+class Served:
+    """A server that answers at `url`."""
+
+    url: str
+    process: subprocess.Popen[bytes]
+    log: Path
+
+    @property
+    def output(self) -> str:
+        """All that the process has printed so far."""
+        return self.log.read_text(errors="replace")
+
+
+def free_port() -> int:
+    """A loopback port that nothing listens on, drawn at random so that parallel test runs seldom meet."""
+    while True:
+        port = _FIRST_PORT + secrets.randbelow(_LAST_PORT - _FIRST_PORT)
+        with socket.socket() as probe:
+            if probe.connect_ex(("127.0.0.1", port)) != 0:
+                return port
+
+
+def wait_until(condition: Callable[[], bool], *, what: str, seconds: float = 30) -> None:
+    """Return as soon as the condition holds.
+
+    Raises:
+        ProcessError: it did not hold within `seconds`; names `what` was awaited.
+    """
+    end = time.monotonic() + seconds
+    while not condition():
+        if time.monotonic() > end:
+            message = f"waited {seconds:g} s for {what}"
+            raise ProcessError(message)
+        time.sleep(0.02)
+
+
+def quiet_environment(**more: str) -> dict[str, str]:
+    """This process's variables without keys and addresses of model services, and with `more`."""
+    services = ("GOOGLE_", "GEMINI_", "OPENAI_", "ANTHROPIC_", "LITELLM_", "STREAMLIT_")
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(services)}
+    return kept | {"LITELLM_LOCAL_MODEL_COST_MAP": "True", "PYTHONUNBUFFERED": "1"} | more
+
+
+@contextmanager
+def serve(
+    command: Sequence[str | Path],
+    *,
+    url: str,
+    ready: str = "/",
+    folder: Path = REPOSITORY,
+    environment: Mapping[str, str] | None = None,
+    seconds: float = 60,
+) -> Iterator[Served]:
+    """Run a server process in `folder` while the block runs, from the moment that `url + ready` answers 200.
+
+    Raises:
+        ProcessError: it ended early or did not answer within `seconds`.
+    """
+    with tempfile.NamedTemporaryFile(prefix="served-", suffix=".log") as log:
+        process = subprocess.Popen(
+            [str(part) for part in command],
+            cwd=folder,
+            env=dict(environment if environment is not None else quiet_environment()),
+            stdout=log,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+        served = Served(url, process, Path(log.name))
+        try:
+            _wait_for_answer(served, url + ready, seconds)
+            yield served
+        finally:
+            _end(process)
+
+
+def _wait_for_answer(served: Served, address: str, seconds: float) -> None:
+    """Return when the address answers 200; raise with the process's output when it can't any more."""
+    try:
+        wait_until(lambda: _answers(served, address), what=address, seconds=seconds)
+    except ProcessError as error:
+        message = f"{error}\n{served.output[-4000:]}"
+        raise ProcessError(message) from None
+
+
+def _answers(served: Served, address: str) -> bool:
+    """Whether the address answers 200 now; raises when the process has ended."""
+    if served.process.poll() is not None:
+        message = f"the process ended with code {served.process.returncode}"
+        raise ProcessError(message)
+    try:
+        return httpx.get(address, timeout=5, trust_env=False).status_code == httpx.codes.OK
+    except httpx.TransportError:
+        return False
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """End the process, kindly at first, then its whole group, whatever it started."""
+    process.terminate()
+    try:
+        process.wait(timeout=10)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+    try:
+        os.killpg(process.pid, signal.SIGKILL)
+    except ProcessLookupError:
+        return

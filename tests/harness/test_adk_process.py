@@ -1,0 +1,56 @@
+"""The verdicts of the real `adk` program, as the harness reads them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.harness.adk_process import adk_web, run_adk_eval
+from tests.harness.tiny_agent import write_tiny_agent, write_tiny_eval_set
+
+pytestmark = pytest.mark.process
+
+
+def test_a_set_that_the_agent_fulfils_passes(tmp_path: Path) -> None:
+    """A fulfilled case passes with score 1, and the agent's folder stays as it was."""
+    agent = write_tiny_agent(tmp_path)
+    outcome = run_adk_eval(agent, write_tiny_eval_set(tmp_path / "sums.evalset.json"))
+    assert (outcome.exit_code, outcome.passed, outcome.failed) == (0, 1, 0), outcome.output
+    assert outcome.scores["adds"]["tool_trajectory_avg_score"] == 1.0
+    assert sorted(path.name for path in agent.iterdir()) == ["__init__.py", "agent.py"]
+
+
+def test_a_set_that_expects_another_call_fails(tmp_path: Path) -> None:
+    """One changed argument in the set turns the verdict."""
+    eval_set = write_tiny_eval_set(tmp_path / "sums.evalset.json", second=4)
+    outcome = run_adk_eval(write_tiny_agent(tmp_path), eval_set)
+    assert (outcome.exit_code, outcome.passed, outcome.failed) == (1, 0, 1), outcome.output
+    assert outcome.scores["adds"]["tool_trajectory_avg_score"] == 0.0
+
+
+def test_a_set_that_adk_cannot_read_has_no_cases(tmp_path: Path) -> None:
+    """A broken file is told apart from a failed case: no case, a bad exit code, ADK's own words."""
+    broken = tmp_path / "broken.evalset.json"
+    broken.write_text('{"eval_set_id": "broken", "eval_cases": [')
+    outcome = run_adk_eval(write_tiny_agent(tmp_path), broken)
+    assert outcome.exit_code != 0
+    assert outcome.cases == ()
+    assert "JSONDecodeError" in outcome.output
+
+
+def test_the_web_endpoints_list_show_and_run_a_set(tmp_path: Path) -> None:
+    """`adk web` finds a set beside its agent, shows its case, and runs it."""
+    agent = write_tiny_agent(tmp_path)
+    written = json.loads(write_tiny_eval_set(agent / "sums.evalset.json").read_text())
+    with adk_web(tmp_path) as web:
+        assert web.eval_sets("adder") == ["sums"]
+        assert web.eval_cases("adder", "sums") == ["adds"]
+        shown = web.eval_case("adder", "sums", "adds")
+        assert (
+            shown["conversation"][0]["userContent"]
+            == written["eval_cases"][0]["conversation"][0]["user_content"]
+        )
+        (case,) = web.run("adder", "sums", ["adds"])
+        assert (case.eval_id, case.passed) == ("adds", True)
