@@ -169,9 +169,9 @@ def reimburse(
     return receipt
 
 
-def needs_confirmation(payment: Payment | dict[str, Any], **_others: Any) -> bool:
+def needs_confirmation(payment: Any = None, **_others: Any) -> bool:
     """Tell whether a person must confirm the payment; one that cannot be read must be confirmed."""
-    amount = payment.get("amount") if isinstance(payment, dict) else payment.amount
+    amount = payment.get("amount") if isinstance(payment, dict) else getattr(payment, "amount", None)
     return not isinstance(amount, (int, float)) or amount > CONFIRM_ABOVE
 
 
