@@ -69,6 +69,7 @@ class Kept:
         self._owner = slug(owner)
         self._signature = signature
         self._is_another = owners_before().get(self._owner, signature) != signature
+        self._begun: set[str] = set()
 
     @property
     def owner(self) -> str:
@@ -82,7 +83,7 @@ class Kept:
     def value(self, name: str, initial: JsonValue = None) -> Any:
         """Give what an input holds, whether it is on the screen or not; `initial` if nobody touched it."""
         key = self.key(name)
-        if key in st.session_state and not self._is_another:
+        if key in st.session_state and self._is_mine(key):
             return _plain(st.session_state[key])
         return _load(self._drafts, self._owner, self._signature).get(name, initial)
 
@@ -95,8 +96,12 @@ class Kept:
             decode: Turns the JSON value into what the widget holds, where that is not JSON.
         """
         key, value = self.key(name), self.value(name, initial)
-        if (key not in st.session_state or self._is_another) and value is not None:
-            st.session_state[key] = decode(value) if decode else value
+        if key not in st.session_state or not self._is_mine(key):
+            if value is not None:
+                st.session_state[key] = decode(value) if decode else value
+            elif key in st.session_state:
+                del st.session_state[key]
+        self._begun.add(key)
         st.session_state.setdefault(_SHOWN, {})[key] = [self._owner, self._signature, name, value]
         return key
 
@@ -110,6 +115,17 @@ class Kept:
         kept = _load(self._drafts, self._owner, self._signature)
         kept[name] = value
         _save(self._drafts, self._owner, self._signature, kept)
+
+    def forget(self) -> None:
+        """Drop everything that was typed, so that each input begins anew; only in a callback."""
+        self._drafts.pop(self._owner, None)
+        shown: dict[str, list[Any]] = st.session_state.get(_SHOWN, {})
+        for key in [key for key, (owner, *_) in shown.items() if owner == self._owner]:
+            st.session_state.pop(key, None)
+
+    def _is_mine(self, key: str) -> bool:
+        """Tell whether a widget holds what belongs to this owner, not to the one before it of the same name."""
+        return not self._is_another or key in self._begun
 
 
 def _plain(value: Any) -> Any:

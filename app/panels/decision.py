@@ -2,43 +2,91 @@
 
 from __future__ import annotations
 
-from collections.abc import MutableMapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, assert_never
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
-from app.decisions import AnswerTool, Decision, RunReal
-from app.jsontext import JsonTextError, parse_json, show_json, write_json
-from app.kept import Kept
-from app.panels.parts import pane, pane_head
-from simulator.facts import Returned
-from simulator.seats.answers import ToolAnswer
-from simulator.seats.requests import ToolRequest
+from app.decisions import AnswerTool, AnswerTools, Decision
+from app.kept import DraftStore, Kept
+from app.model_turn import turn_inputs
+from app.panels.asked import choice, decision_head, not_ready
+from app.panels.code_decision import code_decision
+from app.panels.model_decision import VIEWS, model_decision
+from app.panels.open_call import another_query, open_call
+from app.panels.parts import pane
+from app.panels.queue import Queue, Thing, answered_beside, waiting
+from app.panels.running import running
+from app.panels.tool_decision import tool_decision
+from app.tool_answer import NotReadyError, tool_inputs
+from simulator.jsonvalue import digest
+from simulator.seats.requests import CodeRequest, ModelRequest, ToolRequest
+from simulator.session.model import OpenCall
 
 if TYPE_CHECKING:
     from simulator.runtime import SimulationView
 
+_FEWEST_FOR_ALL = 2
 
-def decision_panel(view: SimulationView, drafts: MutableMapping[str, str]) -> Decision | None:
-    """Draw what waits for a person; give what was decided."""
-    pane_head("Decision", ("Response",), "decision_view")
+
+def decision_panel(view: SimulationView, drafts: DraftStore) -> Decision | None:
+    """Draw what waits for a person, and what is at work; give what was decided."""
+    head = decision_head()
+    line = waiting(view)
     with pane("decision"):
-        if not view.pending:
-            st.caption("Nothing waits for you.")
-            return None
-        request = view.pending[0]
-        if not isinstance(request, ToolRequest):
-            return RunReal(key=request.key) if st.button("Run", key=f"run_{request.key}") else None
-        kept = Kept(drafts, request.key, view.session.session_id)
-        st.text(request.tool_name)
-        st.code(show_json(request.arguments), language="json")
-        name = kept.widget("response", write_json(request.draft))
-        text = st.text_area("Response", key=name, on_change="ignore", height=300)
-        if not st.button("Accept", type="primary", shortcut="Mod+Enter", key=kept.key("accept")):
-            return None
+        decided: Decision | None = running(view, alone=not line)
+        if not line:
+            if not (view.running or view.busy):
+                st.caption("Nothing waits for you.")
+            return decided
+        queue = Queue(drafts, view.session.session_id, line)
+        chosen = queue.chosen.thing
+        queue.draw()
+        decided = _all_drafts(view, drafts) or decided
+        return _draw(view, drafts, head, chosen) or decided
+
+
+def _draw(view: SimulationView, drafts: DraftStore, head: DeltaGenerator, thing: Thing) -> Decision | None:
+    """Draw the one thing that was chosen."""
+    session_id = view.session.session_id
+    match thing:
+        case ToolRequest():
+            tool = tool_inputs(drafts, session_id, thing)
+            with head:
+                choice(tool.kept, "mode", "How to answer", tool.modes)
+            answered_beside(view, thing)
+            return tool_decision(tool)
+        case ModelRequest():
+            turn = turn_inputs(drafts, session_id, thing)
+            with head:
+                choice(turn.kept, "view", "What to show", VIEWS)
+            return model_decision(turn)
+        case CodeRequest():
+            return code_decision(Kept(drafts, thing.key, digest(session_id, thing.code)), thing)
+        case OpenCall():
+            return open_call(Kept(drafts, f"open {thing.call_id}", session_id), thing)
+        case None:
+            return another_query(Kept(drafts, "again", f"{session_id} {len(view.session.turns)}"))
+        case _:
+            assert_never(thing)
+
+
+def _all_drafts(view: SimulationView, drafts: DraftStore) -> AnswerTools | None:
+    """Draw the way to answer all pending tool calls at once, each with what its own inputs hold."""
+    requests = [request for request in view.pending if isinstance(request, ToolRequest)]
+    if len(requests) < _FEWEST_FOR_ALL or not st.button(
+        f"Accept all {len(requests)} drafts",
+        key="accept_all",
+        icon=":material/done_all:",
+        help="Each call is answered with what stands in its editor: its draft, or what you made of it",
+    ):
+        return None
+    answers: list[AnswerTool] = []
+    for place, request in enumerate(requests, start=1):
         try:
-            value = parse_json(text or "")
-        except JsonTextError as error:
-            st.error(str(error))
+            answer = tool_inputs(drafts, view.session.session_id, request).answer()
+        except NotReadyError as error:
+            not_ready(f"Call {place} in the line can't be sent, so none was. {error}")
             return None
-        return AnswerTool(key=request.key, answer=ToolAnswer(outcome=Returned(value=value)))
+        answers.append(AnswerTool(key=request.key, answer=answer))
+    return AnswerTools(answers=tuple(answers))

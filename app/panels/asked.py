@@ -1,0 +1,173 @@
+"""What the panels of all decisions draw alike: the head, editors for JSON, what was asked, the way to the real thing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TypeVar
+
+import streamlit as st
+from pydantic import JsonValue
+from streamlit.delta_generator import DeltaGenerator
+
+from app.jsontext import JsonTextError, parse_json, parse_object, show_json
+from app.kept import Kept
+from app.labels import safe_label
+from simulator.environment.schemas import Problem
+
+_LINE = 21
+_FRAME = 34
+_FEWEST_LINES = 4
+_MOST_LINES = 16
+_TALL = 200
+_SHOWN_MISFITS = 5
+
+Option = TypeVar("Option", bound=str)
+
+
+def decision_head() -> DeltaGenerator:
+    """Draw the title of the pane; give the line that it stands in, where a choice may follow."""
+    line = st.container(
+        horizontal=True, vertical_alignment="center", gap="xsmall", wrap=False, key="head_decision"
+    )
+    line.markdown("**Decision**", width="content")
+    line.space("stretch")
+    return line
+
+
+def choice(
+    kept: Kept,
+    name: str,
+    label: str,
+    options: Sequence[Option],
+    *,
+    on_change: Callable[[], None] | None = None,
+) -> None:
+    """Draw a choice between a few words of ours; what was chosen is kept under its name."""
+    if kept.value(name, options[0]) not in options:
+        kept.put(name, options[0])
+    st.segmented_control(
+        label,
+        options,
+        required=True,
+        key=kept.widget(name, options[0]),
+        label_visibility="collapsed",
+        on_change=on_change or "rerun",
+    )
+
+
+def heading(name: str, *badges: tuple[str, str, str]) -> None:
+    """Name what is asked: a tool, an agent; each badge is a safe text, an icon and a colour."""
+    with st.container(horizontal=True, vertical_alignment="center", gap="xsmall", key="decision_heading"):
+        st.badge(safe_label(name), color="primary")
+        for text, icon, color in badges:
+            st.badge(text, icon=icon or None, color=color)  # type: ignore[arg-type] # one of its colours
+
+
+def arguments(value: JsonValue, title: str = "Arguments") -> None:
+    """Show the arguments of a call, as far as they are not too long to leave room for the answer."""
+    if not value:
+        st.caption("Called without arguments")
+        return
+    st.caption(title)
+    text = show_json(value)
+    tall = text.count("\n") > _TALL // _LINE
+    st.code(text, language="json", wrap_lines=True, height=_TALL if tall else "content")
+
+
+def details(title: str, text: str) -> None:
+    """Show a text from outside that may be long, folded."""
+    if text.strip():
+        st.expander(title, type="compact").text(text)
+
+
+def editor(
+    kept: Kept,
+    name: str,
+    label: str,
+    initial: str = "",
+    *,
+    placeholder: str | None = None,
+    fewest: int = _FEWEST_LINES,
+    bare: bool = False,
+) -> str:
+    """Draw an editor whose text reaches the server with the next click; give the text as far as it is known.
+
+    A bare one shows no label; `fewest` is how many lines it has room for at least.
+    """
+    known = str(kept.value(name, initial) or "")
+    lines = min(max(known.count("\n") + 2, fewest), _MOST_LINES)
+    text = st.text_area(
+        label,
+        key=kept.widget(name, initial),
+        height=lines * _LINE + _FRAME,
+        on_change="ignore",
+        placeholder=placeholder,
+        label_visibility="collapsed" if bare else "visible",
+    )
+    return text or ""
+
+
+def json_of(text: str, what: str) -> tuple[JsonValue, bool]:
+    """Read an editor's text; say what is wrong with it where it is no JSON.
+
+    Returns:
+        The value, and whether there is one.
+    """
+    try:
+        return parse_json(text), True
+    except JsonTextError as error:
+        not_ready(f"{what} is not JSON yet. {error}")
+        return None, False
+
+
+def object_of(text: str, what: str) -> dict[str, JsonValue] | None:
+    """Read an editor's text as an object; say what is wrong with it where it is none."""
+    try:
+        return parse_object(text)
+    except JsonTextError as error:
+        not_ready(f"{what} is not JSON yet. {error}")
+        return None
+
+
+def not_ready(words: str) -> None:
+    """Say why something cannot be sent yet; the words are ours and hold nothing from outside."""
+    st.error(words, icon=":material/error:")
+
+
+def misfit_list(misfits: Sequence[Problem]) -> None:
+    """Say where a value breaks its schema; the words come from outside."""
+    if not misfits:
+        return
+    with st.container(gap="xsmall"):
+        for misfit in misfits[:_SHOWN_MISFITS]:
+            with st.container(horizontal=True, gap="xsmall"):
+                st.badge("Schema", icon=":material/warning:", color="orange")
+                st.text(f"{misfit.path}: {misfit.message}")
+        if len(misfits) > _SHOWN_MISFITS:
+            st.caption(f"and {len(misfits) - _SHOWN_MISFITS} more")
+
+
+def was_clicked(kept: Kept, name: str) -> bool:
+    """Tell before a button is drawn whether it was clicked."""
+    return bool(st.session_state.get(kept.key(name)))
+
+
+def accept(kept: Kept, label: str = "Accept", name: str = "accept") -> bool:
+    """Draw the one button that sends, also by Ctrl or Cmd with Enter."""
+    return st.button(label, key=kept.key(name), type="primary", icon=":material/check:", shortcut="Mod+Enter")
+
+
+def run_for_real(kept: Kept, what: str, warning: str) -> bool:
+    """Draw the way to let the real thing answer, behind a second click; True when it was asked for."""
+    with st.popover(f"Run real {what}", icon=":material/bolt:", key=kept.key("real_menu")):
+        st.caption(warning)
+        return st.button(f"Run the real {what} now", key=kept.key("real"), icon=":material/bolt:")
+
+
+def may_have_run(what: str) -> None:
+    """Warn that the real thing was started before, and nobody knows how far it got."""
+    st.warning(
+        f"The real {what} was started once, and its answer never arrived: the server ended in between. "
+        "Whatever it does may have happened. Look there first; run it again only if doing so twice is harmless.",
+        icon=":material/history:",
+    )

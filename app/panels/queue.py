@@ -1,0 +1,119 @@
+"""Draws the line of all that waits for a person, and says which of it is on the screen."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, TypeAlias, assert_never
+
+import streamlit as st
+
+from app.kept import DraftStore, Kept
+from app.labels import safe_label
+from app.panels.parts import badge
+from app.viewmodels import provenance_badge
+from simulator.facts import Value
+from simulator.seats.requests import CodeRequest, ModelRequest, Request, ToolRequest
+from simulator.session.history import ToolCall, ToolError, ToolOutput
+from simulator.session.model import OpenCall
+
+if TYPE_CHECKING:
+    from simulator.runtime import SimulationView
+
+MOST_PILLS = 6
+"""More than these stand in a list to choose from."""
+
+_NAME = 24
+_LONGEST = 40
+
+Thing: TypeAlias = Request | OpenCall | None
+"""What waits; None stands for the next query, which the user may ask in place of an answer."""
+
+
+class Waiting(Value):
+    """One thing that waits. `words` tell calls of one tool apart, and may come from outside."""
+
+    key: str
+    words: str
+    thing: Thing = None
+
+
+def waiting(view: SimulationView) -> tuple[Waiting, ...]:
+    """Give all that waits, oldest first; what a turn left open waits once the turn has ended."""
+    if view.pending or view.session.is_running or view.busy:
+        return tuple(
+            Waiting(key=request.key, words=_words(request), thing=request) for request in view.pending
+        )
+    open_calls = tuple(
+        Waiting(key=f"open {call.call_id}", words=_open_words(call), thing=call)
+        for call in view.session.open_calls
+    )
+    return (*open_calls, Waiting(key="query", words="Ask something else")) if open_calls else ()
+
+
+class Queue:
+    """The line, and the place in it that is on the screen; a choice survives until the chosen thing is gone."""
+
+    def __init__(self, drafts: DraftStore, session_id: str, line: Sequence[Waiting]) -> None:
+        self._kept = Kept(drafts, "queue", session_id)
+        self._line = {each.key: each for each in line}
+
+    @property
+    def chosen(self) -> Waiting:
+        """What is on the screen."""
+        return self._line.get(self._kept.value("waiting"), next(iter(self._line.values())))
+
+    def draw(self) -> None:
+        """Draw the line where there is more than one thing in it."""
+        if len(self._line) < 2:  # noqa: PLR2004 - one thing is no line
+            return
+        self._kept.put("waiting", self.chosen.key)
+        key = self._kept.widget("waiting", self.chosen.key)
+        words = f"{len(self._line)} things wait for you, in any order"
+        if len(self._line) <= MOST_PILLS:
+            st.pills(words, list(self._line), format_func=self._name, required=True, key=key)
+        else:
+            st.selectbox(words, list(self._line), format_func=self._numbered, key=key)
+
+    def _name(self, key: str) -> str:
+        return safe_label(self._line[key].words, _LONGEST)
+
+    def _numbered(self, key: str) -> str:
+        """A list of options reads no Markdown, so the words stand there as they are."""
+        words = " ".join(self._line[key].words.split())
+        return f"{list(self._line).index(key) + 1}. {words[:_LONGEST]}"
+
+
+def answered_beside(view: SimulationView, request: ToolRequest) -> None:
+    """Show which calls of the same turn of the agent are answered already, and by whom."""
+    calls = [entry for entry in view.session.history if isinstance(entry, ToolCall)]
+    asked = next((call.fact for call in reversed(calls) if call.call_id == request.call_id), None)
+    beside = {call.call_id: call.tool_name for call in calls if call.fact == asked}
+    for entry in view.session.history:
+        if isinstance(entry, (ToolOutput, ToolError)) and entry.call_id in beside:
+            with st.container(horizontal=True, gap="xsmall", vertical_alignment="center"):
+                st.badge(safe_label(beside[entry.call_id]), icon=":material/check:", color="gray")
+                if (by := provenance_badge(entry.provenance)) is not None:
+                    badge(by)
+
+
+def _words(request: Request) -> str:
+    match request:
+        case ToolRequest():
+            plain = (value for value in request.arguments.values() if isinstance(value, (str, int, float)))
+            hint = str(next(plain, ""))
+            return f"{request.tool_name[:_NAME]} \u00b7 {hint[:_NAME]}" if hint else request.tool_name
+        case ModelRequest():
+            return f"Turn of {request.agent}"
+        case CodeRequest():
+            return f"Code of {request.agent}"
+        case _:
+            assert_never(request)
+
+
+def _open_words(call: OpenCall) -> str:
+    if call.is_confirmation:
+        original = call.arguments.get("originalFunctionCall")
+        return f"Confirm {original.get('name')}" if isinstance(original, dict) else "Confirm a call"
+    return (
+        f"Late result of {call.tool_name}" if not call.tool_name.startswith("adk_") else "The agent asks you"
+    )

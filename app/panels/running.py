@@ -1,0 +1,44 @@
+"""Shows what is at work right now, for how long, and the way to stop it."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from app.commands import StopTurn
+from app.labels import safe_label
+from simulator.seats.requests import RunningCall
+
+if TYPE_CHECKING:
+    from simulator.runtime import SimulationView
+
+TICK_SECONDS = 1.0
+_WHAT = {"model": "The model of", "tool": "The real tool", "code": "The real code of"}
+
+
+def running(view: SimulationView, *, alone: bool) -> StopTurn | None:
+    """Draw what is at work; `alone` says that nothing waits for a person meanwhile."""
+    if not (view.running or (alone and view.busy)):
+        return None
+    with st.container(border=True, gap="xsmall", key="running"):
+        if view.running:
+            st.fragment(_calls, run_every=TICK_SECONDS)(view.running)
+        else:
+            st.caption("The agent is at work.")
+        stop = st.button("Stop the turn", key="stop_running", icon=":material/stop_circle:")
+        st.caption("What has happened so far stays in the timeline.")
+    return StopTurn() if stop else None
+
+
+def _calls(calls: tuple[RunningCall, ...]) -> None:
+    now = time.time()
+    for call in calls:
+        with st.container(horizontal=True, gap="xsmall", vertical_alignment="center"):
+            st.markdown(
+                f":material/progress_activity: {_WHAT[call.kind]} **{safe_label(call.name)}** is at work"
+            )
+            st.badge(f"{max(now - call.since, 0):.0f} s", color="orange")
+        if call.text:
+            st.text(call.text)

@@ -1,0 +1,109 @@
+"""Draws the inputs for the ways in which a tool call can end, and says what the agent will see of each."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from app.jsontext import show_json
+from app.kept import Kept
+from app.panels.asked import choice, editor
+from app.tool_answer import FIRST_CODE, FIRST_EXCEPTION, NotReadyError, ToolInputs
+from simulator.facts import Failed
+
+_ERRORS = (
+    ("404", "Not found"),
+    ("429", "Too many requests"),
+    ("500", "Internal error"),
+    ("503", "Unavailable"),
+)
+_EXCEPTIONS = ("RuntimeError", "ValueError", "TimeoutError", "ConnectionError", "PermissionError", "KeyError")
+
+
+def response_inputs(inputs: ToolInputs, *, tried: bool) -> None:
+    """Draw the response: as JSON, in a form where the tool has a schema, or as plain text."""
+    kept = inputs.kept
+    with st.container(horizontal=True, vertical_alignment="center", gap="xsmall", key="style_line"):
+        st.caption("Response", width="content")
+        st.space("stretch")
+        choice(kept, "style", "How to write the response", inputs.styles, on_change=inputs.switch_style)
+    match inputs.style:
+        case "JSON":
+            editor(kept, "response", "Response (JSON)", inputs.form.initial_text(), fewest=7, bare=True)
+        case "Form":
+            inputs.form.draw(tried=tried)
+        case "Text":
+            editor(kept, "response_text", 'Text; the agent sees it as {"result": "..."}', fewest=6)
+
+
+def error_inputs(inputs: ToolInputs) -> None:
+    """Draw an error's code and message, with common ones to choose from."""
+    kept = inputs.kept
+    st.caption("The tool answers with an error, as data: the agent goes on and can react.")
+    with st.container(horizontal=True, gap="xsmall"):
+        for code, message in _ERRORS:
+            st.button(
+                f"{code} {message}",
+                key=kept.key(f"preset_{code}"),
+                type="tertiary",
+                on_click=_preset,
+                args=(kept, code, message),
+            )
+    left, right = st.columns((1, 2.6))
+    left.text_input("Code", key=kept.widget("error_code", FIRST_CODE), on_change="ignore")
+    right.text_input("Message", key=kept.widget("error_message", ""), on_change="ignore")
+    try:
+        outcome = inputs.outcome()
+    except NotReadyError:
+        return
+    if isinstance(outcome, Failed):
+        st.caption("The agent sees")
+        st.code(show_json(outcome.response()), language="json", wrap_lines=True)
+
+
+def _preset(kept: Kept, code: str, message: str) -> None:
+    kept.put("error_code", code)
+    kept.put("error_message", message)
+
+
+def exception_inputs(inputs: ToolInputs) -> None:
+    """Draw an exception's type and message."""
+    kept = inputs.kept
+    st.caption(
+        "The tool raises. An error handler of the agent may answer in its place; without one the turn ends."
+    )
+    known = str(kept.value("exception_type", FIRST_EXCEPTION) or "")
+    options = _EXCEPTIONS if known in _EXCEPTIONS or not known else (known, *_EXCEPTIONS)
+    st.selectbox(
+        "Type",
+        options,
+        key=kept.widget("exception_type", FIRST_EXCEPTION),
+        accept_new_options=True,
+        help="A built-in exception, or module:Name of a class that the agent's code has loaded",
+    )
+    editor(kept, "exception_message", "Message", fewest=3)
+
+
+def later_words() -> None:
+    """Say what deferring means."""
+    st.caption(
+        "The tool keeps working, and the agent's turn goes on without an answer. Once the turn has ended, the late "
+        "result is given here, in a turn of its own."
+    )
+
+
+def state_inputs(inputs: ToolInputs) -> None:
+    """Draw the changes of the session's state that come with the answer, folded until there are some."""
+    kept = inputs.kept
+    try:
+        changed = len(inputs.state_delta())
+        words = "State changes" + (f" :blue-badge[{changed}]" if changed else "")
+    except NotReadyError:
+        words = "State changes :red-badge[not JSON]"
+    with st.expander(words, type="compact", key=kept.key("state_fold")):
+        editor(
+            kept,
+            "state_delta",
+            "What the call writes into the session's state (JSON object)",
+            placeholder='{"last_order": "A-1"}',
+            fewest=3,
+        )
