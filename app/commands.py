@@ -6,6 +6,8 @@ from typing import Annotated, Literal, TypeAlias
 
 from pydantic import Field
 
+from app.exporting import ExportForm
+from app.opening import StartForm
 from simulator.environment.rules import InjectionRule
 from simulator.facts import EVERY, AgentPlayer, ToolPlayer, Value
 
@@ -73,7 +75,51 @@ class CloseSession(Value):
 
 
 Command: TypeAlias = Annotated[
-    StopTurn | UndoStep | SetRules | SwitchRule | ChangeSeat | OpenExport | NewSession,
+    StopTurn | UndoStep | SetRules | SwitchRule | ChangeSeat | OpenExport,
     Field(discriminator="kind"),
 ]
 """What is asked of the session on the screen."""
+
+SidebarCommand: TypeAlias = NewSession | OpenSession | CloseSession
+"""What is asked for beside it."""
+
+
+class ChooseAgent(Value):
+    """Show another agent on the start page."""
+
+    kind: Literal["choose_agent"] = "choose_agent"
+    name: str
+
+
+class TryAgain(Value):
+    """Load again what failed to load."""
+
+    kind: Literal["try_again"] = "try_again"
+
+
+class StartSession(Value):
+    """Open a session with what was typed on the start page."""
+
+    kind: Literal["start_session"] = "start_session"
+    form: StartForm
+
+
+StartCommand: TypeAlias = Annotated[ChooseAgent | TryAgain | StartSession, Field(discriminator="kind")]
+"""What is asked for on the start page."""
+
+
+class CloseExport(Value):
+    """Go back from the export to the session."""
+
+    kind: Literal["close_export"] = "close_export"
+
+
+class WriteTrace(Value):
+    """Write the golden trace into its eval set."""
+
+    kind: Literal["write_trace"] = "write_trace"
+    form: ExportForm
+
+
+ExportCommand: TypeAlias = Annotated[CloseExport | WriteTrace, Field(discriminator="kind")]
+"""What is asked for in the export."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import assert_never
 
-from app.commands import ChangeSeat, Command, NewSession, OpenExport, SetRules, StopTurn, SwitchRule, UndoStep
+from app.commands import ChangeSeat, Command, OpenExport, SetRules, StopTurn, SwitchRule, UndoStep
 from app.live import LiveSimulation
 
 FAST_PATH_SECONDS = 0.4
@@ -28,7 +28,7 @@ def command(simulation: LiveSimulation, asked: Command) -> None:
             simulation.switch_rule(asked.rule_id, asked.enabled)
         case ChangeSeat():
             simulation.set_player(asked.seat, asked.player, asked.target, wait=FAST_PATH_SECONDS)
-        case OpenExport() | NewSession():
+        case OpenExport():
             raise ValueError(f"{asked.kind} is for the page, not for a simulation")
         case never:
             assert_never(never)

@@ -17,7 +17,7 @@ from app.registry import LiveSession, registry
 _SESSION = "session"
 _PREFIX = "studio:"
 _SEEN = "studio:seen:"
-Flag: TypeAlias = Literal["agent", "editing_rule", "exporting", "exported", "problem", "notice"]
+Flag: TypeAlias = Literal["agent", "earlier", "editing_rule", "exporting", "exported", "problem"]
 
 
 def session_id() -> str | None:
@@ -39,7 +39,7 @@ def go_to(wanted: str) -> None:
 
 def leave() -> None:
     """Go back to the start page; call `st.rerun` after."""
-    for name in ("editing_rule", "exporting", "exported", "problem", "notice"):
+    for name in ("earlier", "editing_rule", "exporting", "exported", "problem"):
         st.session_state.pop(_PREFIX + name, None)
     forget_followed()
     st.query_params.pop(_SESSION, None)

@@ -29,6 +29,7 @@ Color: TypeAlias = Literal["red", "orange", "green", "blue", "violet", "gray"]
 Filter: TypeAlias = Literal["All", "Tools", "Errors"]
 Group: TypeAlias = Literal["talk", "tool", "error", "note"]
 FILTERS: tuple[Filter, ...] = ("All", "Tools", "Errors")
+_GROUPS: frozenset[Group] = frozenset({"talk", "tool", "error", "note"})
 
 _SOURCES: dict[str, tuple[str, Color]] = {
     "written": ("written", "violet"),
@@ -71,7 +72,6 @@ class Step(Value):
     index: int
     icon: str
     label: str
-    group: Group
 
 
 class Row(Value):
@@ -101,23 +101,46 @@ def tool_names(history: Iterable[HistoryEntry]) -> dict[str, str]:
     return {entry.call_id: entry.tool_name for entry in history if isinstance(entry, (ToolCall, UserReply))}
 
 
-def steps(session: SimulationSession) -> tuple[Step, ...]:
-    """Give the timeline, oldest first."""
-    names = tool_names(session.history)
-    return tuple(_step(index, entry, names) for index, entry in enumerate(session.history))
+class Shown(Value):
+    """The newest steps that a filter lets through, oldest first; `total` counts all that it lets through."""
+
+    steps: tuple[Step, ...]
+    total: int
 
 
-def filtered(all_steps: Iterable[Step], chosen: Filter) -> tuple[Step, ...]:
-    """Keep what the chosen filter lets through: all, tools with their errors, or errors."""
-    groups = {"All": None, "Tools": {"tool", "error"}, "Errors": {"error"}}[chosen]
-    return tuple(step for step in all_steps if groups is None or step.group in groups)
+def newest_steps(session: SimulationSession, chosen: Filter, count: int) -> Shown:
+    """Give the last `count` steps that the filter lets through.
+
+    Only these are worded, so that the work does not grow with the length of the history.
+    """
+    history = session.history
+    wanted = {"All": _GROUPS, "Tools": {"tool", "error"}, "Errors": {"error"}}[chosen]
+    places = [index for index, entry in enumerate(history) if _group(entry) in wanted]
+    names = tool_names(history)
+    last = places[-count:] if count else []
+    return Shown(steps=tuple(_step(index, history[index], names) for index in last), total=len(places))
+
+
+def _group(entry: HistoryEntry) -> Group:
+    match entry:
+        case ToolError() | ModelError() | TurnFailed():
+            return "error"
+        case CodeRun():
+            return "tool" if entry.error is None else "error"
+        case ToolCall() | ToolOutput():
+            return "tool"
+        case SessionNote():
+            return "note"
+        case UserQuery() | UserReply() | AgentMessage() | FinalResponse():
+            return "talk"
+        case never:
+            assert_never(never)
 
 
 class _Headline(NamedTuple):
     """The line of an entry: `who` is any text, `rest` is safe Markdown."""
 
     icon: str
-    group: Group
     who: str
     rest: str
 
@@ -127,7 +150,7 @@ def _step(index: int, entry: HistoryEntry, names: Mapping[str, str]) -> Step:
     badge = provenance_badge(getattr(entry, "provenance", None))
     nested = "\u21b3 " if getattr(entry, "scope", "") else ""
     label = f"{nested}**{safe_label(line.who, 32)}**{line.rest}" + (f" {badge.markdown()}" if badge else "")
-    return Step(index=index, icon=f":material/{line.icon}:", label=label, group=line.group)
+    return Step(index=index, icon=f":material/{line.icon}:", label=label)
 
 
 def _headline(entry: HistoryEntry, names: Mapping[str, str]) -> _Headline:
@@ -137,11 +160,11 @@ def _headline(entry: HistoryEntry, names: Mapping[str, str]) -> _Headline:
         case ToolCall() | ToolOutput() | ToolError() | CodeRun():
             return _done(entry, names)
         case ModelError():
-            return _Headline("error", "error", entry.agent, f"'s model failed{_after(entry.error_type)}")
+            return _Headline("error", entry.agent, f"'s model failed{_after(entry.error_type)}")
         case TurnFailed():
             if entry.stopped:
-                return _Headline("stop_circle", "error", "Stopped", " by you")
-            return _Headline("error", "error", "Turn failed", _after(entry.error_type))
+                return _Headline("stop_circle", "Stopped", " by you")
+            return _Headline("error", "Turn failed", _after(entry.error_type))
         case never:
             assert_never(never)
 
@@ -149,16 +172,16 @@ def _headline(entry: HistoryEntry, names: Mapping[str, str]) -> _Headline:
 def _said(entry: UserQuery | UserReply | AgentMessage | FinalResponse | SessionNote) -> _Headline:
     match entry:
         case UserQuery():
-            return _Headline("person", "talk", "User", _after(entry.content))
+            return _Headline("person", "User", _after(entry.content))
         case UserReply():
-            return _Headline("reply", "talk", "User", f" answered {safe_label(entry.tool_name, 32)}")
+            return _Headline("reply", "User", f" answered {safe_label(entry.tool_name, 32)}")
         case AgentMessage():
             icon = "psychology" if entry.thought else "smart_toy"
-            return _Headline(icon, "talk", entry.agent, _after(entry.content))
+            return _Headline(icon, entry.agent, _after(entry.content))
         case FinalResponse():
-            return _Headline("flag", "talk", entry.agent, _after(entry.content))
+            return _Headline("flag", entry.agent, _after(entry.content))
         case SessionNote():
-            return _Headline("tune", "note", "Changed", _after(entry.content))
+            return _Headline("tune", "Changed", _after(entry.content))
         case never:
             assert_never(never)
 
@@ -166,16 +189,16 @@ def _said(entry: UserQuery | UserReply | AgentMessage | FinalResponse | SessionN
 def _done(entry: ToolCall | ToolOutput | ToolError | CodeRun, names: Mapping[str, str]) -> _Headline:
     match entry:
         case ToolCall():
-            return _Headline("build", "tool", entry.tool_name, _after(arguments_line(entry.arguments)))
+            return _Headline("build", entry.tool_name, _after(arguments_line(entry.arguments)))
         case ToolOutput():
             rest = f" returned \u00b7 {summary(entry.result)}"
-            return _Headline("check_circle", "tool", _tool(entry, names), rest)
+            return _Headline("check_circle", _tool(entry, names), rest)
         case ToolError():
-            return _Headline("error", "error", _tool(entry, names), f" failed{_after(entry.error_type)}")
+            return _Headline("error", _tool(entry, names), f" failed{_after(entry.error_type)}")
         case CodeRun():
             if entry.error is None:
-                return _Headline("terminal", "tool", entry.agent, " ran code")
-            return _Headline("error", "error", entry.agent, " ran code that failed")
+                return _Headline("terminal", entry.agent, " ran code")
+            return _Headline("error", entry.agent, " ran code that failed")
         case never:
             assert_never(never)
 
@@ -317,7 +340,6 @@ def waiting_steps(pending: Iterable[Request], open_calls: Iterable[OpenCall]) ->
             index=index,
             icon=":material/hourglass_top:",
             label=f"**{safe_label(name, 32)}**{rest} \u00b7 waiting for you :orange-badge[now]",
-            group="note",
         )
         for index, (name, rest) in enumerate(names)
     )

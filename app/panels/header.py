@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from app.commands import Command, NewSession, OpenExport, StopTurn, UndoStep
+from app.commands import Command, OpenExport, StopTurn, UndoStep
 from app.labels import safe_label
-from app.overview import is_underway, short_id, status, title
+from app.overview import short_id, status, title
 from app.panels.parts import badge
 from app.viewmodels import Badge
 from simulator.session.model import SessionState
@@ -62,9 +62,12 @@ def _actions(view: SimulationView, *, can_undo: bool) -> Command | None:
         help="Take back the last thing that you did here, with all that followed from it",
     ):
         asked = UndoStep()
-    if st.button("New session", key="new_session", type="tertiary", icon=":material/add:"):
-        asked = NewSession()
-    if is_underway(view) and st.button("Stop", key="stop_turn", icon=":material/stop_circle:"):
+    if (view.session.is_running or view.running) and st.button(
+        "Stop",
+        key="stop_turn",
+        icon=":material/stop_circle:",
+        help="End this turn here; what has happened so far stays in the timeline",
+    ):
         asked = StopTurn()
     if st.button(
         "Export",

@@ -56,7 +56,7 @@ def _text(kept: Kept, *, is_first: bool) -> SubmitQuery | None:
     text = st.text_area(
         "Query" if is_first else "Next query",
         key=kept.widget("query_text", ""),
-        placeholder="Where is my order A-1?",
+        placeholder="Write what a user would say.",
         height=140,
         on_change="ignore",
     )

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from app.commands import CloseSession, OpenSession
+from app.commands import CloseSession, NewSession, OpenSession, SidebarCommand
 from app.kept import slug
 from app.labels import safe_label
 from app.registry import LiveSession
@@ -14,12 +14,20 @@ from app.registry import LiveSession
 SHOWN_SESSIONS = 15
 
 
-def sidebar(sessions: Sequence[LiveSession], current_id: str | None) -> OpenSession | CloseSession | None:
+def sidebar(sessions: Sequence[LiveSession], current_id: str | None) -> SidebarCommand | None:
     """Draw the sidebar; give what was clicked."""
-    asked: OpenSession | CloseSession | None = None
+    asked: SidebarCommand | None = None
     with st.sidebar:
         with st.container(key="brand"):
             st.markdown(":material/movie: **Golden Trace Studio**")
+        if st.button(
+            "New session",
+            key="new_session",
+            icon=":material/add:",
+            width="stretch",
+            disabled=current_id is None,
+        ):
+            asked = NewSession()
         st.caption("Sessions on this server")
         if not sessions:
             st.caption("None yet. A session stays here until it is closed or the server ends.")

@@ -1,0 +1,32 @@
+"""The agents that this server offers, as its command line and its environment say; loaded in the background."""
+
+from __future__ import annotations
+
+import os
+import sys
+from threading import Lock, Thread
+
+from simulator.agents import AgentCatalogue, catalogue_for, settings_from
+
+_threads: dict[AgentCatalogue, Thread] = {}
+_lock = Lock()
+
+
+def catalogue() -> AgentCatalogue:
+    """Give the catalogue of this process.
+
+    Raises:
+        simulator.agents.AgentSettingsError: The command line cannot be followed.
+    """
+    return catalogue_for(settings_from(sys.argv[1:], os.environ))
+
+
+def load_in_background(agents: AgentCatalogue) -> None:
+    """Begin to load every agent that was not loaded yet, unless that is under way."""
+    with _lock:
+        running = _threads.get(agents)
+        if running is not None and running.is_alive():
+            return
+        if any(entry.state == "unread" for entry in agents.entries()):
+            _threads[agents] = Thread(target=agents.load_all, name="load-agents", daemon=True)
+            _threads[agents].start()

@@ -1,0 +1,66 @@
+"""The page of a session's export: builds the case for the panel, and carries out what it gives back."""
+
+from __future__ import annotations
+
+import logging
+
+import streamlit as st
+
+from app import state
+from app.commands import CloseExport, WriteTrace
+from app.exporting import Exportable, ExportForm, Written, exportable, free_eval_id, write
+from app.kept import Kept
+from app.panels.export import ExportView, export, fields
+from app.registry import LiveSession
+from simulator.session import SimulationSession
+
+_LOG = logging.getLogger(__name__)
+
+
+def export_page(live: LiveSession) -> None:
+    """Draw the export of a session."""
+    view = live.simulation.view()
+    kept = Kept(live.drafts, "export", str(view.head))
+    chosen = fields(kept, str(live.config.resolve_eval_set_path()))
+    written = _written(view.head)
+    if not chosen.eval_id:
+        free = written.eval_id if written else free_eval_id(view.session, chosen.path)
+        chosen = chosen.model_copy(update={"eval_id": free})
+    result, refused = _built(view.session, chosen)
+    failed = state.get("problem")
+    shown = ExportView(result, refused, str(failed) if failed else None, written)
+    match export(kept, chosen, shown):
+        case CloseExport():
+            state.put("exporting", None)
+            state.put("problem", None)
+            st.rerun()
+        case WriteTrace(form=form):
+            _write(live, view.session, form, view.head)
+
+
+def _written(head: int) -> Written | None:
+    """Give the last write of this tab, as long as the session has not gone on since."""
+    kept = state.get("exported")
+    written = Written.model_validate(kept) if kept else None
+    return written if written is not None and written.head == head else None
+
+
+def _built(session: SimulationSession, chosen: ExportForm) -> tuple[Exportable | None, str | None]:
+    try:
+        return exportable(session, chosen.form, chosen.eval_id), None
+    except ValueError as error:  # a GoldenTraceError, or a number that JSON has no word for
+        return None, str(error)
+
+
+def _write(live: LiveSession, session: SimulationSession, form: ExportForm, head: int) -> None:
+    state.put("problem", None)
+    try:
+        written = write(session, live.config, form, head)
+    except ValueError as error:  # an error of evalset: it names the file and the place
+        state.put("problem", str(error))
+    except Exception as error:  # noqa: BLE001 - the page's edge: shown and kept
+        _LOG.exception("A trace was not written")
+        state.put("problem", f"{type(error).__name__}: {error}")
+    else:
+        state.put("exported", written.model_dump(mode="json"))
+    st.rerun()

@@ -1,0 +1,194 @@
+"""Makes the eval case of a session, checks it with ADK's own loader, and writes it; no drawing here."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+import evalset
+from simulator.agent_config import SimulatedAgentConfig
+from simulator.facts import Value
+from simulator.session import SimulationSession
+
+if TYPE_CHECKING:
+    from google.adk.evaluation.eval_case import EvalCase
+    from google.genai.types import Content
+
+TraceForm: TypeAlias = Literal["intermediate_data", "invocation_events"]
+
+_AGENT_FILES = ("agent.py", "root_agent.yaml", "__init__.py")
+
+
+class ExportForm(Value):
+    """What a person chose for the export."""
+
+    form: TraceForm = "intermediate_data"
+    eval_id: str
+    path: str
+
+
+class Written(Value):
+    """What was written, for the page to show; `command` runs the case, `folder_known` says whether as it stands."""
+
+    path: str
+    eval_id: str
+    form: TraceForm
+    head: int
+    created: bool
+    converted_copy: str | None = None
+    command: str
+    folder_known: bool
+
+
+class CallLine(Value):
+    """One tool call of a case, as plain text for a table."""
+
+    tool: str
+    arguments: str
+    response: str
+
+
+class TurnOutline(Value):
+    """One turn of a case for people who read no JSON; every text comes from outside."""
+
+    asked: str
+    calls: tuple[CallLine, ...]
+    answered: str
+
+
+@dataclass(frozen=True)
+class Exportable:
+    """A case that may leave the house.
+
+    Attributes:
+        case: The case.
+        text: The case as JSON.
+        document: A new eval set with this case alone, as JSON.
+        warnings: What plain `adk eval` cannot replay of it, in sentences.
+        misread: Why ADK's own loader does not read it back equal; None where it does.
+    """
+
+    case: EvalCase
+    text: str
+    document: str
+    warnings: tuple[str, ...]
+    misread: str | None
+
+
+def exportable(session: SimulationSession, form: TraceForm, eval_id: str) -> Exportable:
+    """Build a session's case, and check that ADK's own loader reads it back from a file equal.
+
+    Raises:
+        evalset.GoldenTraceError: The session is not completed, or the eval id cannot be used.
+        ValueError: It holds a number that JSON has no word for.
+    """
+    case = evalset.GoldenTraceBuilder(session, form=form, eval_id=eval_id).build()
+    document = evalset.case_document(session.agent_name, case, at=session.start_timestamp)
+    return Exportable(
+        case=case,
+        text=evalset.case_json(case),
+        document=document,
+        warnings=evalset.warnings(session),
+        misread=_misread(document, case),
+    )
+
+
+def _misread(document: str, case: EvalCase) -> str | None:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "check.evalset.json"
+        path.write_text(document, encoding="utf-8")
+        try:
+            evalset.read_back(path, case)
+        except evalset.ReadBackError as error:
+            return str(error)
+    return None
+
+
+def outline(case: EvalCase) -> tuple[TurnOutline, ...]:
+    """Give a case turn by turn: what was asked, which tools were called, what was answered."""
+    # Importing ADK's evaluation takes a second: not before there is a case.
+    from google.adk.evaluation.eval_case import get_all_tool_calls_with_responses  # noqa: PLC0415 - as above
+
+    return tuple(
+        TurnOutline(
+            asked=_text_of(turn.user_content),
+            calls=tuple(
+                CallLine(
+                    tool=call.name or "",
+                    arguments=_one_line(call.args or {}),
+                    response=_one_line(response.response) if response else "(none)",
+                )
+                for call, response in get_all_tool_calls_with_responses(turn.intermediate_data)
+            ),
+            answered=_text_of(turn.final_response),
+        )
+        for turn in case.conversation or ()
+    )
+
+
+def _one_line(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _text_of(content: Content | None) -> str:
+    texts = [part.text for part in (content.parts if content else None) or () if part.text]
+    return "\n".join(texts) or "(no text)"
+
+
+def free_eval_id(session: SimulationSession, path: str) -> str:
+    """Give the session's own eval id, or the next free one where the file holds it already.
+
+    A file that cannot be read counts as empty here: writing to it says what is wrong.
+    """
+    wanted = evalset.eval_id_for(session.agent_name, session.start_timestamp)
+    try:
+        taken = evalset.EvalSetWriter(path, session.agent_name).eval_ids() if path.strip() else frozenset()
+    except evalset.EvalSetError:
+        return wanted
+    return evalset.unique_eval_id(wanted, taken)
+
+
+def write(session: SimulationSession, config: SimulatedAgentConfig, chosen: ExportForm, head: int) -> Written:
+    """Write the case into its eval set, and check that ADK's own loader finds it there.
+
+    Raises:
+        evalset.GoldenTraceError: As `exportable`.
+        evalset.EvalSetError: The file cannot take the case; nothing was changed.
+        evalset.ReadBackError: The case was written, and ADK's loader does not give it back equal.
+        ValueError: No path was given.
+    """
+    if not chosen.path.strip():
+        raise ValueError("There is no file to write to; give the path of an eval-set file.")
+    case = evalset.GoldenTraceBuilder(session, form=chosen.form, eval_id=chosen.eval_id).build()
+    written = evalset.EvalSetWriter(chosen.path.strip(), session.agent_name).write_eval_case(case)
+    evalset.read_back(written.path, case)
+    folder = agent_folder(config)
+    return Written(
+        path=str(written.path),
+        eval_id=case.eval_id,
+        form=chosen.form,
+        head=head,
+        created=written.created,
+        converted_copy=str(written.converted_copy) if written.converted_copy else None,
+        command=eval_command(folder, written.path, case.eval_id),
+        folder_known=folder is not None,
+    )
+
+
+def eval_command(folder: Path | None, path: Path, eval_id: str) -> str:
+    """Give the command that runs this one case; `AGENT_FOLDER` stands for a folder that is not known."""
+    where = shlex.quote(str(folder)) if folder else "AGENT_FOLDER"
+    return f"adk eval {where} {shlex.quote(f'{path}:{eval_id}')}"
+
+
+def agent_folder(config: SimulatedAgentConfig) -> Path | None:
+    """Find the folder that `adk eval` takes for this agent; None where it was made by other code."""
+    candidates = (Path(config.origin) if config.origin else None, config.resolve_eval_set_path().parent)
+    for folder in filter(None, candidates):
+        if folder.is_absolute() and any((folder / name).is_file() for name in _AGENT_FILES):
+            return folder
+    return None

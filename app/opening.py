@@ -1,0 +1,116 @@
+"""Opens a session from what was typed on the start page."""
+
+from __future__ import annotations
+
+import os
+from typing import Literal, TypeAlias
+
+from app.cast import cast_of
+from app.jsontext import JsonTextError, parse_object
+from app.registry import LiveSession, registry
+from simulator.agent_config import SimulatedAgentConfig
+from simulator.facts import EVERY, AgentPlayer, ToolPlayer, Value
+from simulator.jsonvalue import JsonObject
+from simulator.session import Seats
+
+AgentChoice: TypeAlias = AgentPlayer | Literal["auto"]
+"""Who makes the agents' turns; `auto`: each agent's own model where it can be asked, else the person."""
+
+FIRST_PAUSE_SECONDS = 0.4
+"""How long the first query waits for the first pause; what takes longer is shown as it comes."""
+
+
+class StartFormError(ValueError):
+    """A field of the start page cannot be read; the text names it."""
+
+
+class StartForm(Value):
+    """The fields of the start page as they were typed; an empty seed stands for one of chance."""
+
+    agent: str
+    query: str = ""
+    user_id: str = "user"
+    seed: str = ""
+    initial_state: str = "{}"
+    agent_player: AgentChoice = "auto"
+    tool_player: ToolPlayer = "person"
+
+
+class StartSettings(Value):
+    """What a session starts with."""
+
+    user_id: str
+    seed: str | None
+    initial_state: JsonObject
+    seats: Seats
+
+
+def unreachable(config: SimulatedAgentConfig) -> dict[str, str]:
+    """Give the reason for each agent whose model cannot be asked from here, by its name."""
+    # Importing ADK takes a second: not before an agent is loaded.
+    from simulator.runtime.reachability import unreachable_models  # noqa: PLC0415 - as above
+
+    return unreachable_models(config.root_agent, os.environ)
+
+
+def read_form(form: StartForm, without_model: dict[str, str]) -> StartSettings:
+    """Read the fields.
+
+    Args:
+        form: The fields.
+        without_model: The agents whose model cannot be asked, as `unreachable` gives them.
+
+    Raises:
+        StartFormError: The user id is empty, or the state is no JSON object.
+    """
+    if not form.user_id.strip():
+        raise StartFormError("User id: it cannot be empty; ADK keeps sessions by user.")
+    try:
+        initial_state = parse_object(form.initial_state)
+    except JsonTextError as error:
+        raise StartFormError(f"Initial state: {error}") from error
+    return StartSettings(
+        user_id=form.user_id.strip(),
+        seed=form.seed.strip() or None,
+        initial_state=initial_state,
+        seats=_seats(form, without_model),
+    )
+
+
+def _seats(form: StartForm, without_model: dict[str, str]) -> Seats:
+    agents: dict[str, AgentPlayer] = {}
+    if form.agent_player == "auto":
+        agents = dict.fromkeys(without_model, "person")
+    elif form.agent_player != "model":
+        agents = {EVERY: form.agent_player}
+    tools: dict[str, ToolPlayer] = {} if form.tool_player == "person" else {EVERY: form.tool_player}
+    return Seats(agents=agents, tools=tools)
+
+
+def open_session(form: StartForm, config: SimulatedAgentConfig) -> LiveSession:
+    """Open a session, ask its first query where there is one, and take it into the registry.
+
+    Raises:
+        StartFormError: A field cannot be read.
+        app.registry.RegistryFullError: No further session can be opened.
+        simulator.runtime.SimulationError: The agent cannot be simulated.
+    """
+    from simulator.runtime import Simulation  # noqa: PLC0415 - importing ADK takes a second: not before it is needed
+
+    settings = read_form(form, unreachable(config))
+    registry().check_room()
+    simulation = Simulation.open(
+        config,
+        seats=settings.seats,
+        initial_state=settings.initial_state,
+        seed=settings.seed,
+        user_id=settings.user_id,
+    )
+    try:
+        live = registry().add(simulation, config, cast_of(config.root_agent))
+    except ValueError:
+        simulation.close()
+        raise
+    if form.query.strip():
+        simulation.query(form.query, wait=FIRST_PAUSE_SECONDS)
+    return live

@@ -1,0 +1,142 @@
+"""The page: puts the panels together and carries out what they give back."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from app import decisions, state
+from app.commands import CloseSession, Command, NewSession, OpenExport, OpenSession
+from app.decisions import Decision
+from app.engine import command
+from app.export_page import export_page
+from app.kept import gather
+from app.overview import is_underway, title, waits_for_reply
+from app.panels.context import context
+from app.panels.decision import decision_panel
+from app.panels.header import header
+from app.panels.parts import problem
+from app.panels.query import query
+from app.panels.sidebar import sidebar
+from app.panels.timeline import timeline
+from app.panels.working import working
+from app.registry import LiveSession, registry
+from app.start_page import start_page
+
+if TYPE_CHECKING:
+    from simulator.runtime import SimulationView
+
+COLUMNS = (1.15, 1.35, 0.95)
+_STYLES = Path(__file__).with_name("styles.css")
+_LOG = logging.getLogger(__name__)
+
+
+def page() -> None:
+    """Draw the page that the address names."""
+    st.set_page_config(
+        page_title="Golden Trace Studio",
+        page_icon="\U0001f3ac",
+        layout="wide",
+        initial_sidebar_state=232,
+    )
+    st.html(_STYLES)
+    live = state.current()
+    _sidebar()
+    if live is None:
+        start_page()
+    elif state.get("exporting"):
+        gather(live.drafts)
+        export_page(live)
+    else:
+        _session(live)
+
+
+def _sidebar() -> None:
+    match sidebar(registry().newest_first(), state.session_id()):
+        case NewSession():
+            state.leave()
+            st.rerun()
+        case OpenSession(session_id=wanted):
+            state.go_to(wanted)
+            st.rerun()
+        case CloseSession(session_id=ended):
+            registry().close(ended)
+            if ended == state.session_id():
+                state.leave()
+            st.rerun()
+
+
+def _session(live: LiveSession) -> None:
+    """Draw one session: the decision first, because most clicks end there and the rest need not be drawn twice."""
+    gather(live.drafts)
+    view = live.simulation.view()
+    live.title = title(view.session) if view.session.history else ""
+    top = st.container()
+    notes = st.container(gap="xsmall")
+    left, middle, right = st.columns(COLUMNS, gap="small")
+    with middle:
+        _decide(live, view)
+    with top:
+        _act(live, header(view, can_undo=live.simulation.can_undo()))
+    with notes:
+        _notes(view)
+    with right:
+        _act(live, context(view, live.simulation, live.cast, live.drafts))
+    with left:
+        timeline(view, live.simulation)
+
+
+def _decide(live: LiveSession, view: SimulationView) -> None:
+    """Draw the middle pane: what waits for a person; where nothing does, the progress or the next query."""
+    decided: Decision | None = None
+    if view.pending or waits_for_reply(view.session):
+        decided = decision_panel(view, live.drafts)
+    elif is_underway(view):
+        working(view, live.simulation)
+    else:
+        decided = query(view, live.drafts)
+    if decided is not None:
+        made = decided
+        _carry_out(lambda: decisions.apply(made, live.simulation))
+
+
+def _act(live: LiveSession, asked: Command | None) -> None:
+    match asked:
+        case None:
+            return
+        case OpenExport():
+            state.put("problem", None)
+            state.put("exporting", True)
+            st.rerun()
+        case _:
+            _carry_out(lambda: command(live.simulation, asked))
+
+
+def _carry_out(work: Callable[[], None]) -> None:
+    """Do what was asked for, keep what went wrong for the next run, and draw the page anew."""
+    state.put("problem", None)
+    try:
+        work()
+    except ValueError as error:  # a SimulationError: the command did not fit, and nothing was changed
+        state.put("problem", str(error))
+    except Exception as error:  # noqa: BLE001 - the page's edge: shown and kept, so that nothing that was typed is lost
+        _LOG.exception("A command failed")
+        state.put("problem", f"{type(error).__name__}: {error}")
+    state.forget_followed()
+    st.rerun()
+
+
+def _notes(view: SimulationView) -> None:
+    """Show what went wrong, and what the agent's parts reported; all of it comes from outside."""
+    failed = state.get("problem")
+    if failed:
+        problem("That did not work; nothing was changed.", str(failed))
+    if view.divergence is not None:
+        problem(
+            "The agent no longer does what was recorded. Undo steps until it fits, or begin a new session.",
+            view.divergence.sentence(),
+        )

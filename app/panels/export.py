@@ -1,0 +1,184 @@
+"""The export of a session: the golden trace as it will be, the checks on it, and the ways out for it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import get_args
+
+import streamlit as st
+
+from app.commands import CloseExport, ExportCommand, WriteTrace
+from app.exporting import Exportable, ExportForm, TraceForm, Written, outline
+from app.jsontext import show_json
+from app.kept import Kept
+from app.panels.parts import pane, pane_head, problem
+
+COLUMNS = (1.35, 1)
+VIEWS = ("Outline", "Case JSON")
+_FORMS: dict[TraceForm, str] = {
+    "intermediate_data": "Intermediate data",
+    "invocation_events": "Invocation events",
+}
+assert set(_FORMS) == set(get_args(TraceForm))  # noqa: S101 - a new form must get a name here
+
+
+@dataclass(frozen=True)
+class ExportView:
+    """What the page knows: the case, or why there is none; the last write, or why it failed."""
+
+    result: Exportable | None
+    refused: str | None
+    failed: str | None
+    written: Written | None
+
+
+def fields(kept: Kept, default_path: str) -> ExportForm:
+    """Give what the fields hold before they are drawn; the eval id is empty where nobody named one yet."""
+    return ExportForm(
+        form=kept.value("export_form", "intermediate_data"),
+        eval_id=str(kept.value("export_eval_id", "") or ""),
+        path=str(kept.value("export_path", default_path) or ""),
+    )
+
+
+def export(kept: Kept, chosen: ExportForm, shown: ExportView) -> ExportCommand | None:
+    """Draw the panel; give what was asked for."""
+    with st.container(horizontal=True, vertical_alignment="center", gap="xsmall", key="export_head"):
+        st.subheader("Export the golden trace", anchor=False, width="content")
+        st.space("stretch")
+        back = st.button(
+            "Back to the session", key="export_back", type="tertiary", icon=":material/arrow_back:"
+        )
+    left, right = st.columns(COLUMNS, gap="small")
+    with left:
+        view = pane_head("Case", VIEWS, "export_view")
+        with pane("export_case"):
+            _case(view, shown)
+    with right:
+        with st.container(vertical_alignment="center", key="head_export_ways"):
+            st.markdown("**Destination**")
+        with pane("export_ways"):
+            asked = _ways(kept, chosen, shown)
+    return CloseExport() if back else asked
+
+
+def _case(view: str, shown: ExportView) -> None:
+    if shown.result is None:
+        problem("There is no case to show.", shown.refused or "")
+    elif view == "Case JSON":
+        st.code(shown.result.text, language="json", wrap_lines=True)
+    else:
+        _outline(shown.result)
+
+
+def _outline(result: Exportable) -> None:
+    """Show a case turn by turn; every text in it comes from outside."""
+    for number, turn in enumerate(outline(result.case), start=1):
+        with st.container(gap="xsmall", key=f"outline_{number}"):
+            st.markdown(f"**Turn {number}**")
+            st.caption("The user asks")
+            st.text(turn.asked)
+            st.caption(f"{len(turn.calls)} tool call{'' if len(turn.calls) == 1 else 's'}")
+            if turn.calls:
+                st.dataframe(
+                    [call.model_dump() for call in turn.calls],
+                    hide_index=True,
+                    column_config={"tool": st.column_config.TextColumn(width="small")},
+                    alt="Tool calls of the turn with their responses",
+                )
+            st.caption("The agent answers")
+            st.text(turn.answered)
+    started = result.case.session_input.state if result.case.session_input else {}
+    for title, value in (
+        ("State at the start", started),
+        ("State at the end", result.case.final_session_state),
+    ):
+        if value:
+            st.caption(title)
+            st.code(show_json(value), language="json", wrap_lines=True)
+
+
+def _ways(kept: Kept, chosen: ExportForm, shown: ExportView) -> ExportCommand | None:
+    _checks(shown)
+    st.segmented_control(
+        "Steps are kept as",
+        list(_FORMS),
+        format_func=_FORMS.__getitem__,
+        required=True,
+        key=kept.widget("export_form", "intermediate_data"),
+        help="Intermediate data lists calls, responses and texts; invocation events keep them in their order. "
+        "`adk eval` reads both.",
+    )
+    st.text_input("Eval id", key=kept.widget("export_eval_id", chosen.eval_id))
+    st.text_input(
+        "Eval-set file",
+        key=kept.widget("export_path", chosen.path),
+        help="Created where it is not there yet; other cases in it stay as they are",
+    )
+    return _buttons(chosen, shown)
+
+
+def _buttons(chosen: ExportForm, shown: ExportView) -> ExportCommand | None:
+    result = shown.result
+    done = shown.written is not None and (shown.written.eval_id, shown.written.path) == (
+        chosen.eval_id,
+        str(Path(chosen.path).expanduser().absolute()),
+    )
+    with st.container(horizontal=True, gap="xsmall", key="export_buttons"):
+        write = st.button(
+            "Written" if done else "Write to file",
+            key="export_write",
+            type="primary",
+            icon=":material/check:" if done else ":material/save:",
+            shortcut="Mod+Enter",
+            disabled=result is None or result.misread is not None or done,
+        )
+        st.download_button(
+            "Download",
+            data=result.document if result else "",
+            file_name=f"{chosen.eval_id or 'golden_trace'}.evalset.json",
+            mime="application/json",
+            key="export_download",
+            icon=":material/download:",
+            on_click="ignore",
+            disabled=result is None,
+        )
+        with st.popover("Copy", icon=":material/content_copy:", key="export_copy", disabled=result is None):
+            st.caption("An eval set with this case; copy it with the button in its corner")
+            st.code(result.document if result else "", language="json", height=320)
+    if shown.failed:
+        problem("The case was not written.", shown.failed)
+    if shown.written is not None:
+        _written(shown.written)
+    return WriteTrace(form=chosen) if write else None
+
+
+def _checks(shown: ExportView) -> None:
+    if shown.result is None:
+        return
+    if shown.result.misread is None:
+        st.success("ADK's own loader reads this case back equal.", icon=":material/verified:")
+    else:
+        problem("ADK's own loader does not read this case back equal.", shown.result.misread)
+    if shown.result.warnings:
+        with st.container(gap="xsmall", key="export_warnings", border=True):
+            st.badge("What adk eval will do differently", icon=":material/info:", color="orange")
+            for sentence in shown.result.warnings:
+                st.text(sentence)
+
+
+def _written(written: Written) -> None:
+    with st.container(border=True, gap="xsmall", key="export_done"):
+        what = "A new eval set was written." if written.created else "The case was added to the eval set."
+        st.success(what, icon=":material/check_circle:")
+        st.code(written.path, language=None, wrap_lines=True)
+        if written.converted_copy:
+            st.caption("The file was in ADK's old form and was converted; a copy of the old one is kept:")
+            st.code(written.converted_copy, language=None, wrap_lines=True)
+        st.caption(
+            "Run it"
+            if written.folder_known
+            else "Run it, with the folder of your agent in the place of AGENT_FOLDER"
+        )
+        st.code(written.command, language="bash", wrap_lines=True)

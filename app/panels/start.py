@@ -1,0 +1,195 @@
+"""The start page: choose an agent, say what it shall be asked, and begin."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import get_args
+
+import streamlit as st
+from pydantic import Field
+
+from app.cast import Cast
+from app.commands import ChooseAgent, StartCommand, StartSession, TryAgain
+from app.kept import slug
+from app.labels import safe_label
+from app.opening import AgentChoice, StartForm
+from app.panels.agent_list import agent_list
+from app.panels.parts import problem
+from simulator.agents import AgentEntry
+from simulator.facts import ToolPlayer, Value
+
+COLUMNS = (1, 1.5)
+QUERY_KEY = "start_query"
+_SHOWN_TOOLS = 12
+_AGENT_PLAYERS: dict[AgentChoice, str] = {
+    "auto": "Its own model where it can be reached, else you",
+    "model": "Its own model",
+    "held": "Its model, each turn held for your approval",
+    "person": "You",
+}
+_TOOL_PLAYERS: dict[ToolPlayer, str] = {
+    "person": "You, with a draft for every call",
+    "real": "The real tools",
+    "refuse": "Nobody: every call is refused",
+}
+assert set(_TOOL_PLAYERS) == set(get_args(ToolPlayer))  # noqa: S101 - a new player must get a name here
+
+
+class Choice(Value):
+    """What is known of the chosen agent; `without_model` gives a reason for each agent that no model can play."""
+
+    cast: Cast = Cast()
+    without_model: dict[str, str] = Field(default_factory=dict)
+
+
+def start(
+    entries: Sequence[AgentEntry], chosen: AgentEntry | None, choice: Choice, failed: str | None
+) -> StartCommand | None:
+    """Draw the page; give what was asked for. `failed` says why the last attempt to begin did not work."""
+    with st.container(key="start_head", gap="xxsmall"):
+        st.subheader("Author a golden trace", anchor=False)
+        st.caption(
+            "Pick an agent, ask it something, and play its world: each tool call waits for your answer. "
+            "Nothing real runs unless you say so. At the end, export what happened as an eval case for `adk eval`."
+        )
+    left, right = st.columns(COLUMNS, gap="medium")
+    with left:
+        asked = _agents(entries, chosen)
+    with right, st.container(border=True, key="start_form", gap="small"):
+        if chosen is None:
+            st.caption("Choose an agent on the left.")
+            return asked
+        return _form(chosen, choice, failed) or asked
+
+
+def _agents(entries: Sequence[AgentEntry], chosen: AgentEntry | None) -> StartCommand | None:
+    with st.container(horizontal=True, vertical_alignment="center", key="agents_head"):
+        st.markdown("**Agents**", width="content")
+        st.space("stretch")
+        any_failed = any(entry.state == "failed" for entry in entries)
+        if any_failed and st.button(
+            "Load again", key="agents_again", type="tertiary", icon=":material/refresh:"
+        ):
+            return TryAgain()
+    if not entries:
+        st.caption("There is no agent yet. Start the studio with a folder of agents:")
+        st.code("streamlit run app -- --agents-dir path/to/agents", language="bash")
+        return None
+    clicked = agent_list(entries, chosen.name if chosen else None)
+    with st.expander("Use your own agents", type="compact", key="own_agents"):
+        st.caption(
+            "Start the studio with a folder in ADK's own convention, or with a Python file that lists "
+            "`SimulatedAgentConfig`s:"
+        )
+        st.code("streamlit run app -- --agents-dir path/to/agents", language="bash", wrap_lines=True)
+        st.code("streamlit run app -- --agents my_agents.py", language="bash", wrap_lines=True)
+    return ChooseAgent(name=clicked) if clicked else None
+
+
+def _form(chosen: AgentEntry, choice: Choice, failed: str | None) -> StartCommand | None:
+    _about(chosen, choice)
+    _examples(chosen)
+    query = st.text_area(
+        "What shall the agent be asked?",
+        key=QUERY_KEY,
+        height=120,
+        placeholder="Write what a user would say. Leave it empty to set up rules and seats first.",
+        on_change="ignore",
+    )
+    more = _settings()
+    if failed:
+        problem("The session was not opened.", failed)
+    if not st.button(
+        "Start session",
+        key="start_session",
+        type="primary",
+        icon=":material/play_arrow:",
+        shortcut="Mod+Enter",
+        disabled=chosen.state == "failed",
+    ):
+        return None
+    return StartSession(form=StartForm.model_validate({"agent": chosen.name, "query": query or "", **more}))
+
+
+def _about(chosen: AgentEntry, choice: Choice) -> None:
+    st.markdown(f"**{safe_label(chosen.name)}**")
+    if chosen.state == "unread":
+        st.caption("Loading this agent\u2026")
+    names = [tool.name for tool in choice.cast.tools]
+    if names:
+        with st.container(horizontal=True, gap="xxsmall", key="agent_tools"):
+            for name in names[:_SHOWN_TOOLS]:
+                st.badge(safe_label(name, 32), icon=":material/build:", color="gray")
+            if len(names) > _SHOWN_TOOLS:
+                st.badge(f"{len(names) - _SHOWN_TOOLS} more", color="gray")
+    if choice.without_model:
+        st.info(
+            "Not every model can be reached from here, so you make the turns of these agents. You see exactly what "
+            "the model would see.",
+            icon=":material/person:",
+        )
+        for name, reason in choice.without_model.items():
+            st.text(f"{name}: {reason}")
+
+
+def _examples(chosen: AgentEntry) -> None:
+    if not chosen.example_queries:
+        return
+    with st.container(gap="xxsmall", key="examples"):
+        st.caption("Try one of these")
+        for place, example in enumerate(chosen.example_queries):
+            st.button(
+                safe_label(example, 90),
+                key=f"example_{place}_{slug(chosen.name)}",
+                type="tertiary",
+                icon=":material/lightbulb:",
+                on_click=_use_example,
+                args=(example,),
+                wrap=False,
+            )
+
+
+def _use_example(example: str) -> None:
+    st.session_state[QUERY_KEY] = example
+
+
+def _settings() -> dict[str, str]:
+    with st.expander("Settings", icon=":material/tune:", key="start_settings"):
+        one, two = st.columns(2)
+        agent_player = one.selectbox(
+            "Who makes the agents' turns",
+            list(_AGENT_PLAYERS),
+            format_func=_AGENT_PLAYERS.__getitem__,
+            key="start_agent_player",
+            on_change="ignore",
+        )
+        tool_player = two.selectbox(
+            "Who answers the tools",
+            list(_TOOL_PLAYERS),
+            format_func=_TOOL_PLAYERS.__getitem__,
+            key="start_tool_player",
+            on_change="ignore",
+        )
+        user_id = one.text_input("User id", value="user", key="start_user", on_change="ignore")
+        seed = two.text_input(
+            "Seed",
+            key="start_seed",
+            placeholder="by chance",
+            help="Ids and draws come from it: the same seed gives the same session",
+            on_change="ignore",
+        )
+        initial_state = st.text_area(
+            "Initial state (JSON object)",
+            value="{}",
+            key="start_state_json",
+            height=100,
+            help="What the session's state holds before the first query; it becomes part of the eval case",
+            on_change="ignore",
+        )
+    return {
+        "agent_player": agent_player,
+        "tool_player": tool_player,
+        "user_id": user_id or "",
+        "seed": seed or "",
+        "initial_state": initial_state or "",
+    }

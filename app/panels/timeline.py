@@ -1,0 +1,134 @@
+"""The left pane: what has happened so far, what waits for a person, and what is at work right now.
+
+Only the newest steps are drawn one by one, each with its body only while it is open, because a page of a thousand
+open steps takes seconds; all of them are in a table.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Any
+
+import streamlit as st
+
+from app import state
+from app.labels import safe_label
+from app.overview import is_underway
+from app.panels.parts import block, pane, pane_head
+from app.viewmodels import FILTERS, Filter, Shown, blocks, newest_steps, rows, waiting_steps
+from simulator.seats.requests import RunningCall
+
+if TYPE_CHECKING:
+    from app.live import LiveSimulation
+    from simulator.runtime import SimulationView
+    from simulator.session.history import HistoryEntry
+
+PAGE_STEPS = 20
+"""How many steps are drawn at first, and how many more with each click."""
+
+MOST_STEPS = 100
+"""How many steps are drawn one by one at most; all of them are in the table."""
+
+LOOK_AGAIN_SECONDS = 0.3
+LOOK_AGAIN_IDLE_SECONDS = 3.0
+_NARROW_COLUMNS = {"index": None, "turn": None, "time": None}
+
+
+def timeline(view: SimulationView, simulation: LiveSimulation) -> None:
+    """Draw the pane, and keep it up to date while something happens by itself."""
+    chosen = pane_head("Timeline", FILTERS, "timeline_filter")
+    count = min(PAGE_STEPS * (1 + int(state.get("earlier") or 0)), MOST_STEPS)
+    shown = newest_steps(view.session, chosen, count)
+    with pane("timeline", autoscroll=True):
+        if not view.session.history and not view.pending:
+            _empty()
+        elif not shown.total:
+            st.caption("Nothing of this kind has happened yet.")
+        if shown.total > PAGE_STEPS and st.toggle(
+            f"All {shown.total} steps as a table", key="timeline_table", persist_state="session"
+        ):
+            _table(view, chosen)
+        else:
+            _earlier(shown)
+            _steps(view.session.history, shown)
+        for step in waiting_steps(view.pending, view.session.open_calls):
+            st.expander(step.label, type="step", icon=step.icon, key=f"waiting_{step.index}")
+        underway = is_underway(view)
+        watch = st.fragment(_watch, run_every=LOOK_AGAIN_SECONDS if underway else LOOK_AGAIN_IDLE_SECONDS)
+        watch(view, simulation)
+
+
+def _empty() -> None:
+    st.caption(
+        "Everything that happens will stand here, step by step: what you ask, the turns of the agent, each tool "
+        "call with its answer, and who gave that answer."
+    )
+
+
+def _earlier(shown: Shown) -> None:
+    hidden = shown.total - len(shown.steps)
+    if hidden > 0 and len(shown.steps) < MOST_STEPS:
+        if st.button(
+            f"Show earlier \u00b7 {hidden} more",
+            key="show_earlier",
+            type="tertiary",
+            icon=":material/expand_less:",
+        ):
+            state.put("earlier", int(state.get("earlier") or 0) + 1)
+            st.rerun()
+    elif hidden > 0:
+        st.caption(f"{hidden} earlier steps are in the table.")
+
+
+@st.fragment
+def _steps(history: tuple[HistoryEntry, ...], shown: Shown) -> None:
+    """Draw the newest steps; opening one reruns only this part of the page."""
+    for step in shown.steps:
+        body = st.expander(
+            step.label, type="step", icon=step.icon, key=f"step_{step.index}", on_change="rerun"
+        )
+        with body:
+            if body.open:
+                _body(history[step.index])
+            else:
+                st.empty()
+
+
+def _body(entry: HistoryEntry) -> None:
+    for shown in blocks(entry):
+        block(shown)
+
+
+def _table(view: SimulationView, chosen: Filter) -> None:
+    history = view.session.history
+    wanted = {step.index for step in newest_steps(view.session, chosen, len(history)).steps}
+    lines = [row for row in rows(view.session) if row.index in wanted]
+    picked: Any = st.dataframe(
+        [row.model_dump() for row in lines],
+        key="timeline_rows",
+        hide_index=True,
+        height=340,
+        on_select="rerun",
+        selection_mode="single-row",
+        column_config=_NARROW_COLUMNS,
+        alt="All steps of the session",
+    )
+    places = picked.selection.rows
+    if not places:
+        st.caption("Select a line to see all of it.")
+    elif places[0] < len(lines):
+        _body(history[lines[places[0]].index])
+
+
+def _watch(view: SimulationView, simulation: LiveSimulation) -> None:
+    """Show what is at work, and draw the page anew as soon as the simulation has changed."""
+    if simulation.version != view.version:
+        st.rerun()
+    for call in view.running:
+        st.expander(_running_label(call), type="step", icon="spinner", key=f"running_{call.key}")
+
+
+def _running_label(call: RunningCall) -> str:
+    seconds = max(0, round(time.time() - call.since))
+    what = {"model": "thinks", "tool": "is running", "code": "is running"}[call.kind]
+    return f"**{safe_label(call.name, 32)}** {what} \u00b7 {seconds} s :blue-badge[running]"
