@@ -15,7 +15,7 @@ from app.decisions import Decision
 from app.engine import command
 from app.export_page import export_page
 from app.kept import gather
-from app.overview import is_underway, title, waits_for_reply
+from app.overview import title
 from app.panels.context import context
 from app.panels.decision import decision_panel
 from app.panels.header import header
@@ -23,7 +23,6 @@ from app.panels.parts import problem
 from app.panels.query import query
 from app.panels.sidebar import sidebar
 from app.panels.timeline import timeline
-from app.panels.working import working
 from app.registry import LiveSession, registry
 from app.start_page import start_page
 
@@ -92,13 +91,8 @@ def _session(live: LiveSession) -> None:
 
 def _decide(live: LiveSession, view: SimulationView) -> None:
     """Draw the middle pane: what waits for a person; where nothing does, the progress or the next query."""
-    decided: Decision | None = None
-    if view.pending or waits_for_reply(view.session):
-        decided = decision_panel(view, live.drafts)
-    elif is_underway(view):
-        working(view, live.simulation)
-    else:
-        decided = query(view, live.drafts)
+    idle = not (view.pending or view.running or view.busy or view.session.open_calls)
+    decided: Decision | None = query(view, live.drafts) if idle else decision_panel(view, live.drafts)
     if decided is not None:
         made = decided
         _carry_out(lambda: decisions.apply(made, live.simulation))
