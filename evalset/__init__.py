@@ -1,1 +1,59 @@
-"""What leaves the house: golden traces, and the eval sets they are kept in."""
+"""What leaves the house: golden traces, and the eval sets they are kept in.
+
+`from evalset import GoldenTraceBuilder` and the other names below import ADK's evaluation models when they are
+first used, and not before.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from evalset.caveats import warnings
+    from evalset.documents import case_document, case_json, read_back
+    from evalset.errors import EvalSetError, GoldenTraceError, ReadBackError
+    from evalset.golden_trace import GoldenTraceBuilder
+    from evalset.names import eval_id_for, snake_case, unique_eval_id
+    from evalset.writer import EvalSetWriter, WrittenCase, preview
+
+_HOMES = {
+    "EvalSetError": "evalset.errors",
+    "EvalSetWriter": "evalset.writer",
+    "GoldenTraceBuilder": "evalset.golden_trace",
+    "GoldenTraceError": "evalset.errors",
+    "ReadBackError": "evalset.errors",
+    "WrittenCase": "evalset.writer",
+    "case_document": "evalset.documents",
+    "case_json": "evalset.documents",
+    "eval_id_for": "evalset.names",
+    "preview": "evalset.writer",
+    "read_back": "evalset.documents",
+    "snake_case": "evalset.names",
+    "unique_eval_id": "evalset.names",
+    "warnings": "evalset.caveats",
+}
+
+__all__ = [
+    "EvalSetError",
+    "EvalSetWriter",
+    "GoldenTraceBuilder",
+    "GoldenTraceError",
+    "ReadBackError",
+    "WrittenCase",
+    "case_document",
+    "case_json",
+    "eval_id_for",
+    "preview",
+    "read_back",
+    "snake_case",
+    "unique_eval_id",
+    "warnings",
+]
+
+
+def __getattr__(name: str) -> Any:
+    home = _HOMES.get(name)
+    if home is None:
+        raise AttributeError(f"module 'evalset' has no attribute {name!r}")
+    return getattr(importlib.import_module(home), name)

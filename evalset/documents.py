@@ -1,0 +1,108 @@
+"""Writes eval cases and new eval sets as JSON text, and checks that ADK's own loader reads them back."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from google.adk.evaluation.eval_case import EvalCase
+from google.adk.evaluation.eval_set import EvalSet
+from google.adk.evaluation.local_eval_sets_manager import load_eval_set_from_file
+
+from evalset.errors import ReadBackError
+from evalset.names import snake_case
+from evalset.splice import Style
+
+
+def case_object(case: EvalCase) -> dict[str, Any]:
+    """Give a case as a JSON object, in snake case as ADK writes it; fields that are None are left out."""
+    return case.model_dump(mode="json", exclude_none=True)
+
+
+def case_json(case: EvalCase) -> str:
+    """Write a case as JSON text.
+
+    Raises:
+        ValueError: It holds a number that JSON has no word for.
+    """
+    return _text(case_object(case))
+
+
+def new_eval_set(agent_name: str, *cases: EvalCase, at: float) -> EvalSet:
+    """Give the eval set that an agent's first golden trace founds; `at` is in seconds since the epoch."""
+    return EvalSet(
+        eval_set_id=f"{snake_case(agent_name)}_evals",
+        name=f"{agent_name} Evaluation Set",
+        description=f"Golden traces captured with Golden Trace Studio for {agent_name}",
+        eval_cases=list(cases),
+        creation_timestamp=at,
+    )
+
+
+def case_document(agent_name: str, case: EvalCase, *, at: float) -> str:
+    """Write a new eval set that holds this one case: for download, for the clipboard, for a new file.
+
+    Raises:
+        ValueError: As `case_json`.
+    """
+    return set_json(new_eval_set(agent_name, case, at=at))
+
+
+def set_json(eval_set: EvalSet) -> str:
+    """Write an eval set as JSON text.
+
+    Raises:
+        ValueError: As `case_json`.
+    """
+    return _text(eval_set.model_dump(mode="json", exclude_none=True)) + "\n"
+
+
+def _text(value: dict[str, Any]) -> str:
+    return Style(unit="  ").write(value).decode()
+
+
+def read_back(source: Path | str, case: EvalCase) -> None:
+    """Check that ADK's own loader reads a case back as it is.
+
+    Args:
+        source: An eval-set file, or the text of one.
+        case: The case that it shall hold.
+
+    Raises:
+        ReadBackError: The loader fails, the case is not there, or a field of it differs (named in the text).
+    """
+    try:
+        loaded = _load(source)
+    except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
+        raise ReadBackError(f"ADK's loader cannot read the eval set: {error!r}") from error
+    found = [read for read in loaded.eval_cases if read.eval_id == case.eval_id]
+    if len(found) != 1:
+        raise ReadBackError(
+            f"ADK's loader finds {len(found)} cases with the eval id {case.eval_id!r}, not one"
+        )
+    if place := _difference(case.model_dump(), found[0].model_dump(), ""):
+        raise ReadBackError(f"ADK's loader reads the case {case.eval_id!r} back with another {place}")
+
+
+def _load(source: Path | str) -> EvalSet:
+    if isinstance(source, Path):
+        return load_eval_set_from_file(str(source), source.stem)
+    return EvalSet.model_validate_json(source)
+
+
+def _difference(wanted: Any, found: Any, place: str) -> str | None:
+    """Name the first place where two dumps differ, types included; None where they are the same."""
+    if type(wanted) is not type(found):
+        return place
+    if isinstance(wanted, dict):
+        if wanted.keys() != found.keys():
+            odd = sorted(map(str, wanted.keys() ^ found.keys()))
+            return f"{place}.{odd[0]}".lstrip(".")
+        steps = [(f"{place}.{key}".lstrip("."), wanted[key], found[key]) for key in wanted]
+    elif isinstance(wanted, (list, tuple)):
+        if len(wanted) != len(found):
+            return f"{place} (of {len(wanted)} entries, {len(found)} are there)"
+        steps = [(f"{place}[{index}]", *pair) for index, pair in enumerate(zip(wanted, found, strict=True))]
+    else:
+        return None if wanted == found else place
+    return next((where for step in steps if (where := _difference(step[1], step[2], step[0]))), None)

@@ -1,0 +1,25 @@
+"""The errors of this room: what cannot be exported, written or read back, in words for a person."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+
+class GoldenTraceError(ValueError):
+    """A session cannot become an eval case; the text names what is missing, and in which turn."""
+
+
+class EvalSetError(ValueError):
+    """An eval-set file cannot take a case; the text names the file and the place, and nothing was changed.
+
+    Attributes:
+        path: The file.
+    """
+
+    def __init__(self, path: Path, reason: str) -> None:
+        super().__init__(f"{path}: {reason}")
+        self.path = path
+
+
+class ReadBackError(ValueError):
+    """ADK's loader does not give back the case that was written; the text names the field that differs."""

@@ -1,0 +1,73 @@
+"""Brings eval data in ADK's old form (lists of queries with their expected tool use) into today's, by ADK itself."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from google.adk.evaluation.eval_set import EvalSet
+from google.adk.evaluation.local_eval_sets_manager import convert_eval_set_to_pydantic_schema
+
+from evalset.atomic import sync_folder
+from evalset.errors import EvalSetError
+
+_ENDINGS = (".evalset.json", ".test.json", ".json")
+
+
+def convert_old_form(path: Path, text: bytes) -> EvalSet | None:
+    """Convert eval data in the old form; None where the text is something else.
+
+    The old form is a list of `{"name", "data": [...], "initial_session"}`, one such object, or the `data` alone:
+    a list of `{"query", "expected_tool_use", "reference"}`.
+
+    Raises:
+        EvalSetError: It is a list, but ADK's converter cannot read it.
+    """
+    try:
+        value = json.loads(text)
+    except ValueError:
+        return None
+    cases = _old_cases(path, value)
+    if cases is None:
+        return None
+    try:
+        return convert_eval_set_to_pydantic_schema(base_name(path), cases)
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        reason = f"is a list, but neither an eval set nor in ADK's old form: {type(error).__name__}: {error}"
+        raise EvalSetError(path, reason) from error
+
+
+def _old_cases(path: Path, value: Any) -> list[dict[str, Any]] | None:
+    if isinstance(value, dict):
+        return [value] if isinstance(value.get("data"), list) and "name" in value else None
+    if not isinstance(value, list):
+        return None
+    if value and all(isinstance(turn, dict) and "query" in turn for turn in value):
+        return [{"name": base_name(path), "data": value}]
+    return value
+
+
+def base_name(path: Path) -> str:
+    """Give a file's name without the endings of eval-set files."""
+    ending = next((ending for ending in _ENDINGS if path.name.endswith(ending)), "")
+    return path.name.removesuffix(ending)
+
+
+def keep_copy(path: Path, text: bytes) -> Path:
+    """Write the old text beside its file, as `<name>.legacy-<n>.json` with the first n that is free.
+
+    Raises:
+        OSError: The disk or the folder refused; no copy is left.
+    """
+    number = 1
+    while (copy := path.with_name(f"{base_name(path)}.legacy-{number}.json")).exists():
+        number += 1
+    try:
+        with copy.open("xb") as file:
+            file.write(text)
+    except BaseException:
+        copy.unlink(missing_ok=True)
+        raise
+    sync_folder(copy.parent)
+    return copy

@@ -1,0 +1,112 @@
+"""Lets one writer at a time into a file: a lock beside it that the kernel drops when its holder dies."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import time
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, closing, contextmanager
+from pathlib import Path
+from typing import TypeAlias
+
+try:
+    import fcntl
+except ImportError:  # pragma: no cover - where the system has no flock, SQLite's own file lock serves
+    HAS_FLOCK = False
+else:
+    HAS_FLOCK = True
+
+Lock: TypeAlias = Callable[[Path, float], AbstractContextManager[None]]
+"""Takes the lock file and how many seconds to wait for it; holds the lock while the context lasts."""
+
+_FIRST_PAUSE = 0.0005
+_LONGEST_PAUSE = 0.02
+
+
+class LockTimeoutError(OSError):
+    """Another writer held the lock for longer than we were ready to wait."""
+
+
+def lock_path(target: Path) -> Path:
+    """Give the lock file of a file: beside it, for the file itself is replaced by each write."""
+    return target.with_name(f".{target.name}.lock")
+
+
+@contextmanager
+def flock_lock(path: Path, timeout: float) -> Iterator[None]:
+    """Hold an advisory lock on `path`, which is there only as long as somebody holds it or waits.
+
+    Raises:
+        LockTimeoutError: It was not free within `timeout` seconds.
+        OSError: The lock file cannot be made.
+    """
+    descriptor = _hold(path, time.monotonic() + timeout)
+    try:
+        yield
+    finally:
+        # While it is still held: who waits on the removed file finds that out and takes the next one.
+        path.unlink(missing_ok=True)
+        os.close(descriptor)
+
+
+def _hold(path: Path, deadline: float) -> int:
+    while True:
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o666)
+        try:
+            _wait(descriptor, path, deadline)
+            if _is_the_file(descriptor, path):
+                return descriptor
+        except BaseException:
+            os.close(descriptor)
+            raise
+        os.close(descriptor)
+
+
+def _wait(descriptor: int, path: Path, deadline: float) -> None:
+    pause = _FIRST_PAUSE
+    while True:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if time.monotonic() > deadline:
+                raise LockTimeoutError(f"{path} is held by another writer") from None
+            time.sleep(pause)
+            pause = min(pause * 2, _LONGEST_PAUSE)
+        else:
+            return
+
+
+def _is_the_file(descriptor: int, path: Path) -> bool:
+    try:
+        return os.path.samestat(os.fstat(descriptor), path.stat())
+    except FileNotFoundError:
+        return False
+
+
+@contextmanager
+def database_lock(path: Path, timeout: float) -> Iterator[None]:
+    """Hold SQLite's lock on an empty database at `path`: the same promise on every system that Python runs on.
+
+    The file stays, as it cannot be removed safely everywhere.
+
+    Raises:
+        LockTimeoutError: It was not free within `timeout` seconds.
+        OSError: The lock file cannot be made.
+    """
+    try:
+        connection = sqlite3.connect(path, timeout=timeout, isolation_level=None)
+    except sqlite3.OperationalError as error:
+        raise OSError(f"{path}: {error}") from error
+    with closing(connection):
+        try:
+            connection.execute("BEGIN EXCLUSIVE")
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode == sqlite3.SQLITE_BUSY:
+                raise LockTimeoutError(f"{path} is held by another writer") from error
+            raise OSError(f"{path}: {error}") from error
+        yield
+
+
+system_lock: Lock = flock_lock if HAS_FLOCK else database_lock
+"""The lock of this system."""

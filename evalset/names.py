@@ -1,0 +1,50 @@
+"""Makes names that ADK's commands can take: snake case for agents, ids for eval cases."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Container
+from datetime import UTC, datetime
+
+NAMELESS = "agent"
+"""Stands for a name in which no letter or digit can be written in ASCII."""
+
+_WORD_STARTS = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+_NO_WORD = re.compile(r"[^A-Za-z0-9]+")
+_UNFIT = re.compile(r"[:,/\\\x00-\x1f\x7f]")
+
+
+def snake_case(name: str) -> str:
+    """Write a name in lower-case ASCII words: `HTTPAgent` is `http_agent`, `Käse Fuß` is `kase_fuss`."""
+    ascii_name = unicodedata.normalize("NFKD", name.replace("ß", "ss")).encode("ascii", "ignore").decode()
+    words = _NO_WORD.sub("_", _WORD_STARTS.sub("_", ascii_name)).strip("_").lower()
+    return words or NAMELESS
+
+
+def eval_id_for(agent_name: str, at: float) -> str:
+    """Name a case by its agent and its time (seconds since the epoch): `order_desk_2026-11-22T08-03-07Z`.
+
+    There are no colons in it: `adk eval FILE:ID` splits there.
+    """
+    return f"{snake_case(agent_name)}_{datetime.fromtimestamp(at, UTC):%Y-%m-%dT%H-%M-%SZ}"
+
+
+def unique_eval_id(wanted: str, taken: Container[str]) -> str:
+    """Give `wanted`, or where it is taken the first free one of `wanted_2`, `wanted_3` and so on."""
+    number, free = 1, wanted
+    while free in taken:
+        number += 1
+        free = f"{wanted}_{number}"
+    return free
+
+
+def flaw_of_eval_id(eval_id: str) -> str | None:
+    """Say why an eval id cannot be used by `adk eval FILE:ID,ID` and `adk web`; None where it can."""
+    if not eval_id.strip():
+        return "an eval id cannot be empty"
+    if eval_id != eval_id.strip():
+        return f"the eval id {eval_id!r} starts or ends with a space"
+    if found := _UNFIT.search(eval_id):
+        return f"the eval id {eval_id!r} holds {found.group()!r}, which `adk eval` or `adk web` cannot take"
+    return None
