@@ -73,7 +73,7 @@ class SchemaForm:
         """Draw the form; `tried` says that somebody wanted to send it, so that empty inputs are named too."""
         reading = self.reading()
         notes: Mapping[Path, Sequence[str]] = _by_path(reading.problems) if tried else {}
-        place = Place(self._form_name(), (), "Value")
+        place = Place(self._form_name(), (), "Kind of value" if self._field.kind == "union" else "Value")
         FieldDrawer(self.kept, notes).draw(self._field, self._seed(), place)
         if not self._field_has_inputs():
             st.caption("There is nothing to fill in.")

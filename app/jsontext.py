@@ -94,6 +94,8 @@ def _reworded(error: json.JSONDecodeError) -> str:
         return "something follows after the end of the value"
     if error.pos == 0 and error.msg == "Expecting value":
         return "this is no JSON value; a text stands in double quotes"
+    if error.msg == "Expecting value":
+        return "a value is expected here: a text in double quotes, a number, true, false, null, [ or {"
     return error.msg[:1].lower() + error.msg[1:]
 
 

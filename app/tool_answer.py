@@ -20,6 +20,7 @@ Mode: TypeAlias = Literal["Response", "Error", "Exception", "Later"]
 Style: TypeAlias = Literal["JSON", "Form", "Text"]
 
 FIRST_CODE = "500"
+FIRST_MESSAGE = "Internal error"
 FIRST_EXCEPTION = "RuntimeError"
 
 
@@ -152,7 +153,7 @@ class ToolInputs:
         code = str(self.kept.value("error_code", FIRST_CODE) or "").strip()
         if not code:
             raise NotReadyError("An error needs a code: a number such as 503, or a word.")
-        message = str(self.kept.value("error_message", "") or "")
+        message = str(self.kept.value("error_message", FIRST_MESSAGE) or "")
         is_number = re.fullmatch(r"-?[0-9]{1,9}", code) is not None
         return Failed(error_code=int(code) if is_number else code, error_message=message)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import streamlit as st
 
 from app.decisions import AnswerTool, Decision, RunReal
@@ -31,6 +33,8 @@ _WARNING = (
     "The tool's own code runs, with these arguments and with whatever it does to the world. "
     "The other calls stay with you."
 )
+_OFF_SCHEMA = ("off schema", ":material/warning:", "orange")
+_ON_SCHEMA = ("schema ok", ":material/check:", "green")
 _LABELS = {
     "Response": "Accept",
     "Error": "Answer with this error",
@@ -53,9 +57,10 @@ def tool_decision(inputs: ToolInputs) -> Decision | None:
             exception_inputs(inputs)
         case "Later":
             later_words()
-    state_inputs(inputs)
+    _say(inputs.outcome, always=inputs.style == "JSON", tried=tried)
     misfit_list(inputs.misfits())
-    _say_what_is_missing(inputs, tried=tried)
+    state_inputs(inputs)
+    _say(inputs.state_delta, always=True, tried=tried)
     clicked, real = _buttons(inputs)
     if real:
         return RunReal(key=request.key)
@@ -81,24 +86,29 @@ def _badges(inputs: ToolInputs) -> list[tuple[str, str, str]]:
         badges.append(("long-running", ":material/schedule:", "violet"))
     if inputs.mode != "Response":
         return badges
+    if not _is_ready(inputs):
+        return [*badges, ("not ready", ":material/error:", "red")]
     if request.response_schema is not None:
-        misfits = inputs.misfits()
-        badges.append(
-            ("off schema", ":material/warning:", "orange")
-            if misfits
-            else ("schema ok", ":material/check:", "green")
-        )
+        badges.append(_OFF_SCHEMA if inputs.misfits() else _ON_SCHEMA)
     if request.draft is not None:
         badges.append(("draft", "", "gray") if inputs.is_draft() else ("edited", "", "green"))
     return badges
 
 
-def _say_what_is_missing(inputs: ToolInputs, *, tried: bool) -> None:
-    """Name a mistake in JSON whenever there is one, and an input that is still empty once it was to be sent."""
+def _is_ready(inputs: ToolInputs) -> bool:
     try:
         inputs.answer()
+    except NotReadyError:
+        return False
+    return True
+
+
+def _say(read: Callable[[], object], *, always: bool, tried: bool) -> None:
+    """Name what is wrong with an input: a mistake in JSON always, what is still empty once it was to be sent."""
+    try:
+        read()
     except NotReadyError as error:
-        if tried or inputs.style == "JSON":
+        if tried or always:
             not_ready(str(error))
 
 

@@ -7,7 +7,7 @@ import streamlit as st
 from app.jsontext import show_json
 from app.kept import Kept
 from app.panels.asked import choice, editor
-from app.tool_answer import FIRST_CODE, FIRST_EXCEPTION, NotReadyError, ToolInputs
+from app.tool_answer import FIRST_CODE, FIRST_EXCEPTION, FIRST_MESSAGE, NotReadyError, ToolInputs
 from simulator.facts import Failed
 
 _ERRORS = (
@@ -50,7 +50,7 @@ def error_inputs(inputs: ToolInputs) -> None:
             )
     left, right = st.columns((1, 2.6))
     left.text_input("Code", key=kept.widget("error_code", FIRST_CODE), on_change="ignore")
-    right.text_input("Message", key=kept.widget("error_message", ""), on_change="ignore")
+    right.text_input("Message", key=kept.widget("error_message", FIRST_MESSAGE), on_change="ignore")
     try:
         outcome = inputs.outcome()
     except NotReadyError:

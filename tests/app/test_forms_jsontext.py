@@ -40,7 +40,7 @@ def test_any_text_is_json_or_a_clear_error(text: str) -> None:
     ("text", "place", "words"),
     [
         ("", (1, 1), "nothing here"),
-        ('{"a": 1,\n "b": }', (2, 7), "expecting value"),
+        ('{"a": 1,\n "b": }', (2, 7), "a value is expected"),
         ("{'a': 1}", (1, 2), "double quotes"),
         ('{"a": True}', (1, 7), "small letters"),
         ("{} {}", (1, 4), "end of the value"),
