@@ -11,6 +11,9 @@ MAX_LENGTH = 500
 # AgentLoader puts this in front of an error's own words, once for each way that it tried.
 _LOADERS_WORDS = re.compile(r"^(?:Fail to load '[^']*' (?:module|config)\. )+")
 
+# pydantic ends each of its errors with a link.
+_LINK = re.compile(r"\s*For further information visit \S+")
+
 
 class AgentLoadError(ValueError):
     """An agent could not be loaded. The text says what failed and where."""
@@ -26,7 +29,7 @@ def failure_words(error: BaseException, home: Path) -> str:
     error = _own_error(error)
     if isinstance(error, AgentLoadError):
         return str(error)
-    message = _LOADERS_WORDS.sub("", _message(error)).strip().split("\n\n")[0]
+    message = _LINK.sub("", _LOADERS_WORDS.sub("", _message(error))).strip().split("\n\n")[0]
     words = _shortened(" ".join(message.split()))
     return f"{type(error).__name__}: {words or 'no message'}{_place(error, home.resolve())}"
 

@@ -16,6 +16,9 @@ SECONDS = 20
 MOST_ANSWERS = 150
 """More answers than this are asked only by an agent that never ends."""
 
+SEED = "played"
+"""Where ids and drafts come from: the same in each session, so that equal answers give equal sessions."""
+
 Message = str | bool
 """What the user says; a bool confirms or rejects the call that ADK asks about."""
 
@@ -40,7 +43,7 @@ def play_config(
     seats: Seats | None = None,
 ) -> SimulationSession:
     """Play a session; without `answer` nobody may be asked."""
-    with Simulation.open(config, seats=seats) as simulation:
+    with Simulation.open(config, seats=seats, seed=SEED, session_id=SEED) as simulation:
         for message in messages:
             _speak(simulation, message)
             _answer_all(simulation, answer)

@@ -1,0 +1,136 @@
+"""The agents to choose from, and the demos among them."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+
+from simulator.agents import (
+    DEMOS,
+    DEMOS_DIR,
+    AgentCatalogue,
+    AgentLoadError,
+    AgentSettings,
+    UnknownAgentError,
+    catalogue_for,
+    demo_agent,
+    find_agents,
+)
+from simulator.agents.folder import AgentFolder
+
+LISTING = """
+import json, sys
+import simulator.agents
+from simulator import demo_agent
+entries = simulator.agents.AgentCatalogue(simulator.agents.settings_from(sys.argv[1:], {})).entries()
+heavy = sorted(name for name in sys.modules if name.startswith(("google.adk", "google.genai", "streamlit")))
+print(json.dumps([[entry.name for entry in entries], heavy]))
+"""
+
+
+def test_importing_and_listing_imports_no_adk(tmp_path: Path) -> None:
+    """A fresh process imports the package and lists a folder and the demos without google.adk or google.genai."""
+    (tmp_path / "bot").mkdir()
+    (tmp_path / "bot" / "agent.py").write_text("import google.adk\n", encoding="utf-8")
+    done = subprocess.run(
+        [sys.executable, "-c", LISTING, "--agents-dir", str(tmp_path)],
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=60,
+    )
+    names, heavy = json.loads(done.stdout)
+    assert names == ["bot", *DEMOS]
+    assert heavy == []
+
+
+def test_the_demos_are_listed_with_all_that_a_newcomer_needs() -> None:
+    """Each demo has a description and three or four examples of what to ask before it is loaded, and the same after."""
+    catalogue = AgentCatalogue()
+    for entry in catalogue.entries():
+        assert entry.state == "unread"
+        assert entry.source == "demo"
+        assert entry.description
+        assert 3 <= len(entry.example_queries) <= 4
+        loaded = catalogue.load(entry.name)
+        assert (loaded.description, loaded.example_queries) == (entry.description, entry.example_queries)
+    assert [entry.state for entry in catalogue.entries()] == ["ready"] * 3
+
+
+@pytest.mark.parametrize("name", DEMOS)
+def test_a_demo_is_an_agent_folder_like_any_other(name: str) -> None:
+    """`adk web simulator/agents/demos` has the same agent under the same name, and the same eval-set file."""
+    assert name in AgentFolder(DEMOS_DIR).names()
+    foreign, own = AgentFolder(DEMOS_DIR).load(name), demo_agent(name)
+    assert foreign.root_agent.name == own.root_agent.name == name
+    assert foreign.app_name == own.app_name == name
+    assert own.resolve_eval_set_path() == DEMOS_DIR / name / f"{name}_evals.evalset.json"
+    assert own.resolve_eval_set_path() == foreign.resolve_eval_set_path()
+
+
+def test_the_demos_folder_as_agents_folder_lists_no_agent_twice() -> None:
+    """Whoever names the demos' folder gets each demo once."""
+    assert sorted(AgentCatalogue(AgentSettings(DEMOS_DIR)).names()) == sorted(DEMOS)
+
+
+def test_sources_come_in_order_and_can_be_left_out(tmp_path: Path) -> None:
+    """The folder's agents come first, then the file's, then the demos; `demos=False` leaves those out."""
+    file = tmp_path / "listing.py"
+    file.write_text(
+        "from simulator.agents import demo_agent\nAGENTS = [demo_agent('order_desk')]\n", encoding="utf-8"
+    )
+    folder = tmp_path / "bots"
+    (folder / "zebra").mkdir(parents=True)
+    (folder / "zebra" / "agent.py").write_text("raise ValueError('no')\n", encoding="utf-8")
+    catalogue = AgentCatalogue(AgentSettings(folder, str(file)))
+    assert [entry.source for entry in catalogue.entries()] == ["folder", "file", "demo", "demo", "demo"]
+    assert [entry.name for entry in find_agents(folder, str(file), demos=False)] == ["zebra", "order_desk"]
+
+
+def test_an_unknown_or_failed_agent_is_named(tmp_path: Path) -> None:
+    """Asking for an agent that is not there, or could not be loaded, raises with the names or the reason."""
+    (tmp_path / "bad").mkdir()
+    (tmp_path / "bad" / "agent.py").write_text("raise ValueError('no luck')\n", encoding="utf-8")
+    catalogue = AgentCatalogue(AgentSettings(tmp_path))
+    with pytest.raises(UnknownAgentError, match=r"no agent 'nobody'; there are bad, order_desk"):
+        catalogue.load("nobody")
+    with pytest.raises(
+        AgentLoadError, match=r"'bad' could not be loaded: ValueError: no luck \(bad/agent.py, line 1\)"
+    ):
+        catalogue.config("bad")
+    with pytest.raises(AgentLoadError, match="no demo agent 'nobody'; there are order_desk"):
+        demo_agent("nobody")
+
+
+def test_an_agent_is_loaded_once_whoever_asks(tmp_path: Path) -> None:
+    """Tabs that ask at the same moment get the same config, and the agent's code runs once."""
+    ran = tmp_path / "ran"
+    (tmp_path / "shared_bot").mkdir()
+    source = (
+        "from google.adk.agents import LlmAgent\n"
+        f"with open({str(ran)!r}, 'a') as file:\n    file.write('x')\n"
+        "root_agent = LlmAgent(name='shared_bot')\n"
+    )
+    (tmp_path / "shared_bot" / "agent.py").write_text(source, encoding="utf-8")
+    catalogue = catalogue_for(AgentSettings(tmp_path, demos=False))
+    assert catalogue_for(AgentSettings(tmp_path, demos=False)) is catalogue
+    barrier = threading.Barrier(4)
+    found: list[int] = []
+
+    def ask() -> None:
+        barrier.wait()
+        found.append(id(catalogue.config("shared_bot")))
+
+    threads = [threading.Thread(target=ask) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(found) == 4
+    assert len(set(found)) == 1
+    assert ran.read_text(encoding="utf-8") == "x"
