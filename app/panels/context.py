@@ -15,6 +15,7 @@ from app.labels import safe_label
 from app.panels.injections import injections
 from app.panels.parts import pane, pane_head
 from app.panels.seats import seats
+from simulator.facts import SavedArtifact
 from simulator.seats.requests import ModelRequest, ToolDeclaration
 
 if TYPE_CHECKING:
@@ -47,6 +48,28 @@ def _state(view: SimulationView) -> None:
     if session.initial_state:
         st.caption("What it held at the start")
         _json(dict(session.initial_state), empty="")
+    _artifacts([artifact for turn in session.turns for artifact in turn.artifacts])
+
+
+def _artifacts(saved: Sequence[SavedArtifact]) -> None:
+    """List the files that were saved; their contents stay where they are."""
+    if saved:
+        st.caption("Artifacts")
+        st.dataframe(
+            [
+                {"file": artifact.filename, "version": artifact.version, "kind": _kind(artifact)}
+                for artifact in saved
+            ],
+            hide_index=True,
+            alt="Artifacts that were saved in this session",
+        )
+
+
+def _kind(artifact: SavedArtifact) -> str:
+    data = artifact.part.get("inline_data") or artifact.part.get("inlineData")
+    if isinstance(data, dict):
+        return str(data.get("mime_type") or data.get("mimeType") or "data")
+    return "text" if artifact.part.get("text") is not None else "reference"
 
 
 def _json(value: dict[str, object], *, empty: str) -> None:

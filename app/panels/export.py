@@ -56,7 +56,7 @@ def export(kept: Kept, chosen: ExportForm, shown: ExportView) -> ExportCommand |
         with pane("export_case"):
             _case(view, shown)
     with right:
-        with st.container(vertical_alignment="center", key="head_export_ways"):
+        with st.container(horizontal=True, vertical_alignment="center", key="head_export_ways"):
             st.markdown("**Destination**")
         with pane("export_ways"):
             asked = _ways(kept, chosen, shown)

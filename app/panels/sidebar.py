@@ -9,6 +9,7 @@ import streamlit as st
 from app.commands import CloseSession, NewSession, OpenSession, SidebarCommand
 from app.kept import slug
 from app.labels import safe_label
+from app.overview import short_id
 from app.registry import LiveSession
 
 SHOWN_SESSIONS = 15
@@ -50,6 +51,7 @@ def _line(live: LiveSession, *, is_current: bool) -> OpenSession | CloseSession 
             icon=":material/chat:",
             width="stretch",
             wrap=False,
+            help=f"{safe_label(live.config.name, 40)}, {safe_label(short_id(live.session_id))}",
         )
         closed = st.button(
             ":material/close:",
