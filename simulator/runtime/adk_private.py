@@ -6,6 +6,7 @@ flow (rather than ask the world) have private classes, and static children are f
 
 from __future__ import annotations
 
+import copy
 import random
 from collections.abc import Iterator
 from typing import Any
@@ -13,6 +14,7 @@ from typing import Any
 from google.adk.agents.llm.task._finish_task_tool import FinishTaskTool
 from google.adk.events.event_actions import EventActions
 from google.adk.platform import _random as platform_random
+from google.adk.plugins.plugin_manager import PluginManager
 from google.adk.tools._node_tool import NodeTool
 from google.adk.tools._request_input_tool import request_input
 from google.adk.tools.agent_tool import AgentTool
@@ -59,6 +61,15 @@ def node_of(tool: Any) -> BaseNode | None:
 def invocation_of(context: Any) -> Any:
     """Give the invocation context behind a callback's or a tool's context."""
     return context._invocation_context  # noqa: SLF001 - ADK offers no public way
+
+
+def with_plugins(context: ToolContext, *names: str) -> ToolContext:
+    """Give a tool's context whose invocation has only the plugins of these names; all else is shared."""
+    invocation = invocation_of(context)
+    kept = [plugin for plugin in invocation.plugin_manager.plugins if plugin.name in names]
+    clone = copy.copy(context)
+    clone._invocation_context = invocation.model_copy(update={"plugin_manager": PluginManager(plugins=kept)})  # noqa: SLF001 - ADK offers no public way
+    return clone
 
 
 def own_actions(context: ToolContext) -> EventActions:

@@ -21,14 +21,15 @@ from google.adk.code_executors.code_execution_utils import CodeExecutionInput, C
 from google.adk.models.base_llm import BaseLlm
 from google.adk.models.llm_request import LlmRequest
 from google.adk.models.llm_response import LlmResponse
+from google.adk.tools.agent_tool import AgentTool
 from google.adk.tools.base_tool import BaseTool
 from google.adk.tools.base_toolset import BaseToolset
 from google.adk.tools.tool_context import ToolContext
 from pydantic import Field
 
 from simulator.jsonvalue import copied
-from simulator.runtime.adk_private import children_of, is_steering, node_of, runs_agents
-from simulator.runtime.context import CURRENT_TURN, INSIDE_REAL_CALL, PLACE, SCOPE
+from simulator.runtime.adk_private import children_of, is_steering, node_of, runs_agents, with_plugins
+from simulator.runtime.context import CURRENT_TURN, GUARD_NAME, INSIDE_REAL_CALL, PLACE, SCOPE
 from simulator.runtime.loop import StudioLoop
 
 _SEATED_SELF = "_seated_self"
@@ -101,11 +102,9 @@ def _install(node: Any, seen: set[int]) -> None:
         node.timeout = None  # a person who thinks must not time out
     if isinstance(node, LlmAgent):
         seat_agent(node)
-    for tool in getattr(node, "tools", None) or ():
+    for tool in (*(getattr(node, "tools", None) or ()), getattr(node, "tool", None)):
         if isinstance(tool, BaseTool):
-            seat_tool(tool)
-            if (inner := node_of(tool)) is not None:
-                _install(inner, seen)
+            seat_tool(tool, seen)
         elif isinstance(tool, BaseToolset):
             _seat_toolset(tool)
     for child in children_of(node):
@@ -178,8 +177,13 @@ async def _model_run(
         yield LlmResponse.model_validate(copied(written))
 
 
-def seat_tool(tool: BaseTool) -> None:
-    """Seat a tool in place, but for those that steer ADK's own flow."""
+def seat_tool(tool: BaseTool, seen: set[int] | None = None) -> None:
+    """Seat a tool in place, but for those that steer ADK's own flow; and the agents inside of it.
+
+    Args:
+        tool: The tool.
+        seen: The ids of agents and nodes that are seated already, or are about to be.
+    """
     own = tool.__dict__
     if own.get(_SEATED_SELF) is tool or is_steering(tool):
         return
@@ -188,14 +192,22 @@ def seat_tool(tool: BaseTool) -> None:
     ours = _scoped_run if runs_agents(tool) else _tool_run
     setattr(tool, _SEATED_SELF, tool)
     setattr(tool, "run_async", functools.partial(ours, tool, real))  # noqa: B010 - a plain assignment is no override to the type checker
+    if (inner := node_of(tool)) is not None:
+        _install(inner, set() if seen is None else seen)
 
 
 async def _scoped_run(
-    _tool: BaseTool, real: Callable[..., Awaitable[Any]], *, args: dict[str, Any], tool_context: ToolContext
+    tool: BaseTool, real: Callable[..., Awaitable[Any]], *, args: dict[str, Any], tool_context: ToolContext
 ) -> Any:
     if CURRENT_TURN.get() is None:
         return await real(args=args, tool_context=tool_context)
     token = SCOPE.set(f"{SCOPE.get()}>{tool_context.function_call_id}")
+    if isinstance(tool, AgentTool) and not tool.include_plugins:
+        # A nested runner without plugins would have no guard, and agents made in it no seats.
+        guarded = copy.copy(tool)
+        guarded.include_plugins = True
+        real = type(tool).run_async.__get__(guarded)
+        tool_context = with_plugins(tool_context, GUARD_NAME)
     try:
         return await real(args=args, tool_context=tool_context)
     finally:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any, assert_never
 
+from pydantic import ValidationError
+
 from simulator.facts import (
     CodeAnswered,
     Deferred,
@@ -210,8 +212,16 @@ async def run_real(engine: Engine, key: str) -> None:
     engine.changed()
 
 
-def change_seat(engine: Engine, fact: SeatChanged) -> None:
-    """Let somebody else sit down; open requests of that seat go to them."""
+def change_seat(engine: Engine, seat: Any, target: str, player: Any) -> None:
+    """Let somebody else sit down; open requests of that seat go to them.
+
+    Raises:
+        SimulationError: There is no such seat or player, or the target has no name.
+    """
+    try:
+        fact = SeatChanged(at=engine.now(), seat=seat, target=target, player=player)
+    except ValidationError as error:
+        raise SimulationError(f"{player!r} cannot play {target!r} in the {seat} seat") from error
     engine.append(fact)
     run, answering = engine.run, engine.answering
     if run is not None and answering is not None and run.caught_up.is_set():

@@ -11,6 +11,9 @@ from typing import Any, Protocol
 
 from simulator.jsonvalue import JsonObject
 
+GUARD_NAME = "golden_trace_guard"
+"""The name of the plugin that seats what the walk at loading could not reach."""
+
 
 class TurnInProgress(Protocol):
     """What the seated objects need of the turn that they are asked in."""

@@ -46,7 +46,7 @@ from simulator.runtime.encoding import jsonable, survives_json, written_error
 from simulator.runtime.errors import Diverged, Divergence, SimulationError
 from simulator.runtime.guard import GuardPlugin
 from simulator.runtime.services import WatchedArtifacts, WatchedSessions
-from simulator.runtime.turn import TurnRun
+from simulator.runtime.turn import TurnRun, asked_at
 from simulator.runtime.waiting import Waiting
 from simulator.session import Seats
 from simulator.session.entries import model_calls
@@ -175,7 +175,7 @@ class Engine:
             if isinstance(fact, TurnStarted)
         )
         recorded = [(number, fact) for number, fact in facts[place:] if isinstance(fact, _ANSWERS)]
-        run = TurnRun(self, started, recorded, _call_ids(facts), self.journal.fold.may_have_run())
+        run = TurnRun(self, started, recorded, _call_ids(facts), _may_have_run(self.journal))
         drawn: Counter[str] = Counter()
         for _, fact in facts:
             if isinstance(fact, ToolAnswered):
@@ -363,6 +363,17 @@ def _call_ids(facts: list[tuple[int, Fact]]) -> set[str]:
     """Give the ids of all function calls that the journal knows."""
     answers = (fact for _, fact in facts if isinstance(fact, ModelAnswered))
     return {str(call["id"]) for fact in answers for call in model_calls(fact)}
+
+
+def _may_have_run(journal: Journal) -> frozenset[str]:
+    """Give the keys of real calls that never answered, and of those that did on any branch, with what was asked."""
+    facts = (journal.fact(number) for number in range(len(journal)))
+    ran = (
+        fact
+        for fact in facts
+        if isinstance(fact, (ToolAnswered, CodeAnswered)) and fact.provenance.source == "real"
+    )
+    return journal.fold.may_have_run() | {asked_at(fact.key, fact.digests.parts) for fact in ran}
 
 
 def _rules_at_rest(facts: list[tuple[int, Fact]]) -> tuple[InjectionRule, ...]:

@@ -18,9 +18,7 @@ from google.adk.tools.tool_context import ToolContext
 
 from simulator.runtime.adk_private import invocation_of
 from simulator.runtime.boundaries import seat_agent, seat_tool
-from simulator.runtime.context import CURRENT_TURN, PLACE
-
-GUARD_NAME = "golden_trace_guard"
+from simulator.runtime.context import CURRENT_TURN, GUARD_NAME, PLACE
 
 
 class GuardPlugin(BasePlugin):

@@ -247,8 +247,7 @@ class Simulation:
         """Let somebody else sit down, for one agent or tool by name or for all others; open requests move along."""
 
         async def sit() -> None:
-            fact = SeatChanged(at=self._engine.now(), seat=seat, target=target, player=player)
-            commands.change_seat(self._engine, fact)
+            commands.change_seat(self._engine, seat, target, player)
 
         self._command(sit)
         return self.wait(wait)

@@ -17,7 +17,7 @@ from typing import Any, Protocol
 from google.adk.events.event import Event
 
 from simulator.facts import Answered, CodeAnswered, ModelAnswered, SavedArtifact, ToolAnswered, TurnStarted
-from simulator.jsonvalue import JsonObject, copied, digest
+from simulator.jsonvalue import JsonObject, canonical, copied, digest
 from simulator.runtime.adk_private import MADE_CALL_ID, is_graph_tool
 from simulator.runtime.boundaries import CodeCall, ModelCall, ToolBoundaryCall
 from simulator.runtime.effects import repeated
@@ -70,10 +70,16 @@ class Host(Protocol):
         ...
 
 
+def asked_at(key: str, parts: dict[str, str]) -> str:
+    """Name a request by its key and by what is asked: after an undo another one may have the same key."""
+    return f"{key} {canonical(parts)}"
+
+
 class TurnRun:
     """The turn in progress; lives on the loop's thread.
 
     `recorded` are the answers that the journal holds for this turn, in order; they are released first.
+    `may_have_run` are the keys of real calls that may have run before, or what `asked_at` gives for them.
     """
 
     def __init__(
@@ -188,7 +194,7 @@ class TurnRun:
             context=contextvars.copy_context(),
             since=self.host.now(),
             started=self.loop.time(),
-            may_have_run=key in self.may_have_run,
+            may_have_run=not self.may_have_run.isdisjoint({key, asked_at(key, parts)}),
         )
         self.waiting[key] = waiting
         self._asked.set()

@@ -51,7 +51,8 @@ class ToolRequest(Value):
     """The environment is asked to answer one tool call.
 
     `draft` is a ready answer that fits the tool. `misses` says of each rule for this tool why it did not answer.
-    `may_have_run` is set where the real tool was started before and its answer never arrived.
+    `may_have_run` is set where the real tool was started before with the same
+    arguments: its answer never arrived, or was taken back.
     """
 
     kind: Literal["tool"] = "tool"
