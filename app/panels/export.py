@@ -56,8 +56,10 @@ def export(kept: Kept, chosen: ExportForm, shown: ExportView) -> ExportCommand |
         with pane("export_case"):
             _case(view, shown)
     with right:
-        with st.container(horizontal=True, vertical_alignment="center", key="head_export_ways"):
-            st.markdown("**Destination**")
+        with st.container(
+            horizontal=True, vertical_alignment="center", gap="xsmall", wrap=False, key="head_export_ways"
+        ):
+            st.markdown("**Destination**", width="content")
         with pane("export_ways"):
             asked = _ways(kept, chosen, shown)
     return CloseExport() if back else asked
