@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
+import tempfile
 from pathlib import Path
 from typing import Any
 
 from google.adk.evaluation.eval_case import EvalCase
 from google.adk.evaluation.eval_set import EvalSet
 from google.adk.evaluation.local_eval_sets_manager import load_eval_set_from_file
+from pydantic import BaseModel
 
 from evalset.errors import ReadBackError
 from evalset.names import snake_case
@@ -15,8 +18,12 @@ from evalset.splice import Style
 
 
 def case_object(case: EvalCase) -> dict[str, Any]:
-    """Give a case as a JSON object, in snake case as ADK writes it; fields that are None are left out."""
-    return case.model_dump(mode="json", exclude_none=True)
+    """Give a case as a JSON object, in snake case as ADK writes it; fields that are None are left out.
+
+    Raises:
+        ValueError: It holds a number that JSON has no word for.
+    """
+    return _object(case)
 
 
 def case_json(case: EvalCase) -> str:
@@ -54,7 +61,13 @@ def set_json(eval_set: EvalSet) -> str:
     Raises:
         ValueError: As `case_json`.
     """
-    return _text(eval_set.model_dump(mode="json", exclude_none=True)) + "\n"
+    return _text(_object(eval_set)) + "\n"
+
+
+def _object(value: BaseModel) -> dict[str, Any]:
+    # Pydantic writes NaN and the infinities as null, which would change a trace silently; the standard library refuses.
+    json.dumps(value.model_dump(), allow_nan=False, skipkeys=True, default=str)
+    return value.model_dump(mode="json", exclude_none=True)
 
 
 def _text(value: dict[str, Any]) -> str:
@@ -87,7 +100,10 @@ def read_back(source: Path | str, case: EvalCase) -> None:
 def _load(source: Path | str) -> EvalSet:
     if isinstance(source, Path):
         return load_eval_set_from_file(str(source), source.stem)
-    return EvalSet.model_validate_json(source)
+    with tempfile.TemporaryDirectory(prefix="evalset-") as folder:
+        path = Path(folder, "preview.evalset.json")
+        path.write_bytes(source.encode())
+        return load_eval_set_from_file(str(path), path.stem)
 
 
 def _difference(wanted: Any, found: Any, place: str) -> str | None:
