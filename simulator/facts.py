@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from typing import Annotated, Literal, TypeAlias
 
-from pydantic import BaseModel, ConfigDict, Field, JsonValue
+from pydantic import BaseModel, ConfigDict, Field
 
 from simulator.environment.rules import InjectionRule, Miss
-from simulator.jsonvalue import JsonObject
+from simulator.jsonvalue import Json, JsonObject, WrittenObject
 
 AgentPlayer: TypeAlias = Literal["model", "held", "person"]
 """Who plays the agent: its own model; its model, each turn held for approval; or a person."""
@@ -34,7 +34,7 @@ class RaisedError(Value):
 
     type: str = Field(min_length=1)
     message: str
-    arguments: tuple[JsonValue, ...] = ()
+    arguments: tuple[Json, ...] = ()
 
     @property
     def short_type(self) -> str:
@@ -46,7 +46,7 @@ class Returned(Value):
     """The tool gave a value; the agent sees a dict as it is and anything else as `{"result": value}`."""
 
     kind: Literal["returned"] = "returned"
-    value: JsonValue
+    value: Json
 
 
 class Failed(Value):
@@ -90,12 +90,14 @@ class ToolEffects(Value):
     """What a tool call did beside its answer.
 
     `actions` holds other fields of ADK's `EventActions` that the real tool changed (`escalate`,
-    `transfer_to_agent`, ...), by their field names.
+    `transfer_to_agent`, ...), by their field names. `events` are those that it sent to ADK by itself, as a
+    function that yields does.
     """
 
     state_delta: JsonObject = Field(default_factory=dict)
     artifacts: tuple[SavedArtifact, ...] = ()
     actions: JsonObject = Field(default_factory=dict)
+    events: tuple[JsonObject, ...] = ()
     end_invocation: bool = False
 
 
@@ -162,7 +164,7 @@ class ModelAnswered(_Fact):
     turn: int
     key: str
     agent: str
-    responses: tuple[JsonObject, ...] = ()
+    responses: tuple[WrittenObject, ...] = ()
     error: RaisedError | None = None
     digests: RequestDigests
     provenance: Provenance
@@ -217,7 +219,7 @@ class ModelProposed(_Fact):
     kind: Literal["model_proposed"] = "model_proposed"
     turn: int
     key: str
-    responses: tuple[JsonObject, ...] = ()
+    responses: tuple[WrittenObject, ...] = ()
     error: RaisedError | None = None
 
 
@@ -245,7 +247,7 @@ class TurnEnded(_Fact):
 
     kind: Literal["turn_ended"] = "turn_ended"
     turn: int
-    events: tuple[JsonObject, ...] = ()
+    events: tuple[WrittenObject, ...] = ()
     state: JsonObject = Field(default_factory=dict)
     artifacts: tuple[SavedArtifact, ...] = ()
     error: RaisedError | None = None

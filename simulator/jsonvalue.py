@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import json
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
-from pydantic import JsonValue
-
-JsonObject: TypeAlias = dict[str, JsonValue]
+from pydantic import AfterValidator, JsonValue
 
 _DIGEST_LENGTH = 16
 _CANONICAL = json.JSONEncoder(sort_keys=True, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
@@ -49,6 +47,26 @@ def copied(value: Any) -> Any:
         return _DECODER.decode(_PLAIN.encode(value))
     except (TypeError, ValueError) as error:
         raise NotJsonError(f"not a JSON value: {error}") from error
+
+
+def _checked(value: Any) -> Any:
+    try:
+        _PLAIN.encode(value)
+    except (TypeError, ValueError) as error:
+        raise NotJsonError(f"not a JSON value: {error}") from error
+    return value
+
+
+if TYPE_CHECKING:
+    Json: TypeAlias = JsonValue
+    JsonObject: TypeAlias = dict[str, JsonValue]
+    WrittenObject: TypeAlias = dict[str, JsonValue]
+else:
+    # pydantic walks a `JsonValue` step by step in Python, which took a tenth of a turn; json's encoder does not.
+    Json = Annotated[Any, AfterValidator(_checked)]
+    JsonObject = Annotated[dict[str, Any], AfterValidator(_checked)]
+    # What a model's own JSON form has just given: checked when it was written.
+    WrittenObject = dict[str, Any]
 
 
 def same(left: object, right: object) -> bool:

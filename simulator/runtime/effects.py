@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+import contextlib
+from collections.abc import Awaitable, Callable, Iterator
 from typing import Any
 
+from google.adk.events.event import Event
 from google.adk.events.event_actions import EventActions
 from google.adk.tools.tool_context import ToolContext
 from google.genai import types
 
 from simulator.facts import Outcome, Raised, Returned, SavedArtifact, ToolEffects
-from simulator.jsonvalue import canonical, copied
-from simulator.runtime.adk_private import invocation_of, own_actions
-from simulator.runtime.context import ARTIFACT_SINK, INSIDE_REAL_CALL
-from simulator.runtime.encoding import jsonable, survives_json, tool_value, written_error
+from simulator.jsonvalue import JsonObject, canonical, copied
+from simulator.runtime.adk_private import invocation_of, let_events_be_heard, own_actions, send_event
+from simulator.runtime.context import ARTIFACT_SINK, CURRENT_TURN, EVENT_SINK, INSIDE_REAL_CALL
+from simulator.runtime.encoding import event_json, jsonable, survives_json, tool_value, written_error
 
 # These two are taken down apart: state by its keys, artifacts with their bytes.
 _APART = frozenset({"state_delta", "artifact_delta"})
+_UNKNOWN = "real call"
 _OTHER_ACTIONS = tuple(name for name in EventActions.model_fields if name not in _APART)
 
 
@@ -30,16 +33,14 @@ async def watched(
     """
     before = context.actions
     state = {key: canonical(jsonable(value)) for key, value in before.state_delta.items()}
-    others = {name: canonical(jsonable(getattr(before, name))) for name in _OTHER_ACTIONS}
+    others = _other_actions(before)
     saved: list[SavedArtifact] = []
-    inside, sink = INSIDE_REAL_CALL.set(True), ARTIFACT_SINK.set(saved.append)
-    try:
-        outcome: Outcome = Returned(value=tool_value(await real()))
-    except Exception as error:  # noqa: BLE001 - whatever a tool raises is its answer
-        outcome = Raised(error=written_error(error))
-    finally:
-        INSIDE_REAL_CALL.reset(inside)
-        ARTIFACT_SINK.reset(sink)
+    sent: list[JsonObject] = []
+    with _inside_real_call(), _sinks(context, saved, sent):
+        try:
+            outcome: Outcome = Returned(value=tool_value(await real()))
+        except Exception as error:  # noqa: BLE001 - whatever a tool raises is its answer
+            outcome = Raised(error=written_error(error))
     after = context.actions  # reading it flushes what the tool wrote into lists and dicts of the state
     delta = {
         key: jsonable(value)
@@ -50,21 +51,66 @@ async def watched(
         if not survives_json(after.state_delta[key]):
             note_problem(f"state {key!r} holds a value that JSON cannot hold; it was kept as JSON")
             context.state[key] = copied(value)
+    now = _other_actions(after)
     changed = {
-        name: value
-        for name in _OTHER_ACTIONS
-        if canonical(value := jsonable(getattr(after, name))) != others[name]
+        name: jsonable(getattr(after, name)) for name in _OTHER_ACTIONS if now.get(name) != others.get(name)
     }
     return outcome, ToolEffects(
         state_delta=delta,
         artifacts=tuple(saved),
         actions=changed,
+        events=tuple(sent),
         end_invocation=bool(invocation_of(context).end_invocation),
     )
 
 
+@contextlib.contextmanager
+def _inside_real_call() -> Iterator[None]:
+    """Say that everything in here is real; harmless where it has been said before."""
+    token = INSIDE_REAL_CALL.set(INSIDE_REAL_CALL.get() or _UNKNOWN)
+    try:
+        yield
+    finally:
+        INSIDE_REAL_CALL.reset(token)
+
+
+@contextlib.contextmanager
+def _sinks(context: ToolContext, saved: list[SavedArtifact], sent: list[JsonObject]) -> Iterator[None]:
+    turn = CURRENT_TURN.get()
+
+    def hear(event: Event) -> None:
+        if turn is not None and not event.partial:
+            turn.note_effect(event)
+            sent.append(event_json(event))
+
+    let_events_be_heard(context)
+    artifacts, events = ARTIFACT_SINK.set(saved.append), EVENT_SINK.set(hear)
+    try:
+        yield
+    finally:
+        ARTIFACT_SINK.reset(artifacts)
+        EVENT_SINK.reset(events)
+
+
+def _other_actions(actions: EventActions) -> dict[str, str]:
+    """Write the actions that are set; most tools set none."""
+    held = ((name, getattr(actions, name)) for name in _OTHER_ACTIONS)
+    return {name: canonical(jsonable(value)) for name, value in held if value is not None and value != {}}
+
+
 async def repeated(effects: ToolEffects, context: ToolContext) -> None:
     """Do again, in a tool's context, what the journal says a tool did."""
+    with _inside_real_call():
+        await _repeated(effects, context)
+
+
+async def _repeated(effects: ToolEffects, context: ToolContext) -> None:
+    turn = CURRENT_TURN.get()
+    for written in effects.events:
+        event = Event.model_validate(copied(written))
+        if turn is not None:
+            turn.note_effect(event)
+        await send_event(context, event)
     if effects.state_delta:
         context.state.update(copied(effects.state_delta))
     if effects.actions:

@@ -84,13 +84,13 @@ def _has_text(event: JsonObject) -> bool:
     return any(part.get("text") for part in parts_of(event.get("content")))
 
 
-def open_calls(events: Iterable[JsonObject]) -> tuple[OpenCall, ...]:
-    """Find the long-running calls that the user can still answer, in order.
+def open_calls(events: Iterable[JsonObject], before: Iterable[OpenCall] = ()) -> tuple[OpenCall, ...]:
+    """Find the long-running calls that the user can still answer, in order; `before` were open before the events.
 
     A confirmation is closed by the user's answer. A long-running tool that gave a first answer stays open for a
     later one, once.
     """
-    waiting: dict[str, OpenCall] = {}
+    waiting: dict[str, OpenCall] = {call.call_id: call for call in before}
     for event in events:
         long_running: Any = event.get("longRunningToolIds") or ()
         for call in function_calls(event):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import Any, assert_never
 
 from simulator.facts import (
@@ -22,15 +22,9 @@ from simulator.facts import (
 )
 from simulator.jsonvalue import JsonObject
 from simulator.session import entries
-from simulator.session.events import final_event, function_responses, open_calls
-from simulator.session.history import (
-    AgentMessage,
-    FinalResponse,
-    HistoryEntry,
-    ToolCall,
-    UserReply,
-)
+from simulator.session.events import final_event, final_output, open_calls
 from simulator.session.model import OpenCall, Seats, SessionState, SimulationSession, Turn
+from simulator.session.timeline import Timeline
 
 _AGENT_PLAYERS = frozenset({"model", "held", "person"})
 _TOOL_PLAYERS = frozenset({"person", "real", "refuse"})
@@ -57,17 +51,13 @@ class SessionFold:
         self._seats = Seats()
         self._rules: tuple[Any, ...] = ()
         self._turns: list[Turn] = []
-        self._entries: list[HistoryEntry] = []
-        self._current: list[HistoryEntry] = []
-        self._notes: list[Callable[[int], HistoryEntry]] = []
+        self._timeline = Timeline()
         self._state = SessionState.SELECTING_AGENT
         self._open: tuple[OpenCall, ...] = ()
         self._keys: set[str] = set()
         self._started: set[str] = set()
         self._proposals: dict[str, ModelProposed] = {}
         self._calls: set[str] = set()
-        self._answered: set[str] = set()
-        self._last_model_fact = -1
 
     @property
     def seats(self) -> Seats:
@@ -153,6 +143,7 @@ class SessionFold:
 
     def apply(self, number: int, fact: Fact) -> None:
         """Take in a fact that `check` has let pass; `number` is its number in the journal."""
+        self._timeline.apply(number, fact)
         match fact:
             case SessionOpened():
                 self._opened = fact
@@ -160,78 +151,47 @@ class SessionFold:
                 self._selected = fact
                 self._state = SessionState.AWAITING_QUERY
             case TurnStarted():
-                self._start(number, fact)
+                self._start(fact)
             case ModelAnswered() | ToolAnswered() | CodeAnswered():
-                self._answer(number, fact)
+                self._answer(fact)
             case CallStarted():
                 self._started.add(fact.key)
             case ModelProposed():
                 self._proposals[fact.key] = fact
             case SeatChanged():
-                self._sit(number, fact)
+                self._sit(fact)
             case RulesChanged():
-                before, self._rules = self._rules, fact.rules
-                self._note(lambda turn: entries.rules_note(number, turn, fact.at, before, fact.rules))
+                self._rules = fact.rules
             case TurnEnded():
-                self._end(number, fact)
+                self._end(fact)
             case never:
                 assert_never(never)
 
-    def _start(self, number: int, fact: TurnStarted) -> None:
+    def _start(self, fact: TurnStarted) -> None:
         self._turns.append(
             Turn(number=fact.turn, purpose=fact.purpose, message=fact.message, started_at=fact.at)
         )
-        self._current = entries.started(number, fact)
-        self._current += [note(fact.turn) for note in self._notes]
-        self._notes = []
-        self._keys, self._started, self._answered = set(), set(), set()
-        self._proposals = {}
-        self._last_model_fact = -1
+        self._keys, self._started, self._proposals = set(), set(), {}
         self._state = SessionState.ACTIVE
 
-    def _note(self, note: Callable[[int], HistoryEntry]) -> None:
-        """Show a change in the running turn, or at the start of the next one."""
-        if self.is_running:
-            self._current.append(note(len(self._turns) - 1))
-        else:
-            self._notes.append(note)
-
-    def _sit(self, number: int, fact: SeatChanged) -> None:
+    def _sit(self, fact: SeatChanged) -> None:
         seat = "agents" if fact.seat == "agent" else "tools"
         players = {**getattr(self._seats, seat), fact.target: fact.player}
         self._seats = self._seats.model_copy(update={seat: players})
-        self._note(lambda turn: entries.seat_note(number, turn, fact))
 
-    def _answer(self, number: int, fact: Answered) -> None:
+    def _answer(self, fact: Answered) -> None:
         self._keys.add(fact.key)
-        match fact:
-            case ModelAnswered():
-                self._last_model_fact = number
-                shown = list(entries.answered_by_model(number, fact))
-                self._calls |= {entry.call_id for entry in shown if isinstance(entry, ToolCall)}
-                self._current += shown
-            case ToolAnswered():
-                if fact.call_id not in self._calls:
-                    self._calls.add(fact.call_id)
-                    self._current.append(entries.called_by_graph(number, fact))
-                self._answered.add(fact.call_id)
-                if answer := entries.answered_by_tool(number, fact):
-                    self._current.append(answer)
-            case CodeAnswered():
-                self._current.append(entries.code_run(number, fact))
-            case never:
-                assert_never(never)
+        if isinstance(fact, ModelAnswered):
+            self._calls |= {call["id"] for call in entries.model_calls(fact)}
+        elif isinstance(fact, ToolAnswered):
+            self._calls.add(fact.call_id)
 
-    def _end(self, number: int, fact: TurnEnded) -> None:
-        self._current = self._with_responses(fact.events, number)
-        closing = entries.ended(number, fact)
-        self._open = open_calls([event for turn in self._turns for event in turn.events] + list(fact.events))
-        waits = any(not call.answered for call in self._open) and not fact.stopped and not fact.error
-        if closing and isinstance(closing[-1], FinalResponse):
-            closing = closing if not waits else []
-            self._drop_repeated_text(closing)
-        self._entries += self._current + closing
-        self._current = []
+    def _end(self, fact: TurnEnded) -> None:
+        self._open = open_calls(fact.events, self._open)
+        ran_through = not fact.stopped and fact.error is None
+        waits = ran_through and any(not call.answered for call in self._open)
+        place = final_event(fact.events)
+        final = ran_through and not waits and (place is not None or final_output(fact.events) is not None)
         self._turns[-1] = self._turns[-1].model_copy(
             update={
                 "ended": True,
@@ -240,59 +200,16 @@ class SessionFold:
                 "artifacts": fact.artifacts,
                 "error": fact.error,
                 "stopped": fact.stopped,
-                "final_event": final_event(fact.events) if closing else None,
+                "final_event": place if final or not ran_through else None,
                 "leaves_open": waits,
             }
         )
-        final = bool(closing) and isinstance(closing[-1], FinalResponse)
         self._state = (
             SessionState.COMPLETED if final else SessionState.ACTIVE if waits else SessionState.AWAITING_QUERY
         )
 
-    def _drop_repeated_text(self, closing: list[HistoryEntry]) -> None:
-        """Leave the final text to the final response alone."""
-        if not closing or not isinstance(closing[-1], FinalResponse):
-            return
-        author = closing[-1].agent
-        self._current = [
-            entry
-            for entry in self._current
-            if not (
-                isinstance(entry, AgentMessage)
-                and entry.fact == self._last_model_fact
-                and entry.agent == author
-                and not entry.thought
-                and not entry.scope
-            )
-        ]
-
-    def _with_responses(self, events: Iterable[JsonObject], number: int) -> list[HistoryEntry]:
-        """Set what ADK itself answered behind the calls that it answers."""
-        answers: dict[str, list[HistoryEntry]] = {}
-        turn = self._turns[-1]
-        for event in events:
-            if event.get("author") == "user":
-                continue
-            for response in function_responses(event):
-                call_id = response.get("id")
-                if call_id in self._calls and call_id not in self._answered:
-                    at: Any = event.get("timestamp") or turn.started_at
-                    answer = entries.answered_by_adk(number, turn.number, at, response)
-                    answers.setdefault(str(call_id), []).append(answer)
-        shown: list[HistoryEntry] = []
-        for entry in self._current:
-            shown.append(entry)
-            if isinstance(entry, ToolCall):
-                shown += answers.pop(entry.call_id, [])
-        after_reply = next((i + 1 for i, e in enumerate(shown) if not isinstance(e, UserReply)), len(shown))
-        left = [entry for late in answers.values() for entry in late]
-        return shown[: after_reply - 1] + left + shown[after_reply - 1 :] if left else shown
-
     def session(self, live_events: Iterable[JsonObject] = ()) -> SimulationSession:
         """Give the session as it stands; `live_events` are those that ADK has appended in the running turn."""
-        current = self._current
-        if self.is_running:
-            current = self._with_responses(live_events, self._last_model_fact)
         initial = self._selected.initial_state if self._selected else {}
         done = [turn for turn in self._turns if turn.ended]
         return SimulationSession(
@@ -301,7 +218,7 @@ class SessionFold:
             agent_name=self._selected.agent_name if self._selected else "",
             app_name=self._selected.app_name if self._selected else "",
             state=self._state,
-            history=(*self._entries, *current),
+            history=self._timeline.entries(live_events),
             start_timestamp=self._opened.at if self._opened else 0.0,
             turns=tuple(self._turns),
             initial_state=initial,

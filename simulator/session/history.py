@@ -9,10 +9,10 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Annotated, Literal, TypeAlias
 
-from pydantic import Field, JsonValue
+from pydantic import Field
 
 from simulator.facts import Provenance, Value
-from simulator.jsonvalue import JsonObject
+from simulator.jsonvalue import Json, JsonObject
 
 
 class _Entry(Value):
@@ -34,7 +34,7 @@ class UserReply(_Entry):
     type: Literal["user_reply"] = "user_reply"
     call_id: str
     tool_name: str
-    response: JsonValue
+    response: Json
 
 
 class AgentMessage(_Entry):
@@ -65,7 +65,7 @@ class ToolOutput(_Entry):
 
     type: Literal["tool_output"] = "tool_output"
     call_id: str
-    result: JsonValue
+    result: Json
     duration_ms: float = 0.0
     state_delta: JsonObject = Field(default_factory=dict)
     provenance: Provenance | None = None

@@ -8,7 +8,7 @@ from pydantic import Field, model_validator
 
 from simulator.environment.rules import InjectionRule
 from simulator.facts import EVERY, AgentPlayer, RaisedError, SavedArtifact, ToolPlayer, Value
-from simulator.jsonvalue import JsonObject
+from simulator.jsonvalue import JsonObject, WrittenObject
 from simulator.session.history import (
     FinalResponse,
     HistoryEntry,
@@ -69,7 +69,7 @@ class Turn(Value):
     message: JsonObject
     started_at: float
     ended: bool = False
-    events: tuple[JsonObject, ...] = ()
+    events: tuple[WrittenObject, ...] = ()
     state: JsonObject = Field(default_factory=dict)
     artifacts: tuple[SavedArtifact, ...] = ()
     error: RaisedError | None = None
