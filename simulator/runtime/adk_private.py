@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from google.adk.agents.llm.task._finish_task_tool import FinishTaskTool
+from google.adk.events.event import Event
 from google.adk.events.event_actions import EventActions
 from google.adk.platform import _random as platform_random
 from google.adk.plugins.plugin_manager import PluginManager
@@ -27,9 +28,12 @@ from google.adk.utils._function_call_names import AF_FUNCTION_CALL_ID_PREFIX
 from google.adk.workflow import BaseNode, FunctionNode
 from google.adk.workflow._tool_node import _ToolNode
 
+from simulator.runtime.context import EVENT_SINK
+
 MADE_CALL_ID = AF_FUNCTION_CALL_ID_PREFIX
 """How the ids of function calls begin that no model gave: ADK takes those out of what models are shown."""
 
+_HEARD = "_simulation_heard"
 _STEERING = (FinishTaskTool, SetModelResponseTool, TransferToAgentTool)
 
 
@@ -70,6 +74,27 @@ def with_plugins(context: ToolContext, *names: str) -> ToolContext:
     clone = copy.copy(context)
     clone._invocation_context = invocation.model_copy(update={"plugin_manager": PluginManager(plugins=kept)})  # noqa: SLF001 - ADK offers no public way
     return clone
+
+
+def let_events_be_heard(context: ToolContext) -> None:
+    """Let `EVENT_SINK` have each event that is sent to ADK's runner from inside a tool, right before the runner."""
+    queue = invocation_of(context)._event_queue  # noqa: SLF001 - ADK offers no public way
+    if queue is None or hasattr(queue, _HEARD):
+        return
+    put = queue.put
+
+    async def heard(item: Any) -> None:
+        if sink := EVENT_SINK.get():
+            sink(item[0])
+        await put(item)
+
+    setattr(queue, _HEARD, True)
+    queue.put = heard
+
+
+async def send_event(context: ToolContext, event: Event) -> None:
+    """Send an event to ADK's runner, and wait until it is part of the session."""
+    await invocation_of(context)._enqueue_event(event)  # noqa: SLF001 - ADK offers no public way
 
 
 def own_actions(context: ToolContext) -> EventActions:

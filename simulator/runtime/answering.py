@@ -101,7 +101,7 @@ class Answering:
         So nothing in it is answered by a seat, and its timers are not the agent's.
         """
         context = waiting.context.copy()
-        context.run(INSIDE_REAL_CALL.set, True)
+        context.run(INSIDE_REAL_CALL.set, waiting.key)
         loop = asyncio.get_running_loop()
         waiting.job = loop.create_task(self._to_its_end(waiting, work), context=context)
 

@@ -37,6 +37,10 @@ class TurnInProgress(Protocol):
         """Take down an event that ADK has appended."""
         ...
 
+    def note_effect(self, event: Any) -> None:
+        """Take down that an event is an effect of a tool's call, before ADK appends it."""
+        ...
+
     def note_artifact(self, artifact: Any) -> None:
         """Take down an artifact that was saved."""
         ...
@@ -55,8 +59,11 @@ SCOPE: ContextVar[str] = ContextVar("simulation_scope", default="")
 PLACE: ContextVar[str] = ContextVar("simulation_place", default="")
 """Branch, isolation scope and node path of the model call that is about to happen."""
 
-INSIDE_REAL_CALL: ContextVar[bool] = ContextVar("simulation_inside_real_call", default=False)
-"""Inside a real tool, everything below it is real too."""
+INSIDE_REAL_CALL: ContextVar[str] = ContextVar("simulation_inside_real_call", default="")
+"""The key of the request that something real is answering; inside of it everything below is real too."""
 
 ARTIFACT_SINK: ContextVar[Callable[[Any], None] | None] = ContextVar("simulation_artifacts", default=None)
 """Takes the artifacts that the real tool which is running saves."""
+
+EVENT_SINK: ContextVar[Callable[[Any], None] | None] = ContextVar("simulation_events", default=None)
+"""Takes the events that the real tool which is running sends to ADK by itself."""

@@ -20,6 +20,7 @@ from simulator.facts import Answered, CodeAnswered, ModelAnswered, SavedArtifact
 from simulator.jsonvalue import JsonObject, canonical, copied, digest
 from simulator.runtime.adk_private import MADE_CALL_ID, is_graph_tool
 from simulator.runtime.boundaries import CodeCall, ModelCall, ToolBoundaryCall
+from simulator.runtime.context import INSIDE_REAL_CALL
 from simulator.runtime.effects import repeated
 from simulator.runtime.encoding import (
     arguments_part,
@@ -108,6 +109,8 @@ class TurnRun:
         self._thread_answers: list[Any] = []
         self._recorded_keys = {fact.key for _, fact in recorded}
         self._ordinals: collections.Counter[str] = collections.Counter()
+        self._real_ids: collections.Counter[str] = collections.Counter()
+        self._effects: set[str] = set()
         self._releasing = asyncio.Lock()
         self._time, self._ticks, self._ids, self._activity = started.at, 0, 0, 0
         # Half of the id is this turn's own, the other half counts: no two turns of a session share one.
@@ -120,13 +123,19 @@ class TurnRun:
     def new_id(self) -> str:
         """Give ADK's next id: the same one in every execution of this turn."""
         self._activity += 1
+        if inside := INSIDE_REAL_CALL.get():
+            # What happens in there does not happen again, so it must not move the count of what does.
+            self._real_ids[inside] += 1
+            numbered = f"{inside}/{self._real_ids[inside]}"
+            return str(uuid.UUID(hex=digest(self.host.seed, numbered) + digest(numbered, self.host.seed)))
         self._ids += 1
         return str(uuid.UUID(int=self._first_id + self._ids))
 
     def time(self) -> float:
         """Give ADK's time: that of the last fact, and a microsecond more each time it is asked."""
         self._activity += 1
-        self._ticks += 1
+        if not INSIDE_REAL_CALL.get():
+            self._ticks += 1
         return round(self._time + self._ticks * _MICROSECOND, 6)
 
     # ------------------------------------------------------------ what the seated objects ask
@@ -215,7 +224,13 @@ class TurnRun:
         self._activity += 1
         written = event_json(event)
         self.events.append(written)
+        if event.id in self._effects:
+            return  # it stands in the fact of the tool that sent it, so that fact cannot follow from it
         self.chain = chained(self.chain, written)
+
+    def note_effect(self, event: Event) -> None:
+        """Take down that an event is an effect of a tool's call, before ADK appends it."""
+        self._effects.add(event.id)
 
     def note_artifact(self, artifact: SavedArtifact) -> None:
         """Take down an artifact."""
