@@ -68,8 +68,9 @@ class AgentFolder:
 
     def where(self, name: str) -> Path:
         """Give the folder or file of an agent."""
-        folder = self.home / name
-        return folder if folder.is_dir() else folder.with_suffix(".py")
+        folder, file = self.home / name, self.home / f"{name}.py"
+        # Beside a single file lies the folder of its eval sets, once there are any.
+        return folder if _lists_as_agent(folder) or not file.is_file() else file
 
     def load(self, name: str, *, anew: bool = False) -> SimulatedAgentConfig:
         """Load an agent as `adk web` does.

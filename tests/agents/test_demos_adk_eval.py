@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from evalset import EvalSetWriter, GoldenTraceBuilder
-from simulator.agents import DEMOS, DEMOS_DIR
+from simulator.agents import DEMOS, DEMOS_DIR, demo_agent
 from simulator.session import SimulationSession
 from tests.agents.playing import play, play_real, scripted, tools
-from tests.harness.adk_process import run_adk_eval
+from tests.harness.adk_process import adk_web, run_adk_eval
 
 # ADK's AgentTool makes its Runner in a way that ADK warns of.
 pytestmark = pytest.mark.filterwarnings("ignore:The `plugins` argument is deprecated:DeprecationWarning")
@@ -75,6 +76,20 @@ def test_adk_eval_agrees_with_real_traces_and_not_with_changed_ones(name: str, t
     scores = {case.eval_id: case.scores["tool_trajectory_avg_score"] for case in outcome.cases}
     assert scores == dict.fromkeys(done, 1.0) | {"changed": 0.0}, outcome.output[-3000:]
     assert {case.eval_id for case in outcome.cases if case.passed} == set(done)
+
+
+@pytest.mark.process
+def test_adk_web_serves_the_demos_and_finds_their_traces(tmp_path: Path) -> None:
+    """The demos' folder is one for `adk web`: it lists each demo's eval set at its default place, and passes it."""
+    root = tmp_path / "demos"
+    shutil.copytree(DEMOS_DIR, root, ignore=shutil.ignore_patterns("__pycache__", ".adk", "*.evalset.json*"))
+    for name, demo in DEMOS.items():
+        default = demo_agent(name).resolve_eval_set_path().relative_to(DEMOS_DIR)
+        export(play_real(name, demo.example_queries[0]), root / default, "first")
+    with adk_web(root) as web:
+        for name in DEMOS:
+            assert web.eval_sets(name) == [f"{name}_evals"]
+            assert [case.passed for case in web.run(name, f"{name}_evals", ["first"])] == [True]
 
 
 def test_a_trace_holds_the_answers_that_the_agent_saw(tmp_path: Path) -> None:

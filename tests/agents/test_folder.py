@@ -34,6 +34,14 @@ app = App(
     plugins=[Counting(name="counting")],
 )
 """
+WORKFLOW = """
+from google.adk.workflow import START, Workflow
+
+def greet():
+    return "hello"
+
+root_agent = Workflow(name="graph", edges=[(START, greet)])
+"""
 YAML = """
 agent_class: LlmAgent
 name: from_yaml
@@ -75,6 +83,7 @@ def root(tmp_path: Path) -> Path:
             "single_file.py": agent_source("filed"),
             "with_app/__init__.py": "from . import agent",
             "with_app/agent.py": APP,
+            "with_workflow/agent.py": WORKFLOW,
             "with_yaml/root_agent.yaml": YAML,
             "notes/readme.txt": "no agent",
             ".hidden/agent.py": agent_source("hidden"),
@@ -86,12 +95,20 @@ def root(tmp_path: Path) -> Path:
 # ADK warns of its own class as it reads a YAML file.
 reads_yaml = pytest.mark.filterwarnings("ignore:LlmAgentConfig is deprecated:DeprecationWarning")
 
-FORMS = ("in_package", "in_submodule", "single_file", "with_app", "with_yaml", "without_init")
+FORMS = (
+    "in_package",
+    "in_submodule",
+    "single_file",
+    "with_app",
+    "with_workflow",
+    "with_yaml",
+    "without_init",
+)
 
 
 @reads_yaml
 def test_each_form_of_the_convention_loads(root: Path) -> None:
-    """A submodule, a bare folder, a package, a single file, an App and a YAML file all load, without any key."""
+    """A submodule, a bare folder, a package, a single file, an App, a workflow and a YAML file all load, without any key."""
     entries = by_name(root)
     assert tuple(entries) == FORMS
     assert {name: entry.error for name, entry in entries.items()} == dict.fromkeys(FORMS)
@@ -103,6 +120,7 @@ def test_each_form_of_the_convention_loads(root: Path) -> None:
         "in_submodule": "sub",
         "single_file": "filed",
         "with_app": "inner",
+        "with_workflow": "graph",
         "with_yaml": "from_yaml",
         "without_init": "bare",
     }
@@ -130,6 +148,8 @@ def test_adk_web_finds_the_eval_set_where_it_is_put_by_default(root: Path, name:
     manager.create_eval_set(config.app_name, f"{name}_evals")
     assert path.is_file()
     assert f"{name}_evals" in manager.list_eval_sets(config.app_name)
+    assert AgentFolder(root).names() == FORMS
+    assert AgentFolder(root).load(name, anew=True).origin == config.origin
 
 
 def test_the_list_is_adks_own_and_single_files(root: Path) -> None:
