@@ -1,22 +1,69 @@
-"""Says which agents' models cannot be asked from here, so that a person can sit down in their place."""
+"""Says which agents' models cannot be asked from here, so that a person can sit down in their place.
+
+Nothing is sent anywhere: what a model needs is read from its settings and from the environment. A provider that
+is not known here counts as reachable; should it not be, its error ends in the timeline.
+"""
 
 from __future__ import annotations
 
+import importlib.util
+import os
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 from google.adk.agents import LlmAgent
-from google.adk.models.google_llm import Gemini
+from google.adk.models.base_llm import BaseLlm
 
+from simulator.agent_config import SimulatedAgentConfig
+from simulator.facts import EVERY
 from simulator.runtime.adk_private import children_of, node_of
-from simulator.runtime.boundaries import UnreachableModel
+from simulator.runtime.boundaries import UnreachableModel, unseated_class
+from simulator.session import Seats
 
-_KEYS = ("GOOGLE_API_KEY", "GEMINI_API_KEY")
-_CLOUD = ("GOOGLE_GENAI_USE_VERTEXAI", "GOOGLE_GENAI_USE_ENTERPRISE")
-_NO_KEY = (
-    "the model {model} needs a key, and neither GOOGLE_API_KEY nor GEMINI_API_KEY is set (nor "
-    "GOOGLE_GENAI_USE_VERTEXAI)"
-)
+_GOOGLE_KEYS = ("GOOGLE_API_KEY", "GEMINI_API_KEY")
+_CLOUD = ("GOOGLE_GENAI_USE_ENTERPRISE", "GOOGLE_GENAI_USE_VERTEXAI")
+_PROJECT = ("GOOGLE_CLOUD_PROJECT", "GOOGLE_CLOUD_LOCATION")
+
+# LiteLLM tells this itself, but only once it is imported, which takes seconds and fetches a price list.
+_PROVIDER_KEYS: dict[str, tuple[str, ...]] = {
+    "anthropic": ("ANTHROPIC_API_KEY",),
+    "azure": ("AZURE_API_KEY", "AZURE_AD_TOKEN"),
+    "cohere": ("COHERE_API_KEY", "CO_API_KEY"),
+    "deepseek": ("DEEPSEEK_API_KEY",),
+    "fireworks_ai": ("FIREWORKS_AI_API_KEY", "FIREWORKS_API_KEY"),
+    "gemini": _GOOGLE_KEYS,
+    "groq": ("GROQ_API_KEY",),
+    "mistral": ("MISTRAL_API_KEY",),
+    "openai": ("OPENAI_API_KEY",),
+    "openrouter": ("OPENROUTER_API_KEY",),
+    "perplexity": ("PERPLEXITYAI_API_KEY", "PERPLEXITY_API_KEY"),
+    "together_ai": ("TOGETHERAI_API_KEY", "TOGETHER_API_KEY"),
+    "xai": ("XAI_API_KEY",),
+}
+_NOT_LITELLM = re.compile(r"projects/.*|apigee/.*|ollama/gemma3.*")
+
+
+def model_reachability(config: SimulatedAgentConfig, environ: Mapping[str, str] | None = None) -> str | None:
+    """Say in a sentence which agents' own models cannot be asked, and what each needs; None if all can.
+
+    Args:
+        config: The agent.
+        environ: Where the models look for their keys; the process's environment by default.
+    """
+    reasons = unreachable_models(config.root_agent, os.environ if environ is None else environ)
+    told: dict[str, list[str]] = {}
+    for name, reason in reasons.items():
+        told.setdefault(reason, []).append(name)
+    return "; ".join(f"{', '.join(names)}: {reason}" for reason, names in told.items()) or None
+
+
+def default_seats(config: SimulatedAgentConfig, environ: Mapping[str, str] | None = None) -> Seats:
+    """Give who plays at first: each agent's own model, or a person where it cannot be asked; a person for the tools."""
+    reasons = unreachable_models(config.root_agent, os.environ if environ is None else environ)
+    names = {agent.name for agent in _agents(config.root_agent)}
+    persons = {EVERY} if reasons and names == set(reasons) else set(reasons)
+    return Seats(agents=dict.fromkeys(sorted(persons), "person"), tools={EVERY: "person"})
 
 
 def unreachable_models(agent: Any, environ: Mapping[str, str]) -> dict[str, str]:
@@ -26,8 +73,11 @@ def unreachable_models(agent: Any, environ: Mapping[str, str]) -> dict[str, str]
         agent: The root agent or workflow.
         environ: The environment in which the models would look for their keys.
     """
-    agents = (node for node in _walk(agent, set()) if isinstance(node, LlmAgent))
-    return {each.name: reason for each in agents if (reason := _reason(each, environ))}
+    return {each.name: reason for each in _agents(agent) if (reason := _reason(each, environ))}
+
+
+def _agents(root: Any) -> Iterator[LlmAgent]:
+    return (node for node in _walk(root, set()) if isinstance(node, LlmAgent))
 
 
 def _walk(node: Any, seen: set[int]) -> Iterator[Any]:
@@ -41,17 +91,91 @@ def _walk(node: Any, seen: set[int]) -> Iterator[Any]:
 
 
 def _reason(agent: LlmAgent, environ: Mapping[str, str]) -> str | None:
+    name = _named_model(agent)
+    if "/" in name and not _NOT_LITELLM.fullmatch(name):
+        if importlib.util.find_spec("litellm") is None:
+            return f"the model {name} needs the package litellm, which is not installed"
+        return _litellm_reason(name, {}, environ)
     try:
         model = agent.canonical_model
     except Exception as error:  # noqa: BLE001 - a model's own constructor may raise anything
-        return f"{type(error).__name__}: {error}"
+        return f"the model {name} cannot be made: {' '.join(str(error).split())}"
+    return _model_reason(model, environ)
+
+
+def _named_model(agent: LlmAgent) -> str:
+    """Give the name that stands for an agent's model, its own or an ancestor's; empty where it is an object."""
+    holder: Any = agent
+    while isinstance(holder, LlmAgent) and not holder.model:
+        holder = holder.parent_agent
+    return holder.model if isinstance(holder, LlmAgent) and isinstance(holder.model, str) else ""
+
+
+def _model_reason(model: BaseLlm, environ: Mapping[str, str]) -> str | None:
     if isinstance(model, UnreachableModel):
         return model.reason
-    if isinstance(model, Gemini) and not _has_credentials(environ):
-        return _NO_KEY.format(model=model.model)
-    return None
+    kind: Any = unseated_class(model)
+    if not kind.generate_content_async.__module__.startswith("google.adk.") or getattr(model, "client", None):
+        return None  # somebody's own way to a model
+    of_adk = {base.__name__ for base in kind.__mro__ if base.__module__.startswith("google.adk.")}
+    asked = next((reason for name, reason in _BY_CLASS.items() if name in of_adk), None)
+    return None if asked is None else asked(model, environ)
 
 
-def _has_credentials(environ: Mapping[str, str]) -> bool:
-    in_cloud = any(environ.get(name, "").lower() in {"1", "true"} for name in _CLOUD)
-    return in_cloud or any(environ.get(name) for name in _KEYS)
+def _gemini_reason(model: BaseLlm, environ: Mapping[str, str]) -> str | None:
+    settings: Any = getattr(model, "client_kwargs", None) or {}
+    given = ("api_key", "credentials", "vertexai", "enterprise")
+    in_cloud = model.model.startswith("projects/") or any(
+        environ.get(name, "").lower() in {"1", "true"} for name in _CLOUD
+    )
+    if in_cloud or any(settings.get(name) for name in given):
+        return None
+    return _missing(model.model, environ, *_GOOGLE_KEYS, otherwise=f" (nor {_CLOUD[0]} for the cloud)")
+
+
+def _apigee_reason(_model: BaseLlm, _environ: Mapping[str, str]) -> str | None:
+    return None  # it says what it needs when it is made
+
+
+def _claude_reason(model: BaseLlm, environ: Mapping[str, str]) -> str | None:
+    missing = [name for name in _PROJECT if not environ.get(name)]
+    return f"the model {model.model} needs {' and '.join(missing)} to be set" if missing else None
+
+
+def _anthropic_reason(model: BaseLlm, environ: Mapping[str, str]) -> str | None:
+    return _missing(model.model, environ, "ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN")
+
+
+def _openai_reason(model: BaseLlm, environ: Mapping[str, str]) -> str | None:
+    return None if getattr(model, "api_key", None) else _missing(model.model, environ, "OPENAI_API_KEY")
+
+
+def _litellm_object_reason(model: BaseLlm, environ: Mapping[str, str]) -> str | None:
+    settings: Any = getattr(model, "_additional_args", None) or {}
+    return _litellm_reason(model.model, settings, environ)
+
+
+def _litellm_reason(name: str, settings: Mapping[str, Any], environ: Mapping[str, str]) -> str | None:
+    if settings.get("api_key") or settings.get("api_base") or settings.get("base_url"):
+        return None
+    keys = _PROVIDER_KEYS.get(name.partition("/")[0])
+    return None if keys is None else _missing(name, environ, *keys)
+
+
+def _missing(model: str, environ: Mapping[str, str], *names: str, otherwise: str = "") -> str | None:
+    """Say that a model needs one of some variables, where the environment has none of them."""
+    if any(environ.get(name) for name in names):
+        return None
+    return f"the model {model} needs a key, but {' or '.join(names)} is not set{otherwise}"
+
+
+# Told by name: to import the classes would import the clients of all providers. A subclass stands before its base.
+_BY_CLASS = {
+    "ApigeeLlm": _apigee_reason,
+    "LiteLlm": _litellm_object_reason,
+    "Gemini": _gemini_reason,
+    "Claude": _claude_reason,
+    "AnthropicLlm": _anthropic_reason,
+    "OpenAILlm": _openai_reason,
+    "OpenAIResponsesLlm": _openai_reason,
+}

@@ -1,22 +1,38 @@
-"""It is known before a session which agents have no model to ask."""
+"""It is known before a session which agents have no model to ask, what each needs, and who sits there instead."""
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import AsyncGenerator
+from typing import Any
 
 import pytest
 from google.adk.agents import LlmAgent
 from google.adk.models.base_llm import BaseLlm
+from google.adk.models.google_llm import Gemini
 from google.adk.models.llm_request import LlmRequest
 from google.adk.models.llm_response import LlmResponse
 from google.adk.tools.agent_tool import AgentTool
 
+from simulator.agent_config import SimulatedAgentConfig
+from simulator.runtime import default_seats, model_reachability
 from simulator.runtime.boundaries import install
 from simulator.runtime.reachability import unreachable_models
 
 
 class OwnModel(BaseLlm):
     """A model that needs nothing from outside."""
+
+    async def generate_content_async(
+        self, llm_request: LlmRequest, stream: bool = False
+    ) -> AsyncGenerator[LlmResponse, None]:
+        """Say nothing."""
+        yield LlmResponse()
+
+
+class OwnGemini(Gemini):
+    """A model of one's own that calls itself Gemini."""
 
     async def generate_content_async(
         self, llm_request: LlmRequest, stream: bool = False
@@ -32,6 +48,11 @@ def team() -> LlmAgent:
     return LlmAgent(name="first", model=OwnModel(model="own"), tools=[AgentTool(inner)], sub_agents=[second])
 
 
+def config_of(agent: Any) -> SimulatedAgentConfig:
+    """Configure an agent."""
+    return SimulatedAgentConfig("Team", agent, "team.evalset.json")
+
+
 def test_each_agent_without_a_model_is_named_with_the_reason() -> None:
     """Without a key Gemini cannot be asked, and an unknown model never; a model of one's own can."""
     found = unreachable_models(team(), {})
@@ -42,7 +63,12 @@ def test_each_agent_without_a_model_is_named_with_the_reason() -> None:
 
 @pytest.mark.parametrize(
     "environ",
-    [{"GOOGLE_API_KEY": "k"}, {"GEMINI_API_KEY": "k"}, {"GOOGLE_GENAI_USE_VERTEXAI": "TRUE"}],
+    [
+        {"GOOGLE_API_KEY": "k"},
+        {"GEMINI_API_KEY": "k"},
+        {"GOOGLE_GENAI_USE_VERTEXAI": "TRUE"},
+        {"GOOGLE_GENAI_USE_ENTERPRISE": "1"},
+    ],
 )
 def test_credentials_make_gemini_reachable(environ: dict[str, str]) -> None:
     """A key, or the cloud's own credentials, are enough to ask."""
@@ -56,3 +82,108 @@ def test_an_agent_that_was_seated_before_is_still_known() -> None:
     found = unreachable_models(agent, {})
     assert set(found) == {"inner", "second"}
     assert "no-such-model-1" in found["inner"]
+
+
+@pytest.mark.parametrize(
+    ("model", "needs"),
+    [
+        ("openai/gpt-4o", "OPENAI_API_KEY"),
+        ("groq/llama", "GROQ_API_KEY"),
+        ("gemini/gemini-2.5-flash", "GEMINI_API_KEY"),
+        ("claude-opus-4", "anthropic"),
+        (Gemini(model="gemini-2.5-flash", base_url="http://127.0.0.1:1"), "GOOGLE_API_KEY"),
+    ],
+)
+def test_what_a_model_needs_is_said_in_one_line(model: Any, needs: str) -> None:
+    """The sentence names the agent, its model and what is missing: a variable or a package."""
+    said = model_reachability(config_of(LlmAgent(name="clerk", model=model)), {})
+    assert said is not None
+    assert said.startswith("clerk: the model ")
+    assert needs in said
+    assert "\n" not in said
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        OwnModel(model="own"),
+        OwnGemini(),
+        Gemini(client_kwargs={"api_key": "k"}),
+        "projects/p/locations/l/endpoints/e",
+        "ollama_chat/llama3",
+    ],
+)
+def test_what_needs_no_key_can_be_reached(model: Any) -> None:
+    """Somebody's own model, a key in the settings, a cloud endpoint and a local server are reachable."""
+    config = config_of(LlmAgent(name="clerk", model=model))
+    assert model_reachability(config, {}) is None
+    assert default_seats(config, {}).agents == {}
+
+
+def test_a_missing_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A provider's model without LiteLLM says which package is missing."""
+    # The package is installed where the tests run, so that its absence can only be played.
+    monkeypatch.setitem(sys.modules, "litellm", None)
+    monkeypatch.setattr("importlib.util.find_spec", lambda _name: None)
+    said = model_reachability(
+        config_of(LlmAgent(name="clerk", model="openai/gpt-4o")), {"OPENAI_API_KEY": "k"}
+    )
+    assert said == "clerk: the model openai/gpt-4o needs the package litellm, which is not installed"
+
+
+def test_a_key_makes_a_providers_model_reachable() -> None:
+    """With its key a model of LiteLLM is reachable, before and after the agent was seated."""
+    agent = LlmAgent(name="clerk", model="openai/gpt-4o")
+    for _ in range(2):
+        assert model_reachability(config_of(agent), {"OPENAI_API_KEY": "k"}) is None
+        assert "OPENAI_API_KEY" in str(model_reachability(config_of(agent), {}))
+        install(agent)
+
+
+def test_an_inherited_model_is_said_once_for_all_that_share_it() -> None:
+    """Agents with the same reason stand in one sentence."""
+    agent = LlmAgent(name="one", model="openai/gpt-4o", sub_agents=[LlmAgent(name="two")])
+    said = model_reachability(config_of(agent), {})
+    assert said == "one, two: the model openai/gpt-4o needs a key, but OPENAI_API_KEY is not set"
+
+
+def test_a_person_sits_where_no_model_can_be_asked() -> None:
+    """By default a person plays the agents without a model by name, every agent if none has one, and the tools."""
+    assert default_seats(config_of(team()), {}).agents == {"inner": "person", "second": "person"}
+    seats = default_seats(config_of(LlmAgent(name="clerk", model="gemini-2.5-flash")), {})
+    assert seats.of_agent("anyone") == "person"
+    assert seats.of_tool("anything") == "person"
+
+
+def test_the_processs_environment_counts_by_default(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without an environment given, the process's own is read."""
+    config = config_of(LlmAgent(name="clerk", model="gemini-2.5-flash"))
+    # What is tested is the default itself, which is the environment.
+    for name in (
+        "GOOGLE_API_KEY",
+        "GEMINI_API_KEY",
+        "GOOGLE_GENAI_USE_VERTEXAI",
+        "GOOGLE_GENAI_USE_ENTERPRISE",
+    ):
+        monkeypatch.delenv(name, raising=False)
+    assert model_reachability(config)
+    assert default_seats(config).agents == {"*": "person"}
+    monkeypatch.setenv("GOOGLE_API_KEY", "k")
+    assert model_reachability(config) is None
+
+
+def test_looking_imports_no_model_client() -> None:
+    """Neither importing nor looking at a provider's model imports LiteLLM, which would fetch something."""
+    program = (
+        "import sys; from google.adk.agents import LlmAgent; from simulator.runtime import model_reachability;"
+        "from simulator.agent_config import SimulatedAgentConfig as C;"
+        "print(model_reachability(C('A', LlmAgent(name='a', model='openai/m'), 'x'), {}));"
+        "print([name for name in ('litellm', 'anthropic', 'openai') if name in sys.modules])"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=60
+    )
+    assert done.stdout.splitlines() == [
+        "a: the model openai/m needs a key, but OPENAI_API_KEY is not set",
+        "[]",
+    ]
