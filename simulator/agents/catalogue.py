@@ -133,8 +133,12 @@ class AgentCatalogue:
         return found[name]
 
     def _load(self, found: _Found, *, anew: bool) -> AgentEntry:
+        key = _key(found)
+        known = self._loaded.get(key)
+        # Nobody who asks for what is there waits for an agent that is being imported.
+        if known is not None and not anew:
+            return known
         with IMPORTS:
-            key = _key(found)
             if anew or key not in self._loaded:
                 self._loaded[key] = _loaded(found, anew=anew)
             return self._loaded[key]

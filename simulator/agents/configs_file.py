@@ -56,6 +56,9 @@ class ConfigsFile:
             AgentLoadError: There is no such file, or it lists no configs.
             Exception: Whatever the module's own code raises.
         """
+        known = self._configs
+        if known is not None and not anew:
+            return known
         with IMPORTS:
             if anew:
                 self._configs, self._failure = None, None

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -134,3 +136,33 @@ def test_an_agent_is_loaded_once_whoever_asks(tmp_path: Path) -> None:
     assert len(found) == 4
     assert len(set(found)) == 1
     assert ran.read_text(encoding="utf-8") == "x"
+
+
+def test_nobody_waits_for_an_agent_that_somebody_else_loads(tmp_path: Path) -> None:
+    """While a slow agent is imported, the list and the agents that are loaded already are there at once."""
+    started, finish = tmp_path / "started.fifo", tmp_path / "finish.fifo"
+    os.mkfifo(started)
+    os.mkfifo(finish)
+    (tmp_path / "slow_bot").mkdir()
+    source = (
+        "from pathlib import Path\nfrom google.adk.agents import LlmAgent\n"
+        f"Path({str(started)!r}).write_text('x')\nPath({str(finish)!r}).read_text()\n"
+        "root_agent = LlmAgent(name='slow_bot')\n"
+    )
+    (tmp_path / "slow_bot" / "agent.py").write_text(source, encoding="utf-8")
+    file = tmp_path / "listing.py"
+    file.write_text(
+        "from simulator.agents import demo_agent\nAGENTS = [demo_agent('order_desk')]\n", encoding="utf-8"
+    )
+    catalogue = AgentCatalogue(AgentSettings(tmp_path, str(file), demos=False))
+    ready = catalogue.config("order_desk")
+    with ThreadPoolExecutor(2) as pool:
+        slow = pool.submit(catalogue.config, "slow_bot")
+        started.read_text(encoding="utf-8")
+        states = pool.submit(lambda: [entry.state for entry in catalogue.entries()])
+        try:
+            assert states.result(timeout=20) == ["unread", "ready"]
+            assert pool.submit(catalogue.config, "order_desk").result(timeout=20) is ready
+        finally:
+            finish.write_text("x", encoding="utf-8")
+        assert slow.result(timeout=20).name == "slow_bot"
