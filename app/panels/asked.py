@@ -17,7 +17,7 @@ from simulator.environment.schemas import Problem
 _LINE = 21
 _FRAME = 34
 _FEWEST_LINES = 4
-_MOST_LINES = 16
+_MOST_LINES = 20
 _TALL = 200
 _SHOWN_MISFITS = 5
 

@@ -41,8 +41,9 @@ def decision_panel(view: SimulationView, drafts: DraftStore) -> Decision | None:
             return decided
         queue = Queue(drafts, view.session.session_id, line)
         chosen = queue.chosen.thing
-        queue.draw()
-        decided = _all_drafts(view, drafts) or decided
+        if queue.is_line:
+            decided = _line_head(view, drafts, len(line)) or decided
+            queue.draw()
         return _draw(view, drafts, head, chosen) or decided
 
 
@@ -71,20 +72,28 @@ def _draw(view: SimulationView, drafts: DraftStore, head: DeltaGenerator, thing:
             assert_never(thing)
 
 
-def _all_drafts(view: SimulationView, drafts: DraftStore) -> AnswerTools | None:
-    """Draw the way to answer all pending tool calls at once, each with what its own inputs hold."""
+def _line_head(view: SimulationView, drafts: DraftStore, count: int) -> AnswerTools | None:
+    """Draw the head of the line, with the way to answer all its tool calls at once."""
     requests = [request for request in view.pending if isinstance(request, ToolRequest)]
-    if len(requests) < _FEWEST_FOR_ALL or not st.button(
-        f"Accept all {len(requests)} drafts",
-        key="accept_all",
-        icon=":material/done_all:",
-        help="Each call is answered with what stands in its editor: its draft, or what you made of it",
-    ):
-        return None
+    with st.container(horizontal=True, vertical_alignment="center", gap="xsmall", key="line_head"):
+        st.caption(f"{count} wait for you, in any order", width="content")
+        st.space("stretch")
+        clicked = len(requests) >= _FEWEST_FOR_ALL and st.button(
+            f"Accept all {len(requests)} drafts",
+            key="accept_all",
+            type="tertiary",
+            icon=":material/done_all:",
+            help="Each call is answered with what stands in its editor: its draft, or what you made of it",
+        )
+    return _all_drafts(requests, drafts, view.session.session_id) if clicked else None
+
+
+def _all_drafts(requests: list[ToolRequest], drafts: DraftStore, session_id: str) -> AnswerTools | None:
+    """Answer each call with what its own inputs hold; say which of them holds no answer."""
     answers: list[AnswerTool] = []
     for place, request in enumerate(requests, start=1):
         try:
-            answer = tool_inputs(drafts, view.session.session_id, request).answer()
+            answer = tool_inputs(drafts, session_id, request).answer()
         except NotReadyError as error:
             not_ready(f"Call {place} in the line can't be sent, so none was. {error}")
             return None

@@ -66,7 +66,11 @@ def _proposal(inputs: TurnInputs) -> Decision | None:
         if parts:
             st.button("Edit", key=kept.key("edit"), icon=":material/edit:", on_click=inputs.edit_proposal)
         st.button(
-            "Reject and write", key=kept.key("write"), icon=":material/block:", on_click=inputs.write_another
+            "Reject",
+            key=kept.key("write"),
+            icon=":material/block:",
+            help="Write another turn in its place",
+            on_click=inputs.write_another,
         )
         again = _own_model(inputs, "Ask again")
     if again:
@@ -96,6 +100,7 @@ def _own_model(inputs: TurnInputs, label: str) -> bool:
     return st.button(
         label,
         key=inputs.kept.key("own_model"),
+        type="tertiary",
         icon=":material/smart_toy:",
         help="The agent's own model takes this one turn; the next ones stay with whoever plays the agent",
     )

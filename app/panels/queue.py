@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 MOST_PILLS = 6
 """More than these stand in a list to choose from."""
 
+_WHICH = "Which of them to decide"
 _NAME = 24
 _LONGEST = 40
 
@@ -64,15 +65,28 @@ class Queue:
 
     def draw(self) -> None:
         """Draw the line where there is more than one thing in it."""
-        if len(self._line) < 2:  # noqa: PLR2004 - one thing is no line
+        if not self.is_line:
             return
         self._kept.put("waiting", self.chosen.key)
         key = self._kept.widget("waiting", self.chosen.key)
-        words = f"{len(self._line)} things wait for you, in any order"
         if len(self._line) <= MOST_PILLS:
-            st.pills(words, list(self._line), format_func=self._name, required=True, key=key)
+            st.pills(
+                _WHICH,
+                list(self._line),
+                format_func=self._name,
+                required=True,
+                key=key,
+                label_visibility="collapsed",
+            )
         else:
-            st.selectbox(words, list(self._line), format_func=self._numbered, key=key)
+            st.selectbox(
+                _WHICH, list(self._line), format_func=self._numbered, key=key, label_visibility="collapsed"
+            )
+
+    @property
+    def is_line(self) -> bool:
+        """Whether more than one thing waits."""
+        return len(self._line) > 1
 
     def _name(self, key: str) -> str:
         return safe_label(self._line[key].words, _LONGEST)

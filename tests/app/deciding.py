@@ -1,0 +1,133 @@
+"""A page with nothing but the decision pane, over a real simulation, for the tests of what is in the pane."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from streamlit.testing.v1 import AppTest
+
+from app.drafts import Drafts
+from simulator.facts import ModelAnswered, ToolAnswered
+from simulator.runtime import Simulation
+
+PATIENCE = 30.0
+"""Seconds after which a page, or a session, has failed its test."""
+
+HOSTILE = "![x](http://evil.example/a.png) <b>bold</b> **loud** :red[red] $x$"
+"""Text that Markdown or HTML would make something of."""
+
+
+def _page(simulation: "Any", drafts: "Any", problems: "list[str]") -> None:  # noqa: UP037 - the script has no imports
+    import streamlit as st  # noqa: PLC0415 - the function's text is the page's script
+
+    from app.decisions import apply  # noqa: PLC0415 - as above
+    from app.kept import gather  # noqa: PLC0415 - as above
+    from app.panels.decision import decision_panel  # noqa: PLC0415 - as above
+
+    gather(drafts)
+    decided = decision_panel(simulation.view(), drafts)
+    if decided is not None:
+        try:
+            apply(decided, simulation, wait=30.0)
+        except ValueError as error:
+            problems.append(str(error))
+        st.rerun()
+
+
+class Deciding:
+    """The pane of one session in one tab; widgets are found by the beginning of their keys."""
+
+    def __init__(self, simulation: Simulation, drafts: Drafts | None = None) -> None:
+        self.simulation = simulation
+        self.drafts = drafts if drafts is not None else Drafts()
+        self.problems: list[str] = []
+        given = {"simulation": simulation, "drafts": self.drafts, "problems": self.problems}
+        self.tab = AppTest.from_function(_page, kwargs=given, default_timeout=PATIENCE).run()
+        self.sound()
+
+    def run(self) -> Deciding:
+        """Draw the page again."""
+        self.tab.run()
+        return self
+
+    def refreshed(self) -> Deciding:
+        """Give the page as a new tab shows it."""
+        return Deciding(self.simulation, self.drafts)
+
+    def press(self, name: str) -> Deciding:
+        """Click a button."""
+        self._one(self.tab.button, name).click().run()
+        return self.sound()
+
+    def type(self, name: str, text: Any) -> Deciding:
+        """Put something into an input, without a rerun."""
+        for inputs in (self.tab.text_area, self.tab.text_input, self.tab.number_input, self.tab.toggle):
+            if found := [one for one in inputs if _is(one, name)]:
+                found[0].set_value(text)
+                return self
+        raise LookupError(f"no input is called {name}: {self.names()}")
+
+    def choose(self, name: str, value: Any) -> Deciding:
+        """Choose in a list, or among the words of a control, and draw the page again."""
+        for inputs in (self.tab.selectbox, self.tab.button_group):
+            if found := [one for one in inputs if _is(one, name)]:
+                found[0].set_value(value)
+                self.tab.run()
+                return self.sound()
+        raise LookupError(f"no choice is called {name}: {self.names()}")
+
+    def text(self, name: str) -> Any:
+        """Give what an input holds."""
+        for inputs in (self.tab.text_area, self.tab.text_input, self.tab.number_input):
+            if found := [one for one in inputs if _is(one, name)]:
+                return found[0].value
+        raise LookupError(f"no input is called {name}: {self.names()}")
+
+    def names(self) -> list[str]:
+        """Give the keys of all that can be used."""
+        groups: list[Any] = [
+            self.tab.button,
+            self.tab.text_area,
+            self.tab.text_input,
+            self.tab.number_input,
+            self.tab.selectbox,
+            self.tab.button_group,
+            self.tab.toggle,
+        ]
+        return [str(one.key) for group in groups for one in group]
+
+    def shown(self) -> str:
+        """Give every text on the page that is no label."""
+        groups: list[Iterable[Any]] = [self.tab.text, self.tab.code, self.tab.error, self.tab.caption]
+        return "\n".join(str(one.value) for group in groups for one in group)
+
+    def sound(self) -> Deciding:
+        """Fail where the script raised."""
+        assert not self.tab.exception, self.tab.exception
+        return self
+
+    def _one(self, group: Iterable[Any], name: str) -> Any:
+        found = [one for one in group if _is(one, name)]
+        assert found, f"nothing is called {name}: {self.names()}"
+        return found[0]
+
+
+def _is(widget: Any, name: str) -> bool:
+    return bool(widget.key) and str(widget.key).startswith(name)
+
+
+def answers(simulation: Simulation) -> list[ToolAnswered]:
+    """Give the answers to tool calls so far."""
+    return [fact for _, fact in simulation.journal.path() if isinstance(fact, ToolAnswered)]
+
+
+def model_parts(simulation: Simulation) -> list[Any]:
+    """Give the parts of each turn of the agents so far."""
+    given: list[Any] = [
+        response["content"]
+        for _, fact in simulation.journal.path()
+        if isinstance(fact, ModelAnswered)
+        for response in fact.responses
+    ]
+    return [content["parts"] for content in given]
