@@ -1,0 +1,103 @@
+"""Makes facts and journals for the tests of the session, with as few words as a test needs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from simulator.facts import (
+    AgentSelected,
+    Fact,
+    ModelAnswered,
+    Provenance,
+    RequestDigests,
+    Returned,
+    SessionOpened,
+    ToolAnswered,
+    TurnEnded,
+    TurnStarted,
+)
+from simulator.journal import Journal
+
+DIGESTS = RequestDigests(parts={}, chain="")
+WRITTEN = Provenance(source="written")
+
+
+def opened() -> SessionOpened:
+    """A session begins."""
+    return SessionOpened(at=1.0, session_id="session", seed="seed")
+
+
+def selected() -> AgentSelected:
+    """An agent is selected."""
+    return AgentSelected(at=1.0, agent_name="Clerk", app_name="clerk", initial_state={"open": True})
+
+
+def asked(text: str = "go", turn: int = 0) -> TurnStarted:
+    """The user asks something."""
+    return TurnStarted(at=2.0, turn=turn, message={"role": "user", "parts": [{"text": text}]})
+
+
+def replied(call_id: str, turn: int, name: str = "adk_request_confirmation") -> TurnStarted:
+    """The user answers an open call."""
+    part: Any = {"function_response": {"id": call_id, "name": name, "response": {"confirmed": True}}}
+    return TurnStarted(at=2.0, turn=turn, purpose="reply", message={"role": "user", "parts": [part]})
+
+
+def model(*parts: Any, turn: int = 0, key: str = "model", agent: str = "clerk") -> ModelAnswered:
+    """The agent's seat makes a turn of these parts."""
+    return ModelAnswered(
+        at=3.0,
+        turn=turn,
+        key=key,
+        agent=agent,
+        responses=({"content": {"role": "model", "parts": list(parts)}},),
+        digests=DIGESTS,
+        provenance=WRITTEN,
+    )
+
+
+def call(call_id: str, name: str = "find") -> Any:
+    """Make a part that calls a tool."""
+    return {"function_call": {"id": call_id, "name": name, "args": {"id": call_id}}}
+
+
+def tool(call_id: str, *, turn: int = 0, key: str | None = None, outcome: Any = None) -> ToolAnswered:
+    """A tool call is answered."""
+    return ToolAnswered(
+        at=4.0,
+        turn=turn,
+        key=key or f"tool/{call_id}",
+        call_id=call_id,
+        agent="clerk",
+        tool_name="find",
+        arguments={"id": call_id},
+        outcome=outcome or Returned(value={"found": call_id}),
+        digests=DIGESTS,
+        provenance=WRITTEN,
+    )
+
+
+def event(*parts: Any, author: str = "clerk", **more: Any) -> Any:
+    """Make an event of ADK in JSON."""
+    return {"author": author, "content": {"role": "model", "parts": list(parts)}, "timestamp": 5.0, **more}
+
+
+def ended(*events: Any, turn: int = 0, **more: Any) -> TurnEnded:
+    """The run of the agent ended."""
+    return TurnEnded(at=6.0, turn=turn, events=events, **more)
+
+
+def answered_turn(turn: int = 0) -> list[Fact]:
+    """Give the facts of a whole turn: a query, a call, its answer, a final response."""
+    return [
+        asked(turn=turn),
+        model(call(f"c{turn}"), turn=turn, key="model#0"),
+        tool(f"c{turn}", turn=turn),
+        model({"text": "done"}, turn=turn, key="model#1"),
+        ended(event({"text": "done"}), turn=turn, state={"turns": turn + 1}),
+    ]
+
+
+def journal_of(*facts: Fact) -> Journal:
+    """Give a journal whose agent is selected, with these facts behind."""
+    return Journal([opened(), selected(), *facts])
