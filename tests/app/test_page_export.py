@@ -1,0 +1,148 @@
+"""The export page: the case is shown, checked, and leaves as a file that ADK reads."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from google.adk.evaluation.eval_case import get_all_tool_calls
+from google.adk.evaluation.local_eval_sets_manager import load_eval_set_from_file
+
+from app.cast import cast_of
+from app.exporting import agent_folder, eval_command
+from app.registry import registry
+from simulator.agent_config import SimulatedAgentConfig
+from simulator.agents import DEMOS_DIR, demo_agent
+from simulator.runtime import Simulation
+from tests.app.pages import HOSTILE, Tab
+
+
+@pytest.fixture(autouse=True)
+def _no_sessions_stay() -> Iterator[None]:
+    yield
+    registry().close_all()
+
+
+@pytest.fixture
+def target(tmp_path: Path) -> Path:
+    """The eval set that the session's agent names."""
+    return tmp_path / "order_desk_evals.evalset.json"
+
+
+@pytest.fixture
+def tab(target: Path) -> Tab:
+    """The export page of a session in which a tool was answered and the agent has spoken."""
+    demo = demo_agent("order_desk")
+    config = SimulatedAgentConfig(
+        name="order_desk", agent=demo.agent, eval_set_path=target, app_name="order_desk"
+    )
+    simulation = Simulation.open(config)
+    simulation.query("Where is order A-1002?")
+    (request,) = simulation.pending
+    order = {"order_id": "A-1002", "status": "shipped", "tracking": HOSTILE, "items": [], "total": 1.0}
+    simulation.answer(request, order)
+    registry().add(simulation, config, cast_of(config.root_agent))
+    return Tab(simulation.session.session_id).click("open_export")
+
+
+def test_the_case_is_shown_and_checked(tab: Tab) -> None:
+    """The outline names query, call and answer; ADK's loader has read the case back; nothing comes alive."""
+    assert "reads this case back equal" in tab.words
+    assert "Where is order A-1002?" in tab.literal
+    assert "find_order" in tab.literal
+    assert "`adk eval` does not replay them" in tab.literal
+    assert tab.live_marks() == []
+    tab.choose("export_view", "Case JSON")
+    assert '"eval_id": "order_desk_' in tab.literal
+    assert tab.live_marks() == []
+
+
+def test_the_case_is_written_into_the_agents_eval_set(tab: Tab, target: Path) -> None:
+    """By default the agent's own file gets the case, and the page shows the path and the command to run it."""
+    tab.click("export_write")
+    eval_set = load_eval_set_from_file(str(target), "order_desk_evals")
+    (case,) = eval_set.eval_cases
+    assert case.conversation is not None
+    assert [call.name for call in get_all_tool_calls(case.conversation[0].intermediate_data)] == [
+        "find_order"
+    ]
+    assert "A new eval set was written." in tab.words
+    assert str(target) in tab.literal
+    assert f"adk eval AGENT_FOLDER {target}:{case.eval_id}" in tab.literal
+    assert tab.app.button(key="export_write").disabled
+
+
+def test_another_file_and_another_form_can_be_chosen(tab: Tab, tmp_path: Path, target: Path) -> None:
+    """Path, eval id and form of the trace are those of the fields."""
+    other = tmp_path / "other" / "set.evalset.json"
+    tab.choose("export_form_export", "invocation_events")
+    tab.app.text_input(key="export_path_export").input(str(other))
+    tab.app.text_input(key="export_eval_id_export").input("my_case")
+    tab.click("export_write")
+    (case,) = load_eval_set_from_file(str(other), "set").eval_cases
+    assert case.eval_id == "my_case"
+    assert type(case.conversation[0].intermediate_data).__name__ == "InvocationEvents"  # type: ignore[index] # it has one
+    assert not target.exists()
+
+
+def test_a_second_export_gets_an_id_of_its_own(tab: Tab, target: Path) -> None:
+    """Exported again from another tab, the case is offered under the next free id, and both are in the file."""
+    tab.click("export_write")
+    again = Tab(tab.session_id).click("open_export")
+    again.click("export_write")
+    first, second = load_eval_set_from_file(str(target), "order_desk_evals").eval_cases
+    assert second.eval_id == f"{first.eval_id}_2"
+    assert "The case was added to the eval set." in again.words
+
+
+@pytest.mark.parametrize(
+    ("key", "text", "complaint"),
+    [
+        ("export_path_export", "", "There is no file to write to"),
+        ("export_path_export", "/proc/nowhere/set.evalset.json", "/proc/nowhere/set.evalset.json"),
+        ("export_eval_id_export", "a:b", "holds ':'"),
+    ],
+)
+def test_what_cannot_be_written_is_told(tab: Tab, target: Path, key: str, text: str, complaint: str) -> None:
+    """The reason stands on the page, no file is written, and the fields keep what was typed."""
+    tab.app.text_input(key=key).input(text)
+    tab.run()
+    if not tab.app.button(key="export_write").disabled:
+        tab.click("export_write")
+        assert "The case was not written." in tab.words
+    assert complaint in tab.literal
+    assert tab.app.text_input(key=key).value == text
+    assert not target.exists()
+
+
+def test_a_broken_file_is_left_as_it_is(tab: Tab, target: Path) -> None:
+    """A file that is no eval set is named, and not a byte of it is changed."""
+    target.write_text("{ broken")
+    tab.click("export_write")
+    assert "The case was not written." in tab.words
+    assert str(target) in tab.literal
+    assert target.read_text() == "{ broken"
+
+
+def test_the_way_back_leads_to_the_session(tab: Tab) -> None:
+    """Back shows the session again, and it can go on."""
+    tab.click("export_back")
+    assert tab.has("query_send")
+    assert not tab.has("export_write")
+
+
+def test_a_session_that_is_not_completed_cannot_be_exported() -> None:
+    """Before the final response the way to the export is shut."""
+    config = demo_agent("order_desk")
+    simulation = Simulation.open(config)
+    simulation.query("Where is order A-1002?")
+    registry().add(simulation, config, cast_of(config.root_agent))
+    assert Tab(simulation.session.session_id).app.button(key="open_export").disabled
+
+
+def test_the_command_names_the_agents_folder() -> None:
+    """For an agent in a folder of ADK's convention the command can be run as it stands."""
+    folder = agent_folder(demo_agent("order_desk"))
+    assert folder == DEMOS_DIR / "order_desk"
+    assert eval_command(folder, Path("/a b/set.json"), "x") == f"adk eval {folder} '/a b/set.json:x'"
