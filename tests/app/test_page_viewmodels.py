@@ -1,0 +1,49 @@
+"""Steps of the timeline: which are shown, and in which words."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from app.opening import StartForm, read_form
+from app.viewmodels import FILTERS, Filter, newest_steps, rows
+from simulator.facts import EVERY, Failed
+from simulator.session import SimulationSession
+from tests.app.fakes import FakeSimulation
+
+
+def session_of(outcomes: list[bool]) -> SimulationSession:
+    """A session with one call for each outcome: True returned, False failed."""
+    simulation = FakeSimulation().ask("Go")
+    for number, good in enumerate(outcomes):
+        outcome = None if good else Failed(error_code=500, error_message="no")
+        simulation.call(f"c{number}").give(f"c{number}", outcome)
+    return simulation.say("Done").end("Done").session
+
+
+@given(st.lists(st.booleans(), max_size=12), st.sampled_from(FILTERS), st.integers(0, 30))
+def test_the_newest_steps_are_the_end_of_all_steps(outcomes: list[bool], chosen: Filter, count: int) -> None:
+    """Whatever the filter and the number, what is shown is the end of all that the filter lets through."""
+    session = session_of(outcomes)
+    everything = newest_steps(session, chosen, len(session.history))
+    shown = newest_steps(session, chosen, count)
+    assert shown.total == everything.total == len(everything.steps)
+    assert shown.steps == everything.steps[max(0, everything.total - count) :]
+
+
+@given(st.lists(st.booleans(), max_size=12))
+def test_each_filter_counts_what_it_says(outcomes: list[bool]) -> None:
+    """All is the whole history, Tools the calls with their answers, Errors the failed ones."""
+    session = session_of(outcomes)
+    assert newest_steps(session, "All", 0).total == len(session.history) == len(rows(session))
+    assert newest_steps(session, "Tools", 0).total == 2 * len(outcomes)
+    assert newest_steps(session, "Errors", 0).total == outcomes.count(False)
+
+
+def test_auto_seats_a_person_only_where_no_model_can_be_asked() -> None:
+    """Of two agents the one without a model is played by the person, and the tools by the person as always."""
+    seats = read_form(StartForm(agent="a"), {"second": "no key"}).seats
+    assert (seats.of_agent("first"), seats.of_agent("second")) == ("model", "person")
+    assert seats.of_tool("any") == "person"
+    held = read_form(StartForm(agent="a", agent_player="held"), {"second": "no key"}).seats
+    assert held.agents == {EVERY: "held"}
