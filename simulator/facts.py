@@ -30,11 +30,12 @@ class Value(BaseModel):
 
 
 class RaisedError(Value):
-    """An exception, written down: `type` is `module:qualified name`."""
+    """An exception, written down: `type` is `module:qualified name`, `attributes` what else it holds."""
 
     type: str = Field(min_length=1)
     message: str
     arguments: tuple[Json, ...] = ()
+    attributes: JsonObject = Field(default_factory=dict)
 
     @property
     def short_type(self) -> str:

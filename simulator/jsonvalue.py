@@ -50,6 +50,8 @@ def copied(value: Any) -> Any:
 
 
 def _checked(value: Any) -> Any:
+    if not value and value in ({}, None):
+        return value
     try:
         _PLAIN.encode(value)
     except (TypeError, ValueError) as error:

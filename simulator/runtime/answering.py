@@ -125,7 +125,8 @@ class Answering:
         return seats.of_tool(waiting.name)
 
     async def _answer(self, waiting: Waiting[Any]) -> None:
-        await self._run.caught_up.wait()
+        if not self._run.caught_up.is_set():
+            await self._run.caught_up.wait()
         if (
             isinstance(waiting.call, ToolBoundaryCall)
             and not waiting.judged
@@ -216,6 +217,7 @@ class Answering:
         try:
             async with aclosing(waiting.call.real()) as stream:
                 async for response in stream:
+                    waiting.spoken = None if responses else response
                     responses.append(response.model_dump(mode="json", exclude_none=True))
                     self._hear(waiting, responses[-1])
         except Exception as raised:  # noqa: BLE001 - whatever a model raises belongs into the timeline
@@ -233,7 +235,8 @@ class Answering:
 
     async def run_real(self, waiting: Waiting[Any]) -> None:
         """Run the real tool or the real code; one at a time in a session, after a word in the journal."""
-        await self._run.caught_up.wait()
+        if not self._run.caught_up.is_set():
+            await self._run.caught_up.wait()
         async with self._one_real_call:
             if waiting.future.done():
                 return

@@ -27,7 +27,6 @@ from google.adk.tools.base_toolset import BaseToolset
 from google.adk.tools.tool_context import ToolContext
 from pydantic import Field
 
-from simulator.jsonvalue import copied
 from simulator.runtime.adk_private import children_of, is_steering, node_of, runs_agents, with_plugins
 from simulator.runtime.context import CURRENT_TURN, GUARD_NAME, INSIDE_REAL_CALL, PLACE, SCOPE
 from simulator.runtime.loop import StudioLoop
@@ -172,9 +171,8 @@ async def _model_run(
         scope=SCOPE.get(),
         place=PLACE.get(),
     )
-    for written in await turn.ask_model(call):
-        # ADK changes the response that it is given, so each gets a fresh one.
-        yield LlmResponse.model_validate(copied(written))
+    for response in await turn.ask_model(call):
+        yield response
 
 
 def seat_tool(tool: BaseTool, seen: set[int] | None = None) -> None:

@@ -21,8 +21,8 @@ class TurnInProgress(Protocol):
     timers: Any
     in_threads: Any
 
-    async def ask_model(self, call: Any) -> tuple[JsonObject, ...]:
-        """Ask the agent's seat; give its responses, or raise its error."""
+    async def ask_model(self, call: Any) -> list[Any]:
+        """Ask the agent's seat; give its responses as ADK takes them, or raise its error."""
         ...
 
     async def ask_tool(self, call: Any) -> Any:

@@ -52,9 +52,8 @@ async def watched(
             note_problem(f"state {key!r} holds a value that JSON cannot hold; it was kept as JSON")
             context.state[key] = copied(value)
     now = _other_actions(after)
-    changed = {
-        name: jsonable(getattr(after, name)) for name in _OTHER_ACTIONS if now.get(name) != others.get(name)
-    }
+    names = [] if now == others else [name for name in _OTHER_ACTIONS if now.get(name) != others.get(name)]
+    changed = {name: jsonable(getattr(after, name)) for name in names}
     return outcome, ToolEffects(
         state_delta=delta,
         artifacts=tuple(saved),
@@ -94,8 +93,8 @@ def _sinks(context: ToolContext, saved: list[SavedArtifact], sent: list[JsonObje
 
 def _other_actions(actions: EventActions) -> dict[str, str]:
     """Write the actions that are set; most tools set none."""
-    held = ((name, getattr(actions, name)) for name in _OTHER_ACTIONS)
-    return {name: canonical(jsonable(value)) for name, value in held if value is not None and value != {}}
+    held = actions.__dict__
+    return {name: canonical(jsonable(value)) for name in _OTHER_ACTIONS if (value := held[name])}
 
 
 async def repeated(effects: ToolEffects, context: ToolContext) -> None:

@@ -9,12 +9,13 @@ from typing import Any
 
 from google.adk.events.event import Event
 from google.adk.models.llm_request import LlmRequest
+from google.adk.models.llm_response import LlmResponse
 from google.genai import types
 from pydantic import BaseModel
 from pydantic_core import to_jsonable_python
 
 from simulator.facts import RaisedError
-from simulator.jsonvalue import JsonObject, canonical, copied, digest
+from simulator.jsonvalue import JsonObject, NotJsonError, canonical, copied, digest
 
 _PART = "$part"
 
@@ -32,6 +33,13 @@ def jsonable(value: Any) -> Any:
     Sets are sorted, bytes are base64, a class is its JSON schema, and what has no JSON form is its type's name
     (an address would differ from run to run).
     """
+    try:
+        return copied(value)
+    except NotJsonError:
+        return _jsonable(value)
+
+
+def _jsonable(value: Any) -> Any:
     if isinstance(value, dict):
         return {str(key): jsonable(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
@@ -55,6 +63,16 @@ def jsonable(value: Any) -> Any:
 def survives_json(value: Any) -> bool:
     """Tell whether a value comes back from JSON as it was."""
     return bool(repr(jsonable(value)) == repr(value))
+
+
+def with_ids(response: LlmResponse, written: JsonObject) -> LlmResponse:
+    """Give a response's function calls the ids that its written form has."""
+    content: Any = written.get("content") or {}
+    parts = (response.content.parts if response.content else None) or ()
+    for part, known in zip(parts, content.get("parts") or (), strict=True):
+        if part.function_call is not None:
+            part.function_call.id = known["function_call"]["id"]
+    return response
 
 
 def tool_value(value: Any) -> Any:
@@ -82,12 +100,17 @@ def _with_parts(value: Any) -> Any:
 
 
 def written_error(error: BaseException) -> RaisedError:
-    """Write an exception."""
+    """Write an exception, with those of its attributes that JSON can hold (an HTTP status, for instance)."""
     name = type(error)
     return RaisedError(
         type=f"{name.__module__}:{name.__qualname__}",
         message=str(error),
         arguments=tuple(jsonable(argument) for argument in error.args),
+        attributes={
+            key: jsonable(value)
+            for key, value in getattr(error, "__dict__", {}).items()
+            if not key.startswith("__") and survives_json(value)
+        },
     )
 
 
@@ -102,13 +125,33 @@ def made_error(written: RaisedError) -> Exception:
     for name in qualified.split("."):
         found = getattr(found, name, None)
     if isinstance(found, type) and issubclass(found, Exception):
-        try:
-            error = found(*written.arguments)
-        except Exception:  # noqa: BLE001 - a class that refuses its own arguments is any error at all
-            error = None
-        if isinstance(error, Exception) and str(error) == written.message:
-            return error
+        for make in (_by_arguments, _without_arguments):
+            error = make(found, written)
+            if error is not None:
+                return error
     return SimulatedToolError(f"{written.short_type}: {written.message}")
+
+
+def _by_arguments(kind: type[Exception], written: RaisedError) -> Exception | None:
+    try:
+        return _restored(kind(*written.arguments), written)
+    except Exception:  # noqa: BLE001 - a class that refuses its own arguments is any error at all
+        return None
+
+
+def _without_arguments(kind: type[Exception], written: RaisedError) -> Exception | None:
+    """Make an exception whose class takes other arguments than it keeps, as those of HTTP clients do."""
+    try:
+        error = kind.__new__(kind)
+        error.args = written.arguments
+        return _restored(error, written)
+    except Exception:  # noqa: BLE001 - as above
+        return None
+
+
+def _restored(error: Exception, written: RaisedError) -> Exception | None:
+    vars(error).update(copied(written.attributes))
+    return error if str(error) == written.message else None
 
 
 def _loaded(module_name: str) -> Any:

@@ -15,6 +15,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
 from google.adk.events.event import Event
+from google.adk.models.llm_response import LlmResponse
 
 from simulator.facts import Answered, CodeAnswered, ModelAnswered, SavedArtifact, ToolAnswered, TurnStarted
 from simulator.jsonvalue import JsonObject, canonical, copied, digest
@@ -30,6 +31,7 @@ from simulator.runtime.encoding import (
     made_error,
     request_parts,
     tool_result,
+    with_ids,
 )
 from simulator.runtime.errors import Diverged
 from simulator.runtime.loop import StudioLoop
@@ -140,16 +142,21 @@ class TurnRun:
 
     # ------------------------------------------------------------ what the seated objects ask
 
-    async def ask_model(self, call: ModelCall) -> tuple[JsonObject, ...]:
+    async def ask_model(self, call: ModelCall) -> list[LlmResponse]:
         """Ask the agent's seat for its turn; give its responses or raise its error."""
         self.last_model_call = call
         base = f"{self.number}/{call.scope}/{call.place}|{call.agent}"
-        fact = await self._ask(base, call, call.agent, call.agent, request_parts(call.request))
+        waiting, fact = await self._ask_waiting(
+            base, call, call.agent, call.agent, request_parts(call.request)
+        )
         if not isinstance(fact, ModelAnswered):
             raise Diverged(-1, fact.key, ["kind"])
         if fact.error:
             raise made_error(fact.error)
-        return fact.responses
+        if waiting.spoken is not None and fact.provenance.source == "model":
+            return [with_ids(waiting.spoken, fact.responses[0])]
+        # ADK changes the response that it is given, so each gets a fresh one.
+        return [LlmResponse.model_validate(copied(response)) for response in fact.responses]
 
     async def ask_tool(self, call: ToolBoundaryCall) -> Any:
         """Ask the environment for a tool's answer; give it as ADK takes it, or raise it."""
@@ -294,8 +301,13 @@ class TurnRun:
         """Say whether nothing will happen before a person answers."""
         if not self.caught_up.is_set() or self._releasing.locked():
             return False
-        still = [waiting for waiting in self.waiting.values() if not waiting.future.done()]
-        return bool(still) and all(waiting.for_person for waiting in still)
+        asks = False
+        for waiting in self.waiting.values():
+            if not waiting.future.done():
+                if not waiting.for_person:
+                    return False
+                asks = True
+        return asks
 
     async def release(self, waiting: Waiting[Any], fact_at: Callable[[str], Answered]) -> bool:
         """Record an answer and let the agent have it; False if it has been answered in the meantime.
@@ -304,7 +316,8 @@ class TurnRun:
             waiting: The request.
             fact_at: Makes the fact, given the fingerprint of all events before it.
         """
-        await self.caught_up.wait()
+        if not self.caught_up.is_set():
+            await self.caught_up.wait()
         async with self._releasing:
             await self.settle()
             if waiting.future.done() or self.waiting.get(waiting.key) is not waiting:
@@ -321,7 +334,8 @@ class TurnRun:
     @contextlib.asynccontextmanager
     async def its_turn(self) -> Any:
         """Hold back all other answers, once everything has settled: what is decided in here has its place in the order."""
-        await self.caught_up.wait()
+        if not self.caught_up.is_set():
+            await self.caught_up.wait()
         async with self._releasing:
             await self.settle()
             yield

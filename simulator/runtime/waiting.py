@@ -7,6 +7,8 @@ import contextvars
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
+from google.adk.models.llm_response import LlmResponse
+
 from simulator.environment.rules import InjectionRule, Miss
 from simulator.facts import CodeAnswered, ModelAnswered, RaisedError, ToolAnswered
 from simulator.jsonvalue import JsonObject
@@ -22,7 +24,8 @@ class Waiting(Generic[CallT]):
     """One open request of the turn in progress.
 
     `job` is the task that finds an answer without a person; `for_person` says that nobody but a person will.
-    `effects_done` is set where the real tool ran in this very call, so its effects are in place already.
+    `effects_done` is set where the real tool ran in this very call, so its effects are in place already. `spoken` is
+    the one response of the agent's own model, where it was asked in this very call.
     """
 
     key: str
@@ -46,6 +49,7 @@ class Waiting(Generic[CallT]):
     proposal: tuple[JsonObject, ...] | None = None
     failure: RaisedError | None = None
     effects_done: bool = False
+    spoken: LlmResponse | None = None
     shown: Request | None = field(default=None, repr=False)
 
     def wants_person(self) -> None:
