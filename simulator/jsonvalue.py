@@ -10,7 +10,7 @@ from pydantic import AfterValidator, JsonValue
 
 _DIGEST_LENGTH = 16
 _CANONICAL = json.JSONEncoder(sort_keys=True, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-_PLAIN = json.JSONEncoder(allow_nan=False)
+_PLAIN = json.JSONEncoder(ensure_ascii=False, allow_nan=False)
 _DECODER = json.JSONDecoder()
 
 
@@ -43,19 +43,22 @@ def copied(value: Any) -> Any:
     Raises:
         NotJsonError: As `canonical`.
     """
+    return _DECODER.decode(_written(value))
+
+
+def _written(value: object) -> str:
     try:
-        return _DECODER.decode(_PLAIN.encode(value))
+        text = _PLAIN.encode(value)
+        text.encode()  # half of a surrogate pair is a `str` to Python, but no text that could be stored or sent
     except (TypeError, ValueError) as error:
         raise NotJsonError(f"not a JSON value: {error}") from error
+    return text
 
 
 def _checked(value: Any) -> Any:
     if not value and value in ({}, None):
         return value
-    try:
-        _PLAIN.encode(value)
-    except (TypeError, ValueError) as error:
-        raise NotJsonError(f"not a JSON value: {error}") from error
+    _written(value)
     return value
 
 

@@ -231,17 +231,29 @@ def change_seat(engine: Engine, seat: Any, target: str, player: Any) -> None:
     engine.changed()
 
 
+def plain(value: Any, what: str) -> Any:
+    """Copy a JSON value that came from outside.
+
+    Raises:
+        SimulationError: Naming `what` is not JSON, and why.
+    """
+    try:
+        return copied(value)
+    except NotJsonError as error:
+        raise SimulationError(f"the {what} is {error}") from error
+
+
 def content_of(message: str | JsonObject) -> JsonObject:
     """Give a message as google-genai's `Content` in JSON.
 
     Raises:
         SimulationError: The message is empty, or no content.
     """
-    if isinstance(message, str):
-        if not message.strip():
-            raise SimulationError("the query is empty")
-        return {"role": "user", "parts": [{"text": message}]}
-    content: JsonObject = copied(message)
+    content: JsonObject = plain(
+        message if isinstance(message, dict) else {"parts": [{"text": message}]}, "query"
+    )
+    if isinstance(message, str) and not message.strip():
+        raise SimulationError("the query is empty")
     content.setdefault("role", "user")
     return {**content, "parts": checked_parts(content.get("parts"))}
 

@@ -31,7 +31,7 @@ def jsonable(value: Any) -> Any:
     """Write any value as JSON, the same way every time.
 
     Sets are sorted, bytes are base64, a class is its JSON schema, and what has no JSON form is its type's name
-    (an address would differ from run to run).
+    (an address would differ from run to run), and half of a surrogate pair is a question mark.
     """
     try:
         return copied(value)
@@ -39,9 +39,11 @@ def jsonable(value: Any) -> Any:
         return _jsonable(value)
 
 
-def _jsonable(value: Any) -> Any:
+def _jsonable(value: Any) -> Any:  # noqa: PLR0911 - one per kind of value
     if isinstance(value, dict):
-        return {str(key): jsonable(item) for key, item in value.items()}
+        return {_text(str(key)): jsonable(item) for key, item in value.items()}
+    if isinstance(value, str):
+        return _text(value)
     if isinstance(value, (list, tuple)):
         return [jsonable(item) for item in value]
     if isinstance(value, (set, frozenset)):
@@ -58,6 +60,11 @@ def _jsonable(value: Any) -> Any:
         inf_nan_mode="strings",
         fallback=lambda item: f"<{type(item).__qualname__}>",
     )
+
+
+def _text(value: str) -> str:
+    """Put a question mark where half of a surrogate pair stands alone."""
+    return value.encode("utf-8", "replace").decode()
 
 
 def survives_json(value: Any) -> bool:

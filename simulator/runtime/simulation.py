@@ -21,7 +21,7 @@ from simulator.facts import (
     Value,
 )
 from simulator.journal import Journal
-from simulator.jsonvalue import JsonObject, copied
+from simulator.jsonvalue import JsonObject
 from simulator.runtime import commands
 from simulator.runtime.engine import Engine
 from simulator.runtime.errors import Divergence, SimulationError
@@ -97,7 +97,7 @@ class Simulation:
             at=now,
             agent_name=config.name,
             app_name=config.app_name,
-            initial_state=copied(initial_state or {}),
+            initial_state=commands.plain(initial_state or {}, "initial state"),
         )
         journal = Journal([opened, selected])
         seats = seats or Seats()
@@ -185,7 +185,7 @@ class Simulation:
             "query",
             commands.content_of(message),
             wait,
-            state_delta=copied(state_delta or {}),
+            state_delta=commands.plain(state_delta or {}, "state delta"),
             streaming=streaming,
             max_llm_calls=max_llm_calls,
         )
@@ -202,7 +202,7 @@ class Simulation:
     def reply(self, call_id: str, response: Any, *, wait: float | None = None) -> bool:
         """Let the user answer a call that was left open; anything but a dict becomes `{"result": response}`."""
         call = commands.open_call(self.session, call_id)
-        return self._turn("reply", commands.reply_content(call, copied(response)), wait)
+        return self._turn("reply", commands.reply_content(call, commands.plain(response, "reply")), wait)
 
     def _turn(
         self, purpose: Literal["query", "reply"], message: JsonObject, wait: float | None, **more: Any
@@ -211,7 +211,7 @@ class Simulation:
             engine = self._engine
             started = TurnStarted(
                 at=engine.now(),
-                turn=len(engine.journal.session().turns),
+                turn=engine.journal.fold.turns_so_far,
                 purpose=purpose,
                 message=message,
                 **more,

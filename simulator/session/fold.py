@@ -70,6 +70,11 @@ class SessionFold:
         return self._rules
 
     @property
+    def turns_so_far(self) -> int:
+        """How many turns have started."""
+        return len(self._turns)
+
+    @property
     def is_running(self) -> bool:
         """A turn has started and has not ended."""
         return bool(self._turns) and not self._turns[-1].ended

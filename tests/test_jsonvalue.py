@@ -1,0 +1,77 @@
+"""Tests of JSON values: one written form, copies that share nothing, and clear refusals."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import BaseModel, ValidationError
+
+from simulator.jsonvalue import Json, JsonObject, NotJsonError, canonical, copied, digest, same
+
+json_values = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(st.characters(exclude_categories=["Cs"])),
+    lambda inner: (
+        st.lists(inner, max_size=4)
+        | st.dictionaries(st.text(st.characters(exclude_categories=["Cs"])), inner, max_size=4)
+    ),
+    max_leaves=10,
+)
+
+NOT_JSON: list[Any] = [float("nan"), float("inf"), {1, 2}, b"bytes", object(), "half \ud800", {"k\udfff": 1}]
+
+
+class Holder(BaseModel):
+    """Holds JSON in its fields."""
+
+    value: Json = None
+    fields: JsonObject = {}
+
+
+@given(json_values)
+def test_a_copy_is_equal_and_shares_nothing(value: Any) -> None:
+    """Copies compare equal, have one canonical form, and lists and dicts are new ones."""
+    copy = copied(value)
+    assert copy == value
+    assert same(copy, value)
+    assert canonical(copy) == canonical(value)
+    if isinstance(value, (list, dict)):
+        assert copy is not value
+
+
+@given(st.dictionaries(st.text(max_size=3), st.integers(), min_size=2))
+def test_the_order_of_keys_does_not_matter(value: dict[str, int]) -> None:
+    """A dict that was filled backwards has the same written form and the same fingerprint."""
+    backwards = dict(reversed(value.items()))
+    assert canonical(backwards) == canonical(value)
+    assert digest(canonical(backwards)) == digest(canonical(value))
+
+
+@pytest.mark.parametrize("value", NOT_JSON, ids=repr)
+def test_what_json_cannot_hold_is_refused(value: Any) -> None:
+    """No copy, and no field of a journal, takes what could not be stored; the text says why."""
+    with pytest.raises(NotJsonError, match="not a JSON value"):
+        copied([value])
+    with pytest.raises(ValidationError, match="not a JSON value"):
+        Holder(value=value)
+    with pytest.raises(ValidationError, match="not a JSON value"):
+        Holder(fields={"deep": {"er": value}})
+
+
+def test_true_is_not_one_but_one_is_one() -> None:
+    """Comparing follows JSON: numbers by value, booleans apart, lists and dicts by their members."""
+    assert same({"a": [1, 2.0]}, {"a": [1.0, 2]})
+    assert not same({"a": [True]}, {"a": [1]})
+    assert not same([1], [1, 1])
+
+
+def test_fingerprints_tell_texts_from_their_joins() -> None:
+    """Two texts are not one long text."""
+    assert digest("ab", "c") != digest("a", "bc")
+    assert len(digest("x")) == 16
