@@ -30,7 +30,8 @@ def write_whole(
 ) -> os.stat_result:
     """Write a file beside `target`, force it to the disk, and put it in its place.
 
-    Mode, owner and extended attributes of an existing target are kept. What a killed writer left is removed.
+    After a power failure the target is whole too: the new one, or (if the system had not yet kept the renaming) the
+    old one. Mode, owner and extended attributes of an existing target are kept. What a killed writer left is removed.
 
     Args:
         target: The file; not a symbolic link.
@@ -57,7 +58,6 @@ def write_whole(
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
-    sync_folder(target.parent)
     return written
 
 

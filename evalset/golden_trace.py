@@ -26,15 +26,10 @@ from simulator.jsonvalue import JsonObject, canonical, copied
 from simulator.session.entries import message_responses
 from simulator.session.events import USER_AUTHOR, function_calls, function_responses, parts_of
 from simulator.session.history import FinalResponse
-from simulator.session.model import SessionState, SimulationSession, Turn
+from simulator.session.model import OpenCall, SessionState, SimulationSession, Turn
 
 TraceForm: TypeAlias = Literal["intermediate_data", "invocation_events"]
 
-_NOT_YET = {
-    SessionState.SELECTING_AGENT: "no agent has been selected",
-    SessionState.AWAITING_QUERY: "it has no final response",
-    SessionState.ACTIVE: "its last turn has no final response yet",
-}
 _TEMPORARY = "temp:"
 _SHORT = 60
 
@@ -84,9 +79,7 @@ class GoldenTraceBuilder:
         if flaw := flaw_of_eval_id(self.eval_id):
             raise GoldenTraceError(flaw)
         if session.state is not SessionState.COMPLETED:
-            raise GoldenTraceError(
-                f"the session is not completed ({session.state.value}): {_NOT_YET[session.state]}"
-            )
+            raise GoldenTraceError(f"the session is not completed ({session.state.value}): {_lack(session)}")
         groups = _turns_by_query(session.turns)
         return EvalCase(
             eval_id=self.eval_id,
@@ -120,8 +113,29 @@ class GoldenTraceBuilder:
         said = [entry for entry in self.session.history if entry.turn == turn.number]
         if said and isinstance(said[-1], FinalResponse):
             return types.Content(role="model", parts=[types.Part(text=said[-1].content)])
-        why = "still waits for an answer" if turn.leaves_open else "has no final response"
-        raise GoldenTraceError(f"{_called(turn)} {why}")
+        raise GoldenTraceError(f"{_called(turn)} has no final response; undo it to export the session")
+
+
+def _lack(session: SimulationSession) -> str:
+    """Say what keeps a session from being completed."""
+    if session.state is SessionState.SELECTING_AGENT:
+        return "no agent has been selected"
+    if not session.turns:
+        return "nothing has been asked yet"
+    if session.is_running:
+        return f"{_called(session.turns[-1])} is still running"
+    if waiting := [call for call in session.open_calls if not call.answered]:
+        names = ", ".join(dict.fromkeys(_asked_about(call) for call in waiting))
+        return f"{names} still waits for an answer of the user"
+    _check_ended(session.turns[-1])
+    return f"{_called(session.turns[-1])} has no final response"
+
+
+def _asked_about(call: OpenCall) -> str:
+    """Name an open call; a confirmation by the tool that it is about."""
+    original = call.arguments.get("originalFunctionCall")
+    name = original.get("name") if call.is_confirmation and isinstance(original, dict) else None
+    return f"the confirmation of {name}" if name else call.tool_name
 
 
 def _turns_by_query(turns: Sequence[Turn]) -> list[list[Turn]]:
@@ -142,8 +156,6 @@ def _turns_by_query(turns: Sequence[Turn]) -> list[list[Turn]]:
 
 
 def _check_ended(turn: Turn) -> None:
-    if not turn.ended:
-        raise GoldenTraceError(f"{_called(turn)} is still running")
     if turn.stopped:
         raise GoldenTraceError(f"{_called(turn)} was stopped; undo it to export the session")
     if turn.error:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -66,6 +67,8 @@ def keep_copy(path: Path, text: bytes) -> Path:
     try:
         with copy.open("xb") as file:
             file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
     except BaseException:
         copy.unlink(missing_ok=True)
         raise

@@ -23,11 +23,12 @@ def snake_case(name: str) -> str:
 
 
 def eval_id_for(agent_name: str, at: float) -> str:
-    """Name a case by its agent and its time (seconds since the epoch): `order_desk_2026-11-22T08-03-07Z`.
+    """Name a case by its agent and its time (seconds since the epoch): `order_desk_2026-11-22T08-03-07.250Z`.
 
     There are no colons in it: `adk eval FILE:ID` splits there.
     """
-    return f"{snake_case(agent_name)}_{datetime.fromtimestamp(at, UTC):%Y-%m-%dT%H-%M-%SZ}"
+    moment = datetime.fromtimestamp(round(at, 3), UTC)
+    return f"{snake_case(agent_name)}_{moment:%Y-%m-%dT%H-%M-%S}.{moment.microsecond // 1000:03d}Z"
 
 
 def unique_eval_id(wanted: str, taken: Container[str]) -> str:

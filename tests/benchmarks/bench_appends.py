@@ -1,0 +1,80 @@
+"""How long one append takes, beside ADK's own manager on the same cases in the same run."""
+
+from __future__ import annotations
+
+import itertools
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from time import perf_counter
+
+import pytest
+from google.adk.evaluation.eval_case import EvalCase
+from google.adk.evaluation.local_eval_sets_manager import LocalEvalSetsManager
+from pytest_benchmark.fixture import BenchmarkFixture
+
+from evalset import EvalSetWriter, case_json
+from evalset.documents import new_eval_set, set_json
+from evalset.known import KnownFiles
+from tests.evalset.examples import AGENT, a_case, held_ids
+
+TURNS = 5
+"""Makes a case of about 5 KB."""
+
+LEAST = {10: 5, 100: 10, 1_000: 50, 10_000: 50}
+"""How many times faster than ADK an append is, at least, by the number of cases in the file."""
+
+ROUNDS = {10: 30, 100: 20, 1_000: 8, 10_000: 4}
+
+
+def founded(path: Path, size: int) -> Path:
+    """Write a set of so many cases."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    cases = [a_case(f"case {number}", turns=TURNS) for number in range(size)]
+    path.write_text(set_json(new_eval_set(AGENT, *cases, at=0.0)), encoding="utf-8")
+    return path
+
+
+def seconds(append: Callable[[EvalCase], object], case: EvalCase) -> float:
+    """Time one append."""
+    start = perf_counter()
+    append(case)
+    return perf_counter() - start
+
+
+@pytest.mark.parametrize("size", LEAST)
+@pytest.mark.benchmark(group="append")
+def test_an_append_is_many_times_faster_than_adks(
+    size: int, tmp_path: Path, benchmark: BenchmarkFixture
+) -> None:
+    """Appends one after another to a set of 5 KB cases; ours and ADK's take turns, so both meet the same machine."""
+    kb = len(case_json(a_case("case 0", turns=TURNS)).encode()) / 1024
+    ours = founded(tmp_path / "ours" / "set.evalset.json", size)
+    (tmp_path / "adk").mkdir()
+    shutil.copy(ours, tmp_path / "adk")
+    manager = LocalEvalSetsManager(str(tmp_path))
+    numbers = itertools.count(size)
+    by_adk: list[float] = []
+
+    def setup() -> tuple[tuple[EvalCase], dict[str, object]]:
+        case = a_case(f"case {next(numbers)}", turns=TURNS)
+        by_adk.append(seconds(lambda new: manager.add_eval_case("adk", "set", new), case))
+        return (case,), {}
+
+    first = seconds(
+        EvalSetWriter(ours, AGENT, known=KnownFiles()).write_eval_case, a_case("first", turns=TURNS)
+    )
+    EvalSetWriter(ours, AGENT).eval_ids()
+    benchmark.pedantic(  # type: ignore[no-untyped-call] # pytest-benchmark has no types
+        lambda case: EvalSetWriter(ours, AGENT).write_eval_case(case), setup=setup, rounds=ROUNDS[size]
+    )
+    assert benchmark.stats is not None
+    # The best of each: what else runs on the machine only adds.
+    appended, adk = benchmark.stats.stats.min, min(by_adk)
+    print(  # noqa: T201 - figures are what a benchmark is run for
+        f"\n{size:>6} cases of {kb:.1f} KB: append {appended * 1e3:.2f} ms, ADK {adk * 1e3:.1f} ms: "
+        f"{adk / appended:.1f} times faster (at least {LEAST[size]}); "
+        f"a process's first append {first * 1e3:.1f} ms, {adk / first:.1f} times"
+    )
+    assert len(held_ids(ours)) == size + 1 + ROUNDS[size]
+    assert adk / appended >= LEAST[size]
