@@ -113,7 +113,7 @@ def is_identifier(name: str) -> bool:
     words = words_of(name)
     if not words:
         return False
-    if words[-1] in {"id", "uuid", "identifier", "reference", "ref", "key", "sku"}:
+    if words[-1] in {"id", "uuid", "identifier", "reference", "ref", "key", "sku", "tracking"}:
         return True
     return (
         len(words) > 1
@@ -143,7 +143,9 @@ def text(name: str, chance: Chance) -> str:  # noqa: PLR0911 - one per kind of f
         return chance.choice(name, _NAMES).lower().replace(" ", ".") + "@example.com"
     if known & {"url", "uri", "link", "website"}:
         return f"https://example.com/{words[0]}/{chance.number(name, 9_000) + 1_000}"
-    if known & {"date", "day", "deadline", "eta", "birthday"} and "time" not in known:
+    if (known & {"date", "day", "deadline", "eta", "birthday"} and "time" not in known) or words[-1:] == (
+        "on",
+    ):
         return date(name, chance)
     if known & {"time", "timestamp", "datetime", "at", "created", "updated", "departure", "arrival"}:
         return f"{date(name, chance)}T{clock(name, chance)}Z"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
@@ -11,7 +12,7 @@ from hypothesis import strategies as st
 from simulator.environment.docstrings import returned_example
 from simulator.environment.generator import DraftCall, EarlierAnswer, draft
 from simulator.environment.instances import instance
-from simulator.environment.plausible import Chance, is_identifier, words_of
+from simulator.environment.plausible import Chance, by_name, is_identifier, words_of
 from simulator.environment.schemas import check, normalise
 from simulator.jsonvalue import JsonObject, copied
 
@@ -259,6 +260,21 @@ def test_no_description_and_no_history_breaks_a_draft(
         DraftCall(tool_name=tool, description=f"Returns: {description}", arguments=arguments, earlier=earlier)
     )
     assert copied(answer) == answer
+
+
+@pytest.mark.parametrize(
+    ("name", "pattern"),
+    [
+        ("placed_on", r"2026-\d\d-\d\d"),
+        ("createdAt", r"2026-\d\d-\d\dT\d\d:\d\d:00Z"),
+        ("tracking", r"TRA-\d{5}"),
+        ("customer_email", r"[a-z.]+@example\.com"),
+        ("item_count", r"[1-6]"),
+    ],
+)
+def test_a_fields_name_tells_what_it_holds(name: str, pattern: str) -> None:
+    """Dates, times, ids, addresses and counts look like what they are."""
+    assert re.fullmatch(pattern, str(by_name(name, Chance("s"))))
 
 
 def test_names_are_read_in_every_spelling() -> None:
