@@ -220,7 +220,9 @@ class TurnRun:
             fact: Answered = await waiting.future
         finally:
             self.waiting.pop(key, None)
-            if waiting.job and waiting.job is not asyncio.current_task():
+            # A job that has answered is about to see to it that everything has settled: only one that is not
+            # wanted any more is cancelled.
+            if waiting.job and (waiting.future.cancelled() or not waiting.future.done()):
                 waiting.job.cancel()
         return waiting, fact
 
