@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from simulator.jsonvalue import JsonObject
 from simulator.session.events import USER_AUTHOR, function_calls
 from simulator.session.history import (
     AgentMessage,
@@ -19,43 +20,67 @@ from simulator.session.model import SimulationSession
 _CONFIRMATION = "adk_request_confirmation"
 _REAL = "real"
 _BY_MODEL = "model"
+_INSTEAD = "`adk eval` runs the real tools instead, and what they answer may lead the agent another way."
 
 
 def warnings(session: SimulationSession) -> tuple[str, ...]:
     """Say what will differ when `adk eval` replays the session with the agent's own model and the real tools.
 
-    Each text is one sentence or two, and names the tools. An empty tuple: nothing is known to differ.
+    Each text is one sentence or two, and names the tools or agents. An empty tuple: nothing is known to differ.
     """
     return (
-        *_authored_answers(session),
+        *_answers(session),
+        *_errors(session),
         *_replies(session),
         *_parallel_calls(session),
         *_authored_turns(session),
         *_authored_code(session),
+        *_changed_state(session),
         *_data_for_text(session),
     )
 
 
-def _authored_answers(session: SimulationSession) -> Iterator[str]:
-    names = {entry.call_id: entry.tool_name for entry in session.history if isinstance(entry, ToolCall)}
-    authored = [
-        names[entry.call_id]
-        for entry in session.history
-        if isinstance(entry, (ToolOutput, ToolError))
-        and entry.provenance
-        and entry.provenance.source != _REAL
-    ]
+def _answers(session: SimulationSession) -> Iterator[str]:
+    """Tell of tools' answers, apart from errors, that no real tool gave."""
+    authored, injected = _not_real(session, ToolOutput)
     if authored:
+        words = _counted(len(authored), "tool answer was", "tool answers were")
+        yield f"{words} authored here ({_listed(authored)}). {_INSTEAD}"
+    if injected:
+        words = _counted(len(injected), "tool answer was", "tool answers were")
+        yield f"{words} injected by a rule ({_listed(injected)}). {_INSTEAD}"
+
+
+def _errors(session: SimulationSession) -> Iterator[str]:
+    """Tell of tools' errors that no real tool gave."""
+    authored, injected = _not_real(session, ToolError)
+    if failed := [*authored, *injected]:
+        words = _counted(len(failed), "tool call was", "tool calls were")
         yield (
-            f"{_counted(len(authored), 'tool answer was', 'tool answers were')} authored or injected here "
-            f"({_listed(authored)}). `adk eval` does not replay them: it runs the real tools."
+            f"{words} made to fail here ({_listed(failed)}). `adk eval` runs the real tools: where they do not "
+            "fail, the agent has no error to react to."
         )
+
+
+def _not_real(session: SimulationSession, kind: type[ToolOutput | ToolError]) -> tuple[list[str], list[str]]:
+    """Give the tools whose answers of this kind people (or drafts) authored, and those whose answers rules gave."""
+    names = {entry.call_id: entry.tool_name for entry in session.history if isinstance(entry, ToolCall)}
+    authored: list[str] = []
+    injected: list[str] = []
+    for entry in session.history:
+        if isinstance(entry, kind) and entry.provenance and entry.provenance.source != _REAL:
+            found = injected if entry.provenance.source == "injected" else authored
+            found.append(names[entry.call_id])
+    return authored, injected
 
 
 def _replies(session: SimulationSession) -> Iterator[str]:
     replies = [entry for entry in session.history if isinstance(entry, UserReply)]
     if any(reply.tool_name == _CONFIRMATION for reply in replies):
-        yield "A tool confirmation was answered. `adk eval` cannot answer one, so the replay stops there."
+        yield (
+            "A tool confirmation was answered. `adk eval` cannot answer one: it stops at the question, and an "
+            "exact comparison also fails on the question's own call id. Compare with `ignore_args`."
+        )
     late = [reply.tool_name for reply in replies if reply.tool_name != _CONFIRMATION]
     if late:
         yield f"A later answer was given to {_listed(late)}. `adk eval` does not send it."
@@ -84,8 +109,17 @@ def _authored_turns(session: SimulationSession) -> Iterator[str]:
         and entry.provenance
         and entry.provenance.source != _BY_MODEL
     ]
+    # A final response does not say who made it; who sits there now is the best that is known.
+    agents += [
+        entry.agent
+        for entry in session.history
+        if isinstance(entry, FinalResponse) and session.seats.of_agent(entry.agent) == "person"
+    ]
     if agents:
-        yield f"Turns of {_listed(agents)} were authored here. `adk eval` asks the agent's own model instead."
+        yield (
+            f"Turns of {_listed(agents)} were authored here. `adk eval` asks the agent's own model instead, which "
+            "may decide otherwise."
+        )
 
 
 def _authored_code(session: SimulationSession) -> Iterator[str]:
@@ -94,6 +128,27 @@ def _authored_code(session: SimulationSession) -> Iterator[str]:
         for entry in session.history
     ):
         yield "What code of the agent prints was authored here. `adk eval` executes the code."
+
+
+def _changed_state(session: SimulationSession) -> Iterator[str]:
+    changed = [
+        key
+        for turn in session.turns
+        for event in turn.events
+        if event.get("author") == USER_AUTHOR
+        for key in _state_delta(event)
+    ]
+    if changed:
+        yield (
+            f"The session's state was changed together with a query ({_listed(changed)}). `adk eval` sets the "
+            "initial state only."
+        )
+
+
+def _state_delta(event: JsonObject) -> JsonObject:
+    actions = event.get("actions")
+    delta = actions.get("stateDelta") if isinstance(actions, dict) else None
+    return delta if isinstance(delta, dict) else {}
 
 
 def _data_for_text(session: SimulationSession) -> Iterator[str]:

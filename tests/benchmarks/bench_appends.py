@@ -18,7 +18,7 @@ from evalset.documents import new_eval_set, set_json
 from evalset.known import KnownFiles
 from tests.evalset.examples import AGENT, a_case, held_ids
 
-TURNS = 5
+TURNS = 4
 """Makes a case of about 5 KB."""
 
 LEAST = {10: 5, 100: 10, 1_000: 50, 10_000: 50}
