@@ -1,4 +1,4 @@
-"""Carries out what a person asked for on the page, and waits a moment so that the next pause is seen at once."""
+"""Hands what a person asked for on the page to the simulation."""
 
 from __future__ import annotations
 
@@ -6,9 +6,7 @@ from typing import assert_never
 
 from app.commands import ChangeSeat, Command, OpenExport, SetRules, StopTurn, SwitchRule, UndoStep
 from app.live import LiveSimulation
-
-FAST_PATH_SECONDS = 0.4
-"""How long a click waits for the next pause; what takes longer is shown as it comes."""
+from app.settling import AT_ONCE
 
 
 def command(simulation: LiveSimulation, asked: Command) -> None:
@@ -27,7 +25,7 @@ def command(simulation: LiveSimulation, asked: Command) -> None:
         case SwitchRule():
             simulation.switch_rule(asked.rule_id, asked.enabled)
         case ChangeSeat():
-            simulation.set_player(asked.seat, asked.player, asked.target, wait=FAST_PATH_SECONDS)
+            simulation.set_player(asked.seat, asked.player, asked.target, wait=AT_ONCE)
         case OpenExport():
             raise ValueError(f"{asked.kind} is for the page, not for a simulation")
         case never:

@@ -92,6 +92,10 @@ class LiveSimulation(Protocol):
         """Tell whether there is such a step."""
         ...
 
+    def wait(self, timeout: float | None = None) -> bool:
+        """Wait for the next pause; False if `timeout` seconds were not enough."""
+        ...
+
     def close(self) -> None:
         """End everything that runs for it."""
         ...

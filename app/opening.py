@@ -8,6 +8,7 @@ from typing import Literal, TypeAlias
 from app.cast import cast_of
 from app.jsontext import JsonTextError, parse_object
 from app.registry import LiveSession, registry
+from app.settling import AT_ONCE, settle
 from simulator.agent_config import SimulatedAgentConfig
 from simulator.facts import EVERY, AgentPlayer, ToolPlayer, Value
 from simulator.jsonvalue import JsonObject
@@ -15,9 +16,6 @@ from simulator.session import Seats
 
 AgentChoice: TypeAlias = AgentPlayer | Literal["auto"]
 """Who makes the agents' turns; `auto`: each agent's own model where it can be asked, else the person."""
-
-FIRST_PAUSE_SECONDS = 0.4
-"""How long the first query waits for the first pause; what takes longer is shown as it comes."""
 
 
 class StartFormError(ValueError):
@@ -112,5 +110,6 @@ def open_session(form: StartForm, config: SimulatedAgentConfig) -> LiveSession:
         simulation.close()
         raise
     if form.query.strip():
-        simulation.query(form.query, wait=FIRST_PAUSE_SECONDS)
+        simulation.query(form.query, wait=AT_ONCE)
+        settle(simulation)
     return live

@@ -24,6 +24,7 @@ from app.panels.query import query
 from app.panels.sidebar import sidebar
 from app.panels.timeline import timeline
 from app.registry import LiveSession, registry
+from app.settling import AT_ONCE, settle
 from app.start_page import start_page
 
 if TYPE_CHECKING:
@@ -95,7 +96,7 @@ def _decide(live: LiveSession, view: SimulationView) -> None:
     decided: Decision | None = query(view, live.drafts) if idle else decision_panel(view, live.drafts)
     if decided is not None:
         made = decided
-        _carry_out(lambda: decisions.apply(made, live.simulation))
+        _carry_out(lambda: decisions.apply(made, live.simulation, wait=AT_ONCE), live)
 
 
 def _act(live: LiveSession, asked: Command | None) -> None:
@@ -107,14 +108,15 @@ def _act(live: LiveSession, asked: Command | None) -> None:
             state.put("exporting", True)
             st.rerun()
         case _:
-            _carry_out(lambda: command(live.simulation, asked))
+            _carry_out(lambda: command(live.simulation, asked), live)
 
 
-def _carry_out(work: Callable[[], None]) -> None:
+def _carry_out(work: Callable[[], None], live: LiveSession) -> None:
     """Do what was asked for, keep what went wrong for the next run, and draw the page anew."""
     state.put("problem", None)
     try:
         work()
+        settle(live.simulation)
     except ValueError as error:  # a SimulationError: the command did not fit, and nothing was changed
         state.put("problem", str(error))
     except Exception as error:  # noqa: BLE001 - the page's edge: shown and kept, so that nothing that was typed is lost

@@ -129,6 +129,6 @@ def _watch(view: SimulationView, simulation: LiveSimulation) -> None:
 
 
 def _running_label(call: RunningCall) -> str:
-    seconds = max(0, round(time.time() - call.since))
+    seconds = max(0, int(time.time() - call.since))
     what = {"model": "thinks", "tool": "is running", "code": "is running"}[call.kind]
     return f"**{safe_label(call.name, 32)}** {what} \u00b7 {seconds} s :blue-badge[running]"

@@ -167,6 +167,10 @@ class FakeSimulation:
         """Note the step back."""
         return self._note("undo")
 
+    def wait(self, timeout: float | None = None) -> bool:
+        """It is at rest unless a test says that it is busy."""
+        return not self.busy
+
     def close(self) -> None:
         """Remember that it was closed."""
         self.closed = True
