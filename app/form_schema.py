@@ -194,7 +194,11 @@ class _Parser:
         if len(fields) == 1:
             names = {key: about[key] for key in ("title", "description") if about[key]}
             plain = fields[0].model_copy(update=names)
-        return plain if len(given) == len(variants) else NullableField(inner=plain, **about)
+        if len(given) == len(variants):
+            return plain
+        if isinstance(plain, NullableField):
+            return plain.model_copy(update={key: item for key, item in about.items() if item})
+        return NullableField(inner=plain, **about)
 
     def _typed(self, schema: dict[str, Any], *, refs: tuple[str, ...], depth: int, name: str) -> Field:
         kind = schema.get("type") or ("object" if "properties" in schema else None)

@@ -67,7 +67,8 @@ def _draw(view: SimulationView, drafts: DraftStore, head: DeltaGenerator, thing:
         case OpenCall():
             return open_call(Kept(drafts, f"open {thing.call_id}", session_id), thing)
         case None:
-            return another_query(Kept(drafts, "again", f"{session_id} {len(view.session.turns)}"))
+            again = Kept(drafts, "again", f"{session_id} {len(view.session.turns)}")
+            return another_query(again, view.session)
         case _:
             assert_never(thing)
 

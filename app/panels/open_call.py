@@ -13,7 +13,8 @@ from app.jsontext import write_json
 from app.kept import Kept
 from app.labels import safe_label
 from app.panels.asked import accept, arguments, editor, heading, json_of, misfit_list, not_ready, was_clicked
-from simulator.session.model import OpenCall
+from simulator.session.history import FinalResponse
+from simulator.session.model import OpenCall, SessionState, SimulationSession
 
 
 def open_call(kept: Kept, call: OpenCall) -> Confirm | Reply | None:
@@ -75,9 +76,16 @@ def _by_form(kept: Kept, call: OpenCall, schema: dict[str, Any]) -> Reply | None
     return Reply(call_id=call.call_id, response=result.value) if clicked and not result.problems else None
 
 
-def another_query(kept: Kept) -> SubmitQuery | None:
+def another_query(kept: Kept, session: SimulationSession) -> SubmitQuery | None:
     """Draw the way to ask something while calls are open."""
-    st.caption("What is open stays open; the agent hears your query first.")
+    final = session.history[-1] if session.history else None
+    if session.state is SessionState.COMPLETED and isinstance(final, FinalResponse):
+        st.success(
+            "The agent has answered. Export the trace, or go on asking.", icon=":material/check_circle:"
+        )
+        st.text(final.content)
+    else:
+        st.caption("What is open stays open; the agent hears your query first.")
     text = editor(kept, "again_text", "Query", fewest=5)
     if accept(kept, "Send"):
         if text.strip():

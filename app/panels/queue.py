@@ -39,16 +39,24 @@ class Waiting(Value):
 
 
 def waiting(view: SimulationView) -> tuple[Waiting, ...]:
-    """Give all that waits, oldest first; what a turn left open waits once the turn has ended."""
+    """Give all that waits, oldest first.
+
+    What a turn left open waits once the turn has ended, and the next query with it; a call that was answered once
+    may be answered again, and comes last.
+    """
     if view.pending or view.session.is_running or view.busy:
         return tuple(
             Waiting(key=request.key, words=_words(request), thing=request) for request in view.pending
         )
-    open_calls = tuple(
+    calls = [
         Waiting(key=f"open {call.call_id}", words=_open_words(call), thing=call)
-        for call in view.session.open_calls
+        for call in sorted(view.session.open_calls, key=lambda call: call.answered)
+    ]
+    unanswered = sum(not call.answered for call in view.session.open_calls)
+    query = (
+        [Waiting(key="query", words="Ask something else" if unanswered else "Next query")] if calls else []
     )
-    return (*open_calls, Waiting(key="query", words="Ask something else")) if open_calls else ()
+    return (*calls[:unanswered], *query, *calls[unanswered:])
 
 
 class Queue:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeAlias
 
 import pytest
 from hypothesis import given
@@ -26,10 +26,10 @@ from app.form_schema import (
 )
 from simulator.jsonvalue import JsonObject, same
 
-Pair = tuple[dict[str, Any], Any]
+Pair: TypeAlias = tuple[dict[str, Any], Any]
 
 _NAMES = st.text("abcdefgh_ .-é", min_size=1, max_size=6)
-_ANY_JSON = st.recursive(
+ANY_JSON = st.recursive(
     st.none()
     | st.booleans()
     | st.integers()
@@ -49,11 +49,11 @@ def _scalars() -> st.SearchStrategy[Pair]:
         st.floats(allow_nan=False, allow_infinity=False).map(lambda number: ({"type": "number"}, number)),
         st.booleans().map(lambda flag: ({"type": "boolean"}, flag)),
         st.just(({"type": "null"}, None)),
-        st.tuples(st.lists(_ANY_JSON, min_size=1, max_size=4), st.integers(0, 3)).map(
+        st.tuples(st.lists(ANY_JSON, min_size=1, max_size=4), st.integers(0, 3)).map(
             lambda drawn: ({"enum": drawn[0]}, drawn[0][drawn[1] % len(drawn[0])])
         ),
-        _ANY_JSON.map(lambda value: ({"const": value}, value)),
-        _ANY_JSON.map(lambda value: ({}, value)),
+        ANY_JSON.map(lambda value: ({"const": value}, value)),
+        ANY_JSON.map(lambda value: ({}, value)),
     )
 
 
@@ -78,7 +78,7 @@ def _objects(draw: DrawFn, inner: st.SearchStrategy[Pair]) -> Pair:
     pairs = draw(st.dictionaries(_NAMES, inner, min_size=1, max_size=4))
     required = [name for name in pairs if draw(st.booleans())]
     value = {name: item for name, (_, item) in pairs.items() if name in required or draw(st.booleans())}
-    others = draw(st.dictionaries(st.text("xyz", min_size=2, max_size=4), _ANY_JSON, max_size=2))
+    others = draw(st.dictionaries(st.text("xyz", min_size=2, max_size=4), ANY_JSON, max_size=2))
     schema = {
         "type": "object",
         "properties": {name: item for name, (item, _) in pairs.items()},
@@ -87,10 +87,10 @@ def _objects(draw: DrawFn, inner: st.SearchStrategy[Pair]) -> Pair:
     return schema, {**others, **value}
 
 
-_PAIRS = st.recursive(_scalars(), _nested, max_leaves=8)
+PAIRS = st.recursive(_scalars(), _nested, max_leaves=8)
 
 
-@given(_PAIRS)
+@given(PAIRS)
 def test_a_valid_value_comes_back_from_the_form_as_it_was(pair: Pair) -> None:
     """For a schema and a value that fits it, value -> inputs -> value changes nothing and finds no fault."""
     schema, value = pair
@@ -100,14 +100,14 @@ def test_a_valid_value_comes_back_from_the_form_as_it_was(pair: Pair) -> None:
     assert same(reading.value, value)
 
 
-@given(_PAIRS, _ANY_JSON)
+@given(PAIRS, ANY_JSON)
 def test_a_value_that_does_not_fit_comes_back_too(pair: Pair, value: Any) -> None:
     """A value of any other shape is held as JSON text in its place: nothing is lost."""
     field = parse_schema(pair[0])
     assert same(read(field, fill(field, value)).value, value)
 
 
-@given(_PAIRS)
+@given(PAIRS)
 def test_an_empty_form_can_be_read(pair: Pair) -> None:
     """A form without a value never raises: it has a value, or problems that name fields."""
     field = parse_schema(pair[0])
@@ -153,7 +153,7 @@ _WORDS = st.sampled_from(
     ]
 )
 _ODD_SCHEMAS = st.recursive(
-    _WORDS | _ANY_JSON,
+    _WORDS | ANY_JSON,
     lambda inner: st.dictionaries(_KEYWORDS | st.just("a"), inner, max_size=4) | st.lists(inner, max_size=3),
     max_leaves=12,
 )
