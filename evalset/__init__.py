@@ -1,7 +1,16 @@
 """What leaves the house: golden traces, and the eval sets they are kept in.
 
-`from evalset import GoldenTraceBuilder` and the other names below import ADK's evaluation models when they are
-first used, and not before.
+    case = GoldenTraceBuilder(simulation.session).build()     # ADK's EvalCase, of a completed session
+    for sentence in warnings(simulation.session): ...         # what plain `adk eval` will not repeat
+    text = case_json(case)                                    # the case alone, to show and to copy
+    document = case_document(agent_name, case, at=now)        # a new eval set with this case, to download
+    read_back(document, case)                                 # ADK's own loader reads it back equal, or ReadBackError
+    written = EvalSetWriter(path, agent_name).write_eval_case(case)   # creates or appends
+
+`preview(path, agent_name, case)` gives the whole file as it would be, and `EvalSetWriter.eval_ids()` with
+`unique_eval_id` a free id. Errors are `GoldenTraceError`, `EvalSetError` and `ReadBackError`, all of them ValueErrors
+with a text for a person; after one, nothing on the disk has changed. ADK's evaluation models are imported when
+one of these names is first used, and not before.
 """
 
 from __future__ import annotations
