@@ -212,7 +212,7 @@ class Answering:
         responses: list[JsonObject] = []
 
         error: RaisedError | None = None
-        waiting.running = True
+        waiting.running, waiting.since = True, self._table.now()
         self._table.changed()
         try:
             async with aclosing(waiting.call.real()) as stream:
@@ -244,7 +244,7 @@ class Answering:
                 at=self._table.now(), turn=self._run.number, key=waiting.key, name=waiting.name
             )
             self._table.append(started)
-            waiting.running, waiting.may_have_run = True, False
+            waiting.running, waiting.may_have_run, waiting.since = True, False, started.at
             waiting.started = asyncio.get_running_loop().time()
             self._table.changed()
             if isinstance(waiting.call, CodeCall):
