@@ -9,8 +9,8 @@
 
 `preview(path, agent_name, case)` gives the whole file as it would be, and `EvalSetWriter.eval_ids()` with
 `unique_eval_id` a free id. Errors are `GoldenTraceError`, `EvalSetError` and `ReadBackError`, all of them ValueErrors
-with a text for a person; after one, nothing on the disk has changed. ADK's evaluation models are imported when
-one of these names is first used, and not before.
+with a text for a person; a write that raised has changed nothing. ADK's evaluation models are imported when one of
+these names is first used, and not before.
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ _FILES = 16
 
 
 class Identity(NamedTuple):
-    """Tells one state of a file from another: any write, by anyone, changes it."""
+    """Tells one state of a file from another: a write changes it, save one of the same size in the same clock tick."""
 
     device: int
     inode: int

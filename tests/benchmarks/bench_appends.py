@@ -24,7 +24,10 @@ TURNS = 4
 LEAST = {10: 5, 100: 10, 1_000: 50, 10_000: 50}
 """How many times faster than ADK an append is, at least, by the number of cases in the file."""
 
-ROUNDS = {10: 30, 100: 20, 1_000: 8, 10_000: 4}
+ROUNDS = {10: 30, 100: 20, 1_000: 8, 10_000: 3}
+
+UNKNOWN = 3
+"""How many appends are timed to a file that the process has not read before."""
 
 
 def founded(path: Path, size: int) -> Path:
@@ -61,9 +64,12 @@ def test_an_append_is_many_times_faster_than_adks(
         by_adk.append(seconds(lambda new: manager.add_eval_case("adk", "set", new), case))
         return (case,), {}
 
-    first = seconds(
-        EvalSetWriter(ours, AGENT, known=KnownFiles()).write_eval_case, a_case("first", turns=TURNS)
-    )
+    unknown = [
+        seconds(
+            EvalSetWriter(ours, AGENT, known=KnownFiles()).write_eval_case, a_case(f"u{each}", turns=TURNS)
+        )
+        for each in range(UNKNOWN)
+    ]
     EvalSetWriter(ours, AGENT).eval_ids()
     benchmark.pedantic(  # type: ignore[no-untyped-call] # pytest-benchmark has no types
         lambda case: EvalSetWriter(ours, AGENT).write_eval_case(case), setup=setup, rounds=ROUNDS[size]
@@ -74,7 +80,7 @@ def test_an_append_is_many_times_faster_than_adks(
     print(  # noqa: T201 - figures are what a benchmark is run for
         f"\n{size:>6} cases of {kb:.1f} KB: append {appended * 1e3:.2f} ms, ADK {adk * 1e3:.1f} ms: "
         f"{adk / appended:.1f} times faster (at least {LEAST[size]}); "
-        f"a process's first append {first * 1e3:.1f} ms, {adk / first:.1f} times"
+        f"to a file not read before {min(unknown) * 1e3:.1f} ms: {adk / min(unknown):.1f} times"
     )
-    assert len(held_ids(ours)) == size + 1 + ROUNDS[size]
+    assert len(held_ids(ours)) == size + UNKNOWN + ROUNDS[size]
     assert adk / appended >= LEAST[size]
