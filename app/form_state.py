@@ -55,10 +55,12 @@ def picker_of(field: Field, text: str) -> str:
         if field.format == "date":
             return "date" if date.fromisoformat(text).isoformat() == text else ""
         plain = text.removesuffix("Z")
-        kept_as_is = plain != text and datetime.fromisoformat(plain).isoformat() == plain
+        at = datetime.fromisoformat(plain)
     except ValueError:
         return ""
-    return "date-time" if kept_as_is and datetime.fromisoformat(plain).tzinfo is None else ""
+    # The picker knows minutes and no zones: a time with more to it stays a text.
+    kept_as_is = plain != text and at.isoformat() == plain and at.tzinfo is None
+    return "date-time" if kept_as_is and not (at.second or at.microsecond) else ""
 
 
 def collect(kept: Kept, name: str, field: Field, seed: Raw) -> Raw:  # noqa: C901, PLR0911 - one arm for each kind
