@@ -18,8 +18,7 @@ GUARD_NAME = "golden_trace_guard"
 class TurnInProgress(Protocol):
     """What the seated objects need of the turn that they are asked in."""
 
-    timers: Any
-    in_threads: Any
+    settling: Any
 
     async def ask_model(self, call: Any) -> list[Any]:
         """Ask the agent's seat; give its responses as ADK takes them, or raise its error."""

@@ -19,6 +19,8 @@ from google.adk.events.event import Event
 from google.adk.platform import time as platform_time
 from google.adk.platform import uuid as platform_uuid
 from google.adk.runners import Runner
+from google.adk.telemetry import TelemetryConfig
+from google.adk.telemetry.context import ContentCapturingMode
 from google.adk.sessions.base_session_service import GetSessionConfig
 from google.genai import types
 
@@ -52,6 +54,9 @@ from simulator.session import Seats
 from simulator.session.entries import model_calls
 
 _TOOL_THREADS = 16
+_TELEMETRY = TelemetryConfig(
+    genai_semconv_stability_opt_in="stable", capture_message_content=ContentCapturingMode.NO_CONTENT
+)
 _PATIENCE_WITH_STOP = 0.05
 _ANSWERS = (ModelAnswered, ToolAnswered, CodeAnswered)
 
@@ -262,6 +267,7 @@ class Engine:
             run_config=RunConfig(
                 streaming_mode=StreamingMode.SSE if started.streaming else StreamingMode.NONE,
                 max_llm_calls=started.max_llm_calls,
+                telemetry=_TELEMETRY,
                 tool_thread_pool_config=ToolThreadPoolConfig(max_workers=_TOOL_THREADS),
             ),
             abort_signal=run.abort,
@@ -315,16 +321,23 @@ class Engine:
     async def rest(self, patience: float | None) -> bool:
         """Wait until nothing happens before a person does something; False if `patience` seconds were not enough."""
         until = None if patience is None else asyncio.get_running_loop().time() + patience
-        while not self.at_rest():
-            self._news.clear()
-            left = None if until is None else until - asyncio.get_running_loop().time()
-            if left is not None and left <= 0:
-                return False
+        while True:
+            left = None if until is None else max(0.0, until - asyncio.get_running_loop().time())
             try:
-                await asyncio.wait_for(self._news.wait(), left)
+                async with asyncio.timeout(left):
+                    if await self._rests():
+                        return True
             except TimeoutError:
                 return self.at_rest()
-        return True
+
+    async def _rests(self) -> bool:
+        """Wait for rest; False if what was on its way meanwhile has ended it: then it is to be waited for again."""
+        while not self.at_rest():
+            self._news.clear()
+            await self._news.wait()
+        if self.run is not None:
+            await self.run.settling.settle()
+        return self.at_rest()
 
     async def stop(self) -> None:
         """End the turn in progress; what has happened so far stays."""

@@ -22,7 +22,7 @@ _WORKER_THREADS = 64
 class StudioLoop(asyncio.SelectorEventLoop):
     """An event loop that counts what it is asked to do, so that `settle` can wait for the consequences of an answer.
 
-    `scheduled` counts callbacks. For a turn in progress, `timers` and `in_threads` tell what it still waits for:
+    `scheduled` counts callbacks. For a turn in progress, its `settling` is told what it still waits for:
     code of the agent (callbacks, graph nodes) may sleep or run in a worker thread.
     """
 
@@ -47,11 +47,17 @@ class StudioLoop(asyncio.SelectorEventLoop):
         *args: *Ts,
         context: contextvars.Context | None = None,
     ) -> asyncio.TimerHandle:
-        """Note whose timer it is, then schedule it."""
-        handle = super().call_at(when, callback, *args, context=context)
+        """Note whose timer it is until it has fired, then schedule it."""
         turn = CURRENT_TURN.get()
-        if turn is not None and not INSIDE_REAL_CALL.get():
-            turn.timers.add(handle)
+        if turn is None or INSIDE_REAL_CALL.get():
+            return super().call_at(when, callback, *args, context=context)
+
+        def fire(*given: *Ts) -> None:
+            turn.settling.timers.discard(handle)
+            callback(*given)
+
+        handle = super().call_at(when, fire, *args, context=context)
+        turn.settling.timers.add(handle)
         return handle
 
     def run_in_executor(
@@ -61,8 +67,8 @@ class StudioLoop(asyncio.SelectorEventLoop):
         future = super().run_in_executor(executor, func, *args)
         turn = CURRENT_TURN.get()
         if turn is not None and not INSIDE_REAL_CALL.get():
-            turn.in_threads.add(future)
-            future.add_done_callback(turn.in_threads.discard)
+            turn.settling.in_threads.add(future)
+            future.add_done_callback(turn.settling.in_threads.discard)
         return future
 
 

@@ -35,11 +35,10 @@ from simulator.runtime.encoding import (
 )
 from simulator.runtime.errors import Diverged
 from simulator.runtime.loop import StudioLoop
+from simulator.runtime.settling import Settling
 from simulator.runtime.waiting import Waiting
 from simulator.session import events as event_reading
 
-_UNMOVED_TICKS = 40
-_LONGEST_SETTLING = 2.0
 _PATIENCE = 5.0
 _MICROSECOND = 1e-6
 
@@ -96,8 +95,7 @@ class TurnRun:
         self.host, self.number, self.recorded = host, started.turn, recorded
         self.used_ids, self.may_have_run = used_ids, may_have_run
         self.loop: StudioLoop = asyncio.get_running_loop()  # type: ignore[assignment] # LoopThread runs no other loop
-        self.timers: set[asyncio.TimerHandle] = set()
-        self.in_threads: set[asyncio.Future[Any]] = set()
+        self.settling = Settling(self.loop)
         self.waiting: dict[str, Waiting[Any]] = {}
         self.events: list[JsonObject] = []
         self.artifacts: list[SavedArtifact] = []
@@ -114,7 +112,7 @@ class TurnRun:
         self._real_ids: collections.Counter[str] = collections.Counter()
         self._effects: set[str] = set()
         self._releasing = asyncio.Lock()
-        self._time, self._ticks, self._ids, self._activity = started.at, 0, 0, 0
+        self._time, self._ticks, self._ids = started.at, 0, 0
         # Half of the id is this turn's own, the other half counts: no two turns of a session share one.
         self._first_id = int(digest(host.seed, str(started.turn)), 16) << 64
         if not recorded:
@@ -124,7 +122,7 @@ class TurnRun:
 
     def new_id(self) -> str:
         """Give ADK's next id: the same one in every execution of this turn."""
-        self._activity += 1
+        self.settling.moved()
         if inside := INSIDE_REAL_CALL.get():
             # What happens in there does not happen again, so it must not move the count of what does.
             self._real_ids[inside] += 1
@@ -135,7 +133,7 @@ class TurnRun:
 
     def time(self) -> float:
         """Give ADK's time: that of the last fact, and a microsecond more each time it is asked."""
-        self._activity += 1
+        self.settling.moved()
         if not INSIDE_REAL_CALL.get():
             self._ticks += 1
         return round(self._time + self._ticks * _MICROSECOND, 6)
@@ -197,7 +195,7 @@ class TurnRun:
     async def _ask_waiting(
         self, base: str, call: Any, agent: str, name: str, parts: dict[str, str]
     ) -> tuple[Waiting[Any], Answered]:
-        self._activity += 1
+        self.settling.moved()
         key = f"{base}#{self._ordinals[base]}"
         self._ordinals[base] += 1
         waiting: Waiting[Any] = Waiting(
@@ -230,7 +228,7 @@ class TurnRun:
 
     def note_event(self, event: Event) -> None:
         """Take down an event as ADK appends it: later its state delta would be another."""
-        self._activity += 1
+        self.settling.moved()
         written = event_json(event)
         self.events.append(written)
         if event.id in self._effects:
@@ -253,7 +251,7 @@ class TurnRun:
         """Code in a worker thread waits for an answer: nothing will come from it until then."""
 
         def forget() -> None:
-            self.in_threads.clear()
+            self.settling.in_threads.clear()
 
         self.loop.call_soon_threadsafe(forget)
         self._thread_answers.append(answer)
@@ -264,35 +262,6 @@ class TurnRun:
             answer.cancel()
 
     # ------------------------------------------------------------ releasing
-
-    async def settle(self) -> None:
-        """Wait until everything that the last answer set going has run: callbacks, its timers and its threads."""
-        until = self.loop.time() + _LONGEST_SETTLING
-        while True:
-            await self._settle_callbacks()
-            wait = self._next_wake()
-            if wait is None or self.loop.time() >= until:
-                return
-            await asyncio.sleep(min(wait, max(0.0, until - self.loop.time())))
-
-    async def _settle_callbacks(self) -> None:
-        quiet, unmoved = False, 0
-        while not quiet and unmoved < _UNMOVED_TICKS:
-            scheduled, activity = self.loop.scheduled, self._activity
-            await asyncio.sleep(0)
-            # Everything that was ready has run by now. If our own wake-up is the only callback that was scheduled
-            # meanwhile, nothing is left. Other sessions may keep the loop busy, so standing still counts too.
-            quiet = self.loop.scheduled == scheduled + 1
-            unmoved = unmoved + 1 if self._activity == activity else 0
-
-    def _next_wake(self) -> float | None:
-        """Say how long the turn's own code sleeps at least, in seconds; None if it does not."""
-        now = self.loop.time()
-        self.timers = {timer for timer in self.timers if not timer.cancelled() and timer.when() > now}
-        soonest = min((timer.when() - now for timer in self.timers), default=None)
-        if self.in_threads:
-            return min(soonest or 1e-3, 1e-3)
-        return None if soonest is None or soonest > _LONGEST_SETTLING else max(1e-4, soonest)
 
     def unanswered(self, key: str) -> Waiting[Any] | None:
         """Give the open request with this key."""
@@ -321,7 +290,7 @@ class TurnRun:
         if not self.caught_up.is_set():
             await self.caught_up.wait()
         async with self._releasing:
-            await self.settle()
+            await self.settling.settle()
             if waiting.future.done() or self.waiting.get(waiting.key) is not waiting:
                 return False
             fact = fact_at(self.chain)
@@ -329,7 +298,7 @@ class TurnRun:
                 fact = self._with_own_ids(fact)
             self.host.record(fact)
             self._let_go(waiting, fact)
-            await self.settle()
+            await self.settling.settle()
         self.host.changed()
         return True
 
@@ -339,11 +308,11 @@ class TurnRun:
         if not self.caught_up.is_set():
             await self.caught_up.wait()
         async with self._releasing:
-            await self.settle()
+            await self.settling.settle()
             yield
 
     def _let_go(self, waiting: Waiting[Any], fact: Answered) -> None:
-        self._activity += 1
+        self.settling.moved()
         self._time = max(self._time, fact.at)
         waiting.future.set_result(fact)
 
@@ -376,10 +345,10 @@ class TurnRun:
             return
         for number, fact in self.recorded:
             waiting = await self._await_request(number, fact.key)
-            await self.settle()
+            await self.settling.settle()
             self._compare(number, fact, waiting)
             self._let_go(waiting, fact)
-        await self.settle()
+        await self.settling.settle()
         self.caught_up.set()
         self.host.changed()
 
