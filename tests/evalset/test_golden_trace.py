@@ -5,92 +5,24 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from google.adk.agents import LlmAgent, ParallelAgent, SequentialAgent
+from google.adk.agents import ParallelAgent, SequentialAgent
 from google.adk.evaluation.eval_case import (
-    EvalCase,
-    IntermediateData,
-    Invocation,
     InvocationEvents,
-    get_all_tool_calls,
-    get_all_tool_responses,
 )
-from google.adk.evaluation.evaluation_generator import EvaluationGenerator
-from google.adk.events.event import Event
 from google.adk.tools.agent_tool import AgentTool
-from google.adk.tools.function_tool import FunctionTool
-from google.adk.tools.long_running_tool import LongRunningFunctionTool
-from google.genai import types
 from pydantic import BaseModel, JsonValue
 
-from evalset import GoldenTraceBuilder, GoldenTraceError, case_document, read_back
-from simulator.facts import Deferred
-from simulator.runtime import Simulation
-from simulator.seats.answers import ToolAnswer, called, failed, raised, returned, said
+from evalset import GoldenTraceBuilder, GoldenTraceError
+from simulator.seats.answers import called, failed, raised, returned, said
 from simulator.session import Seats, SimulationSession
 from tests.evalset.sessions import PATIENCE, agent, answer, ask, call, find_order, opened, refund, say
+from tests.evalset.traces import answers, built, calls, data, roles, text, turns
 
 # ADK warns of how its AgentTool makes a Runner, and of agents that many people still have.
 pytestmark = [
     pytest.mark.filterwarnings("ignore:The `plugins` argument is deprecated:DeprecationWarning"),
     pytest.mark.filterwarnings("ignore:(Sequential|Parallel)Agent is deprecated:DeprecationWarning"),
 ]
-
-Calls = list[tuple[str | None, dict[str, Any] | None]]
-
-
-def built(sim: Simulation, **more: Any) -> EvalCase:
-    """Build a session's case, after checking what holds for every case."""
-    session = sim.session
-    case = GoldenTraceBuilder(session, **more).build()
-    events = GoldenTraceBuilder(session, form="invocation_events").build()
-    for one in (case, events):
-        read_back(case_document("Order Desk", one, at=1.0), one)
-    assert [calls(turn) for turn in turns(case)] == [calls(turn) for turn in turns(events)]
-    assert [answers(turn) for turn in turns(case)] == [answers(turn) for turn in turns(events)]
-    assert calls_of_adk(session) == [pair for turn in turns(case) for pair in calls(turn)]
-    return case
-
-
-def calls_of_adk(session: SimulationSession) -> Calls:
-    """Give the calls that ADK's own converter, which `adk eval` uses, sees in the events of all turns."""
-    events = [Event.model_validate(event) for turn in session.turns for event in turn.events]
-    found = EvaluationGenerator.convert_events_to_eval_invocations(events)
-    return [pair for turn in found for pair in calls(turn)]
-
-
-def turns(case: EvalCase) -> list[Invocation]:
-    """Give a case's invocations."""
-    assert case.conversation is not None
-    return case.conversation
-
-
-def calls(turn: Invocation) -> Calls:
-    """Give the calls that ADK's evaluator compares."""
-    return [(each.name, each.args) for each in get_all_tool_calls(turn.intermediate_data)]
-
-
-def answers(turn: Invocation) -> list[tuple[str | None, dict[str, Any] | None]]:
-    """Give the tools' answers."""
-    return [(each.name, each.response) for each in get_all_tool_responses(turn.intermediate_data)]
-
-
-def data(turn: Invocation) -> IntermediateData:
-    """Give what lies between the query and the final response."""
-    assert isinstance(turn.intermediate_data, IntermediateData)
-    return turn.intermediate_data
-
-
-def text(content: types.Content | None) -> str | None:
-    """Give a content's text."""
-    assert content is not None
-    assert content.parts is not None
-    return content.parts[0].text
-
-
-def roles(turn: Invocation) -> tuple[str | None, str | None]:
-    """Give the roles of the query and of the final response."""
-    assert turn.final_response is not None
-    return turn.user_content.role, turn.final_response.role
 
 
 def test_one_tool_call() -> None:
@@ -273,86 +205,6 @@ def test_several_queries_are_several_invocations() -> None:
     assert case.final_session_state == {"step": 2}
     assert case.session_input is not None
     assert case.session_input.state == {}
-
-
-def confirmed() -> LlmAgent:
-    """Make an agent whose refunds a person must approve."""
-    tool = FunctionTool(refund, require_confirmation=True)
-    return agent([call("refund", order_id="A-1", amount=3)], [say("I asked.")], [say("Bye.")], tools=[tool])
-
-
-@pytest.mark.parametrize("approved", [True, False])
-def test_a_confirmation_belongs_to_its_query(*, approved: bool) -> None:
-    """The user's yes or no is no invocation of its own: its response and what followed stand behind the query."""
-    with opened(confirmed()) as sim:
-        ask(sim, "Refund A-1.")
-        (waiting,) = sim.session.open_calls
-        with pytest.raises(GoldenTraceError, match="not completed"):
-            GoldenTraceBuilder(sim.session).build()
-        assert sim.confirm(waiting.call_id, confirmed=approved, wait=PATIENCE)
-        if approved:
-            answer(sim, {"paid": 3})
-        (turn,) = turns(built(sim))
-    assert text(turn.user_content) == "Refund A-1."
-    assert [name for name, _ in calls(turn)] == ["refund", "adk_request_confirmation"]
-    seen = answers(turn)
-    assert ("adk_request_confirmation", {"confirmed": approved}) in seen
-    assert (("refund", {"paid": 3}) in seen) is approved
-    assert text(turn.final_response) == "I asked."
-
-
-def test_an_answer_that_came_only_later() -> None:
-    """Where a long-running tool had no answer at first, its one answer is the late one."""
-    of = agent(
-        [call("refund", order_id="A-1", amount=3)],
-        [say("It has arrived.")],
-        tools=[LongRunningFunctionTool(refund)],
-    )
-    with opened(of) as sim:
-        ask(sim, "Refund A-1.", ToolAnswer(outcome=Deferred()))
-        (waiting,) = sim.session.open_calls
-        with pytest.raises(
-            GoldenTraceError, match=r"\(active\): refund still waits for an answer of the user"
-        ):
-            GoldenTraceBuilder(sim.session).build()
-        assert sim.reply(waiting.call_id, "paid", wait=PATIENCE)
-        (turn,) = turns(built(sim))
-    assert (calls(turn)[0][0], answers(turn)) == ("refund", [("refund", {"result": "paid"})])
-    assert text(turn.final_response) == "It has arrived."
-
-
-def test_a_late_result_belongs_to_the_query_that_asked_for_it() -> None:
-    """A result that comes after another query still stands in the invocation of its own query."""
-    of = agent(
-        [call("refund", order_id="A-1", amount=3)],
-        [say("It is on its way.")],
-        [say("Hello to you.")],
-        [say("It has arrived.")],
-        tools=[LongRunningFunctionTool(refund)],
-    )
-    with opened(of) as sim:
-        ask(sim, "Refund A-1.", {"status": "pending"})
-        ask(sim, "Hello.")
-        (waiting,) = sim.session.open_calls
-        assert sim.reply(waiting.call_id, {"status": "paid"}, wait=PATIENCE)
-        case = built(sim)
-    first, second = turns(case)
-    assert answers(first) == [("refund", {"status": "pending"}), ("refund", {"status": "paid"})]
-    assert {seen.id for seen in data(first).tool_responses} == {data(first).tool_uses[0].id}
-    assert text(first.final_response) == "It has arrived."
-    assert [(who, said_[0].text) for who, said_ in data(first).intermediate_responses] == [
-        ("order_desk", "It is on its way.")
-    ]
-    assert (text(second.user_content), text(second.final_response)) == ("Hello.", "Hello to you.")
-
-
-def test_an_unanswered_confirmation_is_named() -> None:
-    """Where the user went on without answering, the session is not completed, and the error names the tool."""
-    with opened(confirmed()) as sim:
-        ask(sim, "Refund A-1.")
-        ask(sim, "Never mind.")
-        with pytest.raises(GoldenTraceError, match=r"the confirmation of refund still waits for an answer"):
-            GoldenTraceBuilder(sim.session).build()
 
 
 def test_turns_of_a_person_count_like_the_models() -> None:
