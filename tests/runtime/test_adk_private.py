@@ -1,0 +1,318 @@
+"""Fails when google-adk changes what `simulator.runtime.adk_private` relies on without ADK's promise."""
+
+from __future__ import annotations
+
+import ast
+import asyncio
+import inspect
+import random
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from google.adk.agents import BaseAgent, LlmAgent
+from google.adk.agents.invocation_context import InvocationContext
+from google.adk.apps import App
+from google.adk.events.event import Event
+from google.adk.events.event_actions import EventActions
+from google.adk.models.llm_request import LlmRequest
+from google.adk.platform import _random as platform_random
+from google.adk.plugins.base_plugin import BasePlugin
+from google.adk.runners import InMemoryRunner
+from google.adk.tools._request_input_tool import request_input
+from google.adk.tools.agent_tool import AgentTool
+from google.adk.tools.base_tool import BaseTool
+from google.adk.tools.exit_loop_tool import exit_loop
+from google.adk.tools.function_tool import FunctionTool
+from google.adk.tools.tool_context import ToolContext
+from google.adk.workflow import START, FunctionNode, Workflow
+from google.genai import types
+from pydantic import BaseModel
+
+import simulator
+from simulator.runtime import adk_private
+from simulator.runtime.boundaries import seat_tool
+from simulator.runtime.context import EVENT_SINK
+from tests.runtime.stage import PATIENCE, Scripted, agent_of, call, opened, say, scripted, tool_requests
+
+
+class Answer(BaseModel):
+    """A structured answer."""
+
+    text: str
+
+
+def find(order_id: str = "A-1") -> str:
+    """Find an order."""
+    return order_id
+
+
+def run_by_adk(agent: Any, *plugins: BasePlugin) -> list[Event]:
+    """Let stock ADK run an agent or graph once; give its events."""
+    return asyncio.run(_run_by_adk(App(name="stage", root_agent=agent, plugins=list(plugins))))
+
+
+async def _run_by_adk(app: App) -> list[Event]:
+    runner = InMemoryRunner(app=app)
+    await runner.session_service.create_session(app_name="stage", user_id="user", session_id="s")
+    message = types.Content(role="user", parts=[types.Part(text="go")])
+    running = runner.run_async(user_id="user", session_id="s", new_message=message)
+    return [event async for event in running]
+
+
+def offered(**agent: Any) -> dict[str, BaseTool]:
+    """Give the tools that ADK offers the model of an agent like this."""
+    seen: dict[str, BaseTool] = {}
+
+    def look(callback_context: Any, llm_request: LlmRequest) -> None:
+        seen.update(llm_request.tools_dict)
+
+    run_by_adk(agent_of(before_model_callback=look, **agent))
+    return seen
+
+
+def in_tool(look: Callable[[ToolContext], Any], *plugins: BasePlugin, graph: bool = False) -> Any:
+    """Give what a function finds in the context of a tool that stock ADK runs, in an agent or in a graph."""
+    found: list[Any] = []
+
+    async def tool(tool_context: ToolContext) -> str:
+        """Look around."""
+        result = look(tool_context)
+        found.append(await result if inspect.isawaitable(result) else result)
+        return "seen"
+
+    if graph:
+        edges = [(START, _nothing), (_nothing, FunctionTool(tool))]
+        run_by_adk(Workflow(name="graph", edges=edges), *plugins)
+    else:
+        run_by_adk(agent_of([call("tool")], tools=[tool]), *plugins)
+    (seen,) = found
+    return seen
+
+
+def _nothing() -> dict[str, str]:
+    """Begin."""
+    return {}
+
+
+# ---------------------------------------------------------------- tools that steer, tools that run agents
+
+
+@pytest.mark.parametrize(
+    ("name", "agent"),
+    [
+        ("transfer_to_agent", {"sub_agents": [LlmAgent(name="helper", model=scripted())]}),
+        ("set_model_response", {"tools": [find], "output_schema": Answer}),
+        ("exit_loop", {"tools": [exit_loop]}),
+        ("adk_request_input", {"tools": [request_input]}),
+    ],
+)
+def test_the_steering_tools_that_adk_offers_are_known(name: str, agent: dict[str, Any]) -> None:
+    """ADK's own steering tools are told from others by what they are, and are left unseated."""
+    tool = offered(**agent)[name]
+    assert adk_private.is_steering(tool)
+    seat_tool(tool)
+    assert "run_async" not in vars(tool)
+
+
+def test_the_tool_that_ends_a_task_is_known() -> None:
+    """An agent in task mode is offered ADK's tool for ending it."""
+    seen: dict[str, BaseTool] = {}
+
+    def look(callback_context: Any, llm_request: LlmRequest) -> None:
+        seen.update(llm_request.tools_dict)
+
+    worker = agent_of(
+        [call("finish_task", result="done")], name="worker", mode="task", before_model_callback=look
+    )
+    run_by_adk(agent_of([call("worker", request="go")], sub_agents=[worker]))
+    assert adk_private.is_steering(seen["finish_task"])
+
+
+def test_other_tools_are_not_steering() -> None:
+    """A function, and a function with a steering tool's name, ask the world."""
+
+    def finish_task() -> None:
+        """Finish."""
+
+    tools = offered(tools=[find, finish_task])
+    assert [adk_private.is_steering(tools[name]) for name in ("find", "finish_task")] == [False, False]
+
+
+def test_tools_that_run_agents_are_known_with_what_they_run() -> None:
+    """An agent tool, an agent in single-turn mode and a graph as a tool run seated agents; a function node does not."""
+    inner = LlmAgent(name="inner", model=scripted())
+    turn = LlmAgent(name="turn", model=scripted(), mode="single_turn")
+    graph = Workflow(name="graph", description="A graph.", input_schema=Answer, edges=[(START, _nothing)])
+    function = FunctionNode(func=find, name="function")
+    tools = offered(tools=[AgentTool(inner), graph, function], sub_agents=[turn])
+    assert adk_private.node_of(tools["inner"]) is inner
+    assert adk_private.node_of(tools["graph"]) is graph
+    assert adk_private.runs_agents(tools["inner"])
+    assert adk_private.runs_agents(tools["graph"])
+    assert adk_private.runs_agents(tools["turn"])
+    assert not adk_private.runs_agents(tools["function"])
+    assert adk_private.node_of(FunctionTool(find)) is None
+
+
+def test_children_are_found_below_agents_and_in_graphs() -> None:
+    """Sub-agents and the nodes of a graph are below their parent."""
+    one, two = (LlmAgent(name=name, model=scripted()) for name in ("one", "two"))
+    assert list(adk_private.children_of(LlmAgent(name="root", sub_agents=[one, two]))) == [one, two]
+    worker = LlmAgent(name="worker", model=scripted(), mode="single_turn")
+    graph = Workflow(name="graph", edges=[(START, _nothing), (_nothing, worker)])
+    assert {"_nothing", "worker"} <= {node.name for node in adk_private.children_of(graph)}
+
+
+# ---------------------------------------------------------------- contexts
+
+
+def test_a_tools_context_holds_its_invocation_and_its_actions() -> None:
+    """The invocation is ADK's own, and the actions are those that the public property gives."""
+
+    def look(context: ToolContext) -> Any:
+        context.state["seen"] = 1
+        return adk_private.invocation_of(context), adk_private.own_actions(context), context.actions
+
+    invocation, own, public = in_tool(look)
+    assert isinstance(invocation, InvocationContext)
+    assert invocation.session.id == "s"
+    assert isinstance(own, EventActions)
+    assert own is public
+    assert own.state_delta == {"seen": 1}
+
+
+@pytest.mark.parametrize("graph", [False, True])
+def test_a_tool_in_a_graph_is_told_from_a_tool_of_an_agent(graph: bool) -> None:
+    """Only a tool that is a node itself stands in the graph."""
+    assert in_tool(adk_private.is_graph_tool, graph=graph) is graph
+
+
+def test_a_context_can_have_fewer_plugins() -> None:
+    """The copy's invocation has the named plugins only, in ADK's own manager; the original keeps all."""
+
+    def look(context: ToolContext) -> Any:
+        fewer = adk_private.with_plugins(context, "one")
+        return [
+            [plugin.name for plugin in adk_private.invocation_of(each).plugin_manager.plugins]
+            for each in (fewer, context)
+        ] + [
+            fewer.state.to_dict() == context.state.to_dict(),
+            fewer.function_call_id == context.function_call_id,
+        ]
+
+    assert in_tool(look, BasePlugin("one"), BasePlugin("two")) == [["one"], ["one", "two"], True, True]
+
+
+@pytest.mark.parametrize("include", [True, False])
+def test_an_agent_tool_gives_its_runner_the_plugins_of_the_context(
+    include: bool, recwarn: pytest.WarningsRecorder
+) -> None:
+    """`include_plugins` decides whether a nested agent has the plugins that its tool's context has."""
+    seen: list[str] = []
+
+    class Watching(BasePlugin):
+        async def before_agent_callback(self, *, agent: BaseAgent, callback_context: Any) -> None:
+            seen.append(agent.name)
+
+    inner = agent_of([say("done")], name="inner")
+    run_by_adk(
+        agent_of([call("inner", request="go")], tools=[AgentTool(inner, include_plugins=include)]),
+        Watching("w"),
+    )
+    assert seen == (["clerk", "inner"] if include else ["clerk"])
+
+
+def test_events_from_inside_a_tool_are_heard_before_the_runner() -> None:
+    """A generator's events pass the context's queue, and one that we send arrives in the session."""
+    heard: list[Event] = []
+
+    async def look(context: ToolContext) -> None:
+        adk_private.let_events_be_heard(context)
+        token = EVENT_SINK.set(heard.append)
+        try:
+            await adk_private.send_event(context, Event(author="clerk", content=types.ModelContent("sent")))
+        finally:
+            EVENT_SINK.reset(token)
+
+    in_tool(look)
+    assert [str(event.content.parts[0].text) for event in heard if event.content and event.content.parts] == [
+        "sent"
+    ]
+
+
+# ---------------------------------------------------------------- ids, chance, labels
+
+
+def test_adk_hides_the_ids_that_it_makes_from_models() -> None:
+    """Stock ADK's made-up call ids begin as ours do, and the model is not shown them."""
+    agent = agent_of([call("find")], tools=[find])
+    events = run_by_adk(agent)
+    (made,) = [made for event in events for made in event.get_function_calls()]
+    assert (made.id or "").startswith(adk_private.MADE_CALL_ID)
+    assert isinstance(agent.model, Scripted)
+    assert adk_private.MADE_CALL_ID not in str(agent.model.asked[-1])
+
+
+def test_adk_draws_from_the_source_that_is_set() -> None:
+    """ADK's own random numbers come from the provider of the current context."""
+
+    def drawn() -> float:
+        adk_private.set_random_provider(random.Random(7))  # noqa: S311 - not for secrets
+        return platform_random.get_random().random()
+
+    assert drawn() == random.Random(7).random()  # noqa: S311 - not for secrets
+
+
+def test_a_models_request_is_labelled_with_its_agent() -> None:
+    """The label says whose call it is where two agents share a model."""
+    seen: list[Any] = []
+
+    def turn(request: LlmRequest) -> list[types.Part]:
+        seen.append((request.config.labels or {}).get("adk_agent_name"))
+        return [say("done")]
+
+    run_by_adk(agent_of(turn, name="somebody"))
+    assert seen == ["somebody"]
+
+
+def test_a_tools_declaration_is_read_by_adks_own_name() -> None:
+    """What a tool's own declaration says is what the person is shown."""
+    with opened(agent_of([call("find")], tools=[find])) as sim:
+        assert sim.query("go", wait=PATIENCE)
+        (request,) = tool_requests(sim)
+        declared = FunctionTool(find)._get_declaration()
+        assert declared is not None
+        assert request.description == declared.description
+
+
+# ---------------------------------------------------------------- nothing private elsewhere
+
+
+def test_every_function_of_the_module_is_proved_here() -> None:
+    """Each name of `adk_private` is used in this file."""
+    names = {
+        name
+        for name, value in vars(adk_private).items()
+        if not name.startswith("_") and getattr(value, "__module__", None) == adk_private.__name__
+    }
+    text = Path(__file__).read_text()
+    assert {name for name in {*names, "MADE_CALL_ID"} if f"adk_private.{name}" not in text} == set()
+
+
+def test_no_other_module_imports_what_adk_does_not_promise() -> None:
+    """Private modules and names of ADK are imported in one place only."""
+    root = Path(str(simulator.__file__)).parent
+    found = [
+        f"{path.relative_to(root)}: {node.module}"
+        for path in root.rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.ImportFrom)
+        and (node.module or "").startswith("google.adk")
+        and any(
+            part.startswith("_") for part in [*str(node.module).split("."), *(a.name for a in node.names)]
+        )
+        and path.name != "adk_private.py"
+    ]
+    assert found == []
