@@ -27,6 +27,10 @@ PATIENCE = 30.0
 """Seconds after which a session that does not come to rest has failed its test."""
 
 
+ASKED: list[str] = []
+"""The name of each scripted model of this process, each time that it is asked."""
+
+
 class Scripted(BaseLlm):
     """A model that makes its turns in order, whatever it is asked, and keeps what it was asked as JSON.
 
@@ -44,6 +48,7 @@ class Scripted(BaseLlm):
         self, llm_request: LlmRequest, stream: bool = False
     ) -> AsyncGenerator[LlmResponse, None]:
         """Make the next turn."""
+        ASKED.append(self.model)
         self.asked.append(as_asked(llm_request))
         parts = self.turn(llm_request)
         if stream:

@@ -213,10 +213,13 @@ def transferred(traces: Traces) -> BaseAgent:
 
 def inherited_model(traces: Traces) -> BaseAgent:
     """A tool of an agent with the model of its parent."""
-    inner = LlmAgent(name="helper", tools=[traces.hit])
-    return agent_of(
-        [call("transfer_to_agent", agent_name="helper")], [call("hit", mark="a")], sub_agents=[inner]
-    )
+
+    def turn(request: LlmRequest) -> list[types.Part]:
+        if "hit" in request.tools_dict:
+            return [call("hit", mark="a")]
+        return [call("transfer_to_agent", agent_name="helper")]
+
+    return agent_of(turn, sub_agents=[LlmAgent(name="helper", tools=[traces.hit])])
 
 
 def sequential(traces: Traces) -> BaseAgent:
