@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from simulator.runtime import SimulationView
 
 _FEWEST_FOR_ALL = 2
+_ONE = "1 waits for you; you may also go on asking"
 
 
 def decision_panel(view: SimulationView, drafts: DraftStore) -> Decision | None:
@@ -42,7 +43,7 @@ def decision_panel(view: SimulationView, drafts: DraftStore) -> Decision | None:
         queue = Queue(drafts, view.session.session_id, line)
         chosen = queue.chosen.thing
         if queue.is_line:
-            decided = _line_head(view, drafts, len(line)) or decided
+            decided = _line_head(view, drafts, sum(each.thing is not None for each in line)) or decided
             queue.draw()
         return _draw(view, drafts, head, chosen) or decided
 
@@ -77,7 +78,7 @@ def _line_head(view: SimulationView, drafts: DraftStore, count: int) -> AnswerTo
     """Draw the head of the line, with the way to answer all its tool calls at once."""
     requests = [request for request in view.pending if isinstance(request, ToolRequest)]
     with st.container(horizontal=True, vertical_alignment="center", gap="xsmall", key="line_head"):
-        st.caption(f"{count} wait for you, in any order", width="content")
+        st.caption(f"{count} wait for you, in any order" if count > 1 else _ONE, width="content")
         st.space("stretch")
         clicked = len(requests) >= _FEWEST_FOR_ALL and st.button(
             f"Accept all {len(requests)} drafts",

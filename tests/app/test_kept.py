@@ -1,0 +1,92 @@
+"""Inputs keep what was typed, each for its own owner."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hypothesis import given
+from hypothesis import strategies as st
+from streamlit.testing.v1 import AppTest
+
+from app.drafts import Drafts
+from app.kept import slug
+
+
+def _page(drafts: "Any", about: "Any") -> None:  # noqa: UP037 - the script has no imports
+    import streamlit as st  # noqa: PLC0415 - the function's text is the page's script
+
+    from app.kept import Kept, gather  # noqa: PLC0415 - as above
+
+    gather(drafts)
+    kept = Kept(drafts, "the owner", about[0])
+    if about[1]:
+        st.text_input("Text", key=kept.widget("text", "first"))
+    st.button("Forget", key="forget", on_click=kept.forget)
+    st.button(
+        "Upper", key="upper", on_click=lambda: kept.put("text", str(kept.value("text", "first")).upper())
+    )
+
+
+class Page:
+    """A page with one input; `about` is what its owner is about, and whether the input is drawn."""
+
+    def __init__(self, drafts: Drafts | None = None) -> None:
+        self.drafts = drafts if drafts is not None else Drafts()
+        self.about: list[Any] = ["one", True]
+        given_ = {"drafts": self.drafts, "about": self.about}
+        self.tab = AppTest.from_function(_page, kwargs=given_, default_timeout=30).run()
+
+    def change(self, about: str, *, drawn: bool = True) -> Page:
+        """Let the owner be about something else, or hide the input, and draw the page."""
+        self.about[:] = [about, drawn]
+        self.tab.run()
+        assert not self.tab.exception
+        return self
+
+    def type(self, text: str) -> Page:
+        """Type into the input, and draw the page."""
+        self.tab.text_input[0].set_value(text).run()
+        return self
+
+    @property
+    def text(self) -> Any:
+        """What the input holds."""
+        return self.tab.text_input[0].value
+
+
+def test_a_hidden_input_comes_back_with_its_text() -> None:
+    """One run without the input, and a new tab, lose nothing."""
+    page = Page().type("mine").change("one", drawn=False).change("one")
+    assert page.text == "mine"
+    assert Page(page.drafts).text == "mine"
+
+
+def test_another_thing_of_the_same_name_begins_anew() -> None:
+    """What was typed for one thing is not shown for the next that comes under its name."""
+    page = Page().type("mine").change("two")
+    assert page.text == "first"
+    assert page.change("two").text == "first"
+
+
+def test_a_callback_of_the_first_run_reads_what_stands_in_the_input() -> None:
+    """A click right after another thing came reads and changes its input, not the one before."""
+    page = Page().type("mine").change("two")
+    page.tab.text_input[0].set_value("yours")
+    page.tab.button(key="upper").click().run()
+    assert page.text == "YOURS"
+
+
+def test_what_is_forgotten_is_gone_in_every_tab() -> None:
+    """The input begins with its first value again."""
+    page = Page().type("mine")
+    page.tab.button(key="forget").click().run()
+    assert page.text == "first"
+    assert Page(page.drafts).text == "first"
+
+
+@given(st.lists(st.text(max_size=60), unique=True, min_size=2, max_size=4))
+def test_different_names_have_different_keys(names: list[str]) -> None:
+    """A slug is fit for a key, and no two names share one."""
+    slugs = [slug(name) for name in names]
+    assert len(set(slugs)) == len(names)
+    assert all(len(each) <= 60 and each.isascii() for each in slugs)
