@@ -24,7 +24,7 @@ TURNS = 4
 LEAST = {10: 5, 100: 10, 1_000: 50, 10_000: 50}
 """How many times faster than ADK an append is, at least, by the number of cases in the file."""
 
-ROUNDS = {10: 30, 100: 20, 1_000: 8, 10_000: 3}
+ROUNDS = {10: 60, 100: 30, 1_000: 8, 10_000: 3}
 
 UNKNOWN = 3
 """How many appends are timed to a file that the process has not read before."""
