@@ -86,7 +86,11 @@ def _calls(inputs: TurnInputs, *, tried: bool) -> tuple[JsonObject, ...] | None:
         said: list[JsonObject] = [{"text": before}] if before.strip() else []
         return (*said, *calls)
     if tried:
-        not_ready("A call is not complete yet." if drawn else "There is no call yet; add one first.")
+        not_ready(
+            "A call is not complete yet: choose its tool, and fill in what it asks for."
+            if drawn
+            else "There is no call yet; add one first."
+        )
     return None
 
 
@@ -102,7 +106,7 @@ def _call(inputs: TurnInputs, place: int, row: int, *, tried: bool) -> JsonObjec
                 list(tools) if known in tools or not known else [known, *tools],
                 index=None,
                 key=kept.widget(f"tool{row}", first),
-                placeholder="Choose a tool, or write the name of one that does not exist",
+                placeholder="Choose a tool, or write a name",
                 accept_new_options=True,
             )
             st.button(
