@@ -25,6 +25,11 @@ class Settling:
         self._loop = loop
         self._activity, self._settled_at = 0, -1
 
+    @property
+    def activity(self) -> int:
+        """A number that grows with what the turn does."""
+        return self._activity
+
     def moved(self) -> None:
         """Note that the turn did something."""
         self._activity += 1

@@ -358,15 +358,20 @@ class TurnRun:
         self._asked.set()
 
     async def _await_request(self, number: int, key: str) -> Waiting[Any]:
-        until = self.loop.time() + _PATIENCE
+        """Wait for a request, as long as the agent is on its way: on a busy machine that may take a while.
+
+        Raises:
+            Diverged: The agent has ended, or has not moved for some seconds.
+        """
         while (waiting := self.waiting.get(key)) is None:
             self._asked.clear()
-            try:
-                if self._agent_has_ended:
-                    raise TimeoutError  # noqa: TRY301 - it will not ask any more: the same as having waited in vain
-                await asyncio.wait_for(self._asked.wait(), until - self.loop.time())
-            except TimeoutError:
-                raise Diverged(number, key, ["never asked"], sorted(self.waiting)) from None
+            before = self.settling.activity
+            with contextlib.suppress(TimeoutError):
+                if not self._agent_has_ended:
+                    await asyncio.wait_for(self._asked.wait(), _PATIENCE)
+            stands = self._agent_has_ended or self.settling.activity == before
+            if stands and key not in self.waiting:
+                raise Diverged(number, key, ["never asked"], sorted(self.waiting))
         return waiting
 
     def _compare(self, number: int, fact: Answered, waiting: Waiting[Any]) -> None:
