@@ -7,20 +7,18 @@ never interrupted, one that was resumed and one that was branched all take the s
 from __future__ import annotations
 
 import asyncio
+import functools
 import random
 from collections import Counter
 from collections.abc import Callable
 from contextlib import aclosing
 from typing import Any
 
-from google.adk.agents.run_config import RunConfig, StreamingMode, ToolThreadPoolConfig  # type: ignore[attr-defined] # ADK documents StreamingMode there, but does not list it
 from google.adk.apps import App
 from google.adk.events.event import Event
 from google.adk.platform import time as platform_time
 from google.adk.platform import uuid as platform_uuid
 from google.adk.runners import Runner
-from google.adk.telemetry import TelemetryConfig
-from google.adk.telemetry.context import ContentCapturingMode
 from google.adk.sessions.base_session_service import GetSessionConfig
 from google.genai import types
 
@@ -47,16 +45,13 @@ from simulator.runtime.context import CURRENT_TURN
 from simulator.runtime.encoding import jsonable, survives_json, written_error
 from simulator.runtime.errors import Diverged, Divergence, SimulationError
 from simulator.runtime.guard import GuardPlugin
+from simulator.runtime.run_settings import run_config
 from simulator.runtime.services import WatchedArtifacts, WatchedSessions
 from simulator.runtime.turn import TurnRun, asked_at
 from simulator.runtime.waiting import Waiting
 from simulator.session import Seats
 from simulator.session.entries import model_calls
 
-_TOOL_THREADS = 16
-_TELEMETRY = TelemetryConfig(
-    genai_semconv_stability_opt_in="stable", capture_message_content=ContentCapturingMode.NO_CONTENT
-)
 _PATIENCE_WITH_STOP = 0.05
 _ANSWERS = (ModelAnswered, ToolAnswered, CodeAnswered)
 
@@ -145,8 +140,8 @@ class Engine:
         self.divergence = None
         facts = self.journal.path()
         sessions, artifacts = WatchedSessions(), WatchedArtifacts()
-        fold = self.journal.session()
-        where = {"app_name": fold.app_name, "user_id": fold.user_id, "session_id": fold.session_id}
+        fold = self.journal.fold
+        where = fold.place_in_adk()
         session = await sessions.create_session(**where, state=copied(fold.initial_state))
         for number, fact in facts:
             if isinstance(fact, TurnEnded):
@@ -192,6 +187,7 @@ class Engine:
             self._drive(run, started, sessions, artifacts, where)
         )
 
+    @functools.cached_property
     def _app(self) -> App:
         agent = self.config.agent
         if isinstance(agent, App):
@@ -258,18 +254,13 @@ class Engine:
         platform_uuid.set_id_provider(run.new_id)
         platform_time.set_time_provider(run.time)
         set_random_provider(random.Random(digest(self.seed, str(run.number))))  # noqa: S311 - not for secrets
-        runner = Runner(app=self._app(), session_service=sessions, artifact_service=artifacts)
+        runner = Runner(app=self._app, session_service=sessions, artifact_service=artifacts)
         running = runner.run_async(
             user_id=where["user_id"],
             session_id=where["session_id"],
             new_message=types.Content.model_validate(copied(started.message)),
             state_delta=copied(started.state_delta) or None,
-            run_config=RunConfig(
-                streaming_mode=StreamingMode.SSE if started.streaming else StreamingMode.NONE,
-                max_llm_calls=started.max_llm_calls,
-                telemetry=_TELEMETRY,
-                tool_thread_pool_config=ToolThreadPoolConfig(max_workers=_TOOL_THREADS),
-            ),
+            run_config=run_config(started),
             abort_signal=run.abort,
         )
         async with aclosing(running) as events:

@@ -218,8 +218,7 @@ class Simulation:
             )
             await engine.start_turn(started)
 
-        self._command(start)
-        return self.wait(wait)
+        return self._command_and_wait(start, wait)
 
     def answer(self, request: Request | str, answer: Answer | Any, *, wait: float | None = None) -> bool:
         """Answer a pending request.
@@ -227,14 +226,12 @@ class Simulation:
         A plain value stands for what the tool returns, or (as text) for what the agent says or code prints.
         """
         key = _key(request)
-        self._command(lambda: commands.answer(self._engine, key, answer))
-        return self.wait(wait)
+        return self._command_and_wait(lambda: commands.answer(self._engine, key, answer), wait)
 
     def run_real(self, request: Request | str, *, wait: float | None = None) -> bool:
         """Let the real tool (or code, or the agent's own model) answer this one request."""
         key = _key(request)
-        self._command(lambda: commands.run_real(self._engine, key))
-        return self.wait(wait)
+        return self._command_and_wait(lambda: commands.run_real(self._engine, key), wait)
 
     def set_player(
         self,
@@ -249,8 +246,7 @@ class Simulation:
         async def sit() -> None:
             commands.change_seat(self._engine, seat, target, player)
 
-        self._command(sit)
-        return self.wait(wait)
+        return self._command_and_wait(sit, wait)
 
     def set_rules(self, rules: Iterable[InjectionRule]) -> None:
         """Put these injection rules in force, in this order, from the next call on."""
@@ -316,6 +312,18 @@ class Simulation:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+    def _command_and_wait(self, work: Callable[[], Any], patience: float | None) -> bool:
+        """Command and wait for rest in one: each crossing to the loop's thread costs time."""
+
+        async def both() -> bool:
+            await work()
+            return await self._engine.rest(patience)
+
+        try:
+            return self._loop.run(both())
+        except IllegalFactError as error:
+            raise SimulationError(str(error)) from error
 
     def _command(self, work: Callable[[], Any]) -> None:
         try:

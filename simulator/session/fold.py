@@ -70,6 +70,19 @@ class SessionFold:
         return self._rules
 
     @property
+    def initial_state(self) -> JsonObject:
+        """What ADK's session state held at first."""
+        return self._selected.initial_state if self._selected else {}
+
+    def place_in_adk(self) -> dict[str, str]:
+        """Give the app name, user id and session id by which ADK's services know the session."""
+        return {
+            "app_name": self._selected.app_name if self._selected else "",
+            "user_id": self._opened.user_id if self._opened else "user",
+            "session_id": self._opened.session_id if self._opened else "",
+        }
+
+    @property
     def turns_so_far(self) -> int:
         """How many turns have started."""
         return len(self._turns)
@@ -215,13 +228,11 @@ class SessionFold:
 
     def session(self, live_events: Iterable[JsonObject] = ()) -> SimulationSession:
         """Give the session as it stands; `live_events` are those that ADK has appended in the running turn."""
-        initial = self._selected.initial_state if self._selected else {}
+        initial = self.initial_state
         done = [turn for turn in self._turns if turn.ended]
         return SimulationSession(
-            session_id=self._opened.session_id if self._opened else "",
-            user_id=self._opened.user_id if self._opened else "user",
+            **self.place_in_adk(),
             agent_name=self._selected.agent_name if self._selected else "",
-            app_name=self._selected.app_name if self._selected else "",
             state=self._state,
             history=self._timeline.entries(live_events),
             start_timestamp=self._opened.at if self._opened else 0.0,
