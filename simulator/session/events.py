@@ -14,7 +14,8 @@ USER_AUTHOR = "user"
 
 def parts_of(content: Any) -> list[dict[str, Any]]:
     """Give the parts of a google-genai `Content` in JSON; none where there is no content."""
-    return [part for part in (content or {}).get("parts") or () if isinstance(part, dict)]
+    parts = content.get("parts") if isinstance(content, dict) else None
+    return [part for part in parts if isinstance(part, dict)] if isinstance(parts, (list, tuple)) else []
 
 
 def function_calls(event: JsonObject) -> list[dict[str, Any]]:

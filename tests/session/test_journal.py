@@ -65,8 +65,12 @@ _parts = (
     | _either("function_response", "functionResponse", _responses)
     | _objects
 )
-_contents = st.none() | st.fixed_dictionaries(
-    {"parts": st.lists(_parts, max_size=3)}, optional={"role": st.sampled_from(["user", "model"])}
+_contents = (
+    st.none()
+    | st.text(max_size=2)
+    | st.fixed_dictionaries(
+        {"parts": st.lists(_parts, max_size=3) | _json}, optional={"role": st.sampled_from(["user", "model"])}
+    )
 )
 _llm_responses = st.fixed_dictionaries(
     {},
