@@ -94,9 +94,15 @@ class Journal:
         Raises:
             JournalError: `head` is no fact of this journal.
         """
-        return list(reversed(list(self._backwards(self._head if head is None else head))))
+        return list(self.backwards(head))[::-1]
 
-    def _backwards(self, number: int) -> Iterator[tuple[int, Fact]]:
+    def backwards(self, head: int | None = None) -> Iterator[tuple[int, Fact]]:
+        """Give the facts of `path` one by one, the newest first.
+
+        Raises:
+            JournalError: As `path`.
+        """
+        number = self._head if head is None else head
         while number != ROOT:
             yield number, self.fact(number)
             number = self._nodes[number].parent

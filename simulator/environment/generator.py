@@ -36,8 +36,8 @@ class DraftCall(BaseModel):
     seed: str = ""
 
 
-def draft(call: DraftCall) -> JsonValue:
-    """Draft an answer; the same call always gets the same draft.
+def draft(call: DraftCall, memory: Memory | None = None) -> JsonValue:
+    """Draft an answer; the same call always gets the same draft. `memory` is that of `call.earlier`, where it is kept.
 
     The first of these that applies: an error for a required argument that is missing; the earlier answer, where
     the very same question was asked and nothing was changed since; an error for a thing that is known to be gone;
@@ -45,11 +45,11 @@ def draft(call: DraftCall) -> JsonValue:
     tool; a plain success. Known fields of the things that the arguments name, and the arguments themselves, stand
     wherever a field has their name.
     """
-    answer: JsonValue = copied(_drafted(call))
+    answer: JsonValue = copied(_drafted(call, memory))
     return answer
 
 
-def _drafted(call: DraftCall) -> JsonValue:
+def _drafted(call: DraftCall, memory: Memory | None) -> JsonValue:
     missing = _missing(call)
     if missing:
         word = "arguments" if len(missing) > 1 else "argument"
@@ -57,7 +57,7 @@ def _drafted(call: DraftCall) -> JsonValue:
     again = _asked_before(call)
     if again is not None:
         return again
-    memory = Memory(call.earlier)
+    memory = memory or Memory(call.earlier)
     gone = memory.missing(call.arguments)
     known = {**memory.fields(call.arguments), **call.arguments}
     chance = Chance(call.seed, call.tool_name, canonical(call.arguments))

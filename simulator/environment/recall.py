@@ -83,7 +83,7 @@ class Memory:
         self._gone: set[str] = set()
         self._errors: dict[str, JsonObject] = {}
         for answer in earlier:
-            self._take(answer)
+            self.take(answer)
 
     def fields(self, arguments: JsonObject) -> dict[str, JsonValue]:
         """Give what is known about the things that a call names by their ids."""
@@ -106,7 +106,8 @@ class Memory:
                 return self._errors[key]
         return None
 
-    def _take(self, answer: EarlierAnswer) -> None:
+    def take(self, answer: EarlierAnswer) -> None:
+        """Learn what one more answer, the latest, says."""
         named = list(ids_in(answer.arguments))
         response = answer.response
         if is_error(response):

@@ -98,6 +98,7 @@ def _tool_request(engine: Engine, waiting: Waiting[ToolBoundaryCall], turn: int)
     tool = describe_tool(call.tool)
     arguments = jsonable(call.arguments)
     seed = f"{engine.seed}/{waiting.key}"
+    earlier, memory = engine.recollection.along(engine.journal.path())
     return ToolRequest(
         key=waiting.key,
         turn=turn,
@@ -108,7 +109,7 @@ def _tool_request(engine: Engine, waiting: Waiting[ToolBoundaryCall], turn: int)
         description=tool.description,
         parameters=tool.parameters,
         response_schema=tool.response,
-        draft=drafted(tool, arguments, engine.journal.path(), seed),
+        draft=drafted(tool, arguments, seed, earlier, memory),
         is_long_running=bool(call.tool.is_long_running),
         may_have_run=waiting.may_have_run,
         misses=waiting.misses,
@@ -279,14 +280,12 @@ def reply_content(call: OpenCall, response: Any) -> JsonObject:
 
 def undo_target(journal: Journal) -> int | None:
     """Find the fact before the last step that a person took; None where there is none."""
-    before: int | None = None
-    target: int | None = None
-    for number, fact in journal.path():
-        by_person = isinstance(fact, TurnStarted) or (
+    is_next = False
+    for number, fact in journal.backwards():
+        if is_next:
+            return number
+        is_next = isinstance(fact, TurnStarted) or (
             isinstance(fact, (ModelAnswered, ToolAnswered, CodeAnswered))
             and fact.provenance.source in _BY_PERSON | {"real"}
         )
-        if by_person and before is not None:
-            target = before
-        before = number
-    return target
+    return None

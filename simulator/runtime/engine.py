@@ -45,6 +45,7 @@ from simulator.runtime.context import CURRENT_TURN
 from simulator.runtime.encoding import jsonable, survives_json, written_error
 from simulator.runtime.errors import Diverged, Divergence, SimulationError
 from simulator.runtime.guard import GuardPlugin
+from simulator.runtime.recollection import Recollection
 from simulator.runtime.run_settings import run_config
 from simulator.runtime.services import WatchedArtifacts, WatchedSessions
 from simulator.runtime.turn import TurnRun, asked_at
@@ -62,6 +63,7 @@ class Engine:
     def __init__(self, config: SimulatedAgentConfig, journal: Journal, clock: Callable[[], float]) -> None:
         self.config, self.journal, self._clock = config, journal, clock
         self.seed = self._header_seed()
+        self.recollection = Recollection()
         self.problems: list[str] = []
         self.divergence: Divergence | None = None
         self.version = 0

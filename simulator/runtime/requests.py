@@ -8,7 +8,7 @@ from google.adk.models.llm_request import LlmRequest
 from google.adk.tools.base_tool import BaseTool
 
 from simulator.environment.generator import DraftCall, EarlierAnswer, draft
-from simulator.facts import Fact, Failed, Returned, ToolAnswered
+from simulator.environment.recall import Memory
 from simulator.jsonvalue import JsonObject, copied
 from simulator.runtime.boundaries import ModelCall
 from simulator.runtime.declarations import declaration_json, response_schema_of, schema_json
@@ -85,27 +85,21 @@ def _targets(tools: tuple[ToolDeclaration, ...]) -> tuple[str, ...]:
     return ()
 
 
-def drafted(tool: ToolDeclaration, arguments: JsonObject, path: list[tuple[int, Fact]], seed: str) -> Any:
+def drafted(
+    tool: ToolDeclaration,
+    arguments: JsonObject,
+    seed: str,
+    earlier: tuple[EarlierAnswer, ...],
+    memory: Memory,
+) -> Any:
     """Draft an answer to a tool call from its description and from what the tools of this session answered before."""
-    earlier = tuple(
-        EarlierAnswer(
-            tool_name=fact.tool_name,
-            arguments=fact.arguments,
-            response=fact.outcome.value if isinstance(fact.outcome, Returned) else fact.outcome.response(),
-        )
-        for _, fact in path
-        if isinstance(fact, ToolAnswered) and isinstance(fact.outcome, (Returned, Failed))
+    call = DraftCall(
+        tool_name=tool.name,
+        description=tool.description,
+        parameters=tool.parameters,
+        response_schema=tool.response,
+        arguments=arguments,
+        earlier=earlier,
+        seed=seed,
     )
-    return copied(
-        draft(
-            DraftCall(
-                tool_name=tool.name,
-                description=tool.description,
-                parameters=tool.parameters,
-                response_schema=tool.response,
-                arguments=arguments,
-                earlier=earlier,
-                seed=seed,
-            )
-        )
-    )
+    return copied(draft(call, memory))
