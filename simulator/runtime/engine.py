@@ -144,22 +144,22 @@ class Engine:
         sessions, artifacts = WatchedSessions(), WatchedArtifacts()
         fold = self.journal.fold
         where = fold.place_in_adk()
-        session = await sessions.create_session(**where, state=copied(fold.initial_state))
-        for number, fact in facts:
-            if isinstance(fact, TurnEnded):
-                for event in self._events_of(number, fact):
-                    await sessions.append_event(session, event)
-                for saved in fact.artifacts:
-                    part = types.Part.model_validate(copied(saved.part))
-                    await artifacts.save_artifact(
-                        **where, filename=saved.filename, artifact=part, custom_metadata=saved.custom_metadata
-                    )
+        ended = [(number, fact) for number, fact in facts if isinstance(fact, TurnEnded)]
+        state = ended[-1][1].state if ended else fold.initial_state
+        events = (event for number, fact in ended for event in self._events_of(number, fact))
+        await sessions.restore(where, copied(state), events)
+        for _, fact in ended:
+            for saved in fact.artifacts:
+                part = types.Part.model_validate(copied(saved.part))
+                await artifacts.save_artifact(
+                    **where, filename=saved.filename, artifact=part, custom_metadata=saved.custom_metadata
+                )
         if fold.is_running:
             self._run_turn(facts, sessions, artifacts, where)
         self.changed()
 
     def _events_of(self, number: int, fact: TurnEnded) -> list[Event]:
-        """Read a turn's events once: ADK copies a session's events before it gives them out."""
+        """Read a turn's events once; a session that is long would pay for it in every turn."""
         if number not in self._events:
             self._events[number] = [Event.model_validate(copied(event)) for event in fact.events]
         return self._events[number]

@@ -2,19 +2,45 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from google.adk.artifacts import InMemoryArtifactService
 from google.adk.events.event import Event
 from google.adk.sessions import InMemorySessionService, Session
+from google.adk.sessions.base_session_service import GetSessionConfig
 from google.genai import types
 
 from simulator.facts import SavedArtifact
+from simulator.jsonvalue import JsonObject
 from simulator.runtime.context import ARTIFACT_SINK, CURRENT_TURN
 
 
 class WatchedSessions(InMemorySessionService):
-    """Tells the turn of each event as it is appended; later is too late, as events share lists with live state."""
+    """Tells the turn of each event as it is appended; later is too late, as events share lists with live state.
+
+    Past events are shared with those who ask for the session, as under ADK's own flag for light copies: copying
+    them all for every turn would make a long session slow.
+    """
+
+    async def restore(self, where: dict[str, str], state: JsonObject, events: Iterable[Event]) -> None:
+        """Put a session in place as it was after some turns: its state, and the events that led there."""
+        await self.create_session(**where, state=state)
+        stored = self.sessions[where["app_name"]][where["user_id"]][where["session_id"]]
+        stored.events.extend(events)
+        if stored.events:
+            stored.last_update_time = stored.events[-1].timestamp
+
+    async def get_session(
+        self, *, app_name: str, user_id: str, session_id: str, config: GetSessionConfig | None = None
+    ) -> Session | None:
+        """Give a session with a state and a list of events of its own."""
+        bare = GetSessionConfig(num_recent_events=0)
+        where = {"app_name": app_name, "user_id": user_id, "session_id": session_id}
+        session = await super().get_session(**where, config=config or bare)
+        if session is not None and config is None:
+            session.events = list(self.sessions[app_name][user_id][session_id].events)
+        return session
 
     async def append_event(self, session: Session, event: Event) -> Event:
         """Append an event."""
