@@ -12,7 +12,10 @@ import unicodedata
 _JOINER = "\u2060"
 """Invisible, never a place to break a line: it keeps two characters from being read as one mark."""
 
-_ESCAPED = str.maketrans({char: f"\\{char}" for char in "\\`*_<>#|~$&!{}:"})
+_ESCAPED = str.maketrans({char: f"\\{char}" for char in "\\`*<>#|~$&!{}:"})
+_UNDERSCORE = re.compile(r"(?<![^\W_])_|_(?![^\W_])")
+"""One inside of a word marks nothing, and stays bare: a label is also what a screen reader reads out."""
+
 _SPLIT_AFTER = re.compile(r"(?i)(?:[:@<>~\[\]]|(?<![0-9a-z])-|-(?![0-9a-z])|www(?=\.))")
 _LEADING_MARK = re.compile(r"^(\d{1,9})([.)])|^()(\+)")
 _UNPRINTABLE = frozenset({"Cc", "Cf", "Co", "Cs", "Cn", "Zl", "Zp"})
@@ -30,7 +33,7 @@ def safe_label(text: str, limit: int = 60) -> str:
     if len(shown) > limit:
         shown = shown[: limit - 1].rstrip() + "\u2026"
     parted = _SPLIT_AFTER.sub(lambda mark: mark[0] + _JOINER, shown)
-    escaped = parted.translate(_ESCAPED)
+    escaped = _UNDERSCORE.sub(r"\_", parted.translate(_ESCAPED))
     return _LEADING_MARK.sub(r"\1\3\\\2\4", escaped) or "\u2013"
 
 
