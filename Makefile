@@ -27,7 +27,7 @@ run: $(RUN_READY) ## Start the studio in the browser (AGENTS_DIR=folder PORT=850
 	@$(BIN)/streamlit run app $(if $(PORT),--server.port $(PORT)) -- $(if $(AGENTS_DIR),--agents-dir "$(AGENTS_DIR)") $(ARGS)
 
 test: $(CHECK_READY) lint browser ## Run every check and every test
-	$(BIN)/pytest -n auto
+	$(BIN)/pytest -n auto --dist loadgroup
 
 lint: $(CHECK_READY) ## Check style, types and the rules between the packages
 	$(BIN)/ruff check

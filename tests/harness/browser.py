@@ -1,0 +1,302 @@
+"""Sits in front of the studio as a person does: finds what is on the page by its labels and keys, and waits for what a click brings."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from playwright.sync_api import Browser, BrowserContext, Locator, Page, expect, sync_playwright
+
+from tests.harness.processes import REPOSITORY, Served, free_port, quiet_environment, serve
+
+PATIENCE_MS = 60_000
+"""After so many milliseconds something that was waited for does not come any more."""
+
+STREAMLIT = REPOSITORY / ".venv" / "bin" / "streamlit"
+_ARGUMENTS = ("--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-dev-shm-usage")
+_CHROMIUMS = ("chromium", "chromium-browser", "google-chrome")
+
+
+def chromium_path() -> str:
+    """Give the browser's program: what the variable CHROMIUM names, else what the machine has."""
+    names = (os.environ.get("CHROMIUM", ""), *_CHROMIUMS)
+    return next(found for name in names if name and (found := shutil.which(name)))
+
+
+@contextmanager
+def chromium() -> Iterator[Browser]:
+    """Run a headless browser while the block runs.
+
+    No other event loop can run in this thread meanwhile.
+    """
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=chromium_path(), args=_ARGUMENTS)
+        expect.set_options(timeout=PATIENCE_MS)
+        yield browser
+        browser.close()
+
+
+@contextmanager
+def studio_server(
+    agents_dir: Path | None = None, *, environment: Mapping[str, str] | None = None
+) -> Iterator[Served]:
+    """Run the studio as `streamlit run app` does, without any key, while the block runs."""
+    port = free_port()
+    options = ["--server.port", str(port), "--server.headless", "true"]
+    agents: list[str | Path] = ["--agents-dir", agents_dir.resolve()] if agents_dir else []
+    variables = quiet_environment(**(environment or {}))
+    command: list[str | Path] = [STREAMLIT, "run", "app", *options, "--", *agents]
+    address = f"http://localhost:{port}"
+    with serve(command, url=address, ready="/_stcore/health", environment=variables) as served:
+        yield served
+
+
+class Studio:
+    """One tab of the studio. `troubles` are the errors that the page reported to the browser's console."""
+
+    def __init__(self, context: BrowserContext, url: str) -> None:
+        self.url = url
+        self.page: Page = context.new_page()
+        self.page.set_default_timeout(PATIENCE_MS)
+        self.troubles: list[str] = []
+        self.page.on("pageerror", lambda error: self.troubles.append(f"{error.name}: {error.message}"))
+        self.page.on(
+            "console",
+            lambda said: self.troubles.append(said.text) if said.type == "error" else None,
+        )
+
+    # ------------------------------------------------------------ finding
+
+    def keyed(self, key: str) -> Locator:
+        """Find the widget or container with exactly this key."""
+        return self.page.locator(f".st-key-{key}")
+
+    def like(self, start: str) -> Locator:
+        """Find the widgets whose keys begin like this; of a decision, the key's end names the request."""
+        return self.page.locator(f'[class*=" st-key-{start}"], [class^="st-key-{start}"]')
+
+    def button(self, key: str) -> Locator:
+        """Find the button whose key begins like this."""
+        return self.like(key).get_by_role("button").first
+
+    def rest(self) -> None:
+        """Wait until the page's script has run to its end."""
+        app = self.page.get_by_test_id("stApp")
+        expect(app).to_have_attribute("data-test-connection-state", "CONNECTED")
+        expect(app).to_have_attribute("data-test-script-state", "notRunning")
+
+    def choose(self, key: str, option: str) -> None:
+        """Choose one of the words that stand side by side in a control."""
+        self.rest()
+        self.like(key).get_by_text(option, exact=True).first.click()
+        self.rest()
+
+    def select(self, key: str, option: str) -> None:
+        """Choose an option of a list that opens."""
+        self.rest()
+        self.keyed(key).get_by_role("combobox").click()
+        self.page.get_by_role("option", name=option, exact=True).click()
+        self.rest()
+
+    def unfold(self, key: str) -> None:
+        """Open a folded part."""
+        self.like(key).locator("summary").first.click()
+
+    # ------------------------------------------------------------ beginning
+
+    def open(self, address: str | None = None) -> Studio:
+        """Go to an address, by default that of the start page."""
+        self.page.goto(address or f"{self.url}/")
+        self.rest()
+        return self
+
+    def pick_agent(self, name: str) -> Studio:
+        """Choose an agent on the start page."""
+        chosen = self.keyed(f"agent_chosen_{name}")
+        self.keyed(f"choose_{name}").wait_for()
+        self.rest()
+        if not chosen.count():
+            self.keyed(f"choose_{name}").get_by_role("button").click()
+        expect(chosen).to_be_visible()
+        self.rest()
+        return self
+
+    def start(self, query: str = "", *, agents: str | None = None, tools: str | None = None) -> Studio:
+        """Begin a session with the chosen agent; `agents` and `tools` say who plays them, in the page's words."""
+        if agents or tools:
+            self.unfold("start_settings")
+        if agents:
+            self.select("start_agent_player", agents)
+        if tools:
+            self.select("start_tool_player", tools)
+        self.keyed("start_query").get_by_role("textbox").fill(query)
+        self.button("start_session").click()
+        self.keyed("session_header").wait_for()
+        self.settle()
+        return self
+
+    # ------------------------------------------------------------ how it stands
+
+    @property
+    def session_id(self) -> str:
+        """The session in the page's address."""
+        return self.page.url.rpartition("session=")[2]
+
+    @property
+    def header(self) -> Locator:
+        """The line above the panes: title, status, steps."""
+        return self.keyed("session_header")
+
+    @property
+    def decision(self) -> Locator:
+        """The middle pane."""
+        return self.keyed("pane_decision")
+
+    @property
+    def steps(self) -> list[str]:
+        """The lines of the timeline that are drawn, oldest first."""
+        found: list[str] = self.like("step_").locator("summary").all_inner_texts()
+        return [" ".join(text.split()) for text in found]
+
+    def step_number(self) -> str:
+        """Give the words that count the session's steps."""
+        return self.header.get_by_text(re.compile(r"^step \d+$")).inner_text()
+
+    def settle(self) -> None:
+        """Wait until the page shows what comes next: a pause, an answer, an error."""
+        expect(self.header).not_to_contain_text("Running")
+        self.rest()
+
+    def wait_for_pause(self, words: str) -> Studio:
+        """Wait until the decision pane is headed by these words: a tool, an agent."""
+        expect(self.keyed("decision_heading")).to_contain_text(words)
+        self.rest()
+        return self
+
+    def wait_for_status(self, status: str) -> Studio:
+        """Wait until the session stands like this: Paused, Completed, Stopped, Failed."""
+        expect(self.header).to_contain_text(status)
+        self.rest()
+        return self
+
+    def act(self, button: Locator) -> None:
+        """Click what brings the session on, and wait for what comes next."""
+        self.rest()
+        before = self.step_number()
+        button.click()
+        expect(self.header.get_by_text(before, exact=True)).to_have_count(0)
+        self.settle()
+
+    # ------------------------------------------------------------ playing the world
+
+    def ask(self, text: str) -> None:
+        """Say something as the user."""
+        self.like("query_text").get_by_role("textbox").fill(text)
+        self.act(self.button("query_send"))
+
+    def turn_to(self, words: str) -> None:
+        """Choose which of several waiting things to decide."""
+        self.rest()
+        self.keyed("waiting_queue").get_by_role("radio", name=words).click()
+        self.wait_for_pause(words.partition(" ")[0])
+
+    def accept_draft(self) -> None:
+        """Answer the call with what stands in its editor."""
+        self.act(self.decision.locator('[class*="st-key-accept_"]').get_by_role("button").last)
+
+    def draft(self) -> Any:
+        """Read the JSON in the editor."""
+        editor = self.like("response_").get_by_role("textbox")
+        expect(editor).not_to_have_value("")
+        return json.loads(editor.input_value())
+
+    def write_response(self, value: Any) -> None:
+        """Answer the call with a value of one's own."""
+        self.like("response_").get_by_role("textbox").fill(json.dumps(value, indent=2))
+        self.accept_draft()
+
+    def fail_with(self, code: int, message: str) -> None:
+        """Answer the call with an error."""
+        self.choose("mode_", "Error")
+        self.like("error_code").get_by_role("textbox").fill(str(code))
+        self.like("error_message").get_by_role("textbox").fill(message)
+        self.accept_draft()
+
+    def raise_with(self, exception: str, message: str) -> None:
+        """Let the call raise one of the exceptions in the list."""
+        self.choose("mode_", "Exception")
+        self.rest()
+        self.like("exception_type").get_by_role("combobox").click()
+        self.page.get_by_role("option", name=exception, exact=True).click()
+        self.like("exception_message").get_by_role("textbox").fill(message)
+        self.accept_draft()
+
+    def begin_real(self) -> None:
+        """Let the real tool answer, and don't wait for it."""
+        self.rest()
+        self.like("real_menu").get_by_test_id("stPopoverButton").click()
+        self.page.get_by_role("button", name="Run the real tool now").click()
+
+    def run_real(self) -> None:
+        """Let the real tool answer."""
+        self.rest()
+        self.like("real_menu").get_by_test_id("stPopoverButton").click()
+        self.act(self.page.get_by_role("button", name="Run the real tool now"))
+
+    def confirm(self) -> None:
+        """Say that the tool may run."""
+        self.act(self.decision.locator('[class*="st-key-confirm_"]').get_by_role("button"))
+
+    def reject(self) -> None:
+        """Say that the tool must not run."""
+        self.act(self.decision.locator('[class*="st-key-reject_"]').get_by_role("button"))
+
+    def seat(self, kind: str, name: str, player: str) -> None:
+        """Let somebody else sit down: `kind` is agent or tool, `player` the page's word for who."""
+        self.choose("context_view", "Seats")
+        self.select(f"seat_{kind}_{name}", player)
+        self.choose("context_view", "Rules")
+
+    def add_error_rule(self, tool: str, code: int, message: str) -> None:
+        """Write an injection rule: each call of the tool fails."""
+        self.button("rule_add").click()
+        self.rest()
+        self.like("tool_rule").get_by_role("combobox").click()
+        self.page.get_by_role("option", name=tool, exact=True).click()
+        self.like("code_rule").get_by_role("spinbutton").fill(str(code))
+        self.like("message_rule").get_by_role("textbox").fill(message)
+        self.button("rule_save").click()
+        expect(self.like("rule_on_")).to_be_visible()
+        self.rest()
+
+    # ------------------------------------------------------------ the way out
+
+    def export_to(self, path: Path | None = None, eval_id: str | None = None) -> Path:
+        """Write the golden trace, by default to its agent's own eval set; give the file, back in the session."""
+        self.rest()
+        self.button("open_export").click()
+        self.keyed("head_export_ways").wait_for()
+        self.rest()
+        for key, text in (("export_path_", path), ("export_eval_id_", eval_id)):
+            if text is not None:
+                field = self.like(key).get_by_role("textbox")
+                field.fill(str(text))
+                field.press("Enter")
+                self.rest()
+        self.button("export_write").click()
+        written = self.keyed("export_done").locator("code").first.inner_text()
+        self.rest()
+        self.button("export_back").click()
+        self.keyed("session_header").wait_for()
+        self.rest()
+        return Path(written.strip())
+
+
+NewTab = Callable[[], Studio]
+"""Opens another tab."""

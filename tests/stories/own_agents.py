@@ -1,0 +1,92 @@
+"""Writes a folder of agents as somebody has one who just cloned the studio: one works at once, the others each show one thing."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tests.harness.tiny_agent import write_tiny_agent
+
+BROKEN_WORDS = "no module of mine has this name"
+"""Stands in the error of the agent that does not load."""
+
+_SLOW = '''
+"""Waits for its tool, which takes longer than anybody wants to wait."""
+
+from collections.abc import AsyncGenerator
+
+from google.adk.agents import LlmAgent
+from google.adk.models import BaseLlm, LlmRequest, LlmResponse
+from google.genai import types
+
+
+class Patient(BaseLlm):
+    model: str = "patient"
+
+    async def generate_content_async(
+        self, llm_request: LlmRequest, stream: bool = False
+    ) -> AsyncGenerator[LlmResponse, None]:
+        answer = llm_request.contents[-1].parts[-1].function_response
+        if answer is None:
+            part = types.Part.from_function_call(name="dig", args={"depth": 3})
+        else:
+            part = types.Part(text=f"I dug: {answer.response}")
+        yield LlmResponse(content=types.Content(role="model", parts=[part]))
+
+
+async def dig(depth: int) -> dict[str, int]:
+    """Dig a hole."""
+    import asyncio
+
+    await asyncio.sleep(600)
+    return {"depth": depth}
+
+
+root_agent = LlmAgent(name="slow", model=Patient(), instruction="Dig.", tools=[dig])
+'''
+
+_KEYLESS = '''
+"""An agent whose model cannot be asked without a key."""
+
+from enum import Enum
+
+from google.adk.agents import LlmAgent
+from pydantic import BaseModel
+
+
+class Size(str, Enum):
+    SMALL = "small"
+    LARGE = "large"
+
+
+class Address(BaseModel):
+    street: str
+    number: int
+
+
+def send_parcel(address: Address, size: Size, insured: bool = False) -> dict[str, str]:
+    """Send a parcel.
+
+    Args:
+        address: Where it goes.
+        size: How large it is.
+        insured: Whether its loss is paid for.
+    """
+    return {"parcel": f"{address.street} {address.number}", "size": size.value}
+
+
+root_agent = LlmAgent(
+    name="keyless", model="gemini-2.5-flash", instruction="You send parcels.", tools=[send_parcel]
+)
+'''
+
+_BROKEN = f'raise ImportError("{BROKEN_WORDS}")\n'
+
+
+def write_agents(folder: Path) -> Path:
+    """Write the agents `adder`, `slow`, `keyless`, and `broken`, which does not load; give the folder."""
+    write_tiny_agent(folder)
+    for name, source in (("slow", _SLOW), ("keyless", _KEYLESS), ("broken", _BROKEN)):
+        (folder / name).mkdir()
+        (folder / name / "__init__.py").write_text("from . import agent\n")
+        (folder / name / "agent.py").write_text(source)
+    return folder

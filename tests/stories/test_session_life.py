@@ -1,0 +1,95 @@
+"""What people do to a page beside filling it in: refresh it, stop it, open it twice, use the keyboard."""
+
+from __future__ import annotations
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.harness.browser import NewTab, Studio
+
+pytestmark = [pytest.mark.browser, pytest.mark.process, pytest.mark.xdist_group("stories session")]
+
+CANCEL = "Please cancel order A-1001 and refund me."
+EDITED = '{"order_id": "A-1001", "status": "shipped"}'
+
+
+def test_a_refresh_returns_to_the_session_and_keeps_the_draft(studio: Studio) -> None:
+    """What was typed and not sent is still there, and so is the way in which the call was to be answered."""
+    studio.pick_agent("order_desk").start(CANCEL)
+    session, steps = studio.session_id, studio.steps
+    studio.wait_for_pause("find_order")
+    studio.like("response_").get_by_role("textbox").fill(EDITED)
+    studio.choose("context_view", "State")
+    studio.choose("mode_", "Error")
+    studio.like("error_message").get_by_role("textbox").fill("The shop is closed.")
+    studio.choose("context_view", "Rules")
+
+    studio.page.reload()
+    studio.wait_for_pause("find_order")
+
+    assert (studio.session_id, studio.steps) == (session, steps)
+    expect(studio.like("error_message").get_by_role("textbox")).to_have_value("The shop is closed.")
+    studio.choose("mode_", "Response")
+    expect(studio.like("response_").get_by_role("textbox")).to_have_value(EDITED)
+    studio.accept_draft()
+    studio.wait_for_status("Completed")
+    expect(studio.decision).to_contain_text("already shipped")
+
+
+def test_a_slow_real_tool_is_stopped(studio: Studio) -> None:
+    """While a real tool works the page says so, counts its seconds, and ends the turn when it is told to."""
+    studio.pick_agent("slow").start("Dig.")
+    studio.wait_for_pause("dig").begin_real()
+    running = studio.keyed("running")
+    expect(running).to_contain_text("dig")
+    expect(studio.header).to_contain_text("Running")
+    expect(running).to_contain_text("2 s")
+    running.get_by_role("button", name="Stop the turn").click()
+    studio.wait_for_status("Stopped")
+    expect(running).to_have_count(0)
+    assert any("Stopped" in step for step in studio.steps)
+    studio.ask("Dig again.")
+    studio.wait_for_pause("dig").write_response({"depth": 1})
+    studio.wait_for_status("Completed")
+
+
+def test_the_keyboard_sends_what_stands_in_the_editor(studio: Studio) -> None:
+    """Ctrl and Enter inside of the editor send the text that was just typed there."""
+    studio.pick_agent("order_desk")
+    studio.keyed("start_query").get_by_role("textbox").fill(CANCEL)
+    studio.page.keyboard.press("Control+Enter")
+    studio.wait_for_pause("find_order")
+    editor = studio.like("response_").get_by_role("textbox")
+    editor.fill(EDITED)
+    editor.press("Control+Enter")
+    studio.wait_for_status("Completed")
+    expect(studio.decision).to_contain_text("already shipped")
+
+
+def test_two_tabs_show_one_session(studio: Studio, new_tab: NewTab) -> None:
+    """What is answered in one tab appears in the other by itself, and the other can go on from there."""
+    studio.pick_agent("order_desk").start(CANCEL)
+    other = new_tab().open(studio.page.url)
+    other.wait_for_pause("find_order")
+    studio.run_real()
+    other.wait_for_pause("cancel_order")
+    other.run_real()
+    studio.wait_for_pause("refund_order")
+    assert studio.steps == other.steps
+    studio.button("undo_step").click()
+    other.wait_for_pause("cancel_order")
+    assert studio.step_number() == other.step_number()
+
+
+def test_a_bad_answer_stays_in_the_editor(studio: Studio) -> None:
+    """Text that is no JSON is named and kept; nothing is sent until it is mended."""
+    studio.pick_agent("order_desk").start(CANCEL)
+    before = studio.wait_for_pause("find_order").step_number()
+    editor = studio.like("response_").get_by_role("textbox")
+    editor.fill('{"order_id": ')
+    studio.button("accept_").click()
+    expect(studio.decision).to_contain_text("not JSON yet")
+    expect(editor).to_have_value('{"order_id": ')
+    assert studio.step_number() == before
+    studio.write_response({"order_id": "A-1001", "status": "shipped"})
+    studio.wait_for_status("Completed")
