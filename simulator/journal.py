@@ -46,7 +46,7 @@ class Journal:
     """
 
     def __init__(self, facts: Iterable[Fact] = ()) -> None:
-        self._nodes: list[_Node] = []
+        self._nodes: list[tuple[int, Fact]] = []
         self._head = ROOT
         self._fold = SessionFold()
         for fact in facts:
@@ -73,7 +73,7 @@ class Journal:
         """
         self._fold.check(fact)
         number = len(self._nodes)
-        self._nodes.append(_Node.model_construct(parent=self._head, fact=fact))
+        self._nodes.append((self._head, fact))
         self._fold.apply(number, fact)
         self._head = number
         return number
@@ -86,7 +86,7 @@ class Journal:
         """
         if not 0 <= number < len(self._nodes):
             raise JournalError(f"the journal holds no fact {number}; it has {len(self._nodes)}")
-        return self._nodes[number].fact
+        return self._nodes[number][1]
 
     def path(self, head: int | None = None) -> list[tuple[int, Fact]]:
         """Give the facts from the first to `head` (the journal's own by default), with their numbers.
@@ -105,7 +105,7 @@ class Journal:
         number = self._head if head is None else head
         while number != ROOT:
             yield number, self.fact(number)
-            number = self._nodes[number].parent
+            number = self._nodes[number][0]
 
     def move_head(self, number: int) -> None:
         """Go back (or to another branch): what follows is appended after fact `number`, or -1 for the start.
@@ -130,7 +130,7 @@ class Journal:
     def to_json(self) -> str:
         """Write the journal: format, version, head, and each fact with its parent."""
         nodes = [
-            {"parent": node.parent, "fact": _FACT.dump_python(node.fact, mode="json")} for node in self._nodes
+            {"parent": parent, "fact": _FACT.dump_python(fact, mode="json")} for parent, fact in self._nodes
         ]
         return json.dumps(
             {"format": FORMAT, "version": VERSION, "head": self._head, "nodes": nodes}, ensure_ascii=False

@@ -36,11 +36,7 @@ async def watched(
     others = _other_actions(before)
     saved: list[SavedArtifact] = []
     sent: list[JsonObject] = []
-    with _inside_real_call(), _sinks(context, saved, sent):
-        try:
-            outcome: Outcome = Returned(value=tool_value(await real()))
-        except Exception as error:  # noqa: BLE001 - whatever a tool raises is its answer
-            outcome = Raised(error=written_error(error))
+    outcome = await _outcome(real, context, saved, sent)
     after = context.actions  # reading it flushes what the tool wrote into lists and dicts of the state
     delta = {
         key: jsonable(value)
@@ -63,18 +59,12 @@ async def watched(
     )
 
 
-@contextlib.contextmanager
-def _inside_real_call() -> Iterator[None]:
-    """Say that everything in here is real; harmless where it has been said before."""
-    token = INSIDE_REAL_CALL.set(INSIDE_REAL_CALL.get() or _UNKNOWN)
-    try:
-        yield
-    finally:
-        INSIDE_REAL_CALL.reset(token)
-
-
-@contextlib.contextmanager
-def _sinks(context: ToolContext, saved: list[SavedArtifact], sent: list[JsonObject]) -> Iterator[None]:
+async def _outcome(
+    real: Callable[[], Awaitable[Any]],
+    context: ToolContext,
+    saved: list[SavedArtifact],
+    sent: list[JsonObject],
+) -> Outcome:
     turn = CURRENT_TURN.get()
 
     def hear(event: Event) -> None:
@@ -83,12 +73,26 @@ def _sinks(context: ToolContext, saved: list[SavedArtifact], sent: list[JsonObje
             sent.append(event_json(event))
 
     let_events_be_heard(context)
+    inside = INSIDE_REAL_CALL.set(INSIDE_REAL_CALL.get() or _UNKNOWN)
     artifacts, events = ARTIFACT_SINK.set(saved.append), EVENT_SINK.set(hear)
+    try:
+        return Returned(value=tool_value(await real()))
+    except Exception as error:  # noqa: BLE001 - whatever a tool raises is its answer
+        return Raised(error=written_error(error))
+    finally:
+        EVENT_SINK.reset(events)
+        ARTIFACT_SINK.reset(artifacts)
+        INSIDE_REAL_CALL.reset(inside)
+
+
+@contextlib.contextmanager
+def _inside_real_call() -> Iterator[None]:
+    """Say that everything in here is real; harmless where it has been said before."""
+    token = INSIDE_REAL_CALL.set(INSIDE_REAL_CALL.get() or _UNKNOWN)
     try:
         yield
     finally:
-        ARTIFACT_SINK.reset(artifacts)
-        EVENT_SINK.reset(events)
+        INSIDE_REAL_CALL.reset(token)
 
 
 def _other_actions(actions: EventActions) -> dict[str, str]:

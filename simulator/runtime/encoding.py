@@ -84,6 +84,13 @@ def with_ids(response: LlmResponse, written: JsonObject) -> LlmResponse:
 
 def tool_value(value: Any) -> Any:
     """Write a tool's result: JSON, with google-genai parts (images, files) marked so that they come back."""
+    try:
+        return copied(value)
+    except NotJsonError:
+        return _tool_value(value)
+
+
+def _tool_value(value: Any) -> Any:
     if isinstance(value, types.Part):
         return {_PART: value.model_dump(mode="json", exclude_none=True)}
     if isinstance(value, dict):
@@ -95,7 +102,8 @@ def tool_value(value: Any) -> Any:
 
 def tool_result(value: Any) -> Any:
     """Read what `tool_value` wrote, as a value of its own that ADK may change."""
-    return _with_parts(copied(value))
+    own = copied(value)
+    return _with_parts(own) if _PART in repr(value) else own
 
 
 def _with_parts(value: Any) -> Any:

@@ -208,7 +208,8 @@ class TurnRun:
             context=contextvars.copy_context(),
             since=self.host.now(),
             started=self.loop.time(),
-            may_have_run=not self.may_have_run.isdisjoint({key, asked_at(key, parts)}),
+            may_have_run=bool(self.may_have_run)
+            and not self.may_have_run.isdisjoint({key, asked_at(key, parts)}),
         )
         self.waiting[key] = waiting
         self._asked.set()

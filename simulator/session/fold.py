@@ -133,10 +133,11 @@ class SessionFold:
             raise IllegalFactError(fact, self._state, reason)
 
     def _check_turn(self, fact: Fact, turn: int) -> None:
-        self._require(fact, self.is_running, "no turn is running")
-        self._require(
-            fact, turn == len(self._turns) - 1, f"turn {len(self._turns) - 1} is running, not {turn}"
-        )
+        running = len(self._turns) - 1
+        if not self.is_running:
+            raise IllegalFactError(fact, self._state, "no turn is running")
+        if turn != running:
+            raise IllegalFactError(fact, self._state, f"turn {running} is running, not {turn}")
 
     def _check_message(self, fact: TurnStarted) -> None:
         parts = fact.message.get("parts")
@@ -151,7 +152,8 @@ class SessionFold:
 
     def _check_answer(self, fact: Answered) -> None:
         self._check_turn(fact, fact.turn)
-        self._require(fact, fact.key not in self._keys, f"{fact.key} has been answered before")
+        if fact.key in self._keys:
+            raise IllegalFactError(fact, self._state, f"{fact.key} has been answered before")
         if not isinstance(fact, ModelAnswered):
             return
         ids = [call.get("id") for call in entries.model_calls(fact)]
