@@ -1,0 +1,133 @@
+"""A turn through the seats beside the same turn in ADK's runner alone, in the same run.
+
+Both sides have the same agent, with a model and tools that take no time of their own, on the same event loop, and an
+open session. What is compared is the processor time and the time on the clock from the query to the end of the turn.
+"""
+
+from __future__ import annotations
+
+import gc
+import logging
+import statistics
+import time
+from collections.abc import AsyncGenerator, Callable, Iterator
+
+import pytest
+from google.adk.agents import LlmAgent
+from google.adk.models.base_llm import BaseLlm
+from google.adk.models.llm_request import LlmRequest
+from google.adk.models.llm_response import LlmResponse
+from google.adk.runners import InMemoryRunner
+from google.genai import types
+from pytest_benchmark.fixture import BenchmarkFixture
+
+from simulator import Seats, SessionState, SimulatedAgentConfig, Simulation
+from simulator.runtime.loop import LoopThread
+
+QUERY = "Where are my orders?"
+ROUNDS = 40
+
+
+class Caller(BaseLlm):
+    """Calls its tool as many times as it is told to, all at once, then says that it is done."""
+
+    model: str = "caller"
+    calls: int
+
+    async def generate_content_async(
+        self, llm_request: LlmRequest, stream: bool = False
+    ) -> AsyncGenerator[LlmResponse, None]:
+        """Take a turn."""
+        last = (llm_request.contents[-1].parts or [])[-1]
+        if last.function_response is not None:
+            parts = [types.Part(text="Done.")]
+        else:
+            parts = [
+                types.Part.from_function_call(name="find_order", args={"order_id": f"A-{number}"})
+                for number in range(self.calls)
+            ]
+        usage = types.GenerateContentResponseUsageMetadata(prompt_token_count=1, candidates_token_count=1)
+        yield LlmResponse(content=types.Content(role="model", parts=parts), usage_metadata=usage)
+
+
+async def find_order(order_id: str) -> dict[str, str]:
+    """Find an order."""
+    return {"order_id": order_id, "status": "shipped"}
+
+
+def agent_with(calls: int) -> LlmAgent:
+    """Make the agent that both sides run."""
+    return LlmAgent(name="desk", model=Caller(calls=calls), instruction="Help.", tools=[find_order])
+
+
+@pytest.fixture(autouse=True)
+def _quiet() -> Iterator[None]:
+    """Let neither side wait for log lines."""
+    logging.disable(logging.CRITICAL)
+    gc.collect()
+    gc.freeze()
+    yield
+    gc.unfreeze()
+    logging.disable(logging.NOTSET)
+
+
+Timed = tuple[float, float]
+"""Seconds of the clock, and of the processor."""
+
+
+def timed(work: Callable[[], object]) -> Timed:
+    """Do something and say what it took."""
+    clock, processor = time.perf_counter(), time.process_time()
+    work()
+    return time.perf_counter() - clock, time.process_time() - processor
+
+
+def our_turn(calls: int) -> Callable[[], Timed]:
+    """Give one turn through the seats: the agent's own model, the real tool, everything in the journal."""
+    config = SimulatedAgentConfig(name="desk", agent=agent_with(calls), eval_set_path="desk.evalset.json")
+
+    def turn() -> Timed:
+        with Simulation.open(config, seats=Seats(tools={"*": "real"})) as simulation:
+            taken = timed(lambda: simulation.query(QUERY))
+            assert simulation.session.state is SessionState.COMPLETED
+        return taken
+
+    return turn
+
+
+def adks_turn(calls: int) -> Callable[[], Timed]:
+    """Give the same turn in ADK's runner, with no plugin."""
+    runner, loop = InMemoryRunner(agent_with(calls), app_name="desk"), LoopThread.shared()
+
+    async def drive(session_id: str) -> None:
+        message = types.Content(role="user", parts=[types.Part(text=QUERY)])
+        async for _ in runner.run_async(user_id="user", session_id=session_id, new_message=message):
+            pass
+
+    def turn() -> Timed:
+        service = runner.session_service
+        session = loop.run(service.create_session(app_name="desk", user_id="user"))
+        return timed(lambda: loop.run(drive(session.id)))
+
+    return turn
+
+
+@pytest.mark.parametrize(("calls", "most"), [(1, 1.10), (50, 1.15)])
+def test_a_turn_costs_little_more_than_in_adk_alone(
+    calls: int, most: float, benchmark: BenchmarkFixture
+) -> None:
+    """One tool call, and fifty at once: the ratio of the medians, each side in turn so that noise hits both."""
+    ours, adks = our_turn(calls), adks_turn(calls)
+    for _ in range(5):
+        ours(), adks()
+    pairs = [(ours(), adks()) for _ in range(ROUNDS)]
+    clock = statistics.median(o[0] for o, _ in pairs) / statistics.median(a[0] for _, a in pairs)
+    processor = statistics.median(o[1] for o, _ in pairs) / statistics.median(a[1] for _, a in pairs)
+    benchmark.extra_info.update(clock_ratio=clock, processor_ratio=processor)
+    run: Callable[..., object] = benchmark.pedantic
+    run(ours, rounds=5)
+    adk_ms = statistics.median(a[0] for _, a in pairs) * 1000
+    print(  # noqa: T201 - figures are what a benchmark is run for
+        f"\n{calls} calls: {clock:.2f} times ADK's {adk_ms:.1f} ms (processor {processor:.2f}), at most {most}"
+    )
+    assert clock <= most
