@@ -6,6 +6,7 @@ import os
 import sys
 from threading import Lock, Thread
 
+from app.warming import warm_up
 from simulator.agents import AgentCatalogue, catalogue_for, settings_from
 
 _threads: dict[AgentCatalogue, Thread] = {}
@@ -22,11 +23,16 @@ def catalogue() -> AgentCatalogue:
 
 
 def load_in_background(agents: AgentCatalogue) -> None:
-    """Begin to load every agent that was not loaded yet, unless that is under way."""
+    """Begin to load every agent that was not loaded yet, and then what a session needs, unless that is under way."""
     with _lock:
         running = _threads.get(agents)
         if running is not None and running.is_alive():
             return
         if any(entry.state == "unread" for entry in agents.entries()):
-            _threads[agents] = Thread(target=agents.load_all, name="load-agents", daemon=True)
+            _threads[agents] = Thread(target=_load, args=(agents,), name="load-agents", daemon=True)
             _threads[agents].start()
+
+
+def _load(agents: AgentCatalogue) -> None:
+    agents.load_all()
+    warm_up()

@@ -1,4 +1,4 @@
-"""What the server does beside serving pages: warm up at the start, collect garbage, close all at the end."""
+"""What the server does beside serving pages: collect garbage, and close all sessions at the end."""
 
 from __future__ import annotations
 
@@ -6,30 +6,20 @@ import asyncio
 import gc
 import importlib
 import logging
-from collections.abc import AsyncIterator, Iterable
+import sys
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
 from app.registry import registry
 
 COLLECT_EVERY_SECONDS = 60.0
-_SLOW_TO_IMPORT = ("simulator.runtime", "evalset", "pandas")
+
+SWITCH_SECONDS = 0.001
+"""How long a thread at work keeps the others waiting: while an agent is imported or thinks, pages are served all the same."""
+
+_PAGE = "app.page"
 _LOG = logging.getLogger(__name__)
-
-
-def warm_up(modules: Iterable[str] = _SLOW_TO_IMPORT) -> list[str]:
-    """Import what the first session would otherwise wait for; give the names that could not be imported.
-
-    A failure here is only logged: the page imports the same module when it needs it, and shows the error then.
-    """
-    failed: list[str] = []
-    for name in modules:
-        try:
-            importlib.import_module(name)
-        except Exception:  # noqa: BLE001 - whatever a foreign module raises at import
-            _LOG.exception("Warming up: %s could not be imported", name)
-            failed.append(name)
-    return failed
 
 
 async def _collect_garbage() -> None:
@@ -41,12 +31,14 @@ async def _collect_garbage() -> None:
 @asynccontextmanager
 async def lifespan(_app: Any) -> AsyncIterator[dict[str, Any]]:
     """Own the live simulations for as long as the server runs."""
+    sys.setswitchinterval(SWITCH_SECONDS)
+    # The browser takes a second to begin; the page's own modules can be there by then. ADK comes later, in `app.agents`.
+    ready = asyncio.create_task(asyncio.to_thread(importlib.import_module, _PAGE))
     tidying = asyncio.create_task(_collect_garbage())
-    warming = asyncio.create_task(asyncio.to_thread(warm_up))
     try:
         yield {"registry": registry()}
     finally:
+        ready.cancel()
         tidying.cancel()
-        warming.cancel()
         for error in await asyncio.to_thread(registry().close_all):
             _LOG.error("Closing a simulation failed", exc_info=error)

@@ -16,6 +16,7 @@ from app.panels.start import Choice, start
 from simulator.agents import AgentCatalogue, AgentEntry, AgentSettingsError
 
 LOOK_AGAIN_SECONDS = 0.4
+LOOKS_BEFORE_LOADING = 4
 _LOG = logging.getLogger(__name__)
 
 
@@ -28,7 +29,6 @@ def start_page() -> None:
     except AgentSettingsError as error:
         problem("The studio was started with an option that it does not know.", str(error))
         return
-    load_in_background(agents)
     entries = tuple(sorted(agents.entries(), key=lambda entry: entry.state == "failed"))
     chosen = _chosen(entries)
     failed = state.get("problem")
@@ -48,7 +48,14 @@ def start_page() -> None:
 
 
 def _look_again(agents: AgentCatalogue, unread_before: int) -> None:
-    """Draw the page anew when another agent was loaded, or failed to."""
+    """Begin to load the agents, and draw the page anew when another one was loaded, or failed to.
+
+    At first the browser has not drawn the page yet, and importing ADK would keep its parts from it for seconds.
+    """
+    looked = int(state.get("looked") or 0)
+    if looked >= LOOKS_BEFORE_LOADING:
+        load_in_background(agents)
+    state.put("looked", looked + 1)
     if sum(entry.state == "unread" for entry in agents.entries()) != unread_before:
         st.rerun()
 

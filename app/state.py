@@ -17,7 +17,7 @@ from app.registry import LiveSession, registry
 _SESSION = "session"
 _PREFIX = "studio:"
 _SEEN = "studio:seen:"
-Flag: TypeAlias = Literal["agent", "earlier", "editing_rule", "exporting", "exported", "problem"]
+Flag: TypeAlias = Literal["agent", "earlier", "editing_rule", "exporting", "exported", "looked", "problem"]
 
 
 def session_id() -> str | None:

@@ -76,14 +76,22 @@ def _agents(entries: Sequence[AgentEntry], chosen: AgentEntry | None) -> StartCo
         st.code("streamlit run app -- --agents-dir path/to/agents", language="bash")
         return None
     clicked = agent_list(entries, chosen.name if chosen else None)
-    with st.expander("Use your own agents", type="compact", key="own_agents"):
+    _own_agents()
+    return ChooseAgent(name=clicked) if clicked else None
+
+
+def _own_agents() -> None:
+    """Say how to bring agents along, once somebody looks: what draws code is the largest part that a browser loads."""
+    body = st.expander("Use your own agents", type="compact", key="own_agents", on_change="rerun")
+    if not body.open:
+        return
+    with body:
         st.caption(
             "Start the studio with a folder in ADK's own convention, or with a Python file that lists "
             "`SimulatedAgentConfig`s:"
         )
         st.code("streamlit run app -- --agents-dir path/to/agents", language="bash", wrap_lines=True)
         st.code("streamlit run app -- --agents my_agents.py", language="bash", wrap_lines=True)
-    return ChooseAgent(name=clicked) if clicked else None
 
 
 def _form(chosen: AgentEntry, choice: Choice, failed: str | None) -> StartCommand | None:

@@ -1,0 +1,25 @@
+"""Imports what the first session would otherwise wait for."""
+
+from __future__ import annotations
+
+import importlib
+import logging
+from collections.abc import Iterable
+
+_SLOW_TO_IMPORT = ("simulator.runtime", "evalset", "pandas")
+_LOG = logging.getLogger(__name__)
+
+
+def warm_up(modules: Iterable[str] = _SLOW_TO_IMPORT) -> list[str]:
+    """Import what the first session would otherwise wait for; give the names that could not be imported.
+
+    A failure here is only logged: the page imports the same module when it needs it, and shows the error then.
+    """
+    failed: list[str] = []
+    for name in modules:
+        try:
+            importlib.import_module(name)
+        except Exception:  # noqa: BLE001 - whatever a foreign module raises at import
+            _LOG.exception("Warming up: %s could not be imported", name)
+            failed.append(name)
+    return failed
