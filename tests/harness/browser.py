@@ -19,7 +19,14 @@ PATIENCE_MS = 60_000
 """After so many milliseconds something that was waited for does not come any more."""
 
 STREAMLIT = REPOSITORY / ".venv" / "bin" / "streamlit"
-_ARGUMENTS = ("--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-dev-shm-usage")
+_ARGUMENTS = (
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-background-networking",
+    "--disable-dev-shm-usage",
+    # Nobody but this machine is asked: no page may wait for a font from elsewhere.
+    "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE localhost, EXCLUDE 127.0.0.1",
+)
 _CHROMIUMS = ("chromium", "chromium-browser", "google-chrome")
 
 
