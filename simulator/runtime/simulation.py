@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 import uuid
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Literal, Self
 
 from simulator.agent_config import SimulatedAgentConfig
@@ -87,24 +87,15 @@ class Simulation:
             clock: Gives the time in seconds since the epoch.
         """
         now = round(clock(), 3)
-        opened = SessionOpened(
-            at=now,
-            session_id=session_id or uuid.uuid4().hex,
-            user_id=user_id,
-            seed=seed or uuid.uuid4().hex,
-        )
+        seed, session_id = seed or uuid.uuid4().hex, session_id or uuid.uuid4().hex
+        opened = SessionOpened(at=now, session_id=session_id, user_id=user_id, seed=seed)
         selected = AgentSelected(
             at=now,
             agent_name=config.name,
             app_name=config.app_name,
             initial_state=commands.plain(initial_state or {}, "initial state"),
         )
-        journal = Journal([opened, selected])
-        seats = seats or Seats()
-        for target, agent_player in seats.agents.items():
-            journal.append(SeatChanged(at=now, seat="agent", target=target, player=agent_player))
-        for target, tool_player in seats.tools.items():
-            journal.append(SeatChanged(at=now, seat="tool", target=target, player=tool_player))
+        journal = Journal([opened, selected, *_seated(seats or Seats(), now)])
         if in_force := tuple(rules):
             journal.append(RulesChanged(at=now, rules=in_force))
         return cls(config, journal, clock)
@@ -330,6 +321,13 @@ class Simulation:
             self._loop.run(work())
         except IllegalFactError as error:
             raise SimulationError(str(error)) from error
+
+
+def _seated(seats: Seats, now: float) -> Iterator[SeatChanged]:
+    for target, agent_player in seats.agents.items():
+        yield SeatChanged(at=now, seat="agent", target=target, player=agent_player)
+    for target, tool_player in seats.tools.items():
+        yield SeatChanged(at=now, seat="tool", target=target, player=tool_player)
 
 
 def _key(request: Request | str) -> str:

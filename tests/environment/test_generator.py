@@ -180,6 +180,22 @@ def test_a_schema_that_holds_itself_ends() -> None:
     assert check(instance(schema, Chance("s"), {}), schema) == ()
 
 
+def wider(inner: st.SearchStrategy[dict[str, Any]]) -> st.SearchStrategy[dict[str, Any]]:
+    """Give objects, lists and choices of such schemas."""
+    names = st.sampled_from(["order_id", "status", "price", "created_at", "is_paid", "tags", "count", "x"])
+    objects = st.builds(
+        lambda fields, closed: {
+            "type": "object", "properties": fields, "required": list(fields), "additionalProperties": not closed,
+        },
+        st.dictionaries(names, inner, max_size=4), st.booleans(),
+    )  # fmt: skip
+    arrays = st.builds(
+        lambda items, least, more: {"type": "array", "items": items, "minItems": least, "maxItems": least + more},
+        inner, st.integers(0, 4), st.integers(0, 3),
+    )  # fmt: skip
+    return objects | arrays | st.builds(lambda one: {"anyOf": [{"type": "null"}, one]}, inner)
+
+
 def schemas() -> st.SearchStrategy[dict[str, Any]]:
     """Give schemas of the kinds that tools declare, each of which some value fits."""
     low = st.integers(-50, 50)
@@ -206,21 +222,6 @@ def schemas() -> st.SearchStrategy[dict[str, Any]]:
         st.builds(lambda value: {"const": value}, low | st.text()),
         st.sampled_from([{"type": "boolean"}, {"type": "null"}, {"type": ["null", "string"]}, {}]),
     )
-    names = st.sampled_from(["order_id", "status", "price", "created_at", "is_paid", "tags", "count", "x"])
-
-    def wider(inner: st.SearchStrategy[dict[str, Any]]) -> st.SearchStrategy[dict[str, Any]]:
-        objects = st.builds(
-            lambda fields, closed: {
-                "type": "object", "properties": fields, "required": list(fields), "additionalProperties": not closed,
-            },
-            st.dictionaries(names, inner, max_size=4), st.booleans(),
-        )  # fmt: skip
-        arrays = st.builds(
-            lambda items, least, more: {"type": "array", "items": items, "minItems": least, "maxItems": least + more},
-            inner, st.integers(0, 4), st.integers(0, 3),
-        )  # fmt: skip
-        return objects | arrays | st.builds(lambda one: {"anyOf": [{"type": "null"}, one]}, inner)
-
     return st.recursive(leaves, wider, max_leaves=8)
 
 

@@ -1,0 +1,141 @@
+"""Tests of the repository itself: its layout, its lock files, and its own rules about code."""
+
+from __future__ import annotations
+
+import ast
+import re
+import subprocess
+import tomllib
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+TOP_FOLDERS = {".ci", ".streamlit", "app", "evalset", "simulator", "tests"}
+TOP_FILES = {
+    ".gitignore", "CHANGELOG.md", "CONTRIBUTING.md", "LICENSE", "Makefile", "README.md", "pyproject.toml",
+    "requirements-dev.lock", "requirements.lock",
+}  # fmt: skip
+MOST_LINES, MOST_FUNCTION_LINES = 400, 40
+
+
+@cache
+def tracked() -> tuple[Path, ...]:
+    """Give the files of the repository."""
+    listed = subprocess.run(
+        ["git", "ls-files", "-z", "--cached"], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    return tuple(path for name in listed.stdout.split("\0") if name and (path := ROOT / name).exists())
+
+
+def sources() -> list[Path]:
+    """Give the Python files."""
+    return [path for path in tracked() if path.suffix == ".py"]
+
+
+def texts() -> Iterator[tuple[Path, str]]:
+    """Give each file that is text."""
+    for path in tracked():
+        if path.suffix not in {".png", ".ico"}:
+            yield path, path.read_text()
+
+
+def test_the_top_level_holds_what_it_shall_hold() -> None:
+    """A newcomer finds the packages, the tests and the usual small files, and nothing else."""
+    parts = {path.relative_to(ROOT).parts for path in tracked()}
+    assert {part[0] for part in parts if len(part) > 1} == TOP_FOLDERS
+    assert {part[0] for part in parts if len(part) == 1} == TOP_FILES
+
+
+def test_no_file_names_a_registry_or_a_place_of_one_machine() -> None:
+    """The lock files install from wherever pip is told to; no path of a developer's machine is left."""
+    registries = re.compile("pypi" + r"\.org|files\.pythonhosted|--(extra-)?index" + "-url|--find" + "-links")
+    places = re.compile(r"(?<![\w.:])/(work" + r"|root|home/\w+|Users/\w+)/")
+    found = [
+        f"{path.relative_to(ROOT)}: {match.group()}"
+        for path, text in texts()
+        for match in (*registries.finditer(text), *places.finditer(text))
+        if path.name != "LICENSE"
+    ]
+    assert found == []
+
+
+@pytest.mark.parametrize("name", ["requirements.lock", "requirements-dev.lock"])
+def test_each_requirement_is_pinned_with_hashes(name: str) -> None:
+    """What is installed is what was tested, to the byte."""
+    entries = re.split(r"\n(?=\S)", (ROOT / name).read_text().strip())
+    assert len(entries) > 50
+    for entry in entries:
+        assert re.match(r"[\w.-]+(\[[\w,-]+\])?==\S+", entry), entry[:80]
+        assert "--hash=sha256:" in entry, entry[:80]
+
+
+def test_the_development_lock_holds_all_of_the_other() -> None:
+    """One environment serves for running and for checking, with the same versions."""
+    pins = {
+        name: set(re.findall(r"^([\w.-]+)==(\S+)", (ROOT / name).read_text(), re.MULTILINE))
+        for name in ("requirements.lock", "requirements-dev.lock")
+    }
+    assert pins["requirements.lock"] <= pins["requirements-dev.lock"]
+
+
+def test_the_base_installation_stays_light() -> None:
+    """What is heavy or rare is an extra."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    names = {re.split(r"[<>=]", requirement)[0] for requirement in project["dependencies"]}
+    assert names == {"google-adk", "jsonschema", "pydantic", "streamlit"}
+    assert set(project["optional-dependencies"]) == {"eval", "litellm", "mcp"}
+
+
+def test_files_and_functions_stay_small() -> None:
+    """Files have up to 400 lines and functions up to 40, or their comment says why not."""
+    large: list[str] = []
+    for path in sources():
+        text = path.read_text()
+        lines = text.splitlines()
+        if len(lines) > MOST_LINES:
+            large.append(f"{path.relative_to(ROOT)}: {len(lines)} lines")
+        for node in ast.walk(ast.parse(text)):
+            if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+                length = (node.end_lineno or 0) - node.lineno + 1
+                if length > MOST_FUNCTION_LINES and "# long:" not in lines[node.lineno - 1]:
+                    large.append(f"{path.relative_to(ROOT)}:{node.lineno} {node.name}: {length} lines")
+    assert large == []
+
+
+def test_every_exception_to_a_check_says_why() -> None:
+    """A `noqa` or a `type: ignore` carries its reason on its line."""
+    bare = [
+        f"{path.relative_to(ROOT)}:{number}"
+        for path in sources()
+        for number, line in enumerate(path.read_text().splitlines(), 1)
+        if re.search(r"#\s*(noqa|type:\s*ignore)\b(?!.*( - | # )\S)", line) and "re.search" not in line
+    ]
+    assert bare == []
+
+
+CHECK = re.compile(r"\bassert\b|\braises\(|\bexpect\(|\bwait_for|\brun_adk_eval\(")
+
+
+def test_every_test_states_its_claim_and_checks_it() -> None:
+    """Each test has a docstring, and checks something, by itself or through a function of its file."""
+    idle: list[str] = []
+    for path in sources():
+        if not path.name.startswith(("test_", "bench_")):
+            continue
+        functions = [
+            node
+            for node in ast.walk(ast.parse(path.read_text()))
+            if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))
+        ]
+        checking = [node.name for node in functions if CHECK.search(ast.unparse(node))]
+        for node in functions:
+            if not node.name.startswith("test_"):
+                continue
+            body = ast.unparse(node)
+            checks = CHECK.search(body) or any(f"{name}(" in body for name in checking)
+            if not ast.get_docstring(node) or not checks:
+                idle.append(f"{path.relative_to(ROOT)}:{node.lineno} {node.name}")
+    assert idle == []
