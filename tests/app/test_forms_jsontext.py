@@ -68,7 +68,7 @@ def test_an_object_is_asked_for_where_one_is_needed() -> None:
         parse_object("[]")
 
 
-def test_half_characters_are_written_as_escapes() -> None:
+def test_half_characters_can_be_shown() -> None:
     """A lone surrogate in a draft can be shown and sent to a browser, which takes UTF-8 only."""
     assert b"\\ud800" in write_json({"a": "\ud800"}).encode("utf-8")
-    assert b"\\ud800" in show_json("\ud800").encode("utf-8")
+    assert show_json("\ud800").encode("utf-8") == b'"?"'
