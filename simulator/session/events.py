@@ -10,6 +10,7 @@ from simulator.jsonvalue import JsonObject
 from simulator.session.model import OpenCall
 
 USER_AUTHOR = "user"
+_ABORTED = "INVOCATION_ABORTED"
 
 
 def parts_of(content: Any) -> list[dict[str, Any]]:
@@ -28,6 +29,11 @@ def function_responses(event: JsonObject) -> list[dict[str, Any]]:
     return [
         part["functionResponse"] for part in parts_of(event.get("content")) if part.get("functionResponse")
     ]
+
+
+def seals_a_stop(event: JsonObject) -> bool:
+    """Tell whether ADK made up this event for a turn that was stopped: what it answers there, no tool has said."""
+    return event.get("errorCode") == _ABORTED
 
 
 def content_text(content: Any) -> str:
@@ -89,7 +95,7 @@ def open_calls(events: Iterable[JsonObject], before: Iterable[OpenCall] = ()) ->
     """Find the long-running calls that the user can still answer, in order; `before` were open before the events.
 
     A confirmation is closed by the user's answer. A long-running tool that gave a first answer stays open for a
-    later one, once.
+    later one, once. A call that was cut off by a stop is closed.
     """
     waiting: dict[str, OpenCall] = {call.call_id: call for call in before}
     for event in events:
@@ -105,7 +111,7 @@ def open_calls(events: Iterable[JsonObject], before: Iterable[OpenCall] = ()) ->
         for call_id in _answered_ids(event):
             if call_id not in waiting:
                 continue
-            if event.get("author") == USER_AUTHOR:
+            if event.get("author") == USER_AUTHOR or seals_a_stop(event):
                 del waiting[call_id]
             else:
                 waiting[call_id] = waiting[call_id].model_copy(update={"answered": True})

@@ -19,7 +19,7 @@ from simulator.facts import (
 )
 from simulator.jsonvalue import JsonObject
 from simulator.session import entries
-from simulator.session.events import function_responses, open_calls
+from simulator.session.events import function_responses, open_calls, seals_a_stop
 from simulator.session.history import (
     AgentMessage,
     FinalResponse,
@@ -140,7 +140,7 @@ class Timeline:
         """Set what ADK itself answered behind the calls that it answers."""
         answers: dict[str, list[HistoryEntry]] = {}
         for event in events:
-            if event.get("author") == "user":
+            if event.get("author") == "user" or seals_a_stop(event):
                 continue
             for response in function_responses(event):
                 call_id = response.get("id")

@@ -11,6 +11,7 @@ import pytest
 from google.adk.models.base_llm import BaseLlm
 from google.adk.models.llm_request import LlmRequest
 from google.adk.models.llm_response import LlmResponse
+from google.adk.tools.long_running_tool import LongRunningFunctionTool
 from pydantic import PrivateAttr
 
 from simulator.agent_config import SimulatedAgentConfig
@@ -98,6 +99,35 @@ def test_stop_ends_what_is_running(opening: Callable[[Gate], Simulation]) -> Non
         head = view.head
         assert sim.wait(PATIENCE)
         assert sim.view().head == head, "the late result of what was stopped changes nothing"
+
+
+@pytest.mark.parametrize("opening", [_sync_tool, _async_tool])
+def test_a_call_that_was_stopped_has_no_answer(opening: Callable[[Gate], Simulation]) -> None:
+    """What the framework puts in the place of the answer that never came is not shown as the tool's answer."""
+    gate = Gate()
+    with opening(gate) as sim:
+        sim.query("go", wait=0)
+        assert gate.entered.wait(PATIENCE)
+        sim.stop()
+        gate.let_out.set()
+        happened = [entry.type for entry in sim.session.history if entry.type != "session_note"]
+        assert happened == ["user_query", "tool_call", "turn_failed"]
+
+
+def test_a_long_running_call_that_was_stopped_takes_no_late_result() -> None:
+    """The turn that made the call is gone, so nothing is left open that could be answered."""
+    gate = Gate()
+    agent = agent_of([call("hang"), call("_slow")], tools=[gate.hang, LongRunningFunctionTool(_slow)])
+    with opened(agent, tools={"hang": "real"}) as sim:
+        sim.query("go", wait=0)
+        assert gate.entered.wait(PATIENCE)
+        sim.stop()
+        gate.let_out.set()
+        assert sim.session.open_calls == ()
+
+
+def _slow() -> None:
+    """Take days."""
 
 
 @pytest.mark.parametrize("opening", _RUNNING)
