@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated, Literal, TypeAlias, assert_never
 
 from pydantic import Field, JsonValue
@@ -14,6 +15,10 @@ from simulator.seats.answers import CodeAnswer, ModelAnswer, ToolAnswer
 
 FAST_PATH_SECONDS = 0.4
 """How long a click waits for the next pause; what takes longer is shown as it comes."""
+
+
+class PartlyAnsweredError(ValueError):
+    """Of several answers some hold and others were refused; the text says which, and may come from outside."""
 
 
 class AnswerTool(Value):
@@ -89,16 +94,15 @@ def apply(decision: Decision, simulation: LiveSimulation, wait: float | None = F
 
     Raises:
         simulator.runtime.SimulationError: The decision does not fit any more, for example because the request has
-            been answered in another tab. What does not fit changes nothing; of several answers, those before it hold.
+            been answered in another tab. What does not fit changes nothing.
+        PartlyAnsweredError: Of several answers some hold and others do not.
+        ValueError: Of several answers none holds.
     """
     match decision:
         case AnswerTool() | AnswerModel() | AnswerCode():
             simulation.answer(decision.key, decision.answer, wait=wait)
         case AnswerTools():
-            for earlier in decision.answers[:-1]:
-                simulation.answer(earlier.key, earlier.answer, wait=0)
-            last = decision.answers[-1]
-            simulation.answer(last.key, last.answer, wait=wait)
+            _answer_all(decision.answers, simulation, wait)
         case RunReal():
             simulation.run_real(decision.key, wait=wait)
         case Confirm():
@@ -111,3 +115,19 @@ def apply(decision: Decision, simulation: LiveSimulation, wait: float | None = F
             simulation.stop()
         case _:
             assert_never(decision)
+
+
+def _answer_all(answers: Sequence[AnswerTool], simulation: LiveSimulation, wait: float | None) -> None:
+    """Give every answer that fits, whether or not those before it did."""
+    refused: list[str] = []
+    for place, each in enumerate(answers, start=1):
+        try:
+            simulation.answer(each.key, each.answer, wait=wait if place == len(answers) else 0)
+        except ValueError as error:
+            refused.append(f"Call {place} was not answered: {error}")
+    if not refused:
+        return
+    text = "\n".join(refused)
+    if len(refused) == len(answers):
+        raise ValueError(text)
+    raise PartlyAnsweredError(f"{len(answers) - len(refused)} of {len(answers)} calls were answered.\n{text}")

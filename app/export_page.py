@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from typing import TYPE_CHECKING
 
 import streamlit as st
 
@@ -14,12 +15,14 @@ from app.panels.export import ExportView, export, fields
 from app.registry import LiveSession
 from simulator.session import SimulationSession
 
+if TYPE_CHECKING:
+    from simulator.runtime import SimulationView
+
 _LOG = logging.getLogger(__name__)
 
 
-def export_page(live: LiveSession) -> None:
-    """Draw the export of a session."""
-    view = live.simulation.view()
+def export_page(live: LiveSession, view: SimulationView) -> None:
+    """Draw the export of a session as `view` shows it."""
     kept = Kept(live.drafts, "export", str(view.head))
     chosen = fields(kept, str(live.config.resolve_eval_set_path()))
     written = _written(view.head)

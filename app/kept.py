@@ -34,18 +34,28 @@ def slug(text: str) -> str:
 def gather(drafts: DraftStore) -> None:
     """Move what was typed since the last run into the drafts; call it once, before any input is drawn.
 
+    Args:
+        drafts: Those of the session that the run before has drawn.
+    """
+    keep_typed(drafts)
+    shown: dict[str, list[Any]] = st.session_state.get(_SHOWN, {})
+    if shown:  # else the run before ended early, and its inputs are those of the run before it
+        st.session_state[_OWNERS] = {owner: signature for owner, signature, *_ in shown.values()}
+    st.session_state[_SHOWN] = {}
+
+
+def keep_typed(drafts: DraftStore) -> None:
+    """Write what was typed so far into the drafts, while the inputs stay on the screen.
+
     Only what changed in this tab is written, so that two tabs of one session do not undo each other.
     """
     shown: dict[str, list[Any]] = st.session_state.get(_SHOWN, {})
-    owners: dict[str, str] = {}
-    for key, (owner, signature, name, last) in shown.items():
-        owners[owner] = signature
+    for key, line in shown.items():
+        owner, signature, name, last = line
         if key in st.session_state and (now := _plain(st.session_state[key])) != last:
             kept = _load(drafts, owner, signature)
-            kept[name] = now
+            kept[name] = line[-1] = now
             _save(drafts, owner, signature, kept)
-    st.session_state[_SHOWN] = {}
-    st.session_state[_OWNERS] = owners
 
 
 def owners_before() -> dict[str, str]:

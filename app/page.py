@@ -11,7 +11,8 @@ import streamlit as st
 
 from app import decisions, state
 from app.commands import CloseSession, Command, NewSession, OpenExport, OpenSession
-from app.decisions import Decision
+from app.decisions import Decision, PartlyAnsweredError
+from app.drafts import Drafts
 from app.engine import command
 from app.export_page import export_page
 from app.kept import gather
@@ -32,6 +33,9 @@ if TYPE_CHECKING:
 
 COLUMNS = (1.15, 1.35, 0.95)
 _STYLES = Path(__file__).with_name("styles.css")
+_UNCHANGED = "That did not work; nothing was changed."
+_UNSURE = "That did not work. The timeline says what has happened."
+_IN_PART = "Not every call was answered."
 _LOG = logging.getLogger(__name__)
 
 
@@ -45,14 +49,25 @@ def page() -> None:
     )
     st.html(_STYLES)
     live = state.current()
-    _sidebar()
+    _gather(live)
     if live is None:
+        _sidebar()
         start_page()
-    elif state.get("exporting"):
-        gather(live.drafts)
-        export_page(live)
+        return
+    view = live.simulation.view()
+    live.title = title(view.session) if view.session.history else ""
+    _sidebar()
+    if state.get("exporting"):
+        export_page(live, view)
     else:
-        _session(live)
+        _session(live, view)
+
+
+def _gather(live: LiveSession | None) -> None:
+    """Keep what was typed since the last run, for the session that was on the screen then."""
+    before = registry().get(str(state.get("shown")))
+    gather(before.drafts if before else Drafts())
+    state.put("shown", live.session_id if live else None)
 
 
 def _sidebar() -> None:
@@ -70,11 +85,8 @@ def _sidebar() -> None:
             st.rerun()
 
 
-def _session(live: LiveSession) -> None:
+def _session(live: LiveSession, view: SimulationView) -> None:
     """Draw one session: the decision first, because most clicks end there and the rest need not be drawn twice."""
-    gather(live.drafts)
-    view = live.simulation.view()
-    live.title = title(view.session) if view.session.history else ""
     top = st.container()
     notes = st.container(gap="xsmall")
     left, middle, right = st.columns(COLUMNS, gap="small")
@@ -114,14 +126,19 @@ def _act(live: LiveSession, asked: Command | None) -> None:
 def _carry_out(work: Callable[[], None], live: LiveSession) -> None:
     """Do what was asked for, keep what went wrong for the next run, and draw the page anew."""
     state.put("problem", None)
+    state.put("changed", None)
     try:
         work()
         settle(live.simulation)
+    except PartlyAnsweredError as error:
+        state.put("problem", str(error))
+        state.put("changed", _IN_PART)
     except ValueError as error:  # a SimulationError: the command did not fit, and nothing was changed
         state.put("problem", str(error))
     except Exception as error:  # noqa: BLE001 - the page's edge: shown and kept, so that nothing that was typed is lost
         _LOG.exception("A command failed")
         state.put("problem", f"{type(error).__name__}: {error}")
+        state.put("changed", _UNSURE)
     state.forget_followed()
     st.rerun()
 
@@ -130,7 +147,7 @@ def _notes(view: SimulationView) -> None:
     """Show what went wrong, and what the agent's parts reported; all of it comes from outside."""
     failed = state.get("problem")
     if failed:
-        problem("That did not work; nothing was changed.", str(failed))
+        problem(str(state.get("changed") or _UNCHANGED), str(failed))
     if view.divergence is not None:
         problem(
             "The agent no longer does what was recorded. Undo steps until it fits, or begin a new session.",

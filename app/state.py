@@ -17,7 +17,9 @@ from app.registry import LiveSession, registry
 _SESSION = "session"
 _PREFIX = "studio:"
 _SEEN = "studio:seen:"
-Flag: TypeAlias = Literal["agent", "earlier", "editing_rule", "exporting", "exported", "looked", "problem"]
+Flag: TypeAlias = Literal[
+    "agent", "changed", "earlier", "editing_rule", "exporting", "exported", "looked", "problem", "shown"
+]
 
 
 def session_id() -> str | None:
@@ -39,7 +41,7 @@ def go_to(wanted: str) -> None:
 
 def leave() -> None:
     """Go back to the start page; call `st.rerun` after."""
-    for name in ("earlier", "editing_rule", "exporting", "exported", "problem"):
+    for name in ("earlier", "editing_rule", "exporting", "exported", "problem", "changed"):
         st.session_state.pop(_PREFIX + name, None)
     forget_followed()
     st.query_params.pop(_SESSION, None)

@@ -25,7 +25,7 @@ def query(view: SimulationView, drafts: Drafts) -> SubmitQuery | None:
     chosen = pane_head("Query", FORMS, "query_form")
     with pane("decision"):
         _before(view)
-        kept = Kept(drafts, "query", str(len(view.session.turns)))
+        kept = Kept(drafts, "query", f"{view.session.session_id} {len(view.session.turns)}")
         if chosen == "Text":
             return _text(kept, is_first=not view.session.turns)
         return _json(kept)

@@ -75,6 +75,7 @@ class FakeSimulation:
         self.seen: ModelRequest | None = None
         self.asked: list[tuple[str, Any]] = []
         self.fails_with: str | None = None
+        self.refuses: dict[str, str] = {}
         self.bumps = 0
         self.closed = False
 
@@ -122,8 +123,12 @@ class FakeSimulation:
         return self._note("query", message)
 
     def answer(self, request: Request | str, answer: Any, *, wait: float | None = None) -> bool:
-        """Note an answer."""
-        return self._note("answer", (request if isinstance(request, str) else request.key, answer))
+        """Note an answer; refuse those that `refuses` names."""
+        key = request if isinstance(request, str) else request.key
+        noted = self._note("answer", (key, answer))
+        if reason := self.refuses.get(key):
+            raise SimulationError(reason)
+        return noted
 
     def run_real(self, request: Request | str, *, wait: float | None = None) -> bool:
         """Note the wish for the real thing."""

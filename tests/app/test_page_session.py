@@ -66,6 +66,58 @@ def test_a_refresh_shows_the_same_session_with_what_was_typed() -> None:
     assert '{"status": "lost"' in [each.value for each in refreshed.app.text_area]
 
 
+def test_a_query_that_was_typed_stays_with_its_session() -> None:
+    """In one tab, another session's query is empty, and the way back finds the text where it was typed."""
+    for name in ("session-0021-aaaaaa", "session-0022-bbbbbb"):
+        put_live(FakeSimulation(name))
+    tab = Tab("session-0021-aaaaaa")
+    tab.app.text_area(key="query_text_query").input("for the first alone")
+    tab.click("recent_session-0022-bbbbbb")
+    assert tab.app.text_area(key="query_text_query").value == ""
+    tab.app.text_area(key="query_text_query").input("for the second")
+    tab.click("recent_session-0021-aaaaaa")
+    assert tab.app.text_area(key="query_text_query").value == "for the first alone"
+    assert Tab("session-0022-bbbbbb").app.text_area(key="query_text_query").value == "for the second"
+
+
+def test_the_list_of_sessions_names_a_session_by_its_query_at_once() -> None:
+    """The first page that shows a query has it in the list of sessions too."""
+    simulation = FakeSimulation("session-0023-abcdef")
+    put_live(simulation)
+    tab = Tab("session-0023-abcdef")
+    assert tab.app.button(key="recent_session-0023-abcdef").label == "Order desk"
+    simulation.ask("Where is it?")
+    assert "Where is it" in tab.run().app.button(key="recent_session-0023-abcdef").label
+
+
+def test_of_several_drafts_the_page_says_which_were_not_taken() -> None:
+    """Where one of the calls was answered meanwhile, the others are, and the page does not say that nothing was."""
+    simulation = paused("session-0024-abcdef")
+    simulation.pending = (tool_request("c1"), tool_request("c2"), tool_request("c3"))
+    simulation.refuses = {"tool-c2": HOSTILE}
+    tab = Tab("session-0024-abcdef").click("accept_all")
+    assert [key for name, (key, _) in simulation.asked if name == "answer"] == [
+        "tool-c1",
+        "tool-c2",
+        "tool-c3",
+    ]
+    assert "nothing was changed" not in tab.words
+    assert "Not every call was answered." in tab.words
+    assert "2 of 3 calls were answered." in tab.literal
+    assert f"Call 2 was not answered: {HOSTILE}" in tab.literal
+    assert tab.live_marks() == []
+
+
+def test_where_no_draft_was_taken_nothing_was_changed() -> None:
+    """The page says so, with the reason for each call."""
+    simulation = paused("session-0025-abcdef")
+    simulation.pending = (tool_request("c1"), tool_request("c2"))
+    simulation.fails_with = "no turn is running"
+    tab = Tab("session-0025-abcdef").click("accept_all")
+    assert "nothing was changed" in tab.words
+    assert "Call 2 was not answered: no turn is running" in tab.literal
+
+
 def test_what_runs_is_shown_and_can_be_stopped() -> None:
     """While a real tool runs its name is on the page, and Stop reaches the simulation."""
     simulation = running()
