@@ -165,9 +165,10 @@ def run_for_real(kept: Kept, what: str, warning: str) -> bool:
 
 
 def may_have_run(what: str) -> None:
-    """Warn that the real thing was started before, and nobody knows how far it got."""
+    """Warn that the real thing ran before: its answer never arrived, or the step was taken back."""
     st.warning(
-        f"The real {what} was started once, and its answer never arrived: the server ended in between. "
-        "Whatever it does may have happened. Look there first; run it again only if doing so twice is harmless.",
+        f"The real {what} has been started for this once before. Its answer is not part of this session: it never "
+        "arrived, or the step was undone. Undoing a step does not undo what was really done. Look there "
+        "first; run it again only if doing so twice is harmless.",
         icon=":material/history:",
     )

@@ -11,12 +11,12 @@ from app.cast import Cast
 from app.commands import Command
 from app.drafts import Drafts
 from app.jsontext import write_json
-from app.labels import safe_label
 from app.panels.injections import injections
+from app.panels.model_sees import model_sees
 from app.panels.parts import pane, pane_head
 from app.panels.seats import seats
 from simulator.facts import SavedArtifact
-from simulator.seats.requests import ModelRequest, ToolDeclaration
+from simulator.seats.requests import ModelRequest
 
 if TYPE_CHECKING:
     from app.live import LiveSimulation
@@ -87,30 +87,4 @@ def _model_view(view: SimulationView, simulation: LiveSimulation) -> None:
         return
     st.caption("What the model of this agent was shown last")
     st.text(f"{request.agent} \u00b7 {request.model_name}")
-    st.caption("System instruction")
-    st.code(request.system_instruction or "(none)", language=None, wrap_lines=True)
-    _contents(request)
-    st.caption(f"Tools ({len(request.tools)})")
-    _tools(request.tools)
-    if request.response_schema is not None:
-        st.caption("The final answer must fit")
-        st.code(write_json(dict(request.response_schema)), language="json", wrap_lines=True)
-    if request.other_config:
-        st.caption("Other settings")
-        st.code(write_json(dict(request.other_config)), language="json", wrap_lines=True)
-
-
-def _contents(request: ModelRequest) -> None:
-    st.caption(f"Contents ({len(request.contents)})")
-    body = st.expander("Conversation as the model gets it", key="model_contents", on_change="rerun")
-    if body.open:
-        body.code(write_json(list(map(dict, request.contents))), language="json", wrap_lines=True)
-
-
-def _tools(tools: Sequence[ToolDeclaration]) -> None:
-    for index, tool in enumerate(tools):
-        body = st.expander(safe_label(tool.name), key=f"model_tool_{index}", on_change="rerun")
-        if body.open:
-            with body:
-                st.text(tool.description)
-                st.code(write_json(dict(tool.parameters)), language="json", wrap_lines=True)
+    model_sees(request, "context")

@@ -15,17 +15,18 @@ from simulator.seats.requests import ModelRequest
 _CALL = "function_call"
 _RESPONSE = "function_response"
 
+SHOWN_CONTENTS = 20
+"""How many messages are drawn one by one, the newest; all of them are in the JSON."""
 
-def model_sees(request: ModelRequest) -> None:
-    """Draw all that the model would be given, in the order in which it reads it."""
+
+def model_sees(request: ModelRequest, prefix: str = "sees") -> None:
+    """Draw all that the model would be given, in the order in which it reads it; `prefix` begins the widgets' keys."""
     st.caption("System instruction")
     st.code(request.system_instruction or "(none)", language=None, wrap_lines=True)
-    st.caption(f"Conversation ({len(request.contents)})")
-    for content in request.contents:
-        draw_content(content)
+    _conversation(request.contents)
     st.caption(f"Tools ({len(request.tools)})")
     for index, tool in enumerate(request.tools):
-        with st.expander(safe_label(tool.name), type="compact", key=f"sees_tool_{index}"):
+        with st.expander(safe_label(tool.name), type="compact", key=f"{prefix}_tool_{index}"):
             st.text(tool.description)
             st.code(write_json(dict(tool.parameters)), language="json", wrap_lines=True)
     if request.response_schema is not None:
@@ -34,11 +35,19 @@ def model_sees(request: ModelRequest) -> None:
     if request.other_config:
         st.caption("Other settings")
         st.code(write_json(dict(request.other_config)), language="json", wrap_lines=True)
-    body = st.expander("Conversation as JSON", type="compact", key="sees_json", on_change="rerun")
+    body = st.expander("Conversation as JSON", type="compact", key=f"{prefix}_json", on_change="rerun")
     if body.open:
         body.code(
             write_json([dict(content) for content in request.contents]), language="json", wrap_lines=True
         )
+
+
+def _conversation(contents: Sequence[JsonObject]) -> None:
+    st.caption(f"Conversation ({len(contents)})")
+    if len(contents) > SHOWN_CONTENTS:
+        st.caption(f"{len(contents) - SHOWN_CONTENTS} earlier messages are in the JSON below.")
+    for content in contents[-SHOWN_CONTENTS:]:
+        draw_content(content)
 
 
 def draw_content(content: Mapping[str, JsonValue]) -> None:
