@@ -113,7 +113,7 @@ def entries(studio: Studio) -> int:
 def grow(studio: Studio, least: int) -> None:
     """Let the real tool fill the history, then stand before the first of many calls that wait for a person."""
     studio.pick_agent("counter").start()
-    studio.seat("tool", "fill", "The real tool")
+    studio.seat_real_tool("fill")
     while entries(studio) < least:
         count = min(_BATCH, (least - entries(studio)) // 2)
         studio.ask(f"fill {max(count, 1)}")

@@ -264,10 +264,12 @@ class Studio:
         """Say that the tool must not run."""
         self.act(self.decision.locator('[class*="st-key-reject_"]').get_by_role("button"))
 
-    def seat(self, kind: str, name: str, player: str) -> None:
-        """Let somebody else sit down: `kind` is agent or tool, `player` the page's word for who."""
+    def seat_real_tool(self, name: str) -> None:
+        """Let the real tool answer all its calls from now on."""
         self.choose("context_view", "Seats")
-        self.select(f"seat_{kind}_{name}", player)
+        self.select(f"seat_tool_{name}", "The real tool")
+        expect(self.keyed("pane_context")).to_contain_text("Runs for real")
+        self.rest()
         self.choose("context_view", "Rules")
 
     def add_error_rule(self, tool: str, code: int, message: str) -> None:
