@@ -14,9 +14,6 @@ from simulator.seats.requests import ModelRequest, ToolRequest
 from simulator.session import SessionState
 from tests.agents.playing import MOST_ANSWERS, SECONDS, SEED, failures, last_words, tools
 
-# ADK's AgentTool makes its Runner in a way that ADK warns of.
-pytestmark = pytest.mark.filterwarnings("ignore:The `plugins` argument is deprecated:DeprecationWarning")
-
 FOUND = {"order_id": "A-1001", "status": "processing", "total": 49.9, "currency": "EUR"}
 
 

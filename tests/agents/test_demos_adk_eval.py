@@ -15,9 +15,6 @@ from simulator.session import SimulationSession
 from tests.agents.playing import play, play_real, scripted, tools
 from tests.harness.adk_process import adk_web, run_adk_eval
 
-# ADK's AgentTool makes its Runner in a way that ADK warns of.
-pytestmark = pytest.mark.filterwarnings("ignore:The `plugins` argument is deprecated:DeprecationWarning")
-
 # What a person may answer instead of the real tools, so that another call follows than in the real world.
 CHANGED: dict[str, tuple[str, dict[str, Any]]] = {
     "order_desk": (

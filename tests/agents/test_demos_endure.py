@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from simulator import failed
@@ -17,9 +17,6 @@ from simulator.seats.requests import ToolRequest
 from simulator.session import SessionState, SimulationSession
 from simulator.session.history import FinalResponse
 from tests.agents.playing import failures, last_words, play
-
-# ADK's AgentTool makes its Runner in a way that ADK warns of.
-pytestmark = pytest.mark.filterwarnings("ignore:The `plugins` argument is deprecated:DeprecationWarning")
 
 # What the demos look for in answers: random words alone would hardly ever come near.
 FIELDS = [
@@ -123,17 +120,10 @@ def ends_well(session: SimulationSession) -> None:
     assert last_words(session).strip()
 
 
-lenient = settings(
-    max_examples=10,
-    deadline=None,
-    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
-)
-
-
 @pytest.mark.parametrize(
     ("name", "query"), [(name, query) for name, demo in DEMOS.items() for query in demo.example_queries]
 )
-@settings(lenient, max_examples=5)
+@settings(max_examples=settings().max_examples // 6)
 @given(data=st.data())
 def test_any_answer_leads_to_an_end(name: str, query: str, data: st.DataObject) -> None:
     """Missing fields, other types, texts, lists, errors, nothing: each session of each example ends with words."""
@@ -203,7 +193,7 @@ messages = (
 
 
 @pytest.mark.parametrize("name", DEMOS)
-@lenient
+@settings(max_examples=settings().max_examples // 3)
 @given(said=st.lists(messages, min_size=1, max_size=3), data=st.data())
 def test_any_words_lead_to_an_end(name: str, said: list[str], data: st.DataObject) -> None:
     """A few messages of any words, with any answers, end as well; later messages build on a history of nonsense."""

@@ -92,9 +92,6 @@ def root(tmp_path: Path) -> Path:
     )
 
 
-# ADK warns of its own class as it reads a YAML file.
-reads_yaml = pytest.mark.filterwarnings("ignore:LlmAgentConfig is deprecated:DeprecationWarning")
-
 FORMS = (
     "in_package",
     "in_submodule",
@@ -106,7 +103,6 @@ FORMS = (
 )
 
 
-@reads_yaml
 def test_each_form_of_the_convention_loads(root: Path) -> None:
     """A submodule, a bare folder, a package, a single file, an App, a workflow and a YAML file all load, without any key."""
     entries = by_name(root)
@@ -137,7 +133,6 @@ def test_an_app_keeps_its_plugins(root: Path) -> None:
     assert config.app_name == "with_app"
 
 
-@reads_yaml
 @pytest.mark.parametrize("name", FORMS)
 def test_adk_web_finds_the_eval_set_where_it_is_put_by_default(root: Path, name: str) -> None:
     """The default path is the one that the manager behind `adk web` lists and reads."""
@@ -173,7 +168,6 @@ def test_listing_imports_no_agent(tmp_path: Path) -> None:
     assert trace.read_text(encoding="utf-8") == "x"
 
 
-@reads_yaml
 @pytest.mark.parametrize("files", [{"agent.py": agent_source("lonely")}, {"root_agent.yaml": YAML}])
 def test_a_folder_that_is_one_agent_is_taken_as_that_agent(tmp_path: Path, files: dict[str, str]) -> None:
     """As for `adk web`, the folder of a single agent may be named instead of the folder above it."""

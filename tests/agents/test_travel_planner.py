@@ -10,9 +10,6 @@ from simulator import failed
 from simulator.session.history import AgentMessage, FinalResponse, ToolCall
 from tests.agents.playing import calls, last_words, play, play_real, scripted, tools
 
-# ADK's AgentTool makes its Runner in a way that ADK warns of.
-pytestmark = pytest.mark.filterwarnings("ignore:The `plugins` argument is deprecated:DeprecationWarning")
-
 NAME = "travel_planner"
 TRIP = "Plan a trip from Oslo to Rome from 2026-05-03 to 2026-05-06 for 2 people with a Norwegian passport."
 FINE: dict[str, Any] = {

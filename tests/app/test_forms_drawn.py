@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from hypothesis import HealthCheck, Phase, assume, given, settings
+from hypothesis import Phase, assume, given, settings
 from streamlit.testing.v1 import AppTest
 
 from app.drafts import Drafts
@@ -12,10 +12,8 @@ from simulator.jsonvalue import same
 from tests.app.test_forms_values import ANY_JSON, PAIRS, Pair
 
 _FEW = settings(
-    max_examples=12,
-    deadline=None,
+    max_examples=settings().max_examples // 5,
     phases=(Phase.explicit, Phase.reuse, Phase.generate),  # each example draws pages: shrinking takes minutes
-    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from simulator.environment.draws import DrawStreams
@@ -24,7 +24,6 @@ def expected(seed: int, count: int) -> list[float]:
     return [generator.random() for _ in range(count)]
 
 
-@settings(deadline=None)
 @given(seed=st.integers(), order=st.lists(st.integers(0, 60), max_size=40), session=st.text())
 def test_a_seeded_rule_draws_adks_stream_at_any_place(seed: int, order: list[int], session: str) -> None:
     """The nth value is that of `random.Random(seed)`, in whatever order the places are asked for."""
@@ -33,7 +32,6 @@ def test_a_seeded_rule_draws_adks_stream_at_any_place(seed: int, order: list[int
     assert [streams.value(rule(seed=seed), n) for n in order] == [known[n] for n in order]
 
 
-@settings(deadline=None)
 @given(order=st.lists(st.tuples(st.sampled_from("abc"), st.integers(0, 30)), max_size=40))
 def test_an_unseeded_rule_draws_the_same_in_every_run_of_the_session(order: list[tuple[str, int]]) -> None:
     """A second run with the session's seed gives the same values, though it asks in another order."""

@@ -23,7 +23,7 @@ from google.adk.tools.environment_simulation.environment_simulation_config impor
     ToolSimulationConfig,
 )
 from google.adk.tools.environment_simulation.environment_simulation_engine import EnvironmentSimulationEngine
-from hypothesis import HealthCheck, event, given, settings
+from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
 from simulator.environment.adk_config import config_from_rules, rules_from_config
@@ -180,7 +180,7 @@ def sessions(draw: st.DrawFn) -> tuple[EnvironmentSimulationConfig, list[Call]]:
     return EnvironmentSimulationConfig(tool_simulation_configs=tools), calls
 
 
-@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=3 * settings().max_examples)
 @given(sessions())
 def test_our_rules_answer_as_adks_engine(session: tuple[EnvironmentSimulationConfig, list[Call]]) -> None:
     """For one configuration and one sequence of calls: the same answers and the same latencies, call by call."""
@@ -191,7 +191,6 @@ def test_our_rules_answer_as_adks_engine(session: tuple[EnvironmentSimulationCon
     event(f"{answered * 4 // len(calls)} quarters of the calls or more were answered")
 
 
-@settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(sessions())
 def test_a_configuration_survives_its_way_through_our_rules(
     session: tuple[EnvironmentSimulationConfig, list[Call]],

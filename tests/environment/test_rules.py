@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
@@ -157,7 +157,6 @@ _RULES = st.lists(
 )
 
 
-@settings(deadline=None)
 @given(rules=_RULES, steps=st.lists(st.tuples(st.sampled_from(TOOLS), st.integers(0, 9)), max_size=40))
 def test_a_switch_moves_no_other_rules_stream(
     rules: list[InjectionRule], steps: list[tuple[str, int]]
@@ -179,7 +178,6 @@ def test_a_switch_moves_no_other_rules_stream(
         assert values == [untouched.value(each, n) for n in range(len(values))]
 
 
-@settings(deadline=None)
 @given(rules=_RULES, calls=st.lists(st.tuples(st.sampled_from(TOOLS), st.booleans()), max_size=40))
 def test_rules_for_one_tool_are_deaf_to_those_for_another(
     rules: list[InjectionRule], calls: list[tuple[str, bool]]

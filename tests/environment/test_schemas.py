@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 import pytest
 from google.genai import types
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 from pydantic import BaseModel, Field, TypeAdapter, ValidationError
@@ -267,7 +267,6 @@ _VALUES = st.recursive(
 )
 
 
-@settings(deadline=None)
 @given(kind=_TYPES, value=_VALUES)
 def test_normalising_changes_no_verdict(kind: Any, value: object) -> None:
     """For any type: the library on the plain schema, and we, on it or on its normal form, say the same."""
@@ -277,7 +276,6 @@ def test_normalising_changes_no_verdict(kind: Any, value: object) -> None:
     assert (check(value, normalise(schema)) == ()) is expected
 
 
-@settings(deadline=None)
 @given(value=_VALUES)
 def test_a_value_that_fits_is_one_that_pydantic_takes(value: object) -> None:
     """Strict pydantic and the check of its schema agree on orders."""

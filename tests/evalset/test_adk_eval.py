@@ -16,9 +16,6 @@ from tests.evalset.desk import write_desk
 from tests.evalset.sessions import PATIENCE
 from tests.harness.adk_process import run_adk_eval
 
-# ADK's AgentTool makes its Runner in a way that ADK warns of.
-pytestmark = pytest.mark.filterwarnings("ignore:The `plugins` argument is deprecated:DeprecationWarning")
-
 QUERIES: dict[str, list[list[Any]]] = {
     "one": [[[["add", {"first": 2, "second": 3}]], "Five."]],
     "parallel": [

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from google.adk.evaluation.eval_case import EvalCase, IntermediateData, Invocation, SessionInput
 from google.genai import types
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from evalset import ReadBackError, case_document, case_json, read_back
@@ -19,7 +19,6 @@ from tests.evalset.formatting import TEXTS, VALUES
 OBJECTS = st.dictionaries(TEXTS, VALUES, max_size=3)
 
 
-@settings(max_examples=60, deadline=None)
 @given(text=TEXTS, arguments=OBJECTS, response=OBJECTS, state=OBJECTS, data=st.binary(max_size=9))
 def test_any_case_is_read_back_equal(
     *, text: str, arguments: dict[str, Any], response: dict[str, Any], state: dict[str, Any], data: bytes

@@ -18,11 +18,8 @@ from simulator.session import Seats, SimulationSession
 from tests.evalset.sessions import PATIENCE, agent, answer, ask, call, find_order, opened, refund, say
 from tests.evalset.traces import answers, built, calls, data, roles, text, turns
 
-# ADK warns of how its AgentTool makes a Runner, and of agents that many people still have.
-pytestmark = [
-    pytest.mark.filterwarnings("ignore:The `plugins` argument is deprecated:DeprecationWarning"),
-    pytest.mark.filterwarnings("ignore:(Sequential|Parallel)Agent is deprecated:DeprecationWarning"),
-]
+# ADK warns of agents that many people still have.
+pytestmark = pytest.mark.filterwarnings("ignore:(Sequential|Parallel)Agent is deprecated:DeprecationWarning")
 
 
 def test_one_tool_call() -> None:

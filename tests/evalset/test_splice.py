@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from evalset.errors import EvalSetError
@@ -25,7 +25,6 @@ def spliced(text: bytes, outline: Outline, case: dict[str, Any]) -> tuple[bytes,
     return text[:place] + addition + text[place:], addition
 
 
-@settings(max_examples=80, deadline=None)
 @given(st.data())
 def test_any_text_takes_a_case_and_keeps_the_rest(data: st.DataObject) -> None:
     """The new text reads as the old cases and the new one; every byte before and behind the addition is the old."""
@@ -42,7 +41,6 @@ def test_any_text_takes_a_case_and_keeps_the_rest(data: st.DataObject) -> None:
     assert outline.ids == {held["eval_id"] for held in whole["eval_cases"]}
 
 
-@settings(max_examples=40, deadline=None)
 @given(st.data())
 def test_a_remembered_outline_is_what_reading_again_would_find(data: st.DataObject) -> None:
     """Appending from the outline of the text before gives the same bytes as reading the whole text anew each time."""
@@ -60,7 +58,6 @@ def test_a_remembered_outline_is_what_reading_again_would_find(data: st.DataObje
         assert len(json.loads(text)["eval_cases"]) == len(read.ids)
 
 
-@settings(max_examples=80, deadline=None)
 @given(
     indent=st.sampled_from([None, 1, 2, 3, 4, "\t"]),
     spaced=st.booleans(),
@@ -108,7 +105,6 @@ def test_no_text_breaks_the_reader(text: bytes) -> None:
         outline_of(PATH, text)
 
 
-@settings(max_examples=50, deadline=None)
 @given(st.data())
 def test_a_damaged_eval_set_is_refused_or_still_one(data: st.DataObject) -> None:
     """A file with a piece cut out is refused, unless what is left is still an eval set for `json`."""

@@ -7,7 +7,7 @@ from typing import Any
 from google.adk.agents import BaseAgent, LlmAgent
 from google.adk.apps import App
 from google.adk.plugins.base_plugin import BasePlugin
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.runtime.beside import Log, Message, both, differences
@@ -22,7 +22,6 @@ def _turn(word: str) -> Any:
     return RuntimeError("no model") if word == "raise" else MADE[word]
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(
     turns=st.lists(TURNS, max_size=4),
     own=st.sets(st.sampled_from(AGENT_CALLBACKS), max_size=3),

@@ -35,11 +35,7 @@ from tests.runtime.stage import PATIENCE, agent_of, call, entries, opened, play,
 from tests.runtime.ways import Making, Traces
 
 # The agents that steer others are deprecated in ADK, and in use all the same.
-pytestmark = [
-    pytest.mark.filterwarnings("ignore:.* is deprecated in favor of Workflow:DeprecationWarning"),
-    # ADK's own AgentTool gives its runner the plugins in this way.
-    pytest.mark.filterwarnings("ignore:The `plugins` argument is deprecated:DeprecationWarning"),
-]
+pytestmark = pytest.mark.filterwarnings("ignore:.* is deprecated in favor of Workflow:DeprecationWarning")
 # ADK 2.13 takes no graph as the agent of an AgentTool.
 _NO_WAYS = {"graph_in_agent_tool_without_plugins"}
 

@@ -12,7 +12,7 @@ from google.adk.tools.environment_simulation.environment_simulation_factory impo
     EnvironmentSimulationFactory,
 )
 from google.genai import types
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from simulator.environment.adk_config import rules_from_config
@@ -246,7 +246,7 @@ def _joined(injection: dict[str, Any], effect: dict[str, Any]) -> dict[str, Any]
     return {**injection, **effect}
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=settings().max_examples // 2)
 @given(
     injections=st.lists(st.builds(_joined, INJECTIONS, EFFECTS), min_size=1, max_size=3),
     orders=st.lists(st.sampled_from(["A-1", "B-2"]), min_size=1, max_size=6),

@@ -14,8 +14,6 @@ from tests.runtime.shapes import SHAPES
 from tests.runtime.stage import PATIENCE, agent_of, call, opened, tool_facts, tool_requests
 from tests.runtime.ways import Traces
 
-pytestmark = pytest.mark.filterwarnings("ignore:The `plugins` argument is deprecated:DeprecationWarning")
-
 _RULE = InjectionRule(
     rule_id="half",
     tool_name="hit",

@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from simulator.environment.rules import ErrorEffect, InjectionRule
@@ -160,9 +160,6 @@ _facts: st.SearchStrategy[Fact] = st.one_of(
     ),
 )
 _some = st.lists(_facts, max_size=14)
-_quick = settings(
-    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
-)
 
 
 def _taken(facts: list[Fact]) -> Journal:
@@ -176,7 +173,6 @@ def _taken(facts: list[Fact]) -> Journal:
     return journal
 
 
-@_quick
 @given(st.booleans(), _some)
 def test_a_fact_is_taken_or_refused_whole(begun: bool, facts: list[Fact]) -> None:
     """Any fact either follows, and the session is valid, or raises a clear error, and nothing has changed."""
@@ -193,7 +189,6 @@ def test_a_fact_is_taken_or_refused_whole(begun: bool, facts: list[Fact]) -> Non
         assert SimulationSession.model_validate(journal.session().model_dump()) == journal.session()
 
 
-@_quick
 @given(_some)
 def test_a_journal_survives_json(facts: list[Fact]) -> None:
     """What is read is what was written: facts, head and session, and the same text again."""
@@ -205,7 +200,6 @@ def test_a_journal_survives_json(facts: list[Fact]) -> None:
     assert read.to_json() == journal.to_json()
 
 
-@_quick
 @given(_some, st.data())
 def test_the_head_moves_to_each_fact_and_branches_there(facts: list[Fact], data: st.DataObject) -> None:
     """At each fact the session is what it was when the fact was new; appending there leaves the other branch whole."""
@@ -229,7 +223,6 @@ def test_the_head_moves_to_each_fact_and_branches_there(facts: list[Fact], data:
     assert read.session() == sessions[end]
 
 
-@_quick
 @given(_json, st.text(max_size=20))
 def test_what_is_no_journal_is_a_clear_error(value: Any, text: str) -> None:
     """Any other JSON, and any other text, raises a JournalError and nothing else."""
@@ -242,7 +235,6 @@ def test_what_is_no_journal_is_a_clear_error(value: Any, text: str) -> None:
             Journal.from_json(broken)
 
 
-@_quick
 @given(_some, st.data())
 def test_a_damaged_journal_is_a_clear_error_or_another_journal(
     facts: list[Fact], data: st.DataObject
