@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 
 from google.adk.agents.run_config import RunConfig, StreamingMode, ToolThreadPoolConfig  # type: ignore[attr-defined] # ADK documents StreamingMode there, but does not list it
@@ -22,18 +23,19 @@ def run_config(started: TurnStarted) -> RunConfig:
     return RunConfig(
         streaming_mode=StreamingMode.SSE if started.streaming else StreamingMode.NONE,
         max_llm_calls=started.max_llm_calls,
-        telemetry=_telemetry(),
+        telemetry=_telemetry(any(os.environ.get(name) for name in _ASKED_FOR)),
         tool_thread_pool_config=ToolThreadPoolConfig(max_workers=_TOOL_THREADS),
     )
 
 
-def _telemetry() -> TelemetryConfig:
+@functools.cache
+def _telemetry(asked_for: bool) -> TelemetryConfig | None:
     """Keep what people author out of traces, unless the environment asks for it.
 
     ADK writes each request and response into its spans otherwise, which is also a tenth of the time of a turn.
     """
-    if any(os.environ.get(name) for name in _ASKED_FOR):
-        return TelemetryConfig()
+    if asked_for:
+        return None
     return TelemetryConfig(
         genai_semconv_stability_opt_in="stable", capture_message_content=ContentCapturingMode.NO_CONTENT
     )
