@@ -29,7 +29,7 @@ def export_page(live: LiveSession, view: SimulationView) -> None:
     if not chosen.eval_id:
         free = written.eval_id if written else free_eval_id(view.session, chosen.path)
         chosen = chosen.model_copy(update={"eval_id": free})
-    result, refused = _built(view.session, chosen)
+    result, refused = _built(live, view, chosen)
     failed = state.get("problem")
     shown = ExportView(result, refused, str(failed) if failed else None, written)
     match export(kept, chosen, shown):
@@ -48,17 +48,27 @@ def _written(head: int) -> Written | None:
     return written if written is not None and written.head == head else None
 
 
-def _built(session: SimulationSession, chosen: ExportForm) -> tuple[Exportable | None, str | None]:
+def _built(
+    live: LiveSession, view: SimulationView, chosen: ExportForm
+) -> tuple[Exportable | None, str | None]:
+    """Give the case, or why there is none; the last one that was built is at hand."""
+    about = (view.head, chosen.form, chosen.eval_id)
+    if live.built is not None and live.built[0] == about:
+        return live.built[1], None
     try:
-        return exportable(session, chosen.form, chosen.eval_id), None
+        with st.spinner("Building the case, and reading it back with ADK's own loader"):
+            result = exportable(view.session, chosen.form, chosen.eval_id)
     except ValueError as error:  # a GoldenTraceError, or a number that JSON has no word for
         return None, str(error)
+    live.built = (about, result)
+    return result, None
 
 
 def _write(live: LiveSession, session: SimulationSession, form: ExportForm, head: int) -> None:
     state.put("problem", None)
     try:
-        written = write(session, live.config, form, head)
+        with st.spinner("Writing the case"):
+            written = write(session, live.config, form, head)
     except ValueError as error:  # an error of evalset: it names the file and the place
         state.put("problem", str(error))
     except Exception as error:  # noqa: BLE001 - the page's edge: shown and kept

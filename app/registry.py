@@ -8,11 +8,15 @@ from dataclasses import dataclass, field
 from itertools import count
 from threading import RLock
 from types import ModuleType
+from typing import TYPE_CHECKING
 
 from app.cast import Cast
 from app.drafts import Drafts
 from app.live import LiveSimulation
 from simulator.agent_config import SimulatedAgentConfig
+
+if TYPE_CHECKING:
+    from app.exporting import Exportable
 
 MAX_SESSIONS = 100
 """How many sessions are live at once; a paused one costs about 0.1 MB and a handful of tasks."""
@@ -35,6 +39,7 @@ class LiveSession:
         cast: The agents and tools in it.
         title: What people call it: its first query, or nothing yet.
         drafts: Texts that were typed and not sent.
+        built: The golden trace that was built last, with the head, form and eval id that it was built for.
         order: Counts up with each session; the largest is the newest.
     """
 
@@ -44,6 +49,7 @@ class LiveSession:
     cast: Cast = field(default_factory=Cast)
     title: str = ""
     drafts: Drafts = field(default_factory=Drafts)
+    built: tuple[tuple[int, str, str], Exportable] | None = None
     order: int = 0
 
 

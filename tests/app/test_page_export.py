@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import json
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from unittest import mock
 
 import pytest
 from google.adk.evaluation.eval_case import get_all_tool_calls
+from google.adk.evaluation.eval_set import EvalSet
 from google.adk.evaluation.local_eval_sets_manager import load_eval_set_from_file
 
 from app.cast import cast_of
@@ -123,6 +126,45 @@ def test_a_broken_file_is_left_as_it_is(tab: Tab, target: Path) -> None:
     assert "The case was not written." in tab.words
     assert str(target) in tab.literal
     assert target.read_text() == "{ broken"
+
+
+def test_a_file_that_adk_cannot_read_is_left_as_it_is(tab: Tab, target: Path) -> None:
+    """Where another case in the file would keep ADK's loader from reading it, nothing is written."""
+    tab.click("export_write")
+    text = target.read_text().replace('"conversation"', '"conversations"')
+    target.write_text(text)
+    again = Tab(tab.session_id).click("open_export")
+    again.app.text_input(key="export_eval_id_export").input("another")
+    again.run().click("export_write")
+    assert "The case was not written." in again.words
+    assert "ADK's loader cannot read the eval set" in again.literal
+    assert target.read_text() == text
+
+
+def test_a_long_file_is_not_read_in_whole(tab: Tab, target: Path) -> None:
+    """In a file of a thousand cases ADK's loader reads none but the new one, so the write takes no seconds."""
+    tab.click("export_write")
+    whole = json.loads(target.read_text())
+    (case,) = whole["eval_cases"]
+    others = [{**case, "eval_id": f"case_{number}"} for number in range(1000)]
+    target.write_text(json.dumps({**whole, "eval_cases": others}))
+    again = Tab(tab.session_id).click("open_export")
+    loads: list[int] = []
+    # How many cases the loader was given, nothing on the page can show.
+    with mock.patch("evalset.documents.load_eval_set_from_file", side_effect=_noting(loads)):
+        again.click("export_write")
+    assert "The case was added to the eval set." in again.words
+    assert loads == [1]
+    assert len(load_eval_set_from_file(str(target), "order_desk_evals").eval_cases) == 1001
+
+
+def _noting(loads: list[int]) -> Callable[[str, str], EvalSet]:
+    def load(path: str, eval_set_id: str) -> EvalSet:
+        found = load_eval_set_from_file(path, eval_set_id)
+        loads.append(len(found.eval_cases))
+        return found
+
+    return load
 
 
 def test_the_way_back_leads_to_the_session(tab: Tab) -> None:
