@@ -7,6 +7,7 @@ from typing import Literal, TypeAlias
 
 from app.cast import cast_of
 from app.jsontext import JsonTextError, parse_object
+from app.overview import title
 from app.registry import LiveSession, registry
 from app.settling import AT_ONCE, settle
 from simulator.agent_config import SimulatedAgentConfig
@@ -111,5 +112,6 @@ def open_session(form: StartForm, config: SimulatedAgentConfig) -> LiveSession:
         raise
     if form.query.strip():
         simulation.query(form.query, wait=AT_ONCE)
+        live.title = title(simulation.session)
         settle(simulation)
     return live

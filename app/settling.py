@@ -9,10 +9,10 @@ from app.live import LiveSimulation
 AT_ONCE = 0.0
 """Lets a command return before the next pause; `settle` waits for it."""
 
-FAST_PATH_SECONDS = 0.4
+FAST_PATH_SECONDS = 0.3
 """How long a click waits for the next pause; what takes longer is shown as it comes."""
 
-REAL_WORK_SECONDS = 0.15
+REAL_WORK_SECONDS = 0.1
 """How long it waits where a model or a real tool is at work, so that its progress is on the page within half a second."""
 
 _SLICE_SECONDS = 0.05

@@ -122,7 +122,7 @@ def _form(chosen: AgentEntry, choice: Choice, failed: str | None) -> StartComman
 def _about(chosen: AgentEntry, choice: Choice) -> None:
     st.markdown(f"**{safe_label(chosen.name)}**")
     if chosen.state == "unread":
-        st.caption("Loading this agent\u2026")
+        st.caption(":material/progress_activity: Loading this agent\u2026")
     names = [tool.name for tool in choice.cast.tools]
     if names:
         with st.container(horizontal=True, gap="xxsmall", key="agent_tools"):

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import streamlit as st
 
 from app import state
+from app.kept import keep_typed
 from app.labels import safe_label
 from app.overview import is_underway
 from app.panels.parts import block, pane, pane_head
@@ -121,7 +122,11 @@ def _table(view: SimulationView, chosen: Filter) -> None:
 
 
 def _watch(view: SimulationView, simulation: LiveSimulation) -> None:
-    """Show what is at work, and draw the page anew as soon as the simulation has changed."""
+    """Show what is at work, and draw the page anew as soon as the simulation has changed.
+
+    The browser sends what was typed and not sent along with each look, so it is kept here for a refresh.
+    """
+    keep_typed(state.drafts())
     if simulation.version != view.version:
         st.rerun()
     for call in view.running:

@@ -12,15 +12,18 @@ from app.drafts import Drafts
 from app.kept import slug
 
 
-def _page(drafts: "Any", about: "Any") -> None:  # noqa: UP037 - the script has no imports
+def _page(drafts: "Any", about: "Any", stops: "Any") -> None:  # noqa: UP037 - the script has no imports
     import streamlit as st  # noqa: PLC0415 - the function's text is the page's script
 
-    from app.kept import Kept, gather  # noqa: PLC0415 - as above
+    from app.kept import Kept, gather, keep_typed  # noqa: PLC0415 - as above
 
     gather(drafts)
+    if stops and stops.pop():
+        st.rerun()
     kept = Kept(drafts, "the owner", about[0])
     if about[1]:
         st.text_input("Text", key=kept.widget("text", "first"))
+    st.button("Look", key="look", on_click=keep_typed, args=(drafts,))
     st.button("Forget", key="forget", on_click=kept.forget)
     st.button(
         "Upper", key="upper", on_click=lambda: kept.put("text", str(kept.value("text", "first")).upper())
@@ -28,12 +31,13 @@ def _page(drafts: "Any", about: "Any") -> None:  # noqa: UP037 - the script has 
 
 
 class Page:
-    """A page with one input; `about` is what its owner is about, and whether the input is drawn."""
+    """A page with one input; `about` is what its owner is about, and whether the input is drawn; `stops` ends a run early."""
 
     def __init__(self, drafts: Drafts | None = None) -> None:
         self.drafts = drafts if drafts is not None else Drafts()
         self.about: list[Any] = ["one", True]
-        given_ = {"drafts": self.drafts, "about": self.about}
+        self.stops: list[bool] = []
+        given_ = {"drafts": self.drafts, "about": self.about, "stops": self.stops}
         self.tab = AppTest.from_function(_page, kwargs=given_, default_timeout=30).run()
 
     def change(self, about: str, *, drawn: bool = True) -> Page:
@@ -59,6 +63,26 @@ def test_a_hidden_input_comes_back_with_its_text() -> None:
     page = Page().type("mine").change("one", drawn=False).change("one")
     assert page.text == "mine"
     assert Page(page.drafts).text == "mine"
+
+
+def test_a_look_keeps_what_was_typed_and_the_next_run_does_not_undo_it() -> None:
+    """What the browser sent along is in the drafts before the page is drawn anew; a change by another tab stays."""
+    page = Page()
+    page.tab.text_input[0].set_value("mine")
+    page.tab.button(key="look").click().run()
+    assert Page(page.drafts).text == "mine"
+    Page(page.drafts).type("another tab's")
+    page.change("one", drawn=False)
+    assert page.change("one").text == "another tab's"
+
+
+def test_inputs_of_a_run_that_ended_early_are_not_taken_for_anothers() -> None:
+    """Where a run ended before any input was drawn, the next one still knows whose text stands in the input."""
+    page = Page().type("mine")
+    page.about[:] = ["two", True]
+    page.stops[:] = [True]
+    page.tab.run()
+    assert page.tab.text_input[0].value == "first"
 
 
 def test_another_thing_of_the_same_name_begins_anew() -> None:
