@@ -118,6 +118,15 @@ def test_where_no_draft_was_taken_nothing_was_changed() -> None:
     assert "Call 2 was not answered: no turn is running" in tab.literal
 
 
+def test_a_real_call_that_ran_before_is_warned_of_for_either_reason() -> None:
+    """The words hold for an answer that never arrived, and for a step that was undone."""
+    simulation = paused("session-0027-abcdef")
+    simulation.pending = (tool_request("c1", may_have_run=True),)
+    words = Tab("session-0027-abcdef").words
+    assert "it never arrived, or the step was undone" in words
+    assert "only if doing so twice is harmless" in words
+
+
 def test_what_runs_is_shown_and_can_be_stopped() -> None:
     """While a real tool runs its name is on the page, and Stop reaches the simulation."""
     simulation = running()
