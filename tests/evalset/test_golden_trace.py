@@ -87,6 +87,18 @@ def test_an_error_that_ended_the_turn_makes_no_trace() -> None:
             GoldenTraceBuilder(sim.session).build()
 
 
+def test_a_call_that_was_stopped_never_stands_in_a_trace() -> None:
+    """A stopped turn keeps the session from being exported, also when the next turn went through."""
+    with opened(agent([call("find_order", order_id="A-1")], tools=[find_order])) as sim:
+        assert sim.query("go", wait=PATIENCE)
+        sim.stop()
+        assert sim.query("and now?", wait=PATIENCE)
+        if sim.pending:
+            answer(sim, {"ok": True})
+        with pytest.raises(GoldenTraceError, match=r"turn 1 \('go'\) was stopped; undo"):
+            GoldenTraceBuilder(sim.session).build()
+
+
 def test_parallel_calls_stand_in_the_order_of_the_calls() -> None:
     """However they were answered, calls and responses are in the agent's order."""
     at_once = [say("Both."), call("find_order", order_id="A-1"), call("find_order", order_id="A-2")]
