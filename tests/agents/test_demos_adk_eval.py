@@ -15,6 +15,8 @@ from simulator.session import SimulationSession
 from tests.agents.playing import play, play_real, scripted, tools
 from tests.harness.adk_process import adk_web, run_adk_eval
 
+pytestmark = [pytest.mark.process, pytest.mark.xdist_group("adk")]
+
 # What a person may answer instead of the real tools, so that another call follows than in the real world.
 CHANGED: dict[str, tuple[str, dict[str, Any]]] = {
     "order_desk": (
@@ -49,7 +51,6 @@ def export(session: SimulationSession, path: Path, eval_id: str) -> None:
     EvalSetWriter(path, session.agent_name).write_eval_case(case.model_copy(update={"eval_id": eval_id}))
 
 
-@pytest.mark.process
 @pytest.mark.parametrize("name", DEMOS)
 def test_adk_eval_agrees_with_real_traces_and_not_with_changed_ones(name: str, tmp_path: Path) -> None:
     """Each example with the real tools is a case that passes with trajectory 1.0.
@@ -75,7 +76,6 @@ def test_adk_eval_agrees_with_real_traces_and_not_with_changed_ones(name: str, t
     assert {case.eval_id for case in outcome.cases if case.passed} == set(done)
 
 
-@pytest.mark.process
 def test_adk_web_serves_the_demos_and_finds_their_traces(tmp_path: Path) -> None:
     """The demos' folder is one for `adk web`: it lists each demo's eval set at its default place, and passes it."""
     root = tmp_path / "demos"

@@ -16,6 +16,8 @@ from tests.evalset.desk import write_desk
 from tests.evalset.sessions import PATIENCE
 from tests.harness.adk_process import run_adk_eval
 
+pytestmark = [pytest.mark.process, pytest.mark.xdist_group("adk")]
+
 QUERIES: dict[str, list[list[Any]]] = {
     "one": [[[["add", {"first": 2, "second": 3}]], "Five."]],
     "parallel": [
@@ -44,7 +46,6 @@ def played(agents_dir: Path, turns: list[list[Any]]) -> Simulation:
     return sim
 
 
-@pytest.mark.process
 def test_an_agent_that_does_the_same_again_scores_one(tmp_path: Path) -> None:
     """Traces of every shape, in both forms, pass with trajectory 1.0, one by one by their ids; a changed one fails."""
     folder = write_desk(tmp_path)
@@ -69,7 +70,6 @@ def test_an_agent_that_does_the_same_again_scores_one(tmp_path: Path) -> None:
     assert scores == dict.fromkeys(names, 1.0) | {"changed": 0.0}, outcome.output[-3000:]
 
 
-@pytest.mark.process
 def test_a_case_is_chosen_by_its_id(tmp_path: Path) -> None:
     """The id that a trace gets by itself is one that `adk eval FILE:ID` finds; the final text is compared too."""
     folder = write_desk(tmp_path)

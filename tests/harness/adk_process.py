@@ -15,10 +15,22 @@ from typing import Any
 
 import httpx
 
-from tests.harness.processes import Served, free_port, quiet_environment, serve
+from tests.harness.forked import CAN_FORK, start_forked
+from tests.harness.processes import (
+    ProcessError,
+    Served,
+    Start,
+    end,
+    free_port,
+    quiet_environment,
+    serve,
+    start_program,
+)
 
 ADK = Path(sys.executable).with_name("adk")
 EXACT_TRAJECTORY: Mapping[str, float] = {"tool_trajectory_avg_score": 1.0}
+
+_START: Start = start_forked if CAN_FORK else start_program
 
 # `google.adk.evaluation.evaluator.EvalStatus.PASSED`; importing it costs five seconds.
 _PASSED = 1
@@ -64,26 +76,39 @@ def run_adk_eval(
     criteria: Mapping[str, Any] = EXACT_TRAJECTORY,
     environment: Mapping[str, str] | None = None,
     seconds: float = 180,
+    start: Start = _START,
 ) -> EvalOutcome:
     """Evaluate an agent's folder against an eval-set file in a process of its own.
 
     The process works on a copy, since `adk eval` writes its history into the agent's folder.
+
+    Raises:
+        ProcessError: it has not ended after `seconds`.
     """
     with tempfile.TemporaryDirectory(prefix="adk-eval-") as folder:
         copy = _copy_agent(agent_dir, Path(folder, "agents"))
         config = Path(folder, "criteria.json")
         config.write_text(json.dumps({"criteria": dict(criteria)}))
-        done = subprocess.run(
-            [ADK, "eval", copy, eval_set.resolve(), "--config_file_path", config, "--print_detailed_results"],
-            cwd=folder,
-            env=quiet_environment(**(environment or {})),
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            timeout=seconds,
-            check=False,
-        )
-        return EvalOutcome(done.returncode, _cases(copy), done.stdout)
+        command: list[str | Path] = [
+            ADK,
+            "eval",
+            copy,
+            eval_set.resolve(),
+            "--config_file_path",
+            config,
+            "--print_detailed_results",
+        ]
+        log = Path(folder, "output.txt")
+        variables = quiet_environment(**(environment or {}))
+        process = start(command, folder=Path(folder), environment=variables, log=log)
+        try:
+            exit_code = process.wait(seconds)
+        except subprocess.TimeoutExpired:
+            message = f"`adk eval` has not ended after {seconds:g} s\n{log.read_text()[-4000:]}"
+            raise ProcessError(message) from None
+        finally:
+            end(process)
+        return EvalOutcome(exit_code, _cases(copy), log.read_text())
 
 
 class AdkWeb:
@@ -142,7 +167,7 @@ def adk_web(agents_dir: Path, *, environment: Mapping[str, str] | None = None) -
     served_at = f"http://127.0.0.1:{port}"
     variables = quiet_environment(**(environment or {}))
     with serve(
-        command, url=served_at, ready="/list-apps", folder=agents_dir, environment=variables
+        command, url=served_at, ready="/list-apps", folder=agents_dir, environment=variables, start=_START
     ) as served:
         yield AdkWeb(served)
 

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Protocol
 
 import httpx
 
@@ -26,12 +27,36 @@ class ProcessError(AssertionError):
     """A process ended early or did not answer in time; the text holds the end of its output."""
 
 
+class Process(Protocol):
+    """What the harness asks of a process that it started, as `subprocess.Popen` says it."""
+
+    @property
+    def pid(self) -> int:
+        """Its number, which is that of its group too."""
+
+    @property
+    def returncode(self) -> int | None:
+        """How it ended, if it has."""
+
+    def poll(self) -> int | None:
+        """Look whether it has ended."""
+
+    def wait(self, timeout: float | None = None) -> int:
+        """Wait for its end; `subprocess.TimeoutExpired` after `timeout` seconds."""
+
+    def terminate(self) -> None:
+        """Ask it to end."""
+
+    def kill(self) -> None:
+        """End it."""
+
+
 @dataclass(frozen=True)
 class Served:
     """A server that answers at `url`."""
 
     url: str
-    process: subprocess.Popen[bytes]
+    process: Process
     log: Path
 
     @property
@@ -70,6 +95,30 @@ def quiet_environment(**more: str) -> dict[str, str]:
     return kept | {"LITELLM_LOCAL_MODEL_COST_MAP": "True", "PYTHONUNBUFFERED": "1"} | more
 
 
+class Start(Protocol):
+    """Starts a command in `folder`, in a group of its own, with all that it prints appended to `log`."""
+
+    def __call__(
+        self, command: Sequence[str | Path], *, folder: Path, environment: Mapping[str, str], log: Path
+    ) -> Process:
+        """Start the command."""
+
+
+def start_program(
+    command: Sequence[str | Path], *, folder: Path, environment: Mapping[str, str], log: Path
+) -> subprocess.Popen[bytes]:
+    """Start a program, as `Start` says."""
+    with log.open("ab") as output:
+        return subprocess.Popen(
+            [str(part) for part in command],
+            cwd=folder,
+            env=dict(environment),
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+
+
 @contextmanager
 def serve(
     command: Sequence[str | Path],
@@ -79,6 +128,7 @@ def serve(
     folder: Path = REPOSITORY,
     environment: Mapping[str, str] | None = None,
     seconds: float = 60,
+    start: Start = start_program,
 ) -> Iterator[Served]:
     """Run a server process in `folder` while the block runs, from the moment that `url + ready` answers 200.
 
@@ -86,20 +136,14 @@ def serve(
         ProcessError: it ended early or did not answer within `seconds`.
     """
     with tempfile.NamedTemporaryFile(prefix="served-", suffix=".log") as log:
-        process = subprocess.Popen(
-            [str(part) for part in command],
-            cwd=folder,
-            env=dict(environment if environment is not None else quiet_environment()),
-            stdout=log,
-            stderr=subprocess.STDOUT,
-            start_new_session=True,
-        )
+        variables = environment if environment is not None else quiet_environment()
+        process = start(command, folder=folder, environment=variables, log=Path(log.name))
         served = Served(url, process, Path(log.name))
         try:
             _wait_for_answer(served, url + ready, seconds)
             yield served
         finally:
-            _end(process)
+            end(process)
 
 
 def _wait_for_answer(served: Served, address: str, seconds: float) -> None:
@@ -122,7 +166,7 @@ def _answers(served: Served, address: str) -> bool:
         return False
 
 
-def _end(process: subprocess.Popen[bytes]) -> None:
+def end(process: Process) -> None:
     """End the process, kindly at first, then its whole group, whatever it started."""
     process.terminate()
     try:

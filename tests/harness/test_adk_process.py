@@ -8,15 +8,18 @@ from pathlib import Path
 import pytest
 
 from tests.harness.adk_process import adk_web, run_adk_eval
+from tests.harness.forked import CAN_FORK, start_forked
+from tests.harness.processes import Start, start_program
 from tests.harness.tiny_agent import write_tiny_agent, write_tiny_eval_set
 
-pytestmark = pytest.mark.process
+pytestmark = [pytest.mark.process, pytest.mark.xdist_group("adk")]
 
 
-def test_a_set_that_the_agent_fulfils_passes(tmp_path: Path) -> None:
-    """A fulfilled case passes with score 1, and the agent's folder stays as it was."""
+@pytest.mark.parametrize("start", [start_program, start_forked] if CAN_FORK else [start_program])
+def test_a_set_that_the_agent_fulfils_passes(tmp_path: Path, start: Start) -> None:
+    """A fulfilled case passes with score 1, and the agent's folder stays as it was: by the program and by its fork."""
     agent = write_tiny_agent(tmp_path)
-    outcome = run_adk_eval(agent, write_tiny_eval_set(tmp_path / "sums.evalset.json"))
+    outcome = run_adk_eval(agent, write_tiny_eval_set(tmp_path / "sums.evalset.json"), start=start)
     assert (outcome.exit_code, outcome.passed, outcome.failed) == (0, 1, 0), outcome.output
     assert outcome.scores["adds"]["tool_trajectory_avg_score"] == 1.0
     assert sorted(path.name for path in agent.iterdir()) == ["__init__.py", "agent.py"]
