@@ -1,0 +1,19 @@
+"""Looks through the installed packages once for all pages of the tests."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterator
+
+import pytest
+from streamlit.components.v2 import manifest_scanner
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _components_are_looked_for_once() -> Iterator[None]:
+    """Patched because Streamlit's AppTest reads the metadata of every package anew for each tab: most of its time."""
+    patch = pytest.MonkeyPatch()
+    once = functools.cache(manifest_scanner.scan_component_manifests)
+    patch.setattr(manifest_scanner, "scan_component_manifests", once)
+    yield
+    patch.undo()
