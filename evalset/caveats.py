@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from evalset.golden_trace import came_to_nothing, turns_by_query
 from simulator.jsonvalue import JsonObject
 from simulator.session.events import USER_AUTHOR, function_calls
 from simulator.session.history import (
@@ -37,7 +38,23 @@ def warnings(session: SimulationSession) -> tuple[str, ...]:
         *_authored_code(session),
         *_changed_state(session),
         *_data_for_text(session),
+        *_left_out(session),
     )
+
+
+def _left_out(session: SimulationSession) -> Iterator[str]:
+    """Tell of queries that came to nothing: the agent remembers them here, but not when the case is replayed."""
+    lost = [turns[0] for turns in turns_by_query(session.turns) if came_to_nothing(turns)]
+    if lost:
+        numbers = ", ".join(str(turn.number + 1) for turn in lost)
+        words = "turn" if len(lost) == 1 else "turns"
+        yield (
+            f"The case leaves out {words} {numbers}, which failed, was stopped or brought no answer. Later answers "
+            "of the agent may lean on it; undo it to be sure."
+            if len(lost) == 1
+            else f"The case leaves out {words} {numbers}, which failed, were stopped or brought no answer. Later "
+            "answers of the agent may lean on them; undo them to be sure."
+        )
 
 
 def _answers(session: SimulationSession) -> Iterator[str]:

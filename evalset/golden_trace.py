@@ -24,7 +24,7 @@ from evalset.errors import GoldenTraceError
 from evalset.names import eval_id_for, flaw_of_eval_id
 from simulator.jsonvalue import JsonObject, canonical, copied
 from simulator.session.entries import message_responses
-from simulator.session.events import USER_AUTHOR, function_calls, function_responses, parts_of
+from simulator.session.events import USER_AUTHOR, final_output, function_calls, function_responses, parts_of
 from simulator.session.history import FinalResponse
 from simulator.session.model import OpenCall, SessionState, SimulationSession, Turn
 
@@ -69,18 +69,18 @@ class GoldenTraceBuilder:
         )
 
     def build(self) -> EvalCase:
-        """Build the case.
+        """Build the case. Queries whose turn failed, was stopped or gave no final response are left out.
 
         Raises:
-            GoldenTraceError: The session is not completed, a turn failed, was stopped or gave no final response,
-                or the eval id cannot be used. The text names what is missing.
+            GoldenTraceError: The session is not completed, or the eval id cannot be used. The text names what is
+                missing.
         """
         session = self.session
         if flaw := flaw_of_eval_id(self.eval_id):
             raise GoldenTraceError(flaw)
         if session.state is not SessionState.COMPLETED:
             raise GoldenTraceError(f"the session is not completed ({session.state.value}): {_lack(session)}")
-        groups = _turns_by_query(session.turns)
+        groups = [turns for turns in turns_by_query(session.turns) if not came_to_nothing(turns)]
         return EvalCase(
             eval_id=self.eval_id,
             conversation=[self._invocation(number, turns) for number, turns in enumerate(groups)],
@@ -92,8 +92,6 @@ class GoldenTraceBuilder:
         )
 
     def _invocation(self, number: int, turns: Sequence[Turn]) -> Invocation:
-        for turn in turns:
-            _check_ended(turn)
         query, last = turns[0], turns[-1]
         final = self._final_response(last)
         steps = [step for turn in turns for step in _steps(turn, last)]
@@ -131,6 +129,13 @@ def _lack(session: SimulationSession) -> str:
     return f"{_called(session.turns[-1])} has no final response"
 
 
+def came_to_nothing(turns: Sequence[Turn]) -> bool:
+    """Tell whether the turns of one query ended without a final response: a trace has nothing to compare there."""
+    last = turns[-1]
+    answered = last.final_event is not None or final_output(last.events) is not None
+    return not answered or any(turn.stopped or turn.error is not None for turn in turns)
+
+
 def _asked_about(call: OpenCall) -> str:
     """Name an open call; a confirmation by the tool that it is about."""
     original = call.arguments.get("originalFunctionCall")
@@ -138,7 +143,7 @@ def _asked_about(call: OpenCall) -> str:
     return f"the confirmation of {name}" if name else call.tool_name
 
 
-def _turns_by_query(turns: Sequence[Turn]) -> list[list[Turn]]:
+def turns_by_query(turns: Sequence[Turn]) -> list[list[Turn]]:
     """Put each turn that answers an open call behind the turns of the query that made the call."""
     groups: list[list[Turn]] = []
     makers: dict[str, list[Turn]] = {}

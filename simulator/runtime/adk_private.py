@@ -47,6 +47,12 @@ def is_steering(tool: Any) -> bool:
     return isinstance(tool, FunctionTool) and tool.func is exit_loop
 
 
+def schema_of_final_tool(request: Any) -> Any:
+    """Give the output schema of an agent that has tools too: ADK then asks for it by a tool, and checks texts all the same."""
+    tools = (tool for tool in request.tools_dict.values() if isinstance(tool, SetModelResponseTool))
+    return next((tool.output_schema for tool in tools), None)
+
+
 def runs_agents(tool: Any) -> bool:
     """Tell the tools whose work is done by agents or graphs that are seated themselves."""
     if isinstance(tool, NodeTool):

@@ -10,7 +10,8 @@ from google.genai import types
 from pydantic import ValidationError
 
 from simulator.environment.schemas import check
-from simulator.jsonvalue import JsonObject, copied
+from simulator.jsonvalue import JsonObject, taken
+from simulator.runtime.adk_private import schema_of_final_tool
 from simulator.runtime.declarations import schema_json
 from simulator.runtime.errors import SimulationError
 
@@ -19,14 +20,14 @@ def checked_parts(parts: Any) -> list[Any]:
     """Check that parts are google-genai `Part`s in JSON, and give them in its own spelling.
 
     Raises:
-        SimulationError: Naming the part that is wrong.
+        SimulationError: Naming the part that is wrong, or saying that there is nothing in them but empty text.
     """
     if not isinstance(parts, (list, tuple)) or not parts:
         raise SimulationError("a message has at least one part")
     checked: list[Any] = []
     for number, part in enumerate(parts):
         try:
-            read = types.Part.model_validate(copied(part))
+            read = types.Part.model_validate(taken(part))
         except (ValidationError, ValueError) as error:
             raise SimulationError(f"part {number} is no part of a message: {_first(error)}") from error
         written = read.model_dump(mode="json", exclude_none=True)
@@ -36,7 +37,14 @@ def checked_parts(parts: Any) -> list[Any]:
         if call is not None and not call.get("name"):
             raise SimulationError(f"part {number} calls a tool without a name")
         checked.append(written)
+    if all(_is_blank(part) for part in checked):
+        raise SimulationError("a message needs some text, or something else to hold; this one is empty")
     return checked
+
+
+def _is_blank(part: JsonObject) -> bool:
+    says = part.keys() - {"thought", "thought_signature"}
+    return says <= {"text"} and not str(part.get("text") or "").strip()
 
 
 def _first(error: ValueError) -> str:
@@ -54,6 +62,8 @@ def check_final_text(parts: list[JsonObject], request: LlmRequest) -> None:
     """
     config = request.config
     schema = config.response_schema if config.response_schema is not None else config.response_json_schema
+    if schema is None:
+        schema = schema_of_final_tool(request)
     if schema is None or any(part.get("function_call") for part in parts):
         return
     text = "".join(str(part.get("text") or "") for part in parts if not part.get("thought"))

@@ -13,10 +13,8 @@ from simulator.facts import (
     SeatChanged,
     ToolAnswered,
     ToolEffects,
-    TurnStarted,
 )
-from simulator.journal import Journal
-from simulator.jsonvalue import JsonObject, NotJsonError, copied
+from simulator.jsonvalue import JsonObject, NotJsonError, same, taken
 from simulator.runtime.boundaries import CodeCall, ModelCall, ToolBoundaryCall
 from simulator.runtime.checks import check_final_text, checked_parts
 from simulator.runtime.encoding import jsonable
@@ -27,9 +25,7 @@ from simulator.runtime.waiting import Waiting
 from simulator.seats.answers import Answer, CodeAnswer, ModelAnswer, ToolAnswer, returned, said
 from simulator.seats.requests import CodeRequest, ModelRequest, Request, RunningCall, ToolRequest
 from simulator.session import OpenCall, SimulationSession
-
-_BY_PERSON = frozenset({"written", "edited", "generated"})
-
+from simulator.session.entries import message_responses
 
 # ---------------------------------------------------------------- what there is to see
 
@@ -164,13 +160,22 @@ async def _answer_tool(engine: Engine, waiting: Waiting[ToolBoundaryCall], given
     answering = engine.answering
     if isinstance(given, (ModelAnswer, CodeAnswer)) or answering is None:
         raise SimulationError(f"{waiting.name} is a tool; a {given.kind} answer does not fit")
-    answer_ = given if isinstance(given, ToolAnswer) else returned(copied(given))
+    answer_ = given if isinstance(given, ToolAnswer) else _plain_answer(engine, waiting, taken(given))
+    if answer_ is given:
+        taken(getattr(given.outcome, "value", None))
+    effects = ToolEffects(state_delta=taken(answer_.state_delta))
     if isinstance(answer_.outcome, Deferred) and not waiting.call.tool.is_long_running:
         raise SimulationError(f"{waiting.name} is not long-running, so its answer cannot come later")
     waiting.for_person = False
-    effects = ToolEffects(state_delta=copied(answer_.state_delta))
     provenance = answering.provenance(waiting, answer_.source)
     return await answering.release_tool(waiting, answer_.outcome, effects, provenance)
+
+
+def _plain_answer(engine: Engine, waiting: Waiting[ToolBoundaryCall], value: Any) -> ToolAnswer:
+    """Take a plain value as what the tool returns; the draft itself is known again as what was generated."""
+    shown = _shown(engine, waiting)
+    is_draft = isinstance(shown, ToolRequest) and same(value, shown.draft)
+    return returned(value).model_copy(update={"source": "generated"}) if is_draft else returned(value)
 
 
 async def _answer_model(engine: Engine, waiting: Waiting[ModelCall], given: Any) -> bool:
@@ -239,24 +244,44 @@ def plain(value: Any, what: str) -> Any:
         SimulationError: Naming `what` is not JSON, and why.
     """
     try:
-        return copied(value)
+        return taken(value)
     except NotJsonError as error:
         raise SimulationError(f"the {what} is {error}") from error
 
 
 def content_of(message: str | JsonObject) -> JsonObject:
-    """Give a message as google-genai's `Content` in JSON.
+    """Give what the user says as google-genai's `Content` in JSON.
 
     Raises:
-        SimulationError: The message is empty, or no content.
+        SimulationError: The message is empty, no content, or somebody else's.
     """
-    content: JsonObject = plain(
-        message if isinstance(message, dict) else {"parts": [{"text": message}]}, "query"
-    )
-    if isinstance(message, str) and not message.strip():
-        raise SimulationError("the query is empty")
-    content.setdefault("role", "user")
-    return {**content, "parts": checked_parts(content.get("parts"))}
+    if isinstance(message, str):
+        if not message.strip():
+            raise SimulationError("the query is empty")
+        message = {"parts": [{"text": message}]}
+    if not isinstance(message, dict):
+        raise SimulationError(f"the query is a {type(message).__name__}, not a text or a Content in JSON")
+    content: JsonObject = plain(message, "query")
+    if unknown := sorted(content.keys() - {"role", "parts"}):
+        raise SimulationError(f"the query holds {', '.join(unknown)}, which no Content has")
+    if content.get("role") not in {None, "user"}:
+        raise SimulationError(f"the role of a query is user, not {content['role']!r}")
+    return {"role": "user", "parts": checked_parts(content.get("parts"))}
+
+
+def check_responses(engine: Engine, message: JsonObject) -> None:
+    """Check that each function response of a message answers a call that is open.
+
+    Raises:
+        SimulationError: Naming the calls that are not; ADK would end the turn with an error.
+    """
+    responses = message_responses(message)
+    if not responses or engine.journal.fold.is_running:
+        return
+    known = {call.call_id for call in session_of(engine).open_calls}
+    unknown = [str(response.get("id")) for response in responses if response.get("id") not in known]
+    if unknown:
+        raise SimulationError(f"no open call has the id {', '.join(unknown)}")
 
 
 def open_call(session: SimulationSession, call_id: str) -> OpenCall:
@@ -276,16 +301,3 @@ def reply_content(call: OpenCall, response: Any) -> JsonObject:
     body = response if isinstance(response, dict) else {"result": response}
     part: JsonObject = {"function_response": {"id": call.call_id, "name": call.tool_name, "response": body}}
     return {"role": "user", "parts": [part]}
-
-
-def undo_target(journal: Journal) -> int | None:
-    """Find the fact before the last step that a person took; None where there is none."""
-    is_next = False
-    for number, fact in journal.backwards():
-        if is_next:
-            return number
-        is_next = isinstance(fact, TurnStarted) or (
-            isinstance(fact, (ModelAnswered, ToolAnswered, CodeAnswered))
-            and fact.provenance.source in _BY_PERSON | {"real"}
-        )
-    return None

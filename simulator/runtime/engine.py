@@ -48,7 +48,8 @@ from simulator.runtime.guard import GuardPlugin
 from simulator.runtime.recollection import Recollection
 from simulator.runtime.run_settings import run_config
 from simulator.runtime.services import WatchedArtifacts, WatchedSessions
-from simulator.runtime.turn import TurnRun, asked_at
+from simulator.runtime.turn import TurnRun
+from simulator.runtime.undoing import changed_settings, may_have_run
 from simulator.runtime.waiting import Waiting
 from simulator.session import Seats
 from simulator.session.entries import model_calls
@@ -158,6 +159,17 @@ class Engine:
             self._run_turn(facts, sessions, artifacts, where)
         self.changed()
 
+    async def move(self, number: int, *, keep_settings: bool) -> None:
+        """Go to another fact and execute the way there again; seats and rules may stay as they are now."""
+        await self.close()
+        seats, rules = self.journal.fold.seats, self.journal.fold.rules
+        self.journal.move_head(number)
+        if keep_settings:
+            fold = self.journal.fold
+            for fact in changed_settings(fold.seats, seats, fold.rules, rules, self.now()):
+                self.journal.append(fact)
+        await self.open()
+
     def _events_of(self, number: int, fact: TurnEnded) -> list[Event]:
         """Read a turn's events once; a session that is long would pay for it in every turn."""
         if number not in self._events:
@@ -177,7 +189,7 @@ class Engine:
             if isinstance(fact, TurnStarted)
         )
         recorded = [(number, fact) for number, fact in facts[place:] if isinstance(fact, _ANSWERS)]
-        run = TurnRun(self, started, recorded, _call_ids(facts), _may_have_run(self.journal))
+        run = TurnRun(self, started, recorded, _call_ids(facts), may_have_run(self.journal))
         drawn: Counter[str] = Counter()
         for _, fact in facts:
             if isinstance(fact, ToolAnswered):
@@ -369,17 +381,6 @@ def _call_ids(facts: list[tuple[int, Fact]]) -> set[str]:
     """Give the ids of all function calls that the journal knows."""
     answers = (fact for _, fact in facts if isinstance(fact, ModelAnswered))
     return {str(call["id"]) for fact in answers for call in model_calls(fact)}
-
-
-def _may_have_run(journal: Journal) -> frozenset[str]:
-    """Give the keys of real calls that never answered, and of those that did on any branch, with what was asked."""
-    facts = (journal.fact(number) for number in range(len(journal)))
-    ran = (
-        fact
-        for fact in facts
-        if isinstance(fact, (ToolAnswered, CodeAnswered)) and fact.provenance.source == "real"
-    )
-    return journal.fold.may_have_run() | {asked_at(fact.key, fact.digests.parts) for fact in ran}
 
 
 def _rules_at_rest(facts: list[tuple[int, Fact]]) -> tuple[InjectionRule, ...]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 import uuid
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from typing import Any, Literal, Self
 
 from simulator.agent_config import SimulatedAgentConfig
@@ -26,6 +27,8 @@ from simulator.runtime import commands
 from simulator.runtime.engine import Engine
 from simulator.runtime.errors import Divergence, SimulationError
 from simulator.runtime.loop import LoopThread
+from simulator.runtime.reachability import default_seats
+from simulator.runtime.undoing import undo_target
 from simulator.seats.answers import Answer
 from simulator.seats.requests import CodeRequest, ModelRequest, Request, RunningCall, ToolRequest
 from simulator.session import IllegalFactError, Seats, SimulationSession
@@ -59,6 +62,7 @@ class Simulation:
         """Use `open` or `resume`."""
         self.config = config
         self._loop = LoopThread.shared()
+        self._closed = False
         self._engine = self._loop.call(lambda: Engine(config, journal, clock))
 
     @classmethod
@@ -79,12 +83,16 @@ class Simulation:
         Args:
             config: The agent.
             rules: Injection rules that are in force from the start.
-            seats: Who plays from the start; by default the agent's own model, and a person for every tool.
+            seats: Who plays from the start; by default each agent's own model if it can be reached and a person if not, and a
+                person for every tool.
             initial_state: What ADK's session state holds at first.
             seed: Where ids and draws come from; a random one by default.
             user_id: ADK's user.
             session_id: The session's id; a random one by default.
             clock: Gives the time in seconds since the epoch.
+
+        Raises:
+            SimulationError: The initial state is no JSON, two rules have one id, or the agent cannot be simulated.
         """
         now = round(clock(), 3)
         seed, session_id = seed or uuid.uuid4().hex, session_id or uuid.uuid4().hex
@@ -95,9 +103,12 @@ class Simulation:
             app_name=config.app_name,
             initial_state=commands.plain(initial_state or {}, "initial state"),
         )
-        journal = Journal([opened, selected, *_seated(seats or Seats(), now)])
+        # A person answers the tools anyway: the journal need not say so.
+        seats = Seats(agents=default_seats(config).agents) if seats is None else seats
+        journal = Journal([opened, selected, *_seated(seats, now)])
         if in_force := tuple(rules):
-            journal.append(RulesChanged(at=now, rules=in_force))
+            with _as_simulation_error():
+                journal.append(RulesChanged(at=now, rules=in_force))
         return cls(config, journal, clock)
 
     @classmethod
@@ -192,6 +203,7 @@ class Simulation:
 
     def reply(self, call_id: str, response: Any, *, wait: float | None = None) -> bool:
         """Let the user answer a call that was left open; anything but a dict becomes `{"result": response}`."""
+        self._check_open()
         call = commands.open_call(self.session, call_id)
         return self._turn("reply", commands.reply_content(call, commands.plain(response, "reply")), wait)
 
@@ -200,6 +212,7 @@ class Simulation:
     ) -> bool:
         async def start() -> None:
             engine = self._engine
+            commands.check_responses(engine, message)
             started = TurnStarted(
                 at=engine.now(),
                 turn=engine.journal.fold.turns_so_far,
@@ -251,6 +264,7 @@ class Simulation:
 
     def switch_rule(self, rule_id: str, enabled: bool) -> None:
         """Switch one injection rule on or off, from the next call on."""
+        self._check_open()
         rules = self.session.rules
         if all(rule.rule_id != rule_id for rule in rules):
             raise SimulationError(f"there is no injection rule {rule_id!r}")
@@ -265,38 +279,50 @@ class Simulation:
 
     def move_head(self, fact: int) -> bool:
         """Go back to a fact of the journal (undo) or to another branch; the way there is re-executed."""
-
-        async def move() -> None:
-            await self._engine.close()
-            self._engine.journal.move_head(fact)
-            await self._engine.open()
-
+        self._check_open()
         if fact < self._first_step():
             raise SimulationError(f"fact {fact} is before the agent was selected")
-        self._command(move)
-        return self.wait()
+        if fact >= len(self.journal):
+            raise SimulationError(f"the journal holds no fact {fact}; it has {len(self.journal)}")
+        return self._command_and_wait(lambda: self._engine.move(fact, keep_settings=False), None)
 
     def _first_step(self) -> int:
         return next(number for number, fact in self.journal.path() if fact.kind == "agent_selected")
 
     def undo(self) -> bool:
-        """Take back the last step that a person took: an answer, or what the user said."""
-        target = commands.undo_target(self.journal)
+        """Take back the last step that a person took: an answer, what the user said, or a stop.
+
+        Seats and rules stay as they are now: who chose to answer by hand must not find a real tool running.
+        """
+        self._check_open()
+        target = undo_target(self.journal)
         if target is None:
             raise SimulationError("there is no step to take back")
-        return self.move_head(target)
+        return self._command_and_wait(lambda: self._engine.move(target, keep_settings=True), None)
 
     def can_undo(self) -> bool:
         """Say whether there is a step to take back."""
-        return self._loop.call(lambda: commands.undo_target(self._engine.journal)) is not None
+        return self._loop.call(lambda: undo_target(self._engine.journal)) is not None
 
     def wait(self, timeout: float | None = None) -> bool:
         """Wait until the agent needs a person or the turn has ended; False if `timeout` seconds were not enough."""
         return self._loop.run(self._engine.rest(timeout))
 
     def close(self) -> None:
-        """Let go of everything that runs. The journal stays, and can be resumed."""
-        self._loop.run(self._engine.close())
+        """Let go of everything that runs. The journal stays, and can be resumed; this simulation takes no command more.
+
+        Closing again does nothing.
+        """
+
+        async def shut() -> None:
+            self._closed = True
+            await self._engine.close()
+
+        self._loop.run(shut())
+
+    def _check_open(self) -> None:
+        if self._closed:
+            raise SimulationError("the simulation is closed")
 
     def __enter__(self) -> Self:
         return self
@@ -308,19 +334,28 @@ class Simulation:
         """Command and wait for rest in one: each crossing to the loop's thread costs time."""
 
         async def both() -> bool:
+            self._check_open()
             await work()
             return await self._engine.rest(patience)
 
-        try:
+        with _as_simulation_error():
             return self._loop.run(both())
-        except IllegalFactError as error:
-            raise SimulationError(str(error)) from error
 
     def _command(self, work: Callable[[], Any]) -> None:
-        try:
-            self._loop.run(work())
-        except IllegalFactError as error:
-            raise SimulationError(str(error)) from error
+        async def checked() -> None:
+            self._check_open()
+            await work()
+
+        with _as_simulation_error():
+            self._loop.run(checked())
+
+
+@contextmanager
+def _as_simulation_error() -> Iterator[None]:
+    try:
+        yield
+    except IllegalFactError as error:
+        raise SimulationError(str(error)) from error
 
 
 def _seated(seats: Seats, now: float) -> Iterator[SeatChanged]:
