@@ -25,7 +25,7 @@ class SimulatedAgentConfig:
         origin: Where the agent came from, in words for a person.
 
     Raises:
-        AgentConfigError: The name or the path is empty, or the agent is no ADK agent.
+        AgentConfigError: The name is empty, the agent is no ADK agent, or the path cannot be a file's.
     """
 
     name: str
@@ -42,8 +42,8 @@ class SimulatedAgentConfig:
                 f"SimulatedAgentConfig {self.name!r}: agent is a {type(self.agent).__name__}, not an ADK agent, "
                 "Workflow or App"
             )
-        if not str(self.eval_set_path).strip():
-            raise AgentConfigError(f"SimulatedAgentConfig {self.name!r}: eval_set_path is empty")
+        if problem := _path_problem(self.eval_set_path):
+            raise AgentConfigError(f"SimulatedAgentConfig {self.name!r}: eval_set_path {problem}")
         if not self.app_name:
             object.__setattr__(self, "app_name", str(self.agent.name))
 
@@ -55,6 +55,22 @@ class SimulatedAgentConfig:
     def resolve_eval_set_path(self) -> Path:
         """Give `eval_set_path` as an absolute path."""
         return Path(self.eval_set_path).expanduser().absolute()
+
+
+def _path_problem(path: object) -> str | None:
+    """Say why something is not the path of a file, whether that is there yet or not; None if it is one."""
+    if not isinstance(path, (str, Path)):
+        return f"is a {type(path).__name__}, not a path"
+    if not str(path).strip():
+        return "is empty"
+    if "\0" in str(path):
+        return f"{str(path)!r} holds a null character, which no path may"
+    try:
+        place = Path(path).expanduser()
+    except RuntimeError as error:
+        return f"{str(path)!r} cannot be followed: {error}"
+    names_no_file = place.name in {"", ".."} or str(path).endswith("/")
+    return f"{str(path)!r} is a folder, not a file" if names_no_file or place.is_dir() else None
 
 
 def is_agent(value: object) -> bool:

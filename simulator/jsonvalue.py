@@ -9,6 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 from pydantic import AfterValidator, JsonValue
 
 _DIGEST_LENGTH = 16
+# pydantic writes 255 levels; what stands around an answer in the journal, in ADK's events and in views needs some.
+_DEEPEST = 200
+_TOO_DEEP = f"not a JSON value: it is nested more than {_DEEPEST} levels deep"
 _CANONICAL = json.JSONEncoder(sort_keys=True, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
 _PLAIN = json.JSONEncoder(ensure_ascii=False, allow_nan=False)
 _DECODER = json.JSONDecoder()
@@ -28,6 +31,8 @@ def canonical(value: object) -> str:
     """
     try:
         return _CANONICAL.encode(value)
+    except RecursionError as error:
+        raise NotJsonError(_TOO_DEEP) from error
     except (TypeError, ValueError) as error:
         raise NotJsonError(f"not a JSON value: {error}") from error
 
@@ -43,13 +48,39 @@ def copied(value: Any) -> Any:
     Raises:
         NotJsonError: As `canonical`.
     """
-    return _DECODER.decode(_written(value))
+    text = _written(value)
+    try:
+        return _DECODER.decode(text)
+    except RecursionError as error:
+        raise NotJsonError(_TOO_DEEP) from error
+
+
+def taken(value: Any) -> Any:
+    """Copy a JSON value that comes from outside, and can be as deep as it likes.
+
+    Raises:
+        NotJsonError: As `canonical`, or it is nested deeper than can be written around it and read again.
+    """
+    copy = copied(value)
+    level = [copy]
+    for _ in range(_DEEPEST + 1):
+        level = [
+            inner
+            for outer in level
+            if isinstance(outer, (dict, list))
+            for inner in (outer.values() if isinstance(outer, dict) else outer)
+        ]
+        if not level:
+            return copy
+    raise NotJsonError(_TOO_DEEP)
 
 
 def _written(value: object) -> str:
     try:
         text = _PLAIN.encode(value)
         text.encode()  # half of a surrogate pair is a `str` to Python, but no text that could be stored or sent
+    except RecursionError as error:
+        raise NotJsonError(_TOO_DEEP) from error
     except (TypeError, ValueError) as error:
         raise NotJsonError(f"not a JSON value: {error}") from error
     return text

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel, ValidationError
 
-from simulator.jsonvalue import Json, JsonObject, NotJsonError, canonical, copied, digest, same
+from simulator.jsonvalue import Json, JsonObject, NotJsonError, canonical, copied, digest, same, taken
 
 json_values = st.recursive(
     st.none()
@@ -75,3 +75,28 @@ def test_fingerprints_tell_texts_from_their_joins() -> None:
     """Two texts are not one long text."""
     assert digest("ab", "c") != digest("a", "bc")
     assert len(digest("x")) == 16
+
+
+def nested(levels: int) -> Any:
+    """Make dicts and lists in each other."""
+    value: Any = 1
+    for level in range(levels):
+        value = {"in": value} if level % 2 else [value]
+    return value
+
+
+@pytest.mark.parametrize("work", [copied, canonical, taken])
+def test_what_is_too_deep_for_a_journal_is_refused_in_words(work: Any) -> None:
+    """Thousands of levels are no JSON value for whoever copies or writes them, and no recursion error."""
+    with pytest.raises(NotJsonError, match="nested more than 200 levels deep"):
+        work(nested(3000))
+    with pytest.raises(ValidationError, match="nested more than 200 levels deep"):
+        Holder(value=nested(3000))
+
+
+def test_what_comes_from_outside_is_at_most_200_levels_deep() -> None:
+    """Two hundred levels are taken as they are, one more is refused: pydantic could not write it with more around it."""
+    assert taken(nested(200)) == nested(200)
+    assert Holder(value=taken(nested(200))).model_dump_json()
+    with pytest.raises(NotJsonError, match="nested more than 200 levels deep"):
+        taken(nested(201))

@@ -94,6 +94,11 @@ class ConfigsFile:
         return _run(self.path.resolve())
 
     def _import_by_name(self) -> ModuleType:
+        if not all(self.name.split(".")):
+            what = "is a folder" if Path(self.name).is_dir() else "is not there"
+            raise AgentLoadError(
+                f"the agents file {self.name!r} {what}; name a Python file or a dotted module"
+            )
         # As for `python -m`: modules of the working directory are found too.
         here = str(Path.cwd())
         if here not in sys.path:

@@ -6,6 +6,7 @@ import argparse
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import NoneType
 from typing import NoReturn
 
 AGENTS_DIR_VARIABLE = "GOLDEN_TRACE_AGENTS_DIR"
@@ -16,7 +17,7 @@ AGENTS_VARIABLE = "GOLDEN_TRACE_AGENTS"
 
 
 class AgentSettingsError(ValueError):
-    """The command line says something about agents that cannot be followed."""
+    """What was said of where agents are cannot be followed."""
 
 
 @dataclass(frozen=True)
@@ -27,11 +28,20 @@ class AgentSettings:
         agents_dir: A folder of agents in ADK's convention, or the folder of a single agent.
         agents_file: A Python file, or a dotted module, that lists `SimulatedAgentConfig`s.
         demos: Whether the agents that ship with the studio are listed.
+
+    Raises:
+        AgentSettingsError: The folder is no path, or the file no text.
     """
 
     agents_dir: Path | None = None
     agents_file: str | None = None
     demos: bool = True
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.agents_dir, (Path, NoneType)):
+            raise AgentSettingsError(f"agents_dir is a {type(self.agents_dir).__name__}, not a pathlib.Path")
+        if not isinstance(self.agents_file, (str, NoneType)):
+            raise AgentSettingsError(f"agents_file is a {type(self.agents_file).__name__}, not a str")
 
 
 class _Parser(argparse.ArgumentParser):

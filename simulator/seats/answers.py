@@ -65,7 +65,13 @@ def said(text: str) -> ModelAnswer:
 
 
 def called(*calls: tuple[str, JsonObject], text: str = "") -> ModelAnswer:
-    """Let the agent call tools, in order, all at once: `called(("find_order", {"order_id": "A-1"}))`."""
+    """Let the agent call tools, in order, all at once: `called(("find_order", {"order_id": "A-1"}))`.
+
+    Raises:
+        ValueError: There is no call and no text, or a call is no tool's name with a dict of arguments.
+    """
+    if not calls and not text:
+        raise ValueError("called() needs at least one call: a tool's name with a dict of arguments")
     return ModelAnswer(parts=tuple(_call_parts(calls, text)))
 
 
@@ -77,5 +83,13 @@ def transferred(agent_name: str) -> ModelAnswer:
 def _call_parts(calls: Iterable[tuple[str, JsonObject]], text: str) -> Iterable[JsonObject]:
     if text:
         yield {"text": text}
-    for name, arguments in calls:
+    for call in calls:
+        name, arguments = _checked_call(call)
         yield {"function_call": {"name": name, "args": arguments}}
+
+
+def _checked_call(call: object) -> tuple[str, JsonObject]:
+    match call:
+        case (str(name), dict(arguments)) if name:
+            return name, arguments
+    raise ValueError(f"{call!r} is no call: it has to be a tool's name with a dict of arguments")

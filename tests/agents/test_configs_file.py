@@ -107,8 +107,10 @@ def test_a_file_that_fails_is_one_entry_with_what_and_where(
     [
         ("nowhere.py", "does not exist"),
         ("no_such_module_at_all", "ModuleNotFoundError"),
-        ("json.", "ModuleNotFoundError"),
-        ("..relative", "TypeError"),
+        ("json.", "'json.' is not there; name a Python file or a dotted module"),
+        ("..relative", "'..relative' is not there; name a Python file or a dotted module"),
+        ("..", "'..' is a folder; name a Python file or a dotted module"),
+        (".", "'.' is a folder; name a Python file or a dotted module"),
     ],
 )
 def test_a_file_or_module_that_is_not_there_is_named(name: str, words: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -11,6 +12,7 @@ from simulator.agents import (
     AGENTS_VARIABLE,
     AgentSettings,
     AgentSettingsError,
+    find_agents,
     settings_from,
 )
 
@@ -72,3 +74,17 @@ def test_a_wrong_argument_is_named_and_ends_nothing(argv: list[str], named: str)
 def test_settings_are_values() -> None:
     """Equal settings have one hash, so that one process has one catalogue for them."""
     assert hash(settings_from(["--agents", "x"], {})) == hash(AgentSettings(None, "x"))
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({"agents_dir": AgentSettings()}, "agents_dir is a AgentSettings, not a pathlib.Path"),
+        ({"agents_dir": "bots"}, "agents_dir is a str, not a pathlib.Path"),
+        ({"agents_file": Path("agents.py")}, "agents_file is a .*Path, not a str"),
+    ],
+)
+def test_settings_of_another_kind_are_refused_by_name(given: Any, words: str) -> None:
+    """What is no path, or no text, is refused where it is handed over, with the name of the field."""
+    with pytest.raises(AgentSettingsError, match=words):
+        find_agents(**given)

@@ -50,10 +50,27 @@ def test_config_agent_is_an_adk_agent(agent: Any) -> None:
         SimulatedAgentConfig("Clerk", agent, "set.json")
 
 
-@pytest.mark.parametrize("path", ["", " "])
-def test_config_path_is_a_path(path: str) -> None:
-    """SimulatedAgentConfig.eval_set_path: a valid file path."""
-    with pytest.raises(AgentConfigError, match="eval_set_path is empty"):
+@pytest.mark.parametrize(
+    ("path", "words"),
+    [
+        ("", "is empty"),
+        (" ", "is empty"),
+        (None, "is a NoneType, not a path"),
+        (5, "is a int, not a path"),
+        (b"set.json", "is a bytes, not a path"),
+        ("\0", "holds a null character"),
+        (".", "is a folder, not a file"),
+        ("..", "is a folder, not a file"),
+        ("/", "is a folder, not a file"),
+        ("nowhere/", "is a folder, not a file"),
+        (Path(), "is a folder, not a file"),
+        (Path(__file__).parent, "is a folder, not a file"),
+        ("~nobody-of-this-name/set.json", "cannot be followed"),
+    ],
+)
+def test_config_path_is_a_path(path: Any, words: str) -> None:
+    """SimulatedAgentConfig.eval_set_path: a valid file path; the error names the field, and what is wrong."""
+    with pytest.raises(AgentConfigError, match=f"eval_set_path .*{words}"):
         SimulatedAgentConfig("Clerk", LlmAgent(name="clerk"), path)
 
 

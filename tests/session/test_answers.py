@@ -1,0 +1,38 @@
+"""Tests of the short words for answers: what they refuse, and how they say it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from simulator.seats.answers import called
+
+
+@pytest.mark.parametrize(
+    ("calls", "words"),
+    [
+        ((), r"called\(\) needs at least one call"),
+        (("find",), "'find' is no call"),
+        ((5,), "5 is no call"),
+        ((("find",),), "is no call"),
+        ((("find", {}, {}),), "is no call"),
+        ((("find", 5),), "is no call"),
+        ((("", {}),), "is no call"),
+        (((5, {}),), "is no call: it has to be a tool's name with a dict of arguments"),
+    ],
+)
+def test_what_is_no_call_is_refused_in_words(calls: Any, words: str) -> None:
+    """`called` takes names of tools with dicts of arguments, and says so."""
+    with pytest.raises(ValueError, match=words):
+        called(*calls)
+
+
+def test_calls_are_parts_in_order_after_the_text() -> None:
+    """Several calls and a text are one turn."""
+    answer = called(("find", {"order_id": "A-1"}), ("other", {}), text="I look.")
+    assert answer.parts == (
+        {"text": "I look."},
+        {"function_call": {"name": "find", "args": {"order_id": "A-1"}}},
+        {"function_call": {"name": "other", "args": {}}},
+    )
