@@ -66,6 +66,7 @@ def _built(
 
 def _write(live: LiveSession, session: SimulationSession, form: ExportForm, head: int) -> None:
     state.put("problem", None)
+    state.put("exported", None)
     try:
         with st.spinner("Writing the case"):
             written = write(session, live.config, form, head)

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import evalset
+from app.labels import literal
 from simulator.agent_config import SimulatedAgentConfig
 from simulator.facts import Value
 from simulator.session import SimulationSession
@@ -117,7 +118,7 @@ def outline(case: EvalCase) -> tuple[TurnOutline, ...]:
             asked=_text_of(turn.user_content),
             calls=tuple(
                 CallLine(
-                    tool=call.name or "",
+                    tool=literal(call.name or ""),
                     arguments=_one_line(call.args or {}),
                     response=_one_line(response.response) if response else "(none)",
                 )
@@ -130,12 +131,12 @@ def outline(case: EvalCase) -> tuple[TurnOutline, ...]:
 
 
 def _one_line(value: object) -> str:
-    return json.dumps(value, ensure_ascii=False)
+    return literal(json.dumps(value, ensure_ascii=False))
 
 
 def _text_of(content: Content | None) -> str:
     texts = [part.text for part in (content.parts if content else None) or () if part.text]
-    return "\n".join(texts) or "(no text)"
+    return literal("\n".join(texts)) or "(no text)"
 
 
 def free_eval_id(session: SimulationSession, path: str) -> str:

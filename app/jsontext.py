@@ -9,7 +9,11 @@ from typing import NoReturn
 
 from pydantic import JsonValue
 
+from app.labels import DIRECTIONS
+
 _ONE_LINE = 72
+_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\],]')
+"""What is needed to find the keys of a text that is JSON so far: its strings, and where objects begin and end."""
 
 
 class JsonTextError(ValueError):
@@ -29,7 +33,7 @@ class JsonTextError(ValueError):
 
 
 def parse_json(text: str) -> JsonValue:
-    """Read a JSON value, strictly: no NaN, no infinity, no half character.
+    """Read a JSON value, strictly: no NaN, no infinity, no half character, no key twice in one object.
 
     Raises:
         JsonTextError: The text is no JSON; the error says where.
@@ -41,6 +45,7 @@ def parse_json(text: str) -> JsonValue:
             text,
             parse_constant=lambda word: _refuse(text, word, "JSON has no such number"),
             parse_float=lambda word: _finite(text, word),
+            object_pairs_hook=lambda pairs: _each_key_once(text, pairs),
         )
     except json.JSONDecodeError as error:
         raise JsonTextError(_reworded(error), error.lineno, error.colno) from error
@@ -69,8 +74,11 @@ def parse_object(text: str) -> dict[str, JsonValue]:
 
 
 def write_json(value: JsonValue) -> str:
-    """Write a value over several lines, for editing; what UTF-8 cannot hold is written as an escape."""
-    text = json.dumps(value, indent=2, ensure_ascii=False)
+    """Write a value over several lines, for editing.
+
+    What UTF-8 cannot hold is written as an escape, and what would turn the direction of the text after it.
+    """
+    text = _escaped(json.dumps(value, indent=2, ensure_ascii=False))
     try:
         text.encode("utf-8")
     except UnicodeEncodeError:
@@ -80,8 +88,46 @@ def write_json(value: JsonValue) -> str:
 
 def show_json(value: JsonValue) -> str:
     """Write a value to look at: in one line where it is short."""
-    line = json.dumps(value, ensure_ascii=False).encode("utf-8", "replace").decode()
+    line = _escaped(json.dumps(value, ensure_ascii=False).encode("utf-8", "replace").decode())
     return line if len(line) <= _ONE_LINE else write_json(value)
+
+
+def _escaped(text: str) -> str:
+    """Escape what turns the direction of a text; in JSON it can only stand in a string, which means the same then."""
+    return text.translate(DIRECTIONS)
+
+
+def _each_key_once(text: str, pairs: list[tuple[str, JsonValue]]) -> dict[str, JsonValue]:
+    value = dict(pairs)
+    if len(value) < len(pairs):
+        before = text[: _second_key(text)]
+        message = "this key stands twice in one object; only one of the two values would count"
+        raise JsonTextError(message, before.count("\n") + 1, len(before) - before.rfind("\n"))
+    return value
+
+
+def _second_key(text: str) -> int:
+    """Find the first key that its object holds already, in a text that is JSON up to the end of that object."""
+    inside: list[set[str] | None] = []
+    awaits_key = False
+    for token in _TOKEN.finditer(text):
+        match token[0]:
+            case "{" | "[":
+                inside.append(set() if token[0] == "{" else None)
+                awaits_key = token[0] == "{"
+            case "}" | "]":
+                inside.pop()
+            case ",":
+                awaits_key = bool(inside) and inside[-1] is not None
+            case word if awaits_key and inside and (keys := inside[-1]) is not None:
+                key = json.loads(word)
+                if key in keys:
+                    return token.start()
+                keys.add(key)
+                awaits_key = False
+            case _:
+                pass
+    return 0
 
 
 def _reworded(error: json.JSONDecodeError) -> str:

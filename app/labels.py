@@ -9,6 +9,11 @@ from __future__ import annotations
 import re
 import unicodedata
 
+DIRECTIONS = {
+    code: f"\\u{code:04x}" for code in (0x61C, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A))
+}
+"""Each character that turns the direction of the text after it, with the escape that is shown in its place."""
+
 _JOINER = "\u2060"
 """Invisible, never a place to break a line: it keeps two characters from being read as one mark."""
 
@@ -21,15 +26,21 @@ _LEADING_MARK = re.compile(r"^(\d{1,9})([.)])|^()(\+)")
 _UNPRINTABLE = frozenset({"Cc", "Cf", "Co", "Cs", "Cn", "Zl", "Zp"})
 
 
+def literal(text: str) -> str:
+    """Write a text from outside for a body: what would turn the direction of what follows is shown as an escape."""
+    return text.translate(DIRECTIONS)
+
+
 def safe_label(text: str, limit: int = 60) -> str:
     """Write a text so that a Markdown label shows it literally: no image, link, colour, icon, formula or break.
 
-    What Markdown can escape is escaped. Where it cannot, an invisible joiner parts the characters: directives,
+    What turns the direction of a text is shown as `literal` does; what else is invisible is left out. What Markdown
+    can escape is escaped. Where it cannot, an invisible joiner parts the characters: directives,
     emoji names and bare addresses are found after escapes are resolved, and badges escape brackets once more. Text longer than `limit` characters ends
     in an ellipsis. An empty text, or one of nothing but invisible characters, becomes a dash, because a label must
     not be empty.
     """
-    shown = " ".join(_visible(text[: limit * 8]).split())
+    shown = " ".join(_visible(literal(text[: limit * 8])).split())
     if len(shown) > limit:
         shown = shown[: limit - 1].rstrip() + "\u2026"
     parted = _SPLIT_AFTER.sub(lambda mark: mark[0] + _JOINER, shown)

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Literal, NamedTuple, TypeAlias, assert_never
 
 from app.jsontext import show_json
-from app.labels import safe_label
+from app.labels import literal, safe_label
 from simulator.facts import Provenance, Value
 from simulator.seats.requests import CodeRequest, ModelRequest, Request, ToolRequest
 from simulator.session.history import (
@@ -307,7 +307,7 @@ def _row(index: int, entry: HistoryEntry, names: Mapping[str, str]) -> Row:
         time=entry.timestamp.strftime("%H:%M:%S"),
         who=_who(entry, names),
         what=entry.type.replace("_", " "),
-        detail=" ".join(first.text.split())[:200] if first else "",
+        detail=literal(" ".join(first.text.split())[:200]) if first else "",
         by=f"{provenance.source}{f' ({provenance.by})' if provenance.by else ''}" if provenance else "",
     )
 

@@ -8,7 +8,7 @@ from typing import Literal
 import streamlit as st
 
 from app.kept import slug
-from app.labels import safe_label
+from app.labels import literal, safe_label
 from simulator.agents import AgentEntry
 
 LONG_LIST = 6
@@ -43,11 +43,11 @@ def _card(entry: AgentEntry, *, is_chosen: bool) -> str | None:
             st.space("stretch")
             _badge(entry)
         if entry.description:
-            st.text(entry.description)
+            st.text(literal(entry.description))
         if entry.source != "demo":
-            st.text(entry.location)
+            st.text(literal(entry.location))
         if entry.error:
-            st.code(entry.error, language=None, wrap_lines=True)
+            st.code(literal(entry.error), language=None, wrap_lines=True)
     return entry.name if clicked and not is_chosen else None
 
 

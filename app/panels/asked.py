@@ -11,7 +11,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from app.jsontext import JsonTextError, parse_json, parse_object, show_json
 from app.kept import Kept
-from app.labels import safe_label
+from app.labels import literal, safe_label
 from simulator.environment.schemas import Problem
 
 _LINE = 21
@@ -77,7 +77,7 @@ def arguments(value: JsonValue, title: str = "Arguments") -> None:
 def details(title: str, text: str) -> None:
     """Show a text from outside that may be long, folded."""
     if text.strip():
-        st.expander(title, type="compact").text(text)
+        st.expander(title, type="compact").text(literal(text))
 
 
 def editor(
@@ -142,7 +142,7 @@ def misfit_list(misfits: Sequence[Problem]) -> None:
         for misfit in misfits[:_SHOWN_MISFITS]:
             with st.container(horizontal=True, gap="xsmall"):
                 st.badge("Schema", icon=":material/warning:", color="orange")
-                st.text(f"{misfit.path}: {misfit.message}")
+                st.text(literal(f"{misfit.path}: {misfit.message}"))
         if len(misfits) > _SHOWN_MISFITS:
             st.caption(f"and {len(misfits) - _SHOWN_MISFITS} more")
 

@@ -6,6 +6,7 @@ import streamlit as st
 
 from app.decisions import AnswerCode, Decision, RunReal
 from app.kept import Kept
+from app.labels import literal
 from app.panels.asked import accept, editor, heading, may_have_run, run_for_real
 from simulator.seats.answers import CodeAnswer
 from simulator.seats.requests import CodeRequest
@@ -21,7 +22,7 @@ def code_decision(kept: Kept, request: CodeRequest) -> Decision | None:
     if request.may_have_run:
         may_have_run("code")
     tall = request.code.count("\n") >= _MANY_LINES
-    st.code(request.code, language="python", wrap_lines=True, height=_TALL if tall else "content")
+    st.code(literal(request.code), language="python", wrap_lines=True, height=_TALL if tall else "content")
     printed = editor(kept, "response_stdout", "What it prints (stdout)", fewest=5)
     errors = editor(kept, "response_stderr", "Errors (stderr)", fewest=2)
     with st.container(horizontal=True, gap="small", vertical_alignment="center", key="decision_buttons"):

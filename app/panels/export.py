@@ -12,6 +12,7 @@ from app.commands import CloseExport, ExportCommand, WriteTrace
 from app.exporting import Exportable, ExportForm, TraceForm, Written, outline
 from app.jsontext import show_json
 from app.kept import Kept
+from app.labels import literal
 from app.panels.parts import pane, pane_head, problem
 
 COLUMNS = (1.35, 1)
@@ -69,7 +70,7 @@ def _case(view: str, shown: ExportView) -> None:
     if shown.result is None:
         problem("There is no case to show.", shown.refused or "")
     elif view == "Case JSON":
-        st.code(shown.result.text, language="json", wrap_lines=True)
+        st.code(literal(shown.result.text), language="json", wrap_lines=True)
     else:
         _outline(shown.result)
 
@@ -148,7 +149,7 @@ def _buttons(chosen: ExportForm, shown: ExportView) -> ExportCommand | None:
         )
         with st.popover("Copy", icon=":material/content_copy:", key="export_copy", disabled=result is None):
             st.caption("An eval set with this case; copy it with the button in its corner")
-            st.code(result.document if result else "", language="json", height=320)
+            st.code(literal(result.document) if result else "", language="json", height=320)
     if shown.failed:
         problem("The case was not written.", shown.failed)
     if shown.written is not None:
@@ -167,7 +168,7 @@ def _checks(shown: ExportView) -> None:
         with st.container(gap="xsmall", key="export_warnings", border=True):
             st.badge("What adk eval will do differently", icon=":material/info:", color="orange")
             for sentence in shown.result.warnings:
-                st.text(sentence)
+                st.text(literal(sentence))
 
 
 def _written(written: Written) -> None:

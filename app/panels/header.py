@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from app.commands import Command, OpenExport, StopTurn, UndoStep
-from app.labels import safe_label
+from app.labels import literal, safe_label
 from app.overview import short_id, status, title
 from app.panels.parts import badge
 from app.viewmodels import Badge
@@ -23,7 +23,7 @@ def header(view: SimulationView, *, can_undo: bool) -> Command | None:
         horizontal=True, vertical_alignment="center", gap="xsmall", key="session_header", wrap=False
     ):
         with st.container(key="session_title", width="content"):
-            st.text(title(view.session), wrap=False)
+            st.text(literal(title(view.session)), wrap=False)
         for shown in _badges(view):
             badge(shown)
         _reports(view.problems)
@@ -47,7 +47,7 @@ def _reports(problems: tuple[str, ...]) -> None:
         counted = f"{len(problems)} note{'' if len(problems) == 1 else 's'}"
         with st.popover(counted, icon=":material/warning:", type="tertiary", key="notes"):
             for text in problems:
-                st.text(text)
+                st.text(literal(text))
 
 
 def _actions(view: SimulationView, *, can_undo: bool) -> Command | None:

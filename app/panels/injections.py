@@ -11,7 +11,7 @@ from app.cast import Cast, known_tools
 from app.commands import Command, SetRules, SwitchRule
 from app.drafts import Drafts
 from app.kept import Kept, slug
-from app.labels import safe_label
+from app.labels import literal, safe_label
 from app.panels.parts import problem
 from app.rules import (
     RuleForm,
@@ -68,9 +68,9 @@ def _rule(rules: tuple[InjectionRule, ...], rule: InjectionRule, said: tuple[str
                 asked = SwitchRule(rule_id=rule.rule_id, enabled=on)
             st.space("stretch")
             asked = _menu(rules, rule, name) or asked
-        st.text(f"{rule.tool_name}: {effect_line(rule)}")
+        st.text(literal(f"{rule.tool_name}: {effect_line(rule)}"))
         for reason in said:
-            st.text(f"Did not answer the waiting call: {reason}")
+            st.text(literal(f"Did not answer the waiting call: {reason}"))
     return asked
 
 

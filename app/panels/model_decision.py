@@ -7,7 +7,7 @@ from typing import Literal, TypeAlias
 import streamlit as st
 
 from app.decisions import AnswerModel, Decision, RunReal
-from app.labels import safe_label
+from app.labels import literal, safe_label
 from app.model_turn import TurnInputs
 from app.panels.asked import accept, heading, was_clicked
 from app.panels.model_sees import draw_parts, model_sees
@@ -38,7 +38,7 @@ def model_decision(inputs: TurnInputs) -> Decision | None:
             "The agent's own model failed. Make the turn yourself, or ask it once more.",
             icon=":material/error:",
         )
-        st.code(request.failure, language=None, wrap_lines=True)
+        st.code(literal(request.failure), language=None, wrap_lines=True)
     if held and request.failure is None and not inputs.kept.value("writing", initial=False):
         return _proposal(inputs)
     return _own_turn(inputs, held=held)

@@ -8,7 +8,7 @@ import streamlit as st
 from pydantic import JsonValue
 
 from app.jsontext import show_json, write_json
-from app.labels import safe_label
+from app.labels import literal, safe_label
 from simulator.jsonvalue import JsonObject
 from simulator.seats.requests import ModelRequest
 
@@ -22,12 +22,12 @@ SHOWN_CONTENTS = 20
 def model_sees(request: ModelRequest, prefix: str = "sees") -> None:
     """Draw all that the model would be given, in the order in which it reads it; `prefix` begins the widgets' keys."""
     st.caption("System instruction")
-    st.code(request.system_instruction or "(none)", language=None, wrap_lines=True)
+    st.code(literal(request.system_instruction or "(none)"), language=None, wrap_lines=True)
     _conversation(request.contents)
     st.caption(f"Tools ({len(request.tools)})")
     for index, tool in enumerate(request.tools):
         with st.expander(safe_label(tool.name), type="compact", key=f"{prefix}_tool_{index}"):
-            st.text(tool.description)
+            st.text(literal(tool.description))
             st.code(write_json(dict(tool.parameters)), language="json", wrap_lines=True)
     if request.response_schema is not None:
         st.caption("The final answer must fit")
@@ -65,7 +65,7 @@ def draw_parts(parts: Sequence[JsonObject]) -> None:
         if isinstance(text, str):
             if part.get("thought"):
                 st.caption("Thought")
-            st.text(text)
+            st.text(literal(text))
         elif isinstance(call, dict):
             _named(":material/build:", call.get("name"), call.get("args") or {})
         elif isinstance(response, dict):

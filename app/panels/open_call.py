@@ -11,7 +11,7 @@ from app.decisions import Confirm, Reply, SubmitQuery
 from app.forms import schema_form
 from app.jsontext import write_json
 from app.kept import Kept
-from app.labels import safe_label
+from app.labels import literal, safe_label
 from app.panels.asked import accept, arguments, editor, heading, json_of, misfit_list, not_ready, was_clicked
 from simulator.session.history import FinalResponse
 from simulator.session.model import OpenCall, SessionState, SimulationSession
@@ -26,7 +26,7 @@ def _confirmation(kept: Kept, call: OpenCall) -> Confirm | None:
     original = _object(call.arguments, "originalFunctionCall")
     asked = _object(call.arguments, "toolConfirmation")
     heading(str(original.get("name") or "tool"), ("asks for confirmation", ":material/front_hand:", "orange"))
-    st.text(str(asked.get("hint") or "May this tool run?"))
+    st.text(literal(str(asked.get("hint") or "May this tool run?")))
     arguments(original.get("args"))
     payload, ready = _payload(kept, asked.get("payload"))
     with st.container(horizontal=True, gap="small", key="decision_buttons"):
@@ -51,7 +51,7 @@ def _late(kept: Kept, call: OpenCall) -> Reply | None:
     schema: Any = call.arguments.get("response_schema") or call.arguments.get("responseSchema")
     message = call.arguments.get("message")
     if isinstance(message, str) and message:
-        st.text(message)
+        st.text(literal(message))
     others = {name: item for name, item in call.arguments.items() if name not in _SHOWN_APART}
     if others:
         arguments(others)
@@ -83,7 +83,7 @@ def another_query(kept: Kept, session: SimulationSession) -> SubmitQuery | None:
         st.success(
             "The agent has answered. Export the trace, or go on asking.", icon=":material/check_circle:"
         )
-        st.text(final.content)
+        st.text(literal(final.content))
     else:
         st.caption("What is open stays open; the agent hears your query first.")
     text = editor(kept, "again_text", "Query", fewest=5)

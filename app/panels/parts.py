@@ -8,10 +8,13 @@ from typing import TypeVar
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
+from app.labels import literal
 from app.viewmodels import Badge, Block
 
 PANE_HEIGHT = 620
 """In pixels, before the style sheet fits the panes to the window."""
+
+SHOWN_REPORTS = 3
 
 Option = TypeVar("Option", bound=str)
 
@@ -52,13 +55,26 @@ def block(shown: Block) -> None:
     if shown.title:
         st.caption(shown.title)
     if shown.language is None:
-        st.text(shown.text)
+        st.text(literal(shown.text))
     else:
-        st.code(shown.text, language=None if shown.language == "text" else shown.language, wrap_lines=True)
+        language = None if shown.language == "text" else shown.language
+        st.code(literal(shown.text), language=language, wrap_lines=True)
+
+
+def reports(texts: Sequence[str]) -> None:
+    """Show what parts of the agent reported, the newest first; every word of it comes from outside."""
+    if not texts:
+        return
+    with st.container(border=True, gap="xsmall", key="reports"):
+        st.warning("A part of the agent reported a problem.", icon=":material/warning:")
+        for text in list(reversed(texts))[:SHOWN_REPORTS]:
+            st.code(literal(text), language=None, wrap_lines=True)
+        if len(texts) > SHOWN_REPORTS:
+            st.caption("All of them are in the notes above.")
 
 
 def problem(title: str, detail: str = "") -> None:
     """Say that something went wrong. `title` is our own sentence, `detail` may come from outside."""
     st.error(title, icon=":material/error:")
     if detail:
-        st.code(detail, language=None, wrap_lines=True)
+        st.code(literal(detail), language=None, wrap_lines=True)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypeAlias, assert_never
 import streamlit as st
 
 from app.kept import DraftStore, Kept
-from app.labels import safe_label
+from app.labels import literal, safe_label
 from app.panels.parts import badge
 from app.viewmodels import provenance_badge
 from simulator.facts import Value
@@ -102,7 +102,7 @@ class Queue:
     def _numbered(self, key: str) -> str:
         """A list of options reads no Markdown, so the words stand there as they are."""
         words = " ".join(self._line[key].words.split())
-        return f"{list(self._line).index(key) + 1}. {words[:_LONGEST]}"
+        return f"{list(self._line).index(key) + 1}. {literal(words[:_LONGEST])}"
 
 
 def answered_beside(view: SimulationView, request: ToolRequest) -> None:

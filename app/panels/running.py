@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from app.commands import StopTurn
-from app.labels import safe_label
+from app.labels import literal, safe_label
 from simulator.seats.requests import RunningCall
 
 if TYPE_CHECKING:
@@ -41,4 +41,4 @@ def _calls(calls: tuple[RunningCall, ...]) -> None:
             )
             st.badge(f"{max(now - call.since, 0):.0f} s", color="orange")
         if call.text:
-            st.text(call.text)
+            st.text(literal(call.text))

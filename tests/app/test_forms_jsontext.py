@@ -51,6 +51,10 @@ def test_any_text_is_json_or_a_clear_error(text: str) -> None:
         ('"\\ud800"', (1, 1), "surrogate"),
         ("[" * 100_000, (1, 1), "too deeply"),
         ("1" * 5_000, (1, 1), "too many digits"),
+        ('{"a": 1, "a": 2}', (1, 10), "stands twice"),
+        ('{"a": [{"b": 1}, {"b": 1}],\n "c": {"b": "a,b", "\\u0062": {}}}', (2, 20), "stands twice"),
+        ('{"a": "a", "b\\"": ["a"], "a": 2', (1, 32), "delimiter"),
+        ('{"a": "a", "b\\"": ["a", "a"],\n"a": 2}', (2, 1), "stands twice"),
     ],
 )
 def test_a_mistake_is_named_with_its_line_and_column(text: str, place: tuple[int, int], words: str) -> None:
@@ -72,3 +76,24 @@ def test_half_characters_can_be_shown() -> None:
     """A lone surrogate in a draft can be shown and sent to a browser, which takes UTF-8 only."""
     assert b"\\ud800" in write_json({"a": "\ud800"}).encode("utf-8")
     assert show_json("\ud800").encode("utf-8") == b'"?"'
+
+
+@given(_JSON, st.sampled_from("\u200e\u200f\u202a\u202e\u2066\u2069"))
+def test_a_character_that_turns_the_direction_is_written_as_an_escape(value: Any, char: str) -> None:
+    """What is shown or edited does not turn what follows, and is read back as the same value."""
+    turned: Any = {f"a\\{char}": [f"\\{char}b", value]}
+    for text in (write_json(turned), show_json(turned)):
+        assert char not in text
+        assert parse_json(text) == turned
+
+
+@given(st.lists(st.sampled_from("abc"), min_size=1, max_size=4), _JSON)
+def test_an_object_with_a_key_twice_is_refused_wherever_it_stands(keys: list[str], value: Any) -> None:
+    """Each key of an object stands once, or the text is no value; so no part of it is dropped in silence."""
+    pairs = ", ".join(f'"{key}": {write_json(value)}' for key in keys)
+    text = f'[1, {{"a": {{{pairs}}}}}]'
+    if len(set(keys)) == len(keys):
+        assert parse_json(text) == [1, {"a": dict.fromkeys(keys, value)}]
+    else:
+        with pytest.raises(JsonTextError, match="stands twice"):
+            parse_json(text)

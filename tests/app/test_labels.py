@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.labels import safe_label
+from app.labels import literal, safe_label
 
 JOINER = "\u2060"
 HOSTILE = st.text(alphabet=st.sampled_from("\\`*_[]<>#|~$&!{}:@()/.-+=1wxW \n\u202e"), max_size=40)
@@ -26,8 +26,10 @@ def test_nothing_visible_is_lost(text: str) -> None:
 
 
 def read_plain(text: str) -> str:
-    """Give the text without what no font draws."""
-    return "".join(char for char in text if char.isspace() or (char.isprintable() and char != JOINER))
+    """Give the text without what no font draws, and with what turns its direction as an escape."""
+    return "".join(
+        char for char in literal(text) if char.isspace() or (char.isprintable() and char != JOINER)
+    )
 
 
 @given(HOSTILE)
@@ -58,7 +60,7 @@ def test_an_ordinary_name_needs_no_escape(name: str) -> None:
     assert safe_label(name) == name
 
 
-@pytest.mark.parametrize("text", ["", "  ", "\u200b\u202e", "\n"])
+@pytest.mark.parametrize("text", ["", "  ", "\u200b\u2060", "\n"])
 def test_an_empty_text_becomes_a_dash(text: str) -> None:
     """A label is never empty, not even for a name of invisible characters."""
     assert safe_label(text) == "\u2013"
@@ -68,3 +70,19 @@ def test_an_empty_text_becomes_a_dash(text: str) -> None:
 def test_a_long_text_is_cut(text: str, limit: int) -> None:
     """A label holds at most the given number of visible characters."""
     assert len(read(safe_label(text, limit))) <= limit
+
+
+@pytest.mark.parametrize(
+    "char", [*"\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"]
+)
+def test_a_character_that_turns_the_direction_is_shown_as_an_escape(char: str) -> None:
+    """Nothing after it is turned, in a label and in a body, and a reader sees that it was there."""
+    text = f"pay{char}gpj.exe"
+    assert literal(text) == f"pay\\u{ord(char):04x}gpj.exe"
+    assert read(safe_label(text)) == literal(text)
+
+
+def test_a_body_keeps_all_else_as_it_is() -> None:
+    """Letters of scripts that are written from the right, marks of Markdown and breaks of lines stay."""
+    text = "\u05e9\u05dc\u05d5\u05dd **bold**\n\t\u0645\u0631\u062d\u0628\u0627"
+    assert literal(text) == text

@@ -119,6 +119,34 @@ def test_what_cannot_be_written_is_told(tab: Tab, target: Path, key: str, text: 
     assert not target.exists()
 
 
+def test_a_failed_write_takes_the_place_of_the_good_one_before(tab: Tab, target: Path) -> None:
+    """After a case was written, the failure of a second write stands alone on the page."""
+    tab.click("export_write")
+    assert tab.keys("export_done")
+    tab.app.text_input(key="export_path_export").input(str(target.parent))
+    tab.run().click("export_write")
+    assert "The case was not written." in tab.words
+    assert "A new eval set was written." not in tab.words
+    assert tab.keys("export_done") == []
+
+
+def test_what_turns_the_direction_of_a_text_is_shown_as_an_escape() -> None:
+    """The outline and the tables name such a character, so that nothing in them reads other than it is."""
+    demo = demo_agent("order_desk")
+    simulation = Simulation.open(demo)
+    simulation.query("Where is \u202eorder A-1002?")
+    (request,) = simulation.pending
+    simulation.answer(request, {"status": "\u2067shipped", "total": 1.0, "order_id": "A-1002", "items": []})
+    registry().add(simulation, demo, cast_of(demo.root_agent))
+    session_page = Tab(simulation.session.session_id)
+    page = Tab(simulation.session.session_id).click("open_export")
+    assert "Where is \\u202eorder A-1002?" in session_page.literal
+    assert "Where is \\u202eorder A-1002?" in page.literal
+    assert "\\u2067shipped" in page.literal
+    for each in (session_page, page):
+        assert not set("\u202e\u2067") & set(each.literal)
+
+
 def test_a_broken_file_is_left_as_it_is(tab: Tab, target: Path) -> None:
     """A file that is no eval set is named, and not a byte of it is changed."""
     target.write_text("{ broken")
