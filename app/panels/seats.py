@@ -12,6 +12,7 @@ from app.commands import ChangeSeat, Command
 from app.kept import slug
 from app.labels import safe_label
 from simulator.facts import EVERY, AgentPlayer, ToolPlayer
+from simulator.seats.requests import CodeRequest, ToolRequest
 
 if TYPE_CHECKING:
     from simulator.runtime import SimulationView
@@ -72,6 +73,31 @@ def _tools(view: SimulationView, cast: Cast) -> Command | None:
         )
         if now == "real":
             st.warning("Runs for real: with its side effects, at each call.", icon=":material/bolt:")
-        if chosen != now:
+        if chosen != now and _is_sure(view, name, key, chosen):
             asked = ChangeSeat(seat="tool", target=name, player=chosen)
     return asked
+
+
+def _is_sure(view: SimulationView, target: str, key: str, chosen: ToolPlayer) -> bool:
+    """Ask before a choice sets off real calls at once; one that sets off nothing needs no second click."""
+    waiting = _run_at_once(view, target) if chosen == "real" else 0
+    if not waiting:
+        return True
+    calls = "1 call that waits" if waiting == 1 else f"{waiting} calls that wait"
+    with st.container(border=True, gap="xsmall", key=f"sure_{key}"):
+        st.warning(f"{calls} will run for real now, with all side effects.", icon=":material/bolt:")
+        with st.container(horizontal=True, gap="xsmall"):
+            sure = st.button("Run for real", key=f"sure_yes_{key}", icon=":material/bolt:")
+            st.button("Leave it", key=f"sure_no_{key}", type="tertiary", on_click=state.forget_followed)
+    return sure
+
+
+def _run_at_once(view: SimulationView, target: str) -> int:
+    """Count what waits for a person now and would go to the real thing with this target."""
+    named = view.session.seats.tools
+    return sum(
+        target == request.tool_name or (target == EVERY and request.tool_name not in named)
+        if isinstance(request, ToolRequest)
+        else target == EVERY and isinstance(request, CodeRequest)
+        for request in view.pending
+    )

@@ -13,6 +13,10 @@ from app.overview import short_id
 from app.registry import LiveSession
 
 SHOWN_SESSIONS = 15
+"""How many sessions are listed at once; those before them are a click away."""
+
+OLDER_HEIGHT = 320
+"""In pixels; the list of the older sessions scrolls inside."""
 
 
 def sidebar(sessions: Sequence[LiveSession], current_id: str | None) -> SidebarCommand | None:
@@ -32,10 +36,18 @@ def sidebar(sessions: Sequence[LiveSession], current_id: str | None) -> SidebarC
         st.caption("Sessions on this server")
         if not sessions:
             st.caption("None yet. A session stays here until it is closed or the server ends.")
-        for live in sessions[:SHOWN_SESSIONS]:
-            asked = _line(live, is_current=live.session_id == current_id) or asked
-        if len(sessions) > SHOWN_SESSIONS:
-            st.caption(f"{len(sessions) - SHOWN_SESSIONS} older sessions are live too.")
+        asked = _lines(sessions[:SHOWN_SESSIONS], current_id) or asked
+        older = sessions[SHOWN_SESSIONS:]
+        if older and st.toggle(f"Show {len(older)} older", key="older_sessions"):
+            with st.container(height=OLDER_HEIGHT, border=False, gap="xsmall", key="older_list"):
+                asked = _lines(older, current_id) or asked
+    return asked
+
+
+def _lines(sessions: Sequence[LiveSession], current_id: str | None) -> OpenSession | CloseSession | None:
+    asked: OpenSession | CloseSession | None = None
+    for live in sessions:
+        asked = _line(live, is_current=live.session_id == current_id) or asked
     return asked
 
 
@@ -53,12 +65,14 @@ def _line(live: LiveSession, *, is_current: bool) -> OpenSession | CloseSession 
             wrap=False,
             help=f"{safe_label(live.config.name, 40)}, {safe_label(short_id(live.session_id))}",
         )
-        closed = st.button(
+        with st.popover(
             ":material/close:",
-            key=f"close_{name}",
+            key=f"close_menu_{name}",
             type="tertiary",
             help="End this session; what was not exported is lost",
-        )
+        ):
+            st.text("Close this session? It cannot be brought back.")
+            closed = st.button("Close", key=f"close_{name}", icon=":material/delete:")
     if closed:
         return CloseSession(session_id=live.session_id)
     return OpenSession(session_id=live.session_id) if opened and not is_current else None

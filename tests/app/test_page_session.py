@@ -264,7 +264,7 @@ def test_state_and_what_the_model_sees_are_shown() -> None:
     ("key", "value", "expected"),
     [
         ("seat_agent_order_desk", "person", ("agent", "person", "order_desk")),
-        ("seat_tool_find_order", "real", ("tool", "real", "find_order")),
+        ("seat_tool_refund_order", "real", ("tool", "real", "refund_order")),
     ],
 )
 def test_a_seat_is_changed(key: str, value: str, expected: tuple[str, str, str]) -> None:
