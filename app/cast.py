@@ -9,7 +9,9 @@ import inspect
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from app.expected_input import input_schema
 from simulator.facts import EVERY, Value
+from simulator.jsonvalue import JsonObject
 from simulator.session.history import ToolCall
 from simulator.session.model import SimulationSession
 
@@ -35,9 +37,10 @@ class AgentCard(Value):
 
 
 class Cast(Value):
-    """The agents that can be reached from the root, the root first."""
+    """The agents that can be reached from the root, the root first; `input_schema` is that of the root's queries."""
 
     agents: tuple[AgentCard, ...] = ()
+    input_schema: JsonObject | None = None
 
     @property
     def tools(self) -> tuple[ToolCard, ...]:
@@ -47,7 +50,7 @@ class Cast(Value):
 
 def cast_of(agent: Any) -> Cast:
     """Describe an ADK agent or workflow by its public attributes; what is not there is left out."""
-    return Cast(agents=tuple(map(_card, _walk(agent, set()))))
+    return Cast(agents=tuple(map(_card, _walk(agent, set()))), input_schema=input_schema(agent))
 
 
 def _walk(node: Any, seen: set[int]) -> Iterator[Any]:

@@ -11,9 +11,10 @@ import streamlit as st
 
 from app import decisions, state
 from app.commands import CloseSession, Command, NewSession, OpenExport, OpenSession
-from app.decisions import Decision, PartlyAnsweredError
+from app.decisions import Decision, PartlyAnsweredError, SubmitQuery
 from app.drafts import Drafts
 from app.engine import command
+from app.expected_input import UnfitMessageError, check_message
 from app.export_page import export_page
 from app.kept import gather
 from app.overview import title
@@ -35,6 +36,7 @@ COLUMNS = (1.15, 1.35, 0.95)
 _STYLES = Path(__file__).with_name("styles.css")
 _UNCHANGED = "That did not work; nothing was changed."
 _UNSURE = "That did not work. The timeline says what has happened."
+_UNFIT = "The message was not sent, because it does not fit the input that the agent expects."
 _IN_PART = "Not every call was answered."
 _LOG = logging.getLogger(__name__)
 
@@ -105,10 +107,18 @@ def _session(live: LiveSession, view: SimulationView) -> None:
 def _decide(live: LiveSession, view: SimulationView) -> None:
     """Draw the middle pane: what waits for a person; where nothing does, the progress or the next query."""
     idle = not (view.pending or view.running or view.busy or view.session.open_calls)
-    decided: Decision | None = query(view, live.drafts) if idle else decision_panel(view, live.drafts)
+    decided: Decision | None = (
+        query(view, live.drafts, live.cast.input_schema) if idle else decision_panel(view, live.drafts)
+    )
     if decided is not None:
         made = decided
-        _carry_out(lambda: decisions.apply(made, live.simulation, wait=AT_ONCE), live)
+        _carry_out(lambda: _decided(made, live), live)
+
+
+def _decided(made: Decision, live: LiveSession) -> None:
+    if isinstance(made, SubmitQuery):
+        check_message(live.config.root_agent, made.message)
+    decisions.apply(made, live.simulation, wait=AT_ONCE)
 
 
 def _act(live: LiveSession, asked: Command | None) -> None:
@@ -133,6 +143,9 @@ def _carry_out(work: Callable[[], None], live: LiveSession) -> None:
     except PartlyAnsweredError as error:
         state.put("problem", str(error))
         state.put("changed", _IN_PART)
+    except UnfitMessageError as error:
+        state.put("problem", str(error))
+        state.put("changed", _UNFIT)
     except ValueError as error:  # a SimulationError: the command did not fit, and nothing was changed
         state.put("problem", str(error))
     except Exception as error:  # noqa: BLE001 - the page's edge: shown and kept, so that nothing that was typed is lost

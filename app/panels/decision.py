@@ -14,7 +14,7 @@ from app.panels.asked import choice, decision_head, not_ready
 from app.panels.code_decision import code_decision
 from app.panels.model_decision import VIEWS, model_decision
 from app.panels.open_call import another_query, open_call
-from app.panels.parts import pane
+from app.panels.parts import pane, reports
 from app.panels.queue import Queue, Thing, answered_beside, waiting
 from app.panels.running import running
 from app.panels.tool_decision import tool_decision
@@ -35,6 +35,8 @@ def decision_panel(view: SimulationView, drafts: DraftStore) -> Decision | None:
     head = decision_head()
     line = waiting(view)
     with pane("decision"):
+        if view.session.is_running or view.running or view.busy:
+            reports(view.problems)
         decided: Decision | None = running(view, alone=not line)
         if not line:
             if not (view.running or view.busy):

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING
 
 import streamlit as st
 
 from app.decisions import SubmitQuery
 from app.drafts import Drafts
-from app.jsontext import JsonTextError, parse_object
+from app.forms import schema_form
+from app.jsontext import JsonTextError, parse_object, show_json
 from app.kept import Kept
+from app.labels import literal
+from app.panels.asked import misfit_list, not_ready
 from app.panels.parts import pane, pane_head, problem
+from simulator.jsonvalue import JsonObject
 from simulator.session.history import FinalResponse
 from simulator.session.model import SessionState
 
@@ -18,14 +23,22 @@ if TYPE_CHECKING:
     from simulator.runtime import SimulationView
 
 FORMS = ("Text", "JSON")
+FORMS_BY_SCHEMA = ("Form", *FORMS)
 
 
-def query(view: SimulationView, drafts: Drafts) -> SubmitQuery | None:
-    """Draw the pane; give the query that was sent."""
-    chosen = pane_head("Query", FORMS, "query_form")
+def query(view: SimulationView, drafts: Drafts, schema: JsonObject | None) -> SubmitQuery | None:
+    """Draw the pane; give the query that was sent. `schema` is what the agent expects, where it expects JSON."""
+    if schema is None:
+        chosen = pane_head("Query", FORMS, "query_form")
+    else:
+        chosen = pane_head("Query", FORMS_BY_SCHEMA, "query_form_by_schema")
     with pane("decision"):
         _before(view)
         kept = Kept(drafts, "query", f"{view.session.session_id} {len(view.session.turns)}")
+        if schema is not None:
+            _expected(schema)
+            if chosen == "Form":
+                return _form(kept, schema)
         if chosen == "Text":
             return _text(kept, is_first=not view.session.turns)
         return _json(kept)
@@ -45,11 +58,33 @@ def _before(view: SimulationView) -> None:
         st.success(
             "The agent has answered. Export the trace, or go on asking.", icon=":material/check_circle:"
         )
-        st.text(final.content)
+        st.text(literal(final.content))
     elif last.stopped:
         st.info("You stopped the turn. Ask again, or undo a step to go on from there.")
     elif last.error is not None:
         problem("The turn ended with an error.", f"{last.error.short_type}: {last.error.message}")
+    elif session.state is SessionState.AWAITING_QUERY:
+        st.info("The agent ended this turn without an answer.", icon=":material/info:")
+
+
+def _expected(schema: JsonObject) -> None:
+    """Say what the agent expects; the schema comes from outside."""
+    st.caption(
+        "This agent has an input schema: it expects a JSON object that fits, as the text of the message"
+    )
+    body = st.expander("Input schema", type="compact")
+    body.code(show_json(schema), language="json", wrap_lines=True)
+
+
+def _form(kept: Kept, schema: JsonObject) -> SubmitQuery | None:
+    tried = bool(st.session_state.get("query_send"))
+    result = schema_form(kept, "query_form", schema, tried=tried)
+    misfit_list(result.misfits if tried else ())
+    if tried and result.problems:
+        not_ready("The query is not complete yet.")
+    if not _send(is_first=True) or result.problems:
+        return None
+    return SubmitQuery(message=json.dumps(result.value, ensure_ascii=False))
 
 
 def _text(kept: Kept, *, is_first: bool) -> SubmitQuery | None:

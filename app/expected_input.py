@@ -1,0 +1,77 @@
+"""Says what an agent with an input schema expects of a query, and why one does not fit, as ADK checks it."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from pydantic import BaseModel, JsonValue, ValidationError
+from pydantic.errors import PydanticUserError
+
+from simulator.jsonvalue import JsonObject
+
+
+class UnfitMessageError(ValueError):
+    """A message does not fit the agent's input schema; the text may come from outside."""
+
+
+def input_schema(agent: Any) -> JsonObject | None:
+    """Give the JSON schema of what the agent takes; None where it takes any text."""
+    model = _model_of(agent)
+    if model is None:
+        return None
+    try:
+        return model.model_json_schema()
+    except PydanticUserError:  # it has a field that JSON Schema has no words for
+        return None
+
+
+def check_message(agent: Any, message: str | JsonObject) -> None:
+    """Hold a message to the agent's input schema, as ADK does when the turn begins.
+
+    ADK reads the message's text as JSON where it is JSON, and as a text else; a model may take either.
+
+    Raises:
+        UnfitMessageError: It does not fit; the text says where.
+    """
+    model = _model_of(agent)
+    if model is None:
+        return
+    try:
+        model.model_validate(_payload(message if isinstance(message, str) else _text_of(message)))
+    except ValidationError as error:
+        raise UnfitMessageError("\n".join(_line(each) for each in error.errors())) from error
+    except Exception as error:  # the model's own validators may raise anything, and would in the turn too
+        raise UnfitMessageError(f"{type(error).__name__}: {error}") from error
+
+
+def _model_of(agent: Any) -> type[BaseModel] | None:
+    """Give the model that ADK checks messages with; a schema of any other kind it does not check."""
+    schema = getattr(agent, "input_schema", None)
+    if not (isinstance(schema, type) and issubclass(schema, BaseModel)):
+        return None
+    takes_any_message = schema.__name__ == "Content" and schema.__module__.startswith("google.genai")
+    return None if takes_any_message else schema
+
+
+def _text_of(message: JsonObject) -> str:
+    parts = message.get("parts")
+    texts = [
+        part.get("text")
+        for part in (parts if isinstance(parts, list) else ())
+        if isinstance(part, dict) and not part.get("thought")
+    ]
+    return "".join(text for text in texts if isinstance(text, str))
+
+
+def _payload(text: str) -> JsonValue:
+    try:
+        value: JsonValue = json.loads(text)
+    except json.JSONDecodeError:
+        return text
+    return value
+
+
+def _line(error: Any) -> str:
+    where = ".".join(str(step) for step in error["loc"])
+    return f"{where}: {error['msg']}" if where else str(error["msg"])
