@@ -39,6 +39,7 @@ from simulator.session.history import (
 )
 
 _STOPPED = "stopped"
+_ADK_ERROR = "error"
 
 
 def when(at: float) -> datetime:
@@ -161,15 +162,18 @@ def called_by_graph(number: int, fact: ToolAnswered) -> ToolCall:
     )
 
 
-def answered_by_adk(number: int, turn: int, at: float, response: dict[str, Any]) -> ToolOutput:
-    """Show what ADK itself answered to a call: a transfer, an agent tool, an unknown tool, a callback."""
-    return ToolOutput(
-        fact=number,
-        turn=turn,
-        timestamp=when(at),
-        call_id=response["id"],
-        result=response.get("response"),
-    )
+def answered_by_adk(number: int, turn: int, at: float, response: dict[str, Any]) -> ToolOutput | ToolError:
+    """Show what ADK itself answered to a call: a transfer, an agent tool, a callback; an unknown tool is an error."""
+    common: dict[str, Any] = {
+        "fact": number,
+        "turn": turn,
+        "timestamp": when(at),
+        "call_id": response["id"],
+    }
+    result = response.get("response")
+    if isinstance(result, dict) and result.keys() == {"error"}:
+        return ToolError(error_type=_ADK_ERROR, error_message=str(result["error"]), **common)
+    return ToolOutput(result=result, **common)
 
 
 def code_run(number: int, fact: CodeAnswered) -> CodeRun:

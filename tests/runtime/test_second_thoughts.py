@@ -1,4 +1,4 @@
-"""Tests of undo: what it takes back, and what it must leave as it is."""
+"""Tests of undo, of answers that are refused, and of what the timeline calls an error."""
 
 from __future__ import annotations
 
@@ -119,3 +119,12 @@ def test_adk_asks_for_a_final_answer_by_a_tool_that_holds_the_schema() -> None:
             model_call = sim._engine.last_model_call()
             assert model_call is not None
             assert schema_of_final_tool(model_call.request) is schema
+
+
+def test_a_tool_that_is_not_there_is_an_error_in_the_timeline() -> None:
+    """ADK's own error is shown as one, so that whoever looks for errors finds it."""
+    with opened(agent_of([call("nothing", a=1)], [say("sorry")], tools=[find])) as sim:
+        sim.query("go", wait=PATIENCE)
+        (error,) = [entry for entry in sim.session.history if entry.type == "tool_error"]
+        assert "nothing" in error.error_message
+        assert sim.session.state is SessionState.COMPLETED
