@@ -30,12 +30,12 @@ def export_page(live: LiveSession, view: SimulationView) -> None:
         free = written.eval_id if written else free_eval_id(view.session, chosen.path)
         chosen = chosen.model_copy(update={"eval_id": free})
     result, refused = _built(live, view, chosen)
-    failed = state.get("problem")
+    failed = state.get("unwritten")
     shown = ExportView(result, refused, str(failed) if failed else None, written)
     match export(kept, chosen, shown):
         case CloseExport():
-            state.put("exporting", None)
-            state.put("problem", None)
+            state.show_export(shown=False)
+            state.put("unwritten", None)
             st.rerun()
         case WriteTrace(form=form):
             _write(live, view.session, form, view.head)
@@ -65,16 +65,16 @@ def _built(
 
 
 def _write(live: LiveSession, session: SimulationSession, form: ExportForm, head: int) -> None:
-    state.put("problem", None)
+    state.put("unwritten", None)
     state.put("exported", None)
     try:
         with st.spinner("Writing the case"):
             written = write(session, live.config, form, head)
     except ValueError as error:  # an error of evalset: it names the file and the place
-        state.put("problem", str(error))
+        state.put("unwritten", str(error))
     except Exception as error:  # noqa: BLE001 - the page's edge: shown and kept
         _LOG.exception("A trace was not written")
-        state.put("problem", f"{type(error).__name__}: {error}")
+        state.put("unwritten", f"{type(error).__name__}: {error}")
     else:
         state.put("exported", written.model_dump(mode="json"))
     st.rerun()

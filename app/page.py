@@ -59,7 +59,7 @@ def page() -> None:
     view = live.simulation.view()
     live.title = title(view.session) if view.session.history else ""
     _sidebar()
-    if state.get("exporting"):
+    if state.exporting():
         export_page(live, view)
     else:
         _session(live, view)
@@ -127,7 +127,8 @@ def _act(live: LiveSession, asked: Command | None) -> None:
             return
         case OpenExport():
             state.put("problem", None)
-            state.put("exporting", True)
+            state.put("unwritten", None)
+            state.show_export(shown=True)
             st.rerun()
         case _:
             _carry_out(lambda: command(live.simulation, asked), live)

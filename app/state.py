@@ -15,10 +15,12 @@ from app.drafts import Drafts
 from app.registry import LiveSession, registry
 
 _SESSION = "session"
+_VIEW = "view"
+_EXPORT = "export"
 _PREFIX = "studio:"
 _SEEN = "studio:seen:"
 Flag: TypeAlias = Literal[
-    "agent", "changed", "earlier", "editing_rule", "exporting", "exported", "looked", "problem", "shown"
+    "agent", "changed", "earlier", "editing_rule", "exported", "looked", "problem", "shown", "unwritten"
 ]
 
 
@@ -41,10 +43,24 @@ def go_to(wanted: str) -> None:
 
 def leave() -> None:
     """Go back to the start page; call `st.rerun` after."""
-    for name in ("earlier", "editing_rule", "exporting", "exported", "problem", "changed"):
+    for name in ("earlier", "editing_rule", "exported", "problem", "changed", "unwritten"):
         st.session_state.pop(_PREFIX + name, None)
     forget_followed()
+    show_export(shown=False)
     st.query_params.pop(_SESSION, None)
+
+
+def exporting() -> bool:
+    """Tell whether the address names the export of its session, so that the browser's way back leads out of it."""
+    return st.query_params.get(_VIEW) == _EXPORT
+
+
+def show_export(*, shown: bool) -> None:
+    """Show the export of the session in the address, or the session itself; call `st.rerun` after."""
+    if shown:
+        st.query_params[_VIEW] = _EXPORT
+    else:
+        st.query_params.pop(_VIEW, None)
 
 
 def get(flag: Flag) -> Any:

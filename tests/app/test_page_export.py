@@ -202,6 +202,24 @@ def test_the_way_back_leads_to_the_session(tab: Tab) -> None:
     assert not tab.has("export_write")
 
 
+def test_the_export_stands_in_the_address(tab: Tab, target: Path) -> None:
+    """A refresh shows the export again, and the browser's way back shows the session, without a failed write's words."""
+    assert tab.app.query_params["view"] in ("export", ["export"])
+    refreshed = Tab(tab.session_id)
+    assert refreshed.has("query_send")
+    refreshed.app.query_params["view"] = "export"
+    refreshed.run()
+    assert refreshed.has("export_write")
+    target.write_text("{ broken")
+    assert "The case was not written." in refreshed.click("export_write").words
+    del refreshed.app.query_params["view"]
+    refreshed.run()
+    assert refreshed.has("query_send")
+    assert "did not work" not in refreshed.words
+    tab.click("export_back")
+    assert "view" not in tab.app.query_params
+
+
 def test_a_session_that_is_not_completed_cannot_be_exported() -> None:
     """Before the final response the way to the export is shut."""
     config = demo_agent("order_desk")
