@@ -9,6 +9,7 @@ import re
 from pydantic import JsonValue
 
 from simulator.environment import plausible
+from simulator.environment.coherence import coherent
 from simulator.environment.plausible import Chance
 from simulator.jsonvalue import NotJsonError, copied
 
@@ -76,10 +77,11 @@ def returned_example(description: str, chance: Chance) -> JsonValue:
 
 
 def _record(names: list[str], pairs: dict[str, str], chance: Chance) -> JsonValue:
-    return {
+    record: JsonValue = {
         name: _filled(pairs[name], name, chance) if name in pairs else plausible.by_name(name, chance)
         for name in names
     }
+    return coherent(record, pairs, chance)
 
 
 def _told(description: str) -> str:

@@ -8,10 +8,12 @@ from collections.abc import Mapping
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
 from simulator.environment import plausible
+from simulator.environment.coherence import coherent
 from simulator.environment.docstrings import returned_example
+from simulator.environment.echoes import Echo
 from simulator.environment.instances import instance
 from simulator.environment.plausible import Chance, is_identifier, words_of
-from simulator.environment.recall import EarlierAnswer, Memory, is_creation, is_envelope, is_error, is_read
+from simulator.environment.recall import EarlierAnswer, Memory, is_creation, is_error, is_read
 from simulator.environment.schemas import BrokenSchemaError, check, normalise
 from simulator.jsonvalue import JsonObject, canonical, copied
 
@@ -62,14 +64,14 @@ def _drafted(call: DraftCall, memory: Memory | None) -> JsonValue:
     known = {**memory.fields(call.arguments), **call.arguments}
     chance = Chance(call.seed, call.tool_name, canonical(call.arguments))
     if call.response_schema is not None:
-        return _of_schema(call.response_schema, gone, known, chance)
+        return _of_schema(call, gone, known, chance, memory.currency)
     return gone if gone is not None else _of_shape(call, known, chance)
 
 
 def _of_shape(call: DraftCall, known: Mapping[str, JsonValue], chance: Chance) -> JsonValue:
     told = returned_example(call.description, chance)
     if told is not None:
-        return _known_in(told, known)
+        return _known_in(told, Echo(call.arguments, known, call.tool_name))
     before = _shape_before(call)
     return _plain(call, known, chance) if before is None else _redrawn(before, known, chance)
 
@@ -93,36 +95,56 @@ def _asked_before(call: DraftCall) -> JsonValue:
 
 
 def _of_schema(
-    schema: JsonObject, gone: JsonObject | None, known: Mapping[str, JsonValue], chance: Chance
+    call: DraftCall,
+    gone: JsonObject | None,
+    known: Mapping[str, JsonValue],
+    chance: Chance,
+    currency: str,
 ) -> JsonValue:
     """Make what fits the schema best: with all that is known, or else without it."""
     try:
-        normal = normalise(schema)
+        normal = normalise(call.response_schema or {})
     except BrokenSchemaError:
         return gone if gone is not None else {"status": "success"}
     if gone is not None and not check(gone, normal):
         return gone
-    made = instance(normal, chance, known)
+    made = instance(
+        normal, chance, known, arguments=call.arguments, tool_name=call.tool_name, currency=currency
+    )
     if check(made, normal):
         other = instance(normal, chance, {})
         return other if not check(other, normal) else made
-    return made
+    agreeing = coherent(made, known, chance)
+    return made if check(agreeing, normal) else agreeing
 
 
-def _known_in(shown: JsonValue, known: Mapping[str, JsonValue]) -> JsonValue:
-    if isinstance(shown, dict):
-        return {
-            key: known[key]
-            if key in known and not isinstance(value, (dict, list))
-            else _known_in(value, known)
-            for key, value in shown.items()
-        }
-    return shown
+def _known_in(shown: JsonValue, echo: Echo, name: str = "", item: str | None = None) -> JsonValue:
+    """Put what the call says into the fields of a shape that mean it."""
+    if isinstance(shown, list):
+        singular = name[:-1] if name.endswith("s") and len(name) > 1 else name
+        inner = [_known_in(one, echo, singular, singular) for one in shown]
+        return _about_rows([one for one in inner if isinstance(one, dict)], echo, name) or inner
+    if not isinstance(shown, dict):
+        return shown
+    answer: dict[str, JsonValue] = {}
+    for key, value in shown.items():
+        said = (
+            ()
+            if isinstance(value, (dict, list))
+            else echo.field(key, lambda said: not isinstance(said, (dict, list)), shown, item)
+        )
+        answer[key] = said[0] if said else _known_in(value, echo, key, item)
+    return answer
 
 
-def _may_be_known(name: str, shown: JsonValue, known: Mapping[str, JsonValue]) -> bool:
-    """Tell whether a field takes what is known. A `status` that only says that the call went well stays."""
-    return name in known and not isinstance(shown, (dict, list)) and not is_envelope(name, shown)
+def _about_rows(shown: list[JsonObject], echo: Echo, name: str) -> list[JsonValue]:
+    """Repeat the items of an example for each object that the call is about; nothing where it is about none."""
+    rows = echo.rows(name, shown[0]) if shown else []
+    answer: list[JsonValue] = []
+    for place, row in enumerate(rows):
+        one = shown[place % len(shown)]
+        answer.append({key: row.get(key, value) for key, value in one.items()})
+    return answer
 
 
 def _shape_before(call: DraftCall) -> JsonValue:

@@ -3,37 +3,82 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from pydantic import JsonValue
 
 from simulator.environment import plausible
-from simulator.environment.plausible import Chance
+from simulator.environment.choices import best_choice
+from simulator.environment.echoes import Echo, amounts_in, is_own_id
+from simulator.environment.plausible import Chance, is_identifier, words_of
+from simulator.environment.schemas import BrokenSchemaError, check
 from simulator.jsonvalue import JsonObject
 
 _MOST_DEPTH = 8
 _FEW = 2
 """How many items a list gets where its schema does not say."""
+_PLACES = frozenset({"line", "row", "position", "rank", "no", "number"})
+"""Words of fields that count the items of their list."""
+_ANY_ITEM = frozenset({"", "result", "data", "item", "record", "entry", "value"})
+_GRANTED = frozenset({"allowed", "approved", "granted"})
+_COUNTED = frozenset(
+    {"days", "hours", "minutes", "quantity", "count", "seats", "attempts", "nights", "items"}
+)
+_NOTES = frozenset({"type", "title", "description", "default", "examples"})
 
 
-def instance(schema: JsonObject, chance: Chance, known: Mapping[str, JsonValue], name: str = "") -> JsonValue:
+def instance(
+    schema: JsonObject,
+    chance: Chance,
+    known: Mapping[str, JsonValue],
+    name: str = "",
+    *,
+    arguments: Mapping[str, JsonValue] | None = None,
+    tool_name: str = "",
+    currency: str = "EUR",
+) -> JsonValue:
     """Make a value that fits a schema as `normalise` gives it.
 
     Args:
         schema: The schema. Where it asks for what this cannot make (a rare pattern), the value may miss it; whoever
             needs to be sure checks it.
         chance: Decides between values that fit.
-        known: Values by field name, used wherever a field of that name may take them.
+        known: Values by field name, used wherever a field of that name may take them, except in items of lists.
         name: What the value itself is called.
+        arguments: What the tool was asked; fields that mean the same take it, also in items of lists.
+        tool_name: The tool; tells whether it makes a new thing, and what an unnamed object is.
+        currency: What amounts are in, where nothing else says so.
     """
-    return _Maker(schema, chance, known).value(schema, name, 0)
+    scope = _Scope(Echo(arguments or {}, known, tool_name), tool_name, currency)
+    return _Maker(schema, chance, scope).value(schema, name, 0)
+
+
+@dataclass(frozen=True)
+class _Scope:
+    """Where in the answer a value stands.
+
+    `row` is the object of the arguments that the nearest list item is about, `place` and `item` that item's number
+    (from 1) and name, `held` what the objects around it say for all that they hold, and `about` what the value's object
+    may be, nearest first.
+    """
+
+    echo: Echo
+    tool_name: str
+    currency: str
+    row: Mapping[str, JsonValue] = field(default_factory=dict)
+    held: Mapping[str, JsonValue] = field(default_factory=dict)
+    siblings: frozenset[str] = frozenset()
+    about: tuple[str, ...] = ()
+    item: str | None = None
+    place: int = 0
 
 
 class _Maker:
-    def __init__(self, root: JsonObject, chance: Chance, known: Mapping[str, JsonValue]) -> None:
+    def __init__(self, root: JsonObject, chance: Chance, scope: _Scope) -> None:
         self._root = root
         self._chance = chance
-        self._known = known
+        self._scope = scope
 
     def value(self, schema: JsonValue, name: str, depth: int) -> JsonValue:  # noqa: PLR0911 - one per keyword
         if not isinstance(schema, dict):
@@ -41,12 +86,12 @@ class _Maker:
         whole = _merged(self._resolved(schema))
         if "const" in whole:
             return whole["const"]
+        said = self._said(name, whole)
+        if said:
+            return said[0]
         choices = whole.get("enum")
-        known = self._known.get(name)
         if isinstance(choices, list) and choices:
-            return known if name in self._known and known in choices else self._best(name, choices)
-        if name in self._known and _is_of(known, _type(whole)) and not isinstance(known, (dict, list)):
-            return known
+            return best_choice(choices, self._scope.tool_name) or self._any(name, choices)
         for key in ("anyOf", "oneOf"):
             branches = whole.get(key)
             if isinstance(branches, list) and branches:
@@ -57,13 +102,35 @@ class _Maker:
             return self._chance.choice(name, examples)
         return self._of_type(whole, name, depth)
 
-    def _best(self, name: str, choices: list[JsonValue]) -> JsonValue:
-        """Prefer the choice that says that all went well."""
-        for good in ("success", "ok", "completed", "confirmed", "active"):
-            if good in choices:
-                return good
+    def _any(self, name: str, choices: list[JsonValue]) -> JsonValue:
         full = [choice for choice in choices if choice is not None] or choices
         return self._chance.choice(name, full)
+
+    def _said(self, name: str, whole: JsonObject) -> tuple[JsonValue, ...]:
+        """Give what the arguments, a known record or the objects around it say of a field, as a tuple of one."""
+        scope = self._scope
+        if not name:
+            return ()
+        if scope.item is not None and name in scope.row and self._fits(scope.row[name], whole):
+            return (scope.row[name],)
+        if name in scope.held and self._fits(scope.held[name], whole):
+            return (scope.held[name],)
+        if name == scope.item:
+            return ()
+        return scope.echo.field(name, lambda value: self._fits(value, whole), scope.siblings, scope.item)
+
+    def _fits(self, value: JsonValue, whole: JsonObject) -> bool:
+        if isinstance(value, (dict, list)):
+            return bool(value) and self._scope.item is None and self._is_valid(value, whole)
+        if not _is_of(value, _type(whole)):
+            return False
+        return not whole.keys() - _NOTES or self._is_valid(value, whole)
+
+    def _is_valid(self, value: JsonValue, whole: JsonObject) -> bool:
+        try:
+            return not check(value, {"$defs": self._root.get("$defs", {}), **whole})
+        except BrokenSchemaError:
+            return False
 
     def _first(self, branches: list[JsonValue], depth: int) -> JsonObject:
         """Take the first branch that is not null; deep inside a schema that holds itself, the shallowest."""
@@ -88,7 +155,7 @@ class _Maker:
     def _of_type(self, schema: JsonObject, name: str, depth: int) -> JsonValue:  # noqa: PLR0911 - one per type
         match _type(schema):
             case "object":
-                return self._object(schema, depth)
+                return self._object(schema, name, depth)
             case "array":
                 return self._array(schema, name, depth)
             case "string":
@@ -104,28 +171,55 @@ class _Maker:
             case _:
                 return plausible.by_name(name, self._chance) if name else {"status": "success"}
 
-    def _object(self, schema: JsonObject, depth: int) -> JsonValue:
+    def _object(self, schema: JsonObject, name: str, depth: int) -> JsonValue:
         properties = schema.get("properties")
         fields = properties if isinstance(properties, dict) else {}
         required = schema.get("required")
         wanted = [one for one in required if isinstance(one, str)] if isinstance(required, list) else []
         names = [*fields, *(one for one in wanted if one not in fields)] if depth < _MOST_DEPTH else wanted
         open_ended = schema.get("additionalProperties", True)
-        return {one: self.value(fields.get(one, open_ended), one, depth + 1) for one in names}
+        scope = self._scope
+        about = (*reversed(words_of(name)), *scope.about) or tuple(reversed(words_of(scope.tool_name)))
+        inner = replace(scope, siblings=frozenset(names), about=about)
+        made: dict[str, JsonValue] = {}
+        for one in names:
+            held = {**scope.held, **{key: made[key] for key in made if _holds(key)}}
+            maker = _Maker(self._root, self._chance, replace(inner, held=held))
+            made[one] = maker.value(fields.get(one, open_ended), one, depth + 1)
+        return made
 
     def _array(self, schema: JsonObject, name: str, depth: int) -> JsonValue:
         first = schema.get("prefixItems")
         fixed = first if isinstance(first, list) else []
         items = schema.get("items", not fixed)
+        rows = [] if fixed else self._rows(name, items)
         least, most = _whole(schema, "minItems", 0), _whole(schema, "maxItems", 1_000)
-        count = 0 if depth >= _MOST_DEPTH or items is False else max(_FEW - len(fixed), 0)
+        count = 0 if depth >= _MOST_DEPTH or items is False else len(rows) or max(_FEW - len(fixed), 0)
         count = min(max(count, least - len(fixed)), max(most - len(fixed), 0))
         singular = name[:-1] if name.endswith("s") and len(name) > 1 else name
-        values = [self.value(one, singular, depth + 1) for one in fixed[:most]]
+        values = [self.value(one, "", depth + 1) for one in fixed[:most]]
+        item = (
+            singular
+            if singular not in _ANY_ITEM
+            else self._scope.tool_name.replace("s_", "_").removesuffix("s")
+        )
         for index in range(count):
-            maker = _Maker(self._root, Chance(str(self._chance.number(f"{name}:{index}", 2**31))), {})
-            values.append(maker.value(items, singular, depth + 1))
+            chance = Chance(str(self._chance.number(f"{name}:{index}", 2**31)))
+            row = rows[index] if index < len(rows) else {}
+            held = {key: value for key, value in self._scope.held.items() if not is_own_id(key, item)}
+            scope = replace(self._scope, row=row, item=item, place=index + 1, held=held)
+            values.append(_Maker(self._root, chance, scope).value(items, singular, depth + 1))
         return _distinct(values) if schema.get("uniqueItems") is True else values
+
+    def _rows(self, name: str, items: JsonValue) -> list[JsonObject]:
+        whole = _merged(self._resolved(items)) if isinstance(items, dict) else {}
+        properties = whole.get("properties")
+        own = self._scope.row.get(name)
+        if isinstance(own, list) and own and isinstance(properties, dict):
+            return [row for row in own if isinstance(row, dict)]
+        if not isinstance(properties, dict) or self._scope.row:
+            return []
+        return self._scope.echo.rows(name, properties)
 
     def _string(self, schema: JsonObject, name: str) -> str:
         made = self._formatted(schema.get("format"), name)
@@ -155,10 +249,12 @@ class _Maker:
             case "ipv6":
                 return f"2001:db8::{chance.number(name, 65_000) + 1:x}"
             case _:
-                return plausible.text(name, chance)
+                if "currency" in words_of(name):
+                    return self._scope.currency
+                return plausible.text(name, chance, self._scope.about)
 
     def _number(self, schema: JsonObject, name: str, *, whole: bool) -> float | int:
-        made = plausible.number(name, self._chance, whole=whole)
+        made = self._amount(name, whole=whole)
         step = _bound(schema, "multipleOf")
         unit = step or (1 if whole else 0.5)
         low, high = _bound(schema, "minimum"), _bound(schema, "maximum")
@@ -173,6 +269,25 @@ class _Maker:
             made = step * round(made / step)
             made = made + step if low is not None and made < low else made
         return int(made) if whole else made
+
+    def _amount(self, name: str, *, whole: bool) -> float | int:
+        """Draw a number: a line's place is counted, and what a request is measured against is enough for it."""
+        words = set(words_of(name))
+        if whole and self._scope.place and words and words <= _PLACES:
+            return self._scope.place
+        made = plausible.number(name, self._chance, whole=whole)
+        asked = max(amounts_in(self._scope.row) or self._scope.echo.amounts(), default=0)
+        if not asked or not words & plausible.ALLOWANCES or words & _COUNTED:
+            return made
+        if words & _GRANTED:
+            return asked
+        return made if made >= 2 * asked else round(made + asked, 2)
+
+
+def _holds(name: str) -> bool:
+    """Tell whether a field of an object is as well one of all that the object holds: a key of several words."""
+    words = words_of(name)
+    return "currency" in words or (is_identifier(name) and len(words) > 1)
 
 
 def _merged(schema: JsonObject) -> JsonObject:

@@ -19,6 +19,9 @@ _COUNTRIES = ("Portugal", "Norway", "Japan", "Canada", "Kenya", "Austria")
 _STREETS = ("12 Harbour Street", "48 Linden Avenue", "7 Market Square", "230 Park Road")
 _PRODUCTS = ("Desk lamp", "Travel mug", "Wireless keyboard", "Notebook", "Backpack", "Water bottle")
 _COMPANIES = ("Northwind Traders", "Blue Harbour Ltd", "Cedar & Co", "Alpine Systems")
+_HOTELS = ("Harbour View Hotel", "Garden Palace", "Station Inn", "Hotel Linden", "The Old Mill")
+_AIRLINES = ("Blue Fjord Air", "Atlantic Wings", "Alpine Airways")
+_RESTAURANTS = ("The Copper Pot", "Trattoria Sole", "Cafe Linden")
 _SENTENCES = (
     "Everything is in order.",
     "Handled as requested.",
@@ -28,14 +31,20 @@ _SENTENCES = (
 
 _TEXTS: tuple[tuple[frozenset[str], tuple[str, ...]], ...] = (
     (frozenset({"status", "state", "outcome"}), ("success",)),
+    (frozenset({"hotel", "hostel", "accommodation", "lodging", "property", "room"}), _HOTELS),
+    (frozenset({"airline", "carrier", "flight"}), _AIRLINES),
+    (frozenset({"restaurant", "cafe", "bar"}), _RESTAURANTS),
     (frozenset({"currency"}), ("EUR", "USD", "GBP")),
-    (frozenset({"city", "town", "destination", "origin", "location", "place"}), _CITIES),
+    (
+        frozenset({"city", "town", "destination", "origin", "location", "place", "from", "to", "airport"}),
+        _CITIES,
+    ),
     (frozenset({"country", "nation"}), _COUNTRIES),
     (frozenset({"street", "address"}), _STREETS),
     (frozenset({"zip", "zipcode", "postcode", "postal"}), ("1050-017", "0150", "10115", "94107")),
-    (frozenset({"product", "item", "article", "title"}), _PRODUCTS),
+    (frozenset({"product", "item", "article", "title", "goods"}), _PRODUCTS),
     (
-        frozenset({"company", "vendor", "supplier", "merchant", "airline", "hotel", "organization"}),
+        frozenset({"company", "vendor", "supplier", "merchant", "organization", "shop", "store", "account"}),
         _COMPANIES,
     ),
     (frozenset({"phone", "mobile", "telephone"}), ("+351 21 555 0142", "+47 22 55 01 70", "+1 416 555 0118")),
@@ -43,7 +52,10 @@ _TEXTS: tuple[tuple[frozenset[str], tuple[str, ...]], ...] = (
     (frozenset({"timezone", "tz"}), ("UTC", "Europe/Lisbon", "Asia/Tokyo")),
     (frozenset({"color", "colour"}), ("blue", "green", "black")),
     (frozenset({"unit", "units"}), ("piece", "kg", "celsius")),
-    (frozenset({"weather", "conditions", "condition", "forecast"}), ("sunny", "light rain", "partly cloudy")),
+    (
+        frozenset({"weather", "conditions", "condition", "forecast", "outlook"}),
+        ("sunny", "light rain", "partly cloudy"),
+    ),
     (frozenset({"category", "type", "kind"}), ("standard", "basic", "premium")),
     (frozenset({"priority", "severity", "level"}), ("normal", "low", "high")),
     (frozenset({"tag", "label", "keyword"}), ("priority", "gift", "new")),
@@ -52,19 +64,57 @@ _TEXTS: tuple[tuple[frozenset[str], tuple[str, ...]], ...] = (
         _NAMES,
     ),
     (
-        frozenset({"message", "summary", "description", "note", "notes", "report", "text", "details"}),
+        frozenset(
+            {
+                "message",
+                "summary",
+                "description",
+                "note",
+                "report",
+                "text",
+                "details",
+                "detail",
+                "explanation",
+            }
+            | {
+                "reason",
+                "comment",
+                "remark",
+                "policy",
+                "feedback",
+                "justification",
+                "rationale",
+                "info",
+                "answer",
+            }
+            | {"content", "body", "reply", "instructions", "advice", "recommendation"}
+        ),
         _SENTENCES,
     ),
 )
 
+ALLOWANCES = frozenset(
+    {"allowed", "approved", "granted", "remaining", "limit", "budget", "balance", "allowance", "credit"}
+)
+"""Words of amounts that a request is measured against."""
+
 _NUMBERS: tuple[tuple[frozenset[str], float, float, int], ...] = (
     (
-        frozenset({"price", "amount", "total", "cost", "fee", "balance", "subtotal", "fare", "refund"}),
+        frozenset(
+            {"quantity", "count", "qty", "number", "items", "stock", "seats", "nights", "guests", "attempts"}
+        ),
+        1,
+        6,
+        0,
+    ),
+    (frozenset({"duration", "minutes", "seconds", "hours", "days", "months"}), 1, 45, 0),
+    (ALLOWANCES - {"allowed", "approved", "granted"}, 1_000, 5_000, 0),
+    (
+        frozenset({"price", "amount", "total", "cost", "fee", "subtotal", "fare", "refund"}),
         9,
         250,
         2,
     ),
-    (frozenset({"quantity", "count", "qty", "number", "items", "stock", "seats", "nights"}), 1, 6, 0),
     (frozenset({"temperature", "temp", "celsius"}), 8, 29, 1),
     (frozenset({"rating", "stars"}), 3, 5, 1),
     (frozenset({"percent", "percentage", "humidity", "progress"}), 5, 95, 0),
@@ -73,9 +123,14 @@ _NUMBERS: tuple[tuple[frozenset[str], float, float, int], ...] = (
     (frozenset({"longitude", "lon", "lng"}), -9, 30, 4),
     (frozenset({"year"}), 2026, 2027, 0),
     (frozenset({"age"}), 21, 64, 0),
-    (frozenset({"duration", "minutes", "seconds", "hours", "days"}), 1, 45, 0),
     (frozenset({"code"}), 200, 200, 0),
 )
+
+_NAMED = (_NAMES, _PRODUCTS, _COMPANIES, _HOTELS, _AIRLINES, _RESTAURANTS, _COUNTRIES)
+"""The texts that are names of things."""
+
+_CLOCKS = frozenset({"departs", "arrives", "opens", "closes", "starts", "ends", "departure", "arrival"})
+"""Names of times of a day."""
 
 _FALSE_FIRST = frozenset(
     {"error", "failed", "cancelled", "canceled", "deleted", "blocked", "expired", "overdue"}
@@ -133,9 +188,14 @@ def identifier(name: str, chance: Chance) -> str:
     return f"{stem}-{10_000 + chance.number(f'id:{name}', 89_999)}"
 
 
-def text(name: str, chance: Chance) -> str:  # noqa: PLR0911 - one per kind of field
-    """Give a plausible text for a field of this name."""
+def text(name: str, chance: Chance, about: Sequence[str] = ()) -> str:  # noqa: PLR0911 - one per kind of field
+    """Give a plausible text for a field of this name.
+
+    `about` is what the field's object may be, the nearest first: it tells the name of a hotel from that of a person.
+    """
     words = words_of(name)
+    if words in {("name",), ("title",), ("label",)}:
+        return _name_of(name, chance, about)
     known = set(words)
     if is_identifier(name):
         return identifier(name, chance)
@@ -147,12 +207,24 @@ def text(name: str, chance: Chance) -> str:  # noqa: PLR0911 - one per kind of f
         "on",
     ):
         return date(name, chance)
-    if known & {"time", "timestamp", "datetime", "at", "created", "updated", "departure", "arrival"}:
+    if known & _CLOCKS and not known & {"at", "date", "datetime"}:
+        return clock(name, chance)[:5]
+    if known & {"time", "timestamp", "datetime", "at", "created", "updated"}:
         return f"{date(name, chance)}T{clock(name, chance)}Z"
     for names, among in _TEXTS:
         if known & names or known & {f"{one}s" for one in names}:
             return chance.choice(name, among)
     return f"example {' '.join(words)}".strip() if words else "example"
+
+
+def _name_of(name: str, chance: Chance, about: Sequence[str]) -> str:
+    """Give a name of the first thing that is known to have names of its own, or a person's (a title: a product's)."""
+    things = [(names, among) for names, among in _TEXTS if among in _NAMED or among is _CITIES]
+    for what in (*about, "product" if name.lower() == "title" else "person"):
+        for names, among in things:
+            if {what, what.removesuffix("s")} & names:
+                return chance.choice(name, among)
+    return chance.choice(name, _NAMES)
 
 
 def date(name: str, chance: Chance) -> str:

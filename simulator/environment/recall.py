@@ -82,6 +82,8 @@ class Memory:
         self._fields: dict[str, dict[str, JsonValue]] = {}
         self._gone: set[str] = set()
         self._errors: dict[str, JsonObject] = {}
+        self.currency = "EUR"
+        """The currency that was named last."""
         for answer in earlier:
             self.take(answer)
 
@@ -117,6 +119,8 @@ class Memory:
         given = {
             name: value for name, value in answer.arguments.items() if not isinstance(value, (dict, list))
         }
+        for record in (*_records(answer.arguments, 0), *_records(response, 0)):
+            self._take_currency(record)
         for record in _records(response, 0):
             own = {name: value for name, value in record.items() if not is_envelope(name, value)}
             about = list(ids_in(record)) or named
@@ -131,6 +135,11 @@ class Memory:
                 self._gone.add(key)
             else:
                 self._learn(key, given)
+
+    def _take_currency(self, record: JsonObject) -> None:
+        currency = record.get("currency")
+        if isinstance(currency, str) and currency:
+            self.currency = currency
 
     def _learn(self, key: str, fields: Mapping[str, JsonValue]) -> None:
         self._fields.setdefault(key, {}).update(fields)

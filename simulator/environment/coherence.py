@@ -1,0 +1,181 @@
+"""Makes the fields of one answer agree with each other: what comes first is lower, and totals are sums."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Callable, Mapping
+
+from pydantic import JsonValue
+
+from simulator.environment.plausible import Chance, words_of
+from simulator.jsonvalue import JsonObject
+
+_PAIRS = (
+    ("low", "high"),
+    ("lowest", "highest"),
+    ("lower", "upper"),
+    ("min", "max"),
+    ("minimum", "maximum"),
+    ("start", "end"),
+    ("starts", "ends"),
+    ("depart", "arrive"),
+    ("departs", "arrives"),
+    ("departure", "arrival"),
+    ("open", "close"),
+    ("opens", "closes"),
+    ("in", "out"),
+    ("created", "updated"),
+    ("from", "to"),
+)
+_QUANTITIES = frozenset({"quantity", "qty", "count"})
+_PRICES = frozenset({"price", "cost", "rate", "fare"})
+_TOTALS = frozenset({"total", "subtotal"})
+_ADDED = frozenset({"tax", "shipping", "fee", "fees", "delivery", "vat"})
+_TAKEN_OFF = frozenset({"discount"})
+_LARGEST = 10**12
+
+
+def coherent(value: JsonValue, fixed: Mapping[str, JsonValue], chance: Chance) -> JsonValue:
+    """Order the pairs and add up the totals in a value, at any depth.
+
+    Args:
+        value: A drafted answer; it is not changed.
+        fixed: Values by field name that stay as they are, such as the arguments of the call.
+        chance: Decides how long it is from a beginning to its end.
+    """
+    if isinstance(value, list):
+        return [coherent(item, fixed, chance) for item in value]
+    if not isinstance(value, dict):
+        return value
+    record = {name: coherent(inner, fixed, chance) for name, inner in value.items()}
+    _order(record, fixed, chance)
+    _add_up(record, fixed)
+    return record
+
+
+def _order(record: JsonObject, fixed: Mapping[str, JsonValue], chance: Chance) -> None:
+    names = {words_of(name): name for name in record}
+    for words, first in names.items():
+        for one, other in _PAIRS:
+            if one not in words:
+                continue
+            last = names.get(tuple(other if word == one else word for word in words))
+            if last is not None:
+                _order_pair(record, first, last, fixed, chance)
+
+
+def _order_pair(
+    record: JsonObject, first: str, last: str, fixed: Mapping[str, JsonValue], chance: Chance
+) -> None:
+    low, high = record[first], record[last]
+    held = first in fixed and fixed[first] == low, last in fixed and fixed[last] == high
+    if all(held):
+        return
+    low_number, high_number = _number(low), _number(high)
+    if low_number is not None and high_number is not None:
+        if low_number > high_number:
+            record[first], record[last] = (low, low) if held[0] else (high, high) if held[1] else (high, low)
+    elif isinstance(low, str) and isinstance(high, str):
+        moved = _moved(high, -1, chance) if held[1] else _moved(low, 1, chance)
+        if moved and len(moved) == len(low) == len(high):
+            record[first if held[1] else last] = moved
+
+
+def _moved(text: str, way: int, chance: Chance) -> str:
+    """Give a date some days, or a time some hours, after a date or time (before, where `way` is -1)."""
+    steps = chance.number(f"span:{text}", 4) + 1
+    for read, step in ((_date, dt.timedelta(days=1)), (_time, dt.timedelta(minutes=55))):
+        moment = read(text)
+        if moment is None:
+            continue
+        try:
+            then = moment + way * steps * step
+        except OverflowError:
+            return ""
+        if read is _date:
+            return then.date().isoformat()
+        if len(text) <= len("08:30:00Z"):
+            tail = text[5:]
+            return f"{then:%H:%M}{tail}" if then.date() == moment.date() else ""
+        return then.isoformat().replace("+00:00", "Z")
+    return ""
+
+
+def _date(text: str) -> dt.datetime | None:
+    return _read(lambda: dt.datetime.combine(dt.date.fromisoformat(text), dt.time()))
+
+
+def _time(text: str) -> dt.datetime | None:
+    if len(text) <= len("08:30:00Z"):
+        return _read(lambda: dt.datetime.combine(dt.date(2026, 1, 1), dt.time.fromisoformat(text)))
+    return _read(lambda: dt.datetime.fromisoformat(text))
+
+
+def _read(parse: Callable[[], dt.datetime]) -> dt.datetime | None:
+    try:
+        return parse()
+    except ValueError:
+        return None
+
+
+def _add_up(record: JsonObject, fixed: Mapping[str, JsonValue]) -> None:
+    base = _sum_of_lists(record)
+    if base is None:
+        base = _of_one(record, fixed)
+    if base is None:
+        return
+    extra = sum(_signed(name, value) for name, value in record.items())
+    for name, value in record.items():
+        words = set(words_of(name))
+        if not words & _TOTALS or words & {"items", "count"} or _number(value) is None or name in fixed:
+            continue
+        total = round(base if "subtotal" in words else base + extra, 2)
+        record[name] = int(total) if isinstance(value, int) and total == int(total) else total
+
+
+def _sum_of_lists(record: JsonObject) -> float | None:
+    for rows in record.values():
+        if isinstance(rows, list) and rows:
+            products = [_product(row) if isinstance(row, dict) else None for row in rows]
+            known = [product for product in products if product is not None]
+            if len(known) == len(rows):
+                return sum(known)
+    return None
+
+
+def _of_one(record: JsonObject, fixed: Mapping[str, JsonValue]) -> float | None:
+    """Give quantity times price of a line, or a price per night times the nights that were asked for."""
+    for name, value in record.items():
+        words, price = words_of(name), _number(value)
+        if price is None or "per" not in words[1:-1] or not set(words) & _PRICES:
+            continue
+        for unit in (words[-1], f"{words[-1]}s"):
+            count = _number(record.get(unit, fixed.get(unit)))
+            if count is not None:
+                return price * count
+    return _product(record)
+
+
+def _product(row: JsonObject) -> float | None:
+    quantity = price = None
+    for name, value in row.items():
+        words = set(words_of(name))
+        if words & _QUANTITIES and quantity is None:
+            quantity = _number(value)
+        elif words & _PRICES and not words & _TOTALS and price is None:
+            price = _number(value)
+    return None if quantity is None or price is None else quantity * price
+
+
+def _signed(name: str, value: JsonValue) -> float:
+    words, amount = set(words_of(name)), _number(value)
+    if amount is None or words & _TOTALS or words & {"rate", "percent", "percentage"}:
+        return 0.0
+    return amount if words & _ADDED else -amount if words & _TAKEN_OFF else 0.0
+
+
+def _number(value: JsonValue) -> float | int | None:
+    """Give a number that can be reckoned with; None for anything else, also for one too large for an amount."""
+    if not isinstance(value, (int, float)) or isinstance(value, bool):
+        return None
+    return value if -_LARGEST < value < _LARGEST else None
