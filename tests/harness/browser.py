@@ -153,7 +153,7 @@ class Studio:
     @property
     def session_id(self) -> str:
         """The session in the page's address."""
-        return self.page.url.rpartition("session=")[2]
+        return self.page.url.rpartition("session=")[2].partition("&")[0]
 
     @property
     def header(self) -> Locator:
