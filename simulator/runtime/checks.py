@@ -20,7 +20,7 @@ def checked_parts(parts: Any) -> list[Any]:
     """Check that parts are google-genai `Part`s in JSON, and give them in its own spelling.
 
     Raises:
-        SimulationError: Naming the part that is wrong, or saying that there is nothing in them but empty text.
+        SimulationError: Naming the part that is wrong.
     """
     if not isinstance(parts, (list, tuple)) or not parts:
         raise SimulationError("a message has at least one part")
@@ -37,9 +37,17 @@ def checked_parts(parts: Any) -> list[Any]:
         if call is not None and not call.get("name"):
             raise SimulationError(f"part {number} calls a tool without a name")
         checked.append(written)
-    if all(_is_blank(part) for part in checked):
-        raise SimulationError("a message needs some text, or something else to hold; this one is empty")
     return checked
+
+
+def check_not_blank(parts: list[Any]) -> None:
+    """Check that parts hold more than empty text.
+
+    Raises:
+        SimulationError: They do not.
+    """
+    if all(_is_blank(part) for part in parts):
+        raise SimulationError("a message needs some text, or something else to hold; this one is empty")
 
 
 def _is_blank(part: JsonObject) -> bool:

@@ -16,7 +16,7 @@ from simulator.facts import (
 )
 from simulator.jsonvalue import JsonObject, NotJsonError, same, taken
 from simulator.runtime.boundaries import CodeCall, ModelCall, ToolBoundaryCall
-from simulator.runtime.checks import check_final_text, checked_parts
+from simulator.runtime.checks import check_final_text, check_not_blank, checked_parts
 from simulator.runtime.encoding import jsonable
 from simulator.runtime.engine import Engine
 from simulator.runtime.errors import SimulationError
@@ -186,6 +186,7 @@ async def _answer_model(engine: Engine, waiting: Waiting[ModelCall], given: Any)
         raise SimulationError(f"the turn of {waiting.agent} is a text or a ModelAnswer")
     parts = checked_parts(given.parts)
     if not _is_proposal(waiting, parts):
+        check_not_blank(parts)
         check_final_text(parts, waiting.call.request)
     waiting.for_person = False
     response: JsonObject = {"content": {"role": "model", "parts": parts}}
@@ -275,7 +276,9 @@ def content_of(message: str | JsonObject) -> JsonObject:
         raise SimulationError(f"the query holds {', '.join(unknown)}, which no Content has")
     if content.get("role") not in {None, "user"}:
         raise SimulationError(f"the role of a query is user, not {content['role']!r}")
-    return {"role": "user", "parts": checked_parts(content.get("parts"))}
+    parts = checked_parts(content.get("parts"))
+    check_not_blank(parts)
+    return {"role": "user", "parts": parts}
 
 
 def check_responses(engine: Engine, message: JsonObject) -> None:

@@ -96,6 +96,15 @@ def test_the_agent_does_not_say_nothing(empty: Any) -> None:
         assert [entry.content for entry in entries(sim, "final_response")] == ["Done."]
 
 
+def test_what_the_model_itself_proposed_may_be_empty() -> None:
+    """A person can approve a turn of the agent's own model that says nothing, for that is what it did."""
+    with opened(agent_of([say("")]), agents="held") as sim:
+        request = asked(sim)
+        assert sim.answer(request, said(""), wait=PATIENCE)
+        assert not sim.pending
+        assert sim.session.turns[0].error is None
+
+
 # ---------------------------------------------------------------- what the user says
 
 
