@@ -182,7 +182,10 @@ def test_a_schema_that_holds_itself_ends() -> None:
 
 def wider(inner: st.SearchStrategy[dict[str, Any]]) -> st.SearchStrategy[dict[str, Any]]:
     """Give objects, lists and choices of such schemas."""
-    names = st.sampled_from(["order_id", "status", "price", "created_at", "is_paid", "tags", "count", "x"])
+    names = st.sampled_from(
+        ["order_id", "status", "price", "created_at", "is_paid", "tags", "count", "x", "items", "total", "low", "high",
+         "departs", "arrives", "line", "name", "currency", "allowed_amount", "remaining", "placed_on"]
+    )  # fmt: skip
     objects = st.builds(
         lambda fields, closed: {
             "type": "object", "properties": fields, "required": list(fields), "additionalProperties": not closed,
@@ -228,7 +231,12 @@ def schemas() -> st.SearchStrategy[dict[str, Any]]:
 @given(
     schemas(),
     st.text(),
-    st.dictionaries(st.sampled_from(["order_id", "status", "price"]), st.text() | st.integers()),
+    st.dictionaries(
+        st.sampled_from(["order_id", "status", "price", "amount", "items", "name", "date"]),
+        st.text()
+        | st.integers()
+        | st.lists(st.dictionaries(st.sampled_from(["x", "count", "price"]), st.integers())),
+    ),
 )
 def test_a_draft_fits_its_schema(schema: dict[str, Any], seed: str, arguments: dict[str, Any]) -> None:
     """Whatever a tool declares, and whatever the arguments are, the draft is valid JSON that fits."""
