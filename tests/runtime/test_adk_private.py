@@ -25,6 +25,7 @@ from google.adk.tools.agent_tool import AgentTool
 from google.adk.tools.base_tool import BaseTool
 from google.adk.tools.exit_loop_tool import exit_loop
 from google.adk.tools.function_tool import FunctionTool
+from google.adk.tools.set_model_response_tool import SetModelResponseTool
 from google.adk.tools.tool_context import ToolContext
 from google.adk.workflow import START, FunctionNode, Workflow
 from google.genai import types
@@ -288,6 +289,20 @@ def test_a_tools_declaration_is_read_by_adks_own_name() -> None:
 
 
 # ---------------------------------------------------------------- nothing private elsewhere
+
+
+class Total(BaseModel):
+    """What an agent shall answer with."""
+
+    total: int
+
+
+@pytest.mark.parametrize("schema", [Total, None])
+def test_the_tool_for_a_final_answer_holds_the_output_schema(schema: type[BaseModel] | None) -> None:
+    """An agent with an output schema and tools is asked for its answer by ADK's own tool; others have none."""
+    request = LlmRequest()
+    request.append_tools([SetModelResponseTool(schema)] if schema else [])
+    assert adk_private.schema_of_final_tool(request) is schema
 
 
 def test_every_function_of_the_module_is_proved_here() -> None:

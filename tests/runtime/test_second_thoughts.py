@@ -6,7 +6,6 @@ import pytest
 from pydantic import BaseModel
 
 from simulator import ErrorEffect, InjectionRule, SessionState, SimulationError
-from simulator.runtime.adk_private import schema_of_final_tool
 from tests.runtime.stage import PATIENCE, agent_of, call, opened, say
 
 RAN: list[str] = []
@@ -108,17 +107,6 @@ def test_a_text_of_an_agent_with_schema_and_tools_is_checked_before_adk_sees_it(
         assert sim.pending == (request,)
         sim.answer(request, '{"total": 3}', wait=PATIENCE)
         assert sim.session.state is SessionState.COMPLETED
-
-
-def test_adk_asks_for_a_final_answer_by_a_tool_that_holds_the_schema() -> None:
-    """The tool of an agent with schema and tools gives its schema; without one there is none."""
-    for schema in (Report, None):
-        agent = agent_of(tools=[find], output_schema=schema)
-        with opened(agent) as sim:
-            sim.query("go", wait=PATIENCE)
-            model_call = sim._engine.last_model_call()
-            assert model_call is not None
-            assert schema_of_final_tool(model_call.request) is schema
 
 
 def test_a_tool_that_is_not_there_is_an_error_in_the_timeline() -> None:
