@@ -53,7 +53,7 @@ def test_the_order_of_keys_does_not_matter(value: dict[str, int]) -> None:
     assert digest(canonical(backwards)) == digest(canonical(value))
 
 
-@pytest.mark.parametrize("value", NOT_JSON, ids=repr)
+@pytest.mark.parametrize("value", NOT_JSON, ids=lambda value: type(value).__name__)
 def test_what_json_cannot_hold_is_refused(value: Any) -> None:
     """No copy, and no field of a journal, takes what could not be stored; the text says why."""
     with pytest.raises(NotJsonError, match="not a JSON value"):

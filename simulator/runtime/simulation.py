@@ -97,19 +97,15 @@ class Simulation:
         now = round(clock(), 3)
         seed, session_id = seed or uuid.uuid4().hex, session_id or uuid.uuid4().hex
         opened = SessionOpened(at=now, session_id=session_id, user_id=user_id, seed=seed)
-        selected = AgentSelected(
-            at=now,
-            agent_name=config.name,
-            app_name=config.app_name,
-            initial_state=commands.plain(initial_state or {}, "initial state"),
-        )
+        state = commands.plain(initial_state or {}, "initial state")
+        names = {"agent_name": config.name, "app_name": config.app_name}
+        selected = AgentSelected(at=now, initial_state=state, **names)
         # A person answers the tools anyway: the journal need not say so.
         seats = Seats(agents=default_seats(config).agents) if seats is None else seats
-        journal = Journal([opened, selected, *_seated(seats, now)])
-        if in_force := tuple(rules):
-            with _as_simulation_error():
-                journal.append(RulesChanged(at=now, rules=in_force))
-        return cls(config, journal, clock)
+        in_force = tuple(rules)
+        ruled = [RulesChanged(at=now, rules=in_force)] if in_force else []
+        with _as_simulation_error():
+            return cls(config, Journal([opened, selected, *_seated(seats, now), *ruled]), clock)
 
     @classmethod
     def resume(
