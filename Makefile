@@ -26,8 +26,9 @@ help: ## Show what can be made
 run: $(RUN_READY) ## Start the studio in the browser (AGENTS_DIR=folder PORT=8501 ARGS="...")
 	@$(BIN)/streamlit run app $(if $(PORT),--server.port $(PORT)) -- $(if $(AGENTS_DIR),--agents-dir "$(AGENTS_DIR)") $(ARGS)
 
+# A file's tests stay in one process, so that what they share is made once.
 test: $(CHECK_READY) lint browser ## Run every check and every test
-	$(BIN)/pytest -n auto --dist loadgroup
+	$(BIN)/pytest -n auto --dist loadfile
 
 lint: $(CHECK_READY) ## Check style, types and the rules between the packages
 	$(BIN)/ruff check

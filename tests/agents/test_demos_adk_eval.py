@@ -15,7 +15,7 @@ from simulator.session import SimulationSession
 from tests.agents.playing import play, play_real, scripted, tools
 from tests.harness.adk_process import adk_web, run_adk_eval
 
-pytestmark = [pytest.mark.process, pytest.mark.xdist_group("adk")]
+pytestmark = pytest.mark.process
 
 # What a person may answer instead of the real tools, so that another call follows than in the real world.
 CHANGED: dict[str, tuple[str, dict[str, Any]]] = {

@@ -71,12 +71,7 @@ class Cuts:
 
 @pytest.fixture(
     scope="module",
-    params=[
-        # All tests of one play in one process: it takes longer than all that is asserted of it.
-        pytest.param((name, mode), id=f"{name}-{mode}", marks=pytest.mark.xdist_group(f"{name} {mode}"))
-        for name in SHAPES
-        for mode in get_args(Mode)
-    ],
+    params=[pytest.param((name, mode), id=f"{name}-{mode}") for name in SHAPES for mode in get_args(Mode)],
 )
 def cuts(request: pytest.FixtureRequest) -> Cuts:
     """Play a shape once, and resume once from each prefix of its journal."""
