@@ -162,8 +162,13 @@ def called_by_graph(number: int, fact: ToolAnswered) -> ToolCall:
     )
 
 
-def answered_by_adk(number: int, turn: int, at: float, response: dict[str, Any]) -> ToolOutput | ToolError:
-    """Show what ADK itself answered to a call: a transfer, an agent tool, a callback; an unknown tool is an error."""
+def answered_by_adk(
+    number: int, turn: int, at: float, response: dict[str, Any], *, asks: bool = False
+) -> ToolOutput | ToolError:
+    """Show what ADK itself answered to a call: a transfer, an agent tool, a callback; an unknown tool is an error.
+
+    `asks` says that ADK only asks the user to confirm the call, which it words as an error too.
+    """
     common: dict[str, Any] = {
         "fact": number,
         "turn": turn,
@@ -171,7 +176,7 @@ def answered_by_adk(number: int, turn: int, at: float, response: dict[str, Any])
         "call_id": response["id"],
     }
     result = response.get("response")
-    if isinstance(result, dict) and result.keys() == {"error"}:
+    if isinstance(result, dict) and result.keys() == {"error"} and not asks:
         return ToolError(error_type=_ADK_ERROR, error_message=str(result["error"]), **common)
     return ToolOutput(result=result, **common)
 

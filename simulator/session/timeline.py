@@ -142,11 +142,13 @@ class Timeline:
         for event in events:
             if event.get("author") == "user" or seals_a_stop(event):
                 continue
+            actions: Any = event.get("actions") or {}
+            asked = actions.get("requestedToolConfirmations") or {}
             for response in function_responses(event):
                 call_id = response.get("id")
                 if call_id in self._calls and call_id not in self._answered:
                     at: Any = event.get("timestamp") or self._started_at
-                    answer = entries.answered_by_adk(number, self._turn, at, response)
+                    answer = entries.answered_by_adk(number, self._turn, at, response, asks=call_id in asked)
                     answers.setdefault(str(call_id), []).append(answer)
         shown: list[HistoryEntry] = []
         for entry in self._current:

@@ -53,6 +53,7 @@ def test_nothing_is_cut_off(
     ):
         studio.choose(key, view)
         assert _outside(studio) == [], view
+    studio.settle()
     studio.button("accept_all").click()
     studio.wait_for_status("Completed")
     studio.button("open_export").click()
