@@ -6,9 +6,11 @@ import multiprocessing
 import os
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from multiprocessing.context import ForkServerProcess
 from pathlib import Path
+from types import ModuleType
 
 CAN_FORK = sys.platform == "linux"
 """Whether a process with threads can be forked: elsewhere each command is a process from its very beginning."""
@@ -73,8 +75,20 @@ def start_forked(
     context.set_forkserver_preload(list(_NEEDED))
     arguments = [str(part) for part in command]
     process = context.Process(target=_run, args=(arguments, str(folder), dict(environment), str(log)))
-    process.start()
+    with _no_main_script():
+        process.start()
     return ForkedAdk(process)
+
+
+@contextmanager
+def _no_main_script() -> Iterator[None]:
+    """Hide the script of this process, which the new one would run again: pytest, or the last page that AppTest drew."""
+    script = sys.modules["__main__"]
+    sys.modules["__main__"] = ModuleType("__main__")
+    try:
+        yield
+    finally:
+        sys.modules["__main__"] = script
 
 
 def _run(command: list[str], folder: str, environment: dict[str, str], log: str) -> None:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
@@ -23,6 +25,20 @@ def test_a_set_that_the_agent_fulfils_passes(tmp_path: Path, start: Start) -> No
     assert (outcome.exit_code, outcome.passed, outcome.failed) == (0, 1, 0), outcome.output
     assert outcome.scores["adds"]["tool_trajectory_avg_score"] == 1.0
     assert sorted(path.name for path in agent.iterdir()) == ["__init__.py", "agent.py"]
+
+
+@pytest.mark.skipif(not CAN_FORK, reason="no command is a fork here")
+def test_a_fork_runs_nothing_of_the_process_that_asked_for_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The main script of the asking process, which AppTest may have left there, is neither run nor lost."""
+    script = ModuleType("__main__")
+    script.__file__ = str(tmp_path / "raises.py")
+    Path(script.__file__).write_text("raise SystemExit(7)")
+    monkeypatch.setitem(sys.modules, "__main__", script)
+    outcome = run_adk_eval(write_tiny_agent(tmp_path), write_tiny_eval_set(tmp_path / "sums.evalset.json"))
+    assert (outcome.exit_code, outcome.passed) == (0, 1), outcome.output
+    assert sys.modules["__main__"] is script
 
 
 def test_a_set_that_expects_another_call_fails(tmp_path: Path) -> None:
