@@ -14,6 +14,7 @@ from typing import Any
 from playwright.sync_api import Browser, BrowserContext, Locator, Page, expect, sync_playwright
 
 from tests.harness.processes import REPOSITORY, Served, free_port, quiet_environment, serve
+from tests.harness.reruns import Reruns
 
 PATIENCE_MS = 60_000
 """After so many milliseconds something that was waited for does not come any more."""
@@ -72,6 +73,7 @@ class Studio:
         self.page: Page = context.new_page()
         self.page.set_default_timeout(PATIENCE_MS)
         self.troubles: list[str] = []
+        self._reruns = Reruns(self.page)
         self.page.on("pageerror", lambda error: self.troubles.append(f"{error.name}: {error.message}"))
         self.page.on(
             "console",
@@ -97,6 +99,9 @@ class Studio:
         app = self.page.get_by_test_id("stApp")
         expect(app).to_have_attribute("data-test-connection-state", "CONNECTED")
         expect(app).to_have_attribute("data-test-script-state", "notRunning")
+        while self._reruns.owed:
+            self._reruns.next_word()
+            expect(app).to_have_attribute("data-test-script-state", "notRunning")
 
     def choose(self, key: str, option: str) -> None:
         """Choose one of the words that stand side by side in a control."""
