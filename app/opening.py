@@ -6,6 +6,7 @@ import os
 from typing import Literal, TypeAlias
 
 from app.cast import cast_of
+from app.expected_input import UnfitMessageError, check_message
 from app.jsontext import JsonTextError, parse_object
 from app.overview import title
 from app.registry import LiveSession, registry
@@ -14,6 +15,8 @@ from simulator.agent_config import SimulatedAgentConfig
 from simulator.facts import EVERY, AgentPlayer, ToolPlayer, Value
 from simulator.jsonvalue import JsonObject
 from simulator.session import Seats
+
+_UNFIT = "Query: it does not fit the input that the agent expects. Without a query the session opens on a form for it."
 
 AgentChoice: TypeAlias = AgentPlayer | Literal["auto"]
 """Who makes the agents' turns; `auto`: each agent's own model where it can be asked, else the person."""
@@ -86,17 +89,28 @@ def _seats(form: StartForm, without_model: dict[str, str]) -> Seats:
     return Seats(agents=agents, tools=tools)
 
 
+def _check_query(query: str, config: SimulatedAgentConfig) -> None:
+    """Hold a first query to the agent's input schema, as the later ones are; no query needs no check."""
+    if not query.strip():
+        return
+    try:
+        check_message(config.root_agent, query)
+    except UnfitMessageError as error:
+        raise StartFormError(f"{_UNFIT}\n{error}") from error
+
+
 def open_session(form: StartForm, config: SimulatedAgentConfig) -> LiveSession:
     """Open a session, ask its first query where there is one, and take it into the registry.
 
     Raises:
-        StartFormError: A field cannot be read.
+        StartFormError: A field cannot be read, or the query does not fit the agent's input schema.
         app.registry.RegistryFullError: No further session can be opened.
         simulator.runtime.SimulationError: The agent cannot be simulated.
     """
     from simulator.runtime import Simulation  # noqa: PLC0415 - importing ADK takes a second: not before it is needed
 
     settings = read_form(form, unreachable(config))
+    _check_query(form.query, config)
     registry().check_room()
     simulation = Simulation.open(
         config,

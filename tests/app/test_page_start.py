@@ -120,6 +120,32 @@ def test_a_setting_that_cannot_be_read_is_named(tab: Tab, key: str, text: str, c
     assert tab.app.text_area(key=QUERY_KEY).value == "Where is order A-1002?"
 
 
+def test_a_first_query_that_does_not_fit_is_not_asked(tab: Tab) -> None:
+    """What the agent's input schema refuses opens no session: the page says where, and keeps the text to be mended."""
+    query = '{"employee_id": "7"}'
+    tab.click("choose_expense_approver")
+    tab.app.text_area(key=QUERY_KEY).input(query)
+    tab.click("start_session")
+    assert registry().newest_first() == []
+    assert "The session was not opened." in tab.words
+    assert "Query: it does not fit the input that the agent expects." in tab.literal
+    assert "employee_id: " in tab.literal
+    assert "department: Field required" in tab.literal
+    assert tab.app.text_area(key=QUERY_KEY).value == query
+    tab.app.text_area(key=QUERY_KEY).input("")
+    tab.click("start_session")
+    (live,) = registry().newest_first()
+    assert live.simulation.session.turns == ()
+
+
+def test_a_first_query_that_fits_is_asked(tab: Tab) -> None:
+    """The example of an agent with an input schema goes through the check and begins the first turn."""
+    tab.click("choose_expense_approver").click("example_0_expense_approver").click("start_session")
+    (live,) = registry().newest_first()
+    (turn,) = live.simulation.session.turns
+    assert turn.error is None
+
+
 def test_an_agent_that_fails_to_load_is_listed_with_its_error(own_agents: Path) -> None:
     """The error stands there letter for letter and comes alive nowhere; the other agent can be started."""
     catalogue().load_all()
