@@ -136,7 +136,7 @@ def _one_line(value: object) -> str:
 
 def _text_of(content: Content | None) -> str:
     texts = [part.text for part in (content.parts if content else None) or () if part.text]
-    return literal("\n".join(texts)) or "(no text)"
+    return "\n".join(texts) or "(no text)"
 
 
 def free_eval_id(session: SimulationSession, path: str) -> str:

@@ -39,7 +39,7 @@ from app.form_schema import (
 from app.form_state import member_name, picker_of, row_seed, rows_of
 from app.jsontext import show_json
 from app.kept import Kept
-from app.labels import safe_label
+from app.labels import literal, safe_label
 
 _EARLIEST = datetime.min  # noqa: DTZ901 - the picker knows no zones
 _LATEST = datetime.max  # noqa: DTZ901 - as _EARLIEST
@@ -162,7 +162,9 @@ class FieldDrawer:
             **_named(field, place),
             options=range(len(options)),
             index=None,
-            format_func=lambda at: option if isinstance(option := options[at], str) else show_json(option),
+            format_func=lambda at: (
+                literal(option) if isinstance(option := options[at], str) else show_json(option)
+            ),
             key=self._kept.widget(place.name, index),
             on_change="ignore",
             placeholder="Choose a value",
@@ -200,7 +202,7 @@ class FieldDrawer:
             st.selectbox(
                 **_named(field, place),
                 options=range(len(variants)),
-                format_func=lambda at: variants[at].title or f"{at + 1}: {variants[at].kind}",
+                format_func=lambda at: literal(variants[at].title) or f"{at + 1}: {variants[at].kind}",
                 key=self._kept.widget(name, seed.chosen),
             )
             inside = Place(f"{place.name}:v{chosen}", place.path, place.label, shows_label=False)
@@ -286,7 +288,7 @@ def problem_line(text: str) -> None:
     """Show what is wrong with an input, as plain text."""
     with st.container(horizontal=True, gap="xsmall", vertical_alignment="center"):
         st.badge("Mend", icon=":material/error:", color="red")
-        st.text(text)
+        st.text(literal(text))
 
 
 def _named(field: Field, place: Place) -> _Named:

@@ -305,10 +305,12 @@ def _row(index: int, entry: HistoryEntry, names: Mapping[str, str]) -> Row:
         index=index,
         turn=entry.turn,
         time=entry.timestamp.strftime("%H:%M:%S"),
-        who=_who(entry, names),
+        who=literal(_who(entry, names)),
         what=entry.type.replace("_", " "),
         detail=literal(" ".join(first.text.split())[:200]) if first else "",
-        by=f"{provenance.source}{f' ({provenance.by})' if provenance.by else ''}" if provenance else "",
+        by=literal(f"{provenance.source}{f' ({provenance.by})' if provenance.by else ''}")
+        if provenance
+        else "",
     )
 
 

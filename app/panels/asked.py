@@ -71,7 +71,7 @@ def arguments(value: JsonValue, title: str = "Arguments") -> None:
     st.caption(title)
     text = show_json(value)
     tall = text.count("\n") > _TALL // _LINE
-    st.code(text, language="json", wrap_lines=True, height=_TALL if tall else "content")
+    st.code(literal(text), language="json", wrap_lines=True, height=_TALL if tall else "content")
 
 
 def details(title: str, text: str) -> None:

@@ -11,6 +11,7 @@ from app.cast import Cast
 from app.commands import Command
 from app.drafts import Drafts
 from app.jsontext import write_json
+from app.labels import literal
 from app.panels.injections import injections
 from app.panels.model_sees import model_sees
 from app.panels.parts import pane, pane_head
@@ -57,7 +58,7 @@ def _artifacts(saved: Sequence[SavedArtifact]) -> None:
         st.caption("Artifacts")
         st.dataframe(
             [
-                {"file": artifact.filename, "version": artifact.version, "kind": _kind(artifact)}
+                {"file": literal(artifact.filename), "version": artifact.version, "kind": _kind(artifact)}
                 for artifact in saved
             ],
             hide_index=True,
@@ -68,7 +69,7 @@ def _artifacts(saved: Sequence[SavedArtifact]) -> None:
 def _kind(artifact: SavedArtifact) -> str:
     data = artifact.part.get("inline_data") or artifact.part.get("inlineData")
     if isinstance(data, dict):
-        return str(data.get("mime_type") or data.get("mimeType") or "data")
+        return literal(str(data.get("mime_type") or data.get("mimeType") or "data"))
     return "text" if artifact.part.get("text") is not None else "reference"
 
 
@@ -86,5 +87,5 @@ def _model_view(view: SimulationView, simulation: LiveSimulation) -> None:
         st.caption("Once the agent is asked for a turn, you see here exactly what its model sees.")
         return
     st.caption("What the model of this agent was shown last")
-    st.text(f"{request.agent} \u00b7 {request.model_name}")
+    st.text(literal(f"{request.agent} \u00b7 {request.model_name}"))
     model_sees(request, "context")

@@ -81,7 +81,7 @@ def _outline(result: Exportable) -> None:
         with st.container(gap="xsmall", key=f"outline_{number}"):
             st.markdown(f"**Turn {number}**")
             st.caption("The user asks")
-            st.text(turn.asked)
+            st.text(literal(turn.asked))
             st.caption(f"{len(turn.calls)} tool call{'' if len(turn.calls) == 1 else 's'}")
             if turn.calls:
                 st.dataframe(
@@ -91,7 +91,7 @@ def _outline(result: Exportable) -> None:
                     alt="Tool calls of the turn with their responses",
                 )
             st.caption("The agent answers")
-            st.text(turn.answered)
+            st.text(literal(turn.answered))
     started = result.case.session_input.state if result.case.session_input else {}
     for title, value in (
         ("State at the start", started),
@@ -149,7 +149,7 @@ def _buttons(chosen: ExportForm, shown: ExportView) -> ExportCommand | None:
         )
         with st.popover("Copy", icon=":material/content_copy:", key="export_copy", disabled=result is None):
             st.caption("An eval set with this case; copy it with the button in its corner")
-            st.code(literal(result.document) if result else "", language="json", height=320)
+            st.code(literal(result.document if result else ""), language="json", height=320)
     if shown.failed:
         problem("The case was not written.", shown.failed)
     if shown.written is not None:
@@ -175,13 +175,13 @@ def _written(written: Written) -> None:
     with st.container(border=True, gap="xsmall", key="export_done"):
         what = "A new eval set was written." if written.created else "The case was added to the eval set."
         st.success(what, icon=":material/check_circle:")
-        st.code(written.path, language=None, wrap_lines=True)
+        st.code(literal(written.path), language=None, wrap_lines=True)
         if written.converted_copy:
             st.caption("The file was in ADK's old form and was converted; a copy of the old one is kept:")
-            st.code(written.converted_copy, language=None, wrap_lines=True)
+            st.code(literal(written.converted_copy), language=None, wrap_lines=True)
         st.caption(
             "Run it"
             if written.folder_known
             else "Run it, with the folder of your agent in the place of AGENT_FOLDER"
         )
-        st.code(written.command, language="bash", wrap_lines=True)
+        st.code(literal(written.command), language="bash", wrap_lines=True)

@@ -140,6 +140,7 @@ def _fields(kept: Kept, initial: RuleForm, tools: tuple[str, ...]) -> RuleForm:
         "Tool",
         list(dict.fromkeys((*tools, *([tool] if tool else ())))),
         index=None,
+        format_func=literal,
         key=kept.widget("tool", initial.tool or None),
         accept_new_options=True,
         placeholder="Choose a tool, or type its name",

@@ -10,6 +10,7 @@ import streamlit as st
 from app.forms import schema_form
 from app.jsontext import JsonTextError, parse_json
 from app.kept import slug
+from app.labels import literal
 from app.model_turn import TRANSFER, TurnInputs
 from app.panels.asked import choice, details, editor, misfit_list, not_ready
 from simulator.jsonvalue import JsonObject
@@ -105,6 +106,7 @@ def _call(inputs: TurnInputs, place: int, row: int, *, tried: bool) -> JsonObjec
                 f"Call {place + 1}",
                 list(tools) if known in tools or not known else [known, *tools],
                 index=None,
+                format_func=literal,
                 key=kept.widget(f"tool{row}", first),
                 placeholder="Choose a tool, or write a name",
                 accept_new_options=True,
@@ -147,6 +149,7 @@ def _transfer(inputs: TurnInputs, *, tried: bool) -> tuple[JsonObject, ...] | No
         "Hand over to",
         inputs.request.transfer_targets,
         index=None,
+        format_func=literal,
         key=inputs.kept.widget("target"),
         placeholder="Choose an agent",
         on_change="ignore",

@@ -11,7 +11,7 @@ from pydantic import Field
 from app.cast import Cast
 from app.commands import ChooseAgent, StartCommand, StartSession, TryAgain
 from app.kept import slug
-from app.labels import safe_label
+from app.labels import literal, safe_label
 from app.opening import AgentChoice, StartForm
 from app.panels.agent_list import agent_list
 from app.panels.parts import problem
@@ -137,7 +137,7 @@ def _about(chosen: AgentEntry, choice: Choice) -> None:
             icon=":material/person:",
         )
         for name, reason in choice.without_model.items():
-            st.text(f"{name}: {reason}")
+            st.text(literal(f"{name}: {reason}"))
 
 
 def _examples(chosen: AgentEntry) -> None:
