@@ -44,6 +44,33 @@ async def dig(depth: int) -> dict[str, int]:
 root_agent = LlmAgent(name="slow", model=Patient(), instruction="Dig.", tools=[dig])
 '''
 
+_SILENT = '''
+"""Asked to wait, its model never answers; asked anything else, it answers at once."""
+
+import asyncio
+from collections.abc import AsyncGenerator
+
+from google.adk.agents import LlmAgent
+from google.adk.models import BaseLlm, LlmRequest, LlmResponse
+from google.genai import types
+
+
+class Silent(BaseLlm):
+    model: str = "silent"
+
+    async def generate_content_async(
+        self, llm_request: LlmRequest, stream: bool = False
+    ) -> AsyncGenerator[LlmResponse, None]:
+        asked = llm_request.contents[-1].parts[-1].text
+        if asked == "Wait.":
+            await asyncio.Event().wait()
+        part = types.Part(text=f"You said: {asked}")
+        yield LlmResponse(content=types.Content(role="model", parts=[part]))
+
+
+root_agent = LlmAgent(name="silent", model=Silent(), instruction="Answer.")
+'''
+
 _KEYLESS = '''
 """An agent whose model cannot be asked without a key."""
 
@@ -83,9 +110,10 @@ _BROKEN = f'raise ImportError("{BROKEN_WORDS}")\n'
 
 
 def write_agents(folder: Path) -> Path:
-    """Write the agents `adder`, `slow`, `keyless`, and `broken`, which does not load; give the folder."""
+    """Write the agents `adder`, `slow`, `silent`, `keyless`, and `broken`, which does not load; give the folder."""
     write_tiny_agent(folder)
-    for name, source in (("slow", _SLOW), ("keyless", _KEYLESS), ("broken", _BROKEN)):
+    sources = {"slow": _SLOW, "silent": _SILENT, "keyless": _KEYLESS, "broken": _BROKEN}
+    for name, source in sources.items():
         (folder / name).mkdir()
         (folder / name / "__init__.py").write_text("from . import agent\n")
         (folder / name / "agent.py").write_text(source)

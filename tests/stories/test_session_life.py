@@ -53,6 +53,25 @@ def test_a_slow_real_tool_is_stopped(studio: Studio) -> None:
     studio.wait_for_status("Completed")
 
 
+def test_a_model_that_does_not_answer_is_stopped(studio: Studio) -> None:
+    """While the agent's own model is silent the page says so; Stop ends the turn, and the next query is answered."""
+    studio.pick_agent("silent")
+    studio.keyed("start_query").get_by_role("textbox").fill("Wait.")
+    studio.button("start_session").click()
+    running = studio.keyed("running")
+    expect(running).to_contain_text("The model of silent is at work")
+    expect(studio.header).to_contain_text("Running")
+    expect(running).to_contain_text("2 s")
+    studio.button("stop_turn").click()
+    studio.wait_for_status("Stopped")
+    expect(running).to_have_count(0)
+    expect(studio.decision).to_contain_text("You stopped the turn.")
+    assert any("Stopped" in step for step in studio.steps)
+    studio.ask("Go on.")
+    studio.wait_for_status("Completed")
+    expect(studio.decision).to_contain_text("You said: Go on.")
+
+
 def test_the_keyboard_sends_what_stands_in_the_editor(studio: Studio) -> None:
     """Ctrl and Enter inside of the editor send the text that was just typed there."""
     studio.pick_agent("order_desk")
