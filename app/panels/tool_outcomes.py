@@ -6,9 +6,13 @@ import streamlit as st
 
 from app.jsontext import show_json
 from app.kept import Kept
+from app.labels import literal
 from app.panels.asked import choice, editor
 from app.tool_answer import FIRST_CODE, FIRST_EXCEPTION, FIRST_MESSAGE, NotReadyError, ToolInputs
-from simulator.facts import Failed
+from simulator.facts import Failed, Raised, RaisedError
+
+LOOK_AGAIN_SECONDS = 1.0
+"""How often a preview is drawn anew: what is typed changes it, without a rerun of the page."""
 
 _ERRORS = (
     ("404", "Not found"),
@@ -51,13 +55,7 @@ def error_inputs(inputs: ToolInputs) -> None:
     left, right = st.columns((1, 2.6))
     left.text_input("Code", key=kept.widget("error_code", FIRST_CODE), on_change="ignore")
     right.text_input("Message", key=kept.widget("error_message", FIRST_MESSAGE), on_change="ignore")
-    try:
-        outcome = inputs.outcome()
-    except NotReadyError:
-        return
-    if isinstance(outcome, Failed):
-        st.caption("The agent sees")
-        st.code(show_json(outcome.response()), language="json", wrap_lines=True)
+    _live_preview(inputs)
 
 
 def _preset(kept: Kept, code: str, message: str) -> None:
@@ -81,14 +79,46 @@ def exception_inputs(inputs: ToolInputs) -> None:
         help="A built-in exception, or module:Name of a class that the agent's code has loaded",
     )
     editor(kept, "exception_message", "Message", fewest=3)
+    _live_preview(inputs)
 
 
 def later_words() -> None:
-    """Say what deferring means."""
+    """Say what the agent will see of a call that is answered later."""
     st.caption(
-        "The tool keeps working, and the agent's turn goes on without an answer. Once the turn has ended, the late "
-        "result is given here, in a turn of its own."
+        "The tool keeps working. For now the agent sees no response to this call: its turn goes on with the "
+        "responses to the other calls beside it, and ends where there are none. The late result is given here "
+        "once the turn has ended, and the agent sees it in a turn of its own."
     )
+
+
+def _live_preview(inputs: ToolInputs) -> None:
+    st.fragment(_preview, run_every=LOOK_AGAIN_SECONDS)(inputs)
+
+
+def _preview(inputs: ToolInputs) -> None:
+    """Show what comes of the inputs as they are now; nothing where they are no answer yet."""
+    try:
+        outcome = inputs.outcome()
+    except NotReadyError:
+        st.empty()
+        return
+    match outcome:
+        case Failed():
+            st.caption("The agent sees")
+            st.code(show_json(outcome.response()), language="json", wrap_lines=True)
+        case Raised():
+            st.caption("The agent's code sees")
+            st.code(literal(_as_raised(outcome.error)), language=None, wrap_lines=True)
+        case _:
+            st.empty()
+
+
+def _as_raised(error: RaisedError) -> str:
+    """Give the exception as Python's traceback would: one without a message is its class alone."""
+    from simulator.runtime.encoding import made_error  # noqa: PLC0415 - importing ADK takes a second: not before a call
+
+    made = made_error(error)
+    return f"{type(made).__name__}: {made}" if str(made) else f"{type(made).__name__} (without a message)"
 
 
 def state_inputs(inputs: ToolInputs) -> None:

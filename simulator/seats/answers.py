@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 from collections.abc import Iterable
 from typing import Annotated, Literal, TypeAlias
 
@@ -56,7 +57,19 @@ def failed(error_code: int | str, error_message: str) -> ToolAnswer:
 def raised(error_type: str, message: str) -> ToolAnswer:
     """Answer a tool call by raising; `error_type` is a builtin's name or `module:qualified name`."""
     name = error_type if ":" in error_type else f"builtins:{error_type}"
-    return ToolAnswer(outcome=Raised(error=RaisedError(type=name, message=message, arguments=(message,))))
+    words = _worded(name, message)
+    return ToolAnswer(outcome=Raised(error=RaisedError(type=name, message=words, arguments=(message,))))
+
+
+def _worded(name: str, message: str) -> str:
+    """Give what an exception made with this message says: `KeyError` writes its key in quotes."""
+    kind = getattr(builtins, name.removeprefix("builtins:"), None)
+    if not (isinstance(kind, type) and issubclass(kind, Exception)):
+        return message
+    try:
+        return str(kind(message))
+    except TypeError:  # it takes more than a message
+        return message
 
 
 def said(text: str) -> ModelAnswer:

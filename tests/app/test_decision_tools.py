@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from typing import Any, TypedDict
 
+import pytest
 from google.adk.tools.long_running_tool import LongRunningFunctionTool
 
+from app.drafts import Drafts
+from app.labels import literal
+from app.tool_answer import tool_inputs
 from simulator.environment.rules import InjectionRule, ResponseEffect
 from simulator.facts import Deferred, Failed, Raised, Returned
 from simulator.session import SessionState
@@ -136,6 +140,59 @@ def test_an_exception_is_raised_in_the_agent() -> None:
         error = simulation.session.turns[-1].error
         assert error is not None
         assert error.short_type == "TimeoutError"
+
+
+def with_exception(simulation: Any, kind: str) -> Deciding:
+    """Open the page where this type was typed before; a test cannot type what is not in the list."""
+    drafts = Drafts()
+    kept = tool_inputs(drafts, simulation.session.session_id, simulation.pending[0]).kept
+    kept.put("mode", "Exception")
+    kept.put("exception_type", kind)
+    return Deciding(simulation, drafts)
+
+
+@pytest.mark.parametrize(
+    ("kind", "message", "seen"),
+    [
+        ("TimeoutError", "too slow", "TimeoutError: too slow"),
+        ("TimeoutError", "", "TimeoutError (without a message)"),
+        ("KeyError", "A-1", "KeyError: 'A-1'"),
+        ("NoSuchError", "no", "SimulatedToolError: NoSuchError: no"),
+        ("TimeoutError", "too \u202eslow", "TimeoutError: too \\u202eslow"),
+    ],
+)
+def test_an_exception_is_shown_as_the_agents_code_will_see_it(kind: str, message: str, seen: str) -> None:
+    """What stands on the page before the click is what the agent's handler is given, class and words."""
+    caught: list[str] = []
+
+    def handle(*, error: Exception, **_: Any) -> dict[str, str]:
+        caught.append(f"{type(error).__name__}: {error}".removesuffix(": "))
+        return {"handled": "yes"}
+
+    agent = agent_of([call("echo", word="x")], tools=[echo], on_tool_error_callback=handle)
+    with opened(agent) as simulation:
+        simulation.query("go", wait=PATIENCE)
+        page = with_exception(simulation, kind)
+        page.type("exception_message_", message).run()
+        assert seen in page.shown()
+        page.press("accept_")
+        assert [literal(each) for each in caught] == [seen.removesuffix(" (without a message)")]
+
+
+def test_an_exception_without_a_type_is_not_shown() -> None:
+    """Where the inputs are no answer yet, nothing is said of what the agent will see."""
+    with asked_for(call("echo", word="x")) as simulation:
+        assert "The agent's code sees" in with_exception(simulation, "ValueError").shown()
+        page = with_exception(simulation, "not a name")
+        assert "The agent's code sees" not in page.shown()
+        assert "An exception needs its type" in page.press("accept_").shown()
+
+
+def test_an_answer_later_says_what_the_agent_sees() -> None:
+    """Before the click the page says that the agent sees no response now, and sees one in a later turn."""
+    with asked_for(call("ship", order_id="A")) as simulation:
+        page = Deciding(simulation).choose("mode_", "Later")
+        assert "For now the agent sees no response to this call" in page.shown()
 
 
 def test_a_long_running_call_is_answered_later() -> None:

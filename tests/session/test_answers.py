@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from simulator.seats.answers import called
+from simulator.facts import Raised
+from simulator.seats.answers import called, raised
 
 
 @pytest.mark.parametrize(
@@ -36,3 +37,23 @@ def test_calls_are_parts_in_order_after_the_text() -> None:
         {"function_call": {"name": "find", "args": {"order_id": "A-1"}}},
         {"function_call": {"name": "other", "args": {}}},
     )
+
+
+@pytest.mark.parametrize(
+    ("kind", "message", "words"),
+    [
+        ("TimeoutError", "too slow", "too slow"),
+        ("TimeoutError", "", ""),
+        ("KeyError", "A-1", "'A-1'"),
+        ("builtins:KeyError", "", "''"),
+        ("UnicodeDecodeError", "bad", "bad"),
+        ("KeyboardInterrupt", "no", "no"),
+        ("NoSuchError", "no", "no"),
+        ("shop:ShopError", "closed", "closed"),
+    ],
+)
+def test_what_is_raised_is_worded_as_the_exception_words_it(kind: str, message: str, words: str) -> None:
+    """The message is what the exception itself will say, so that it can be made again with its own class."""
+    outcome = raised(kind, message).outcome
+    assert isinstance(outcome, Raised)
+    assert (outcome.error.message, outcome.error.arguments) == (words, (message,))
