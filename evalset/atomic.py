@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-import shutil
+import stat
 from collections.abc import Callable, Iterable, Iterator
 from io import FileIO
 from pathlib import Path
@@ -46,11 +46,10 @@ def write_whole(
         OSError: The disk or the folder refused; the target is as it was.
     """
     temporary = temporary_path(target)
-    temporary.unlink(missing_ok=True)
     try:
-        with temporary.open("xb", buffering=0) as file:
+        with _opened_anew(temporary) as file:
             _write(file, pieces)
-            _take_over_attributes(target, temporary)
+            _take_over_attributes(target, file.fileno())
             os.fsync(file.fileno())
             written = os.fstat(file.fileno())
         before_replace()
@@ -59,6 +58,14 @@ def write_whole(
         temporary.unlink(missing_ok=True)
         raise
     return written
+
+
+def _opened_anew(temporary: Path) -> FileIO:
+    try:
+        return temporary.open("xb", buffering=0)
+    except FileExistsError:
+        temporary.unlink()
+        return temporary.open("xb", buffering=0)
 
 
 def _write(file: FileIO, pieces: Iterable[bytes | memoryview]) -> None:
@@ -79,17 +86,23 @@ def _start_writing_out(descriptor: int, place: int, size: int) -> None:
         os.posix_fadvise(descriptor, place, size, os.POSIX_FADV_DONTNEED)
 
 
-def _take_over_attributes(source: Path, temporary: Path) -> None:
+def _take_over_attributes(source: Path, temporary: int) -> None:
     try:
-        owner = source.stat()
+        theirs, ours = source.stat(), os.fstat(temporary)
     except FileNotFoundError:
         return
-    if hasattr(os, "chown") and (owner.st_uid, owner.st_gid) != (os.geteuid(), os.getegid()):
+    if hasattr(os, "fchown") and (theirs.st_uid, theirs.st_gid) != (ours.st_uid, ours.st_gid):
         # Only the superuser gives files away; the mode is kept all the same.
         with contextlib.suppress(PermissionError):
-            os.chown(temporary, owner.st_uid, owner.st_gid)
-    shutil.copystat(source, temporary)
-    os.utime(temporary)
+            os.fchown(temporary, theirs.st_uid, theirs.st_gid)
+    if hasattr(os, "fchmod") and theirs.st_mode != ours.st_mode:
+        os.fchmod(temporary, stat.S_IMODE(theirs.st_mode))
+    if hasattr(os, "listxattr"):
+        # Some file systems have no attributes, and some attributes are the system's own.
+        with contextlib.suppress(OSError):
+            for name in os.listxattr(source):
+                with contextlib.suppress(OSError):
+                    os.setxattr(temporary, name, os.getxattr(source, name))
 
 
 def sync_folder(folder: Path) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -18,11 +17,7 @@ from evalset.splice import Style
 
 
 def case_object(case: EvalCase) -> dict[str, Any]:
-    """Give a case as a JSON object, in snake case as ADK writes it; fields that are None are left out.
-
-    Raises:
-        ValueError: It holds a number that JSON has no word for.
-    """
+    """Give a case as an object for `Style.write`, in snake case as ADK writes it; fields that are None are left out."""
     return _object(case)
 
 
@@ -65,9 +60,8 @@ def set_json(eval_set: EvalSet) -> str:
 
 
 def _object(value: BaseModel) -> dict[str, Any]:
-    # Pydantic writes NaN and the infinities as null, which would change a trace silently; the standard library refuses.
-    json.dumps(value.model_dump(), allow_nan=False, skipkeys=True, default=str)
-    return value.model_dump(mode="json", exclude_none=True)
+    # Not in pydantic's JSON mode: a model writes NaN and the infinities as null, which would change a trace silently.
+    return value.model_dump(exclude_none=True)
 
 
 def _text(value: dict[str, Any]) -> str:

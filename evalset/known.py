@@ -39,12 +39,12 @@ class KnownFiles:
     def __init__(self, files: int = _FILES) -> None:
         self._files = files
         self._guard = threading.Lock()
-        self._known: OrderedDict[Path, tuple[Identity, Outline]] = OrderedDict()
+        self._known: OrderedDict[str, tuple[Identity, Outline]] = OrderedDict()
 
     def outline(self, path: Path, identity: Identity, file: FileIO) -> Outline | None:
         """Give the outline of a file; None where it is another one now."""
         with self._guard:
-            known, outline = self._known.get(path, (None, None))
+            known, outline = self._known.get(str(path), (None, None))
         if outline is None or known != identity:
             return None
         wanted = outline.before + outline.tail
@@ -54,8 +54,8 @@ class KnownFiles:
     def remember(self, path: Path, identity: Identity, outline: Outline) -> None:
         """Keep the outline of a file, and forget the one that was kept longest if there are too many."""
         with self._guard:
-            self._known[path] = (identity, outline)
-            self._known.move_to_end(path)
+            self._known[str(path)] = (identity, outline)
+            self._known.move_to_end(str(path))
             while len(self._known) > self._files:
                 self._known.popitem(last=False)
 

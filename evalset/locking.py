@@ -1,4 +1,4 @@
-"""Lets one writer at a time into a file: a lock beside it that the kernel drops when its holder dies."""
+"""Lets one writer at a time into a file: by a lock that the kernel drops when its holder dies."""
 
 from __future__ import annotations
 
@@ -31,6 +31,30 @@ class LockTimeoutError(OSError):
 def lock_path(target: Path) -> Path:
     """Give the lock file of a file: beside it, for the file itself is replaced by each write."""
     return target.with_name(f".{target.name}.lock")
+
+
+@contextmanager
+def folder_lock(path: Path, timeout: float) -> Iterator[None]:
+    """Hold an advisory lock on the folder of `path`, which makes no file; on one at `path` where folders have none.
+
+    Raises:
+        LockTimeoutError: It was not free within `timeout` seconds.
+        OSError: The folder cannot be opened, or the lock file cannot be made.
+    """
+    deadline = time.monotonic() + timeout
+    descriptor = os.open(path.parent, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        try:
+            _wait(descriptor, path, deadline)
+        except LockTimeoutError:
+            raise
+        except OSError:  # network file systems lock only what is open for writing, which no folder is
+            with flock_lock(path, max(0.0, deadline - time.monotonic())):
+                yield
+        else:
+            yield
+    finally:
+        os.close(descriptor)
 
 
 @contextmanager
@@ -108,5 +132,5 @@ def database_lock(path: Path, timeout: float) -> Iterator[None]:
         yield
 
 
-system_lock: Lock = flock_lock if HAS_FLOCK else database_lock
+system_lock: Lock = folder_lock if HAS_FLOCK else database_lock
 """The lock of this system."""

@@ -10,7 +10,7 @@ import json
 import re
 from typing import Any, TypeAlias
 
-from pydantic_core import to_json
+from pydantic_core import from_json, to_json
 
 from simulator.facts import Value
 
@@ -39,23 +39,28 @@ class Style(Value):
     def write(self, case: dict[str, Any]) -> bytes:
         """Write a case in UTF-8, its first line without indentation.
 
+        Args:
+            case: Whatever pydantic writes as JSON: bytes become base64, an enumeration's member its value.
+
         Raises:
             ValueError: JSON or UTF-8 has no form for something in it.
         """
-        space = " " if self.spaced else ""
-        comma = "," if self.unit is not None else f",{space}"
-        separators = (comma, f":{space}")
-        line = json.dumps(case, ensure_ascii=False, allow_nan=False, separators=separators).encode()
-        if self.unit is None:
-            return line
-        broken = self._broken(case, separators)
-        return broken.replace(b"\n", f"{self.newline}{self.indent}".encode())
-
-    def _broken(self, case: dict[str, Any], separators: tuple[str, str]) -> bytes:
-        """Break the lines: by pydantic, ten times faster than the standard library, wherever it has the form."""
         if self.unit and self.spaced and not self.unit.strip(" "):
-            return to_json(case, indent=len(self.unit))
-        return json.dumps(case, ensure_ascii=False, indent=self.unit, separators=separators).encode()
+            written = _json(case, len(self.unit))
+        else:
+            space = " " if self.spaced else ""
+            separators = ("," if self.unit is not None else f",{space}", f":{space}")
+            plain = from_json(_json(case))
+            written = json.dumps(plain, ensure_ascii=False, indent=self.unit, separators=separators).encode()
+        return written.replace(b"\n", f"{self.newline}{self.indent}".encode())
+
+
+def _json(value: Any, indent: int | None = None) -> bytes:
+    """Write a value, ten times faster than the standard library does; refuse what that refuses."""
+    written = to_json(value, indent=indent, inf_nan_mode="constants", bytes_mode="base64")
+    if b"NaN" in written or b"Infinity" in written:  # the word may stand in a string, too
+        json.dumps(from_json(written), allow_nan=False)
+    return written
 
 
 class Layout(Value):

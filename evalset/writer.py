@@ -28,6 +28,8 @@ Result = TypeVar("Result")
 
 _ATTEMPTS = 5
 _LOCK_TIMEOUT = 30.0
+_SMALL = 1 << 20
+"""A file of at most so many bytes is written in one go."""
 
 
 class WrittenCase(Value):
@@ -91,7 +93,8 @@ class EvalSetWriter:
         """
         self._check(case)
         with self._told() as target:
-            target.parent.mkdir(parents=True, exist_ok=True)
+            if not target.parent.is_dir():
+                target.parent.mkdir(parents=True, exist_ok=True)
             with self._lock(lock_path(target), self._lock_timeout):
                 return self._unless_disturbed(target, lambda found: self._write(target, found, case))
 
@@ -125,7 +128,7 @@ class EvalSetWriter:
     def _told(self) -> Iterator[Path]:
         """Give the real file behind the path, and tell what goes wrong there as an error about the path."""
         try:
-            yield Path(os.path.realpath(self.path))
+            yield Path(os.path.realpath(self.path)) if self.path.is_symlink() else self.path
         except EvalSetError:
             raise
         except LockTimeoutError as error:
@@ -216,6 +219,10 @@ def _ids(found: Found) -> frozenset[str]:
 def _with_addition(found: Today, addition: bytes) -> Iterator[bytes | memoryview]:
     place = found.outline.layout.insert_at
     found.file.seek(0)
+    if found.identity.size <= _SMALL:
+        whole = found.file.read(found.identity.size)
+        yield b"".join((whole[:place], addition, whole[place:]))
+        return
     yield from chunks(found.file, place)
     yield addition
     yield from chunks(found.file, found.identity.size - place)

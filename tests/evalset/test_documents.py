@@ -40,6 +40,7 @@ def test_any_case_is_read_back_equal(
     alone = json.loads(case_json(case))
     assert alone["session_input"]["state"] == state
     assert json.loads(case_document("Desk", case, at=1.5))["eval_cases"] == [alone]
+    assert alone == case.model_dump(mode="json", exclude_none=True)
 
 
 def changed(document: str, old: str, new: str) -> str:

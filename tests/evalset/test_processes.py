@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import errno
+import fcntl
 import json
 import os
+import stat
 import subprocess
 import sys
 import threading
@@ -13,7 +16,7 @@ import pytest
 from google.adk.evaluation.local_eval_sets_manager import load_eval_set_from_file
 
 from evalset import EvalSetError, EvalSetWriter
-from evalset.locking import database_lock, lock_path, system_lock
+from evalset.locking import Lock, database_lock, flock_lock, folder_lock, lock_path, system_lock
 from tests.evalset.examples import AGENT, a_case, held_ids
 from tests.harness.processes import REPOSITORY, wait_until
 
@@ -173,12 +176,11 @@ def test_a_writer_killed_at_any_line_leaves_the_old_or_the_new_file(tmp_path: Pa
     assert path.read_bytes()[: old.index(b"\n  ],\n")] == old[: old.index(b"\n  ],\n")]
 
 
-@pytest.mark.parametrize("lock", [system_lock, database_lock])
-def test_a_held_lock_is_waited_for_and_then_told(tmp_path: Path, lock: object) -> None:
+@pytest.mark.parametrize("chosen", [folder_lock, flock_lock, database_lock])
+def test_a_held_lock_is_waited_for_and_then_told(tmp_path: Path, chosen: Lock) -> None:
     """A writer that finds the file locked waits, and after its time says so and has written nothing."""
     path = tmp_path / "set.evalset.json"
-    assert lock in {system_lock, database_lock}
-    chosen = system_lock if lock is system_lock else database_lock
+    assert system_lock in {folder_lock, database_lock}
     EvalSetWriter(path, AGENT, lock=chosen).write_eval_case(a_case("one"))
     with (
         chosen(lock_path(path), 1.0),
@@ -203,6 +205,29 @@ def test_what_a_killed_writer_left_is_cleared_away(tmp_path: Path) -> None:
     EvalSetWriter(path, AGENT).write_eval_case(a_case("one"))
     (tmp_path / ".set.evalset.json.tmp").write_text('{"eval_set_id": "se')
     lock_path(path).write_text("")
-    EvalSetWriter(path, AGENT).write_eval_case(a_case("two"))
+    EvalSetWriter(path, AGENT, lock=flock_lock).write_eval_case(a_case("two"))
     assert [each.name for each in tmp_path.iterdir()] == [path.name]
     assert json.loads(path.read_text())["eval_set_id"] == "order_desk_evals"
+
+
+def test_where_folders_have_no_locks_a_file_has(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """On a file system that locks no folders, as network ones do, writers still keep each other out, by a file.
+
+    The system's call is replaced, as no such file system is at hand.
+    """
+    real = fcntl.flock
+
+    def flock(descriptor: int, operation: int) -> None:
+        if stat.S_ISDIR(os.fstat(descriptor).st_mode):
+            raise OSError(errno.EBADF, os.strerror(errno.EBADF))
+        real(descriptor, operation)
+
+    monkeypatch.setattr(fcntl, "flock", flock)
+    path = tmp_path / "set.evalset.json"
+    with folder_lock(lock_path(path), 1.0):
+        assert lock_path(path).exists()
+        with pytest.raises(EvalSetError, match="another program has been writing it"):
+            EvalSetWriter(path, AGENT, lock_timeout=0.05).write_eval_case(a_case("one"))
+    EvalSetWriter(path, AGENT).write_eval_case(a_case("two"))
+    assert [each.name for each in tmp_path.iterdir()] == [path.name]
+    assert held_ids(path) == ["two"]

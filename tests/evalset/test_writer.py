@@ -99,6 +99,18 @@ def test_mode_and_link_are_kept(tmp_path: Path) -> None:
     assert held_ids(real) == ["one", "two"]
 
 
+def test_attributes_are_kept(tmp_path: Path) -> None:
+    """What somebody noted on the file outlives a write."""
+    path = tmp_path / "set.evalset.json"
+    EvalSetWriter(path, AGENT).write_eval_case(a_case("one"))
+    try:
+        os.setxattr(path, "user.reviewed", b"yes")
+    except OSError:
+        pytest.skip("this file system keeps no attributes")
+    EvalSetWriter(path, AGENT).write_eval_case(a_case("two"))
+    assert os.getxattr(path, "user.reviewed") == b"yes"
+
+
 def test_the_preview_is_what_the_write_then_makes(tmp_path: Path) -> None:
     """`preview` gives the file's text to come and writes nothing; `read_back` finds the case in it and in the file."""
     path = tmp_path / "set.evalset.json"
