@@ -14,6 +14,8 @@ from simulator.facts import Failed, Raised, RaisedError
 LOOK_AGAIN_SECONDS = 1.0
 """How often a preview is drawn anew: what is typed changes it, without a rerun of the page."""
 
+_FOLLOWS = " (as soon as you leave a field, with what you typed)"
+
 _ERRORS = (
     ("404", "Not found"),
     ("429", "Too many requests"),
@@ -104,10 +106,10 @@ def _preview(inputs: ToolInputs) -> None:
         return
     match outcome:
         case Failed():
-            st.caption("The agent sees")
+            st.caption(f"The agent sees{_FOLLOWS}")
             st.code(show_json(outcome.response()), language="json", wrap_lines=True)
         case Raised():
-            st.caption("The agent's code sees")
+            st.caption(f"The agent's code sees{_FOLLOWS}")
             st.code(literal(_as_raised(outcome.error)), language=None, wrap_lines=True)
         case _:
             st.empty()

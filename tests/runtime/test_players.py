@@ -76,20 +76,21 @@ def test_a_person_answers_with_an_error_dict(code: int | str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("kind", "short"),
+    ("kind", "short", "words", "raises"),
     [
-        ("TimeoutError", "TimeoutError"),
-        ("no.such.module:Strange", "Strange"),
-        ("builtins:KeyError", "KeyError"),
+        ("TimeoutError", "TimeoutError", "too slow", "TimeoutError"),
+        ("no.such.module:Strange", "Strange", "too slow", "SimulatedToolError"),
+        ("builtins:KeyError", "KeyError", "'too slow'", "KeyError"),
     ],
 )
-def test_a_person_raises_and_the_session_goes_on(kind: str, short: str) -> None:
-    """A raised answer ends the turn with its error in the timeline; the next query works."""
+def test_a_person_raises_and_the_session_goes_on(kind: str, short: str, words: str, raises: str) -> None:
+    """A raised answer ends the turn with its error in the timeline, in Python's own words; the next query works."""
     with opened(agent_of(FIND, tools=[find])) as sim:
         assert sim.answer(asked(sim), raised(kind, "too slow"), wait=PATIENCE)
         (error,) = entries(sim, "tool_error")
-        assert (error.error_type, error.error_message) == (short, "too slow")
+        assert (error.error_type, error.error_message) == (short, words)
         (failure,) = entries(sim, "turn_failed")
+        assert failure.error_type == raises
         assert "too slow" in failure.error_message
         assert sim.session.state is not SessionState.ACTIVE
         assert sim.answer(asked(sim, "again"), {"status": "open"}, wait=PATIENCE)
