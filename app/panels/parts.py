@@ -66,7 +66,10 @@ def reports(texts: Sequence[str]) -> None:
     if not texts:
         return
     with st.container(border=True, gap="xsmall", key="reports"):
-        st.warning("A part of the agent reported a problem.", icon=":material/warning:")
+        st.warning(
+            "A part of the agent reported a problem, in this turn or an earlier one.",
+            icon=":material/warning:",
+        )
         for text in list(reversed(texts))[:SHOWN_REPORTS]:
             st.code(literal(text), language=None, wrap_lines=True)
         if len(texts) > SHOWN_REPORTS:

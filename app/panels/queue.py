@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, TypeAlias, assert_never
 
 import streamlit as st
@@ -65,6 +66,7 @@ class Queue:
     def __init__(self, drafts: DraftStore, session_id: str, line: Sequence[Waiting]) -> None:
         self._kept = Kept(drafts, "queue", session_id)
         self._line = {each.key: each for each in line}
+        self._numbers = numbers(line)
 
     @property
     def chosen(self) -> Waiting:
@@ -97,12 +99,28 @@ class Queue:
         return len(self._line) > 1
 
     def _name(self, key: str) -> str:
-        return safe_label(self._line[key].words, _LONGEST)
+        number = self._numbers.get(key)
+        return safe_label(self._line[key].words, _LONGEST) + (f" \\#{number}" if number else "")
 
     def _numbered(self, key: str) -> str:
         """A list of options reads no Markdown, so the words stand there as they are."""
         words = " ".join(self._line[key].words.split())
-        return f"{list(self._line).index(key) + 1}. {literal(words[:_LONGEST])}"
+        number = self._numbers.get(key)
+        same = f" #{number}" if number else ""
+        return f"{list(self._line).index(key) + 1}. {literal(words[:_LONGEST])}{same}"
+
+
+def numbers(line: Iterable[Waiting]) -> Mapping[str, int]:
+    """Count through the things that a reader could not tell apart, each kind from 1, by key; all others go without."""
+    shown = {each.key: safe_label(each.words, _LONGEST) for each in line}
+    how_often = Counter(shown.values())
+    so_far: Counter[str] = Counter()
+    given: dict[str, int] = {}
+    for key, words in shown.items():
+        if how_often[words] > 1:
+            so_far[words] += 1
+            given[key] = so_far[words]
+    return given
 
 
 def answered_beside(view: SimulationView, request: ToolRequest) -> None:
