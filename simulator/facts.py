@@ -125,6 +125,21 @@ class _Fact(Value):
     at: float
 
 
+class _Answer(_Fact):
+    """An answer to a request of the agent.
+
+    `at_once` says that it was there before anything else could run: the re-execution gives it in that very moment.
+    """
+
+    turn: int
+    key: str
+    agent: str
+    digests: RequestDigests
+    provenance: Provenance
+    elapsed_ms: float = 0.0
+    at_once: bool = False
+
+
 class SessionOpened(_Fact):
     """A session began; `seed` is where its ids and draws come from."""
 
@@ -158,51 +173,33 @@ class TurnStarted(_Fact):
     max_llm_calls: int = 500
 
 
-class ModelAnswered(_Fact):
+class ModelAnswered(_Answer):
     """The agent's seat made a turn: every ADK `LlmResponse` of the call in JSON, or the error."""
 
     kind: Literal["model_answered"] = "model_answered"
-    turn: int
-    key: str
-    agent: str
     responses: tuple[WrittenObject, ...] = ()
     error: RaisedError | None = None
-    digests: RequestDigests
-    provenance: Provenance
-    elapsed_ms: float = 0.0
 
 
-class ToolAnswered(_Fact):
-    """A tool call was answered. `branch` is ADK's branch, `scope` the calls of agent tools it is inside of."""
+class ToolAnswered(_Answer):
+    """A tool call was answered; `scope` holds the calls of agent tools it is inside of."""
 
     kind: Literal["tool_answered"] = "tool_answered"
-    turn: int
-    key: str
     call_id: str = Field(min_length=1)
-    agent: str
     tool_name: str = Field(min_length=1)
     arguments: JsonObject
     scope: str = ""
     outcome: Outcome
     effects: ToolEffects = ToolEffects()
-    digests: RequestDigests
-    provenance: Provenance
-    elapsed_ms: float = 0.0
 
 
-class CodeAnswered(_Fact):
+class CodeAnswered(_Answer):
     """A block of code of the agent was executed, or somebody said what it printed."""
 
     kind: Literal["code_answered"] = "code_answered"
-    turn: int
-    key: str
-    agent: str
     code: str
     result: JsonObject | None = None
     error: RaisedError | None = None
-    digests: RequestDigests
-    provenance: Provenance
-    elapsed_ms: float = 0.0
 
 
 class CallStarted(_Fact):

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import json
+import json.encoder
+from collections.abc import Callable
+from json.scanner import make_scanner
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 from pydantic import AfterValidator, JsonValue
@@ -12,9 +15,28 @@ _DIGEST_LENGTH = 16
 # pydantic writes 255 levels; what stands around an answer in the journal, in ADK's events and in views needs some.
 _DEEPEST = 200
 _TOO_DEEP = f"not a JSON value: it is nested more than {_DEEPEST} levels deep"
-_CANONICAL = json.JSONEncoder(sort_keys=True, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-_PLAIN = json.JSONEncoder(ensure_ascii=False, allow_nan=False)
-_DECODER = json.JSONDecoder()
+
+
+def _encoder(
+    *, separators: tuple[str, str] = (", ", ": "), sort_keys: bool = False
+) -> Callable[[object], str]:
+    """Make a function that writes JSON as the standard library does, without making its encoder for each value."""
+    encoder = json.JSONEncoder(
+        ensure_ascii=False, allow_nan=False, check_circular=False, separators=separators, sort_keys=sort_keys
+    )
+    make: Any = getattr(json.encoder, "c_make_encoder", None)
+    if make is None:  # pragma: no cover - other Pythons have no encoder in C
+        return encoder.encode
+    item, key = separators
+    write = make(
+        None, encoder.default, json.encoder.encode_basestring, None, key, item, sort_keys, False, False
+    )
+    return lambda value: "".join(write(value, 0))
+
+
+_canonical = _encoder(separators=(",", ":"), sort_keys=True)
+_plain = _encoder()
+_read: Any = make_scanner(json.JSONDecoder())  # type: ignore[arg-type] # it is typed as its own argument
 
 
 class NotJsonError(ValueError):
@@ -30,7 +52,7 @@ def canonical(value: object) -> str:
         NotJsonError: The value holds something that JSON has no word for.
     """
     try:
-        return _CANONICAL.encode(value)
+        return _canonical(value)
     except RecursionError as error:
         raise NotJsonError(_TOO_DEEP) from error
     except (TypeError, ValueError) as error:
@@ -50,7 +72,7 @@ def copied(value: Any) -> Any:
     """
     text = _written(value)
     try:
-        return _DECODER.decode(text)
+        return _read(text, 0)[0]
     except RecursionError as error:
         raise NotJsonError(_TOO_DEEP) from error
 
@@ -77,7 +99,7 @@ def taken(value: Any) -> Any:
 
 def _written(value: object) -> str:
     try:
-        text = _PLAIN.encode(value)
+        text = _plain(value)
         text.encode()  # half of a surrogate pair is a `str` to Python, but no text that could be stored or sent
     except RecursionError as error:
         raise NotJsonError(_TOO_DEEP) from error

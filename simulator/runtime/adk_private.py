@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import copy
 import random
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from google.adk.agents.llm.task._finish_task_tool import FinishTaskTool
@@ -120,6 +120,6 @@ def children_of(node: Any) -> Iterator[Any]:
     yield from getattr(graph, "nodes", None) or ()
 
 
-def set_random_provider(source: random.Random) -> None:
-    """Let ADK draw from this source in the current context."""
-    platform_random.set_random_provider(lambda: source)
+def set_random_provider(source: Callable[[], random.Random]) -> None:
+    """Let ADK draw from what this gives in the current context."""
+    platform_random.set_random_provider(source)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine
 from contextlib import aclosing
 from dataclasses import asdict
 from typing import Any, Protocol
@@ -12,21 +12,19 @@ from typing import Any, Protocol
 from simulator.environment.draws import DrawStreams
 from simulator.environment.rules import InjectionRule, Verdict, evaluate
 from simulator.facts import (
+    Answered,
     CallStarted,
-    CodeAnswered,
     Fact,
     Failed,
-    ModelAnswered,
     ModelProposed,
     Outcome,
     Provenance,
     RaisedError,
-    RequestDigests,
     Returned,
-    ToolAnswered,
     ToolEffects,
 )
 from simulator.jsonvalue import JsonObject
+from simulator.runtime.answer_facts import AnswerFacts, FactAt
 from simulator.runtime.boundaries import CodeCall, ModelCall, ToolBoundaryCall
 from simulator.runtime.context import INSIDE_REAL_CALL
 from simulator.runtime.effects import watched
@@ -36,6 +34,7 @@ from simulator.runtime.waiting import Waiting
 from simulator.session import Seats
 
 _REFUSED = "refused"
+_REAL = Provenance(source="real")
 
 
 class Table(Protocol):
@@ -62,6 +61,10 @@ class Table(Protocol):
         """Say that there is something new to see."""
         ...
 
+    def noticed(self) -> None:
+        """Say so where nobody can be waiting for it."""
+        ...
+
     def problem(self, text: str) -> None:
         """Tell the person something."""
         ...
@@ -75,20 +78,38 @@ class Answering:
 
     def __init__(self, table: Table, run: TurnRun, streams: DrawStreams, drawn: Counter[str]) -> None:
         self._table, self._run, self._streams, self._drawn = table, run, streams, drawn
+        self._facts = AnswerFacts(table.now, run)
         self._one_real_call = asyncio.Lock()
 
     # ------------------------------------------------------------ who answers
 
+    def begin(self, waiting: Waiting[Any]) -> Awaitable[Answered | None] | None:
+        """Find somebody for a request that is new.
+
+        The agent's own model and a real tool answer in the task that asks, as without us: that work is given back.
+        """
+        if self._run.caught_up.is_set() and not self._needs_judging(waiting):
+            player = self._player(waiting)
+            if isinstance(waiting.call, ModelCall) and player == "model":
+                return self._here(waiting, self._model_answers_here)
+            if isinstance(waiting.call, ToolBoundaryCall) and player == "real":
+                return self._here(waiting, self._tool_answers_here)
+        self.offer(waiting)
+        return None
+
+    def _needs_judging(self, waiting: Waiting[Any]) -> bool:
+        """Tell whether there are rules that may answer a request."""
+        if waiting.judged or not isinstance(waiting.call, ToolBoundaryCall):
+            return False
+        rules = self._table.rules_for(waiting)
+        waiting.judged = not rules or all(rule.tool_name != waiting.name for rule in rules)
+        return not waiting.judged
+
     def offer(self, waiting: Waiting[Any]) -> None:
-        """Find somebody for a request that is new, or whose seat was swapped."""
-        if waiting.job is not None or waiting.future.done():
+        """Find somebody for a request that waits, or whose seat was swapped."""
+        if waiting.is_taken:
             return
-        needs_judging = isinstance(waiting.call, ToolBoundaryCall) and not waiting.judged
-        if needs_judging and not any(
-            rule.tool_name == waiting.name for rule in self._table.rules_for(waiting)
-        ):
-            needs_judging, waiting.judged = False, True
-        if not needs_judging and self._player(waiting) == "person":
+        if not self._needs_judging(waiting) and self._player(waiting) == "person":
             waiting.wants_person()
             self._table.changed()
             return
@@ -115,6 +136,21 @@ class Answering:
             waiting.job = None
             waiting.running = False
             self._table.changed()
+
+    async def _here(
+        self, waiting: Waiting[Any], work: Callable[[Waiting[Any]], Awaitable[Answered | None]]
+    ) -> Answered | None:
+        """Answer in the task that asks."""
+        waiting.here = True
+        try:
+            return await work(waiting)
+        except Exception as error:  # noqa: BLE001 - as above
+            self._table.problem(f"{waiting.name}: {type(error).__name__}: {error}")
+            waiting.wants_person()
+            self._table.changed()
+            return None
+        finally:
+            waiting.here = waiting.running = False
 
     def _player(self, waiting: Waiting[Any]) -> str:
         if waiting.may_have_run:
@@ -153,7 +189,7 @@ class Answering:
         rule = verdict.fired
         if rule is None:
             return False
-        waiting.running = True
+        waiting.running, waiting.since = True, self._table.now()
         self._table.changed()
         await asyncio.sleep(rule.latency_seconds)
         outcome: Outcome = (
@@ -175,7 +211,7 @@ class Answering:
         verdict = evaluate(
             self._table.rules_for(waiting),
             waiting.name,
-            jsonable(waiting.call.arguments),
+            waiting.arguments,
             lambda rule: self._streams.value(rule, taken[rule.rule_id]),
         )
         waiting.judged, waiting.misses, waiting.drawn = True, verdict.misses, verdict.drawn
@@ -240,17 +276,41 @@ class Answering:
         async with self._one_real_call:
             if waiting.future.done():
                 return
-            started = CallStarted(
-                at=self._table.now(), turn=self._run.number, key=waiting.key, name=waiting.name
-            )
-            self._table.append(started)
-            waiting.running, waiting.may_have_run, waiting.since = True, False, started.at
-            waiting.started = asyncio.get_running_loop().time()
-            self._table.changed()
+            self._note_start(waiting)
             if isinstance(waiting.call, CodeCall):
                 await self._run_code(waiting)
             else:
                 await self._run_tool(waiting)
+
+    def _note_start(self, waiting: Waiting[Any]) -> None:
+        started = CallStarted(at=self._table.now(), turn=self._run.number, key=waiting.key, name=waiting.name)
+        self._table.append(started)
+        waiting.running, waiting.may_have_run, waiting.since = True, False, started.at
+        waiting.started = self._run.loop.time()
+        self._table.noticed()
+
+    async def _tool_answers_here(self, waiting: Waiting[ToolBoundaryCall]) -> Answered:
+        call = waiting.call
+        async with self._one_real_call:
+            self._note_start(waiting)
+            inside = INSIDE_REAL_CALL.set(waiting.key)
+            try:
+                outcome, effects = await watched(call.real, call.context, self._table.problem)
+            finally:
+                INSIDE_REAL_CALL.reset(inside)
+            waiting.effects_done = True
+            fact = self._facts.of_tool(waiting, outcome, effects, self.provenance(waiting, "real"))
+            return await self._run.release_here(waiting, fact)
+
+    async def _model_answers_here(self, waiting: Waiting[ModelCall]) -> Answered:
+        inside = INSIDE_REAL_CALL.set(waiting.key)
+        try:
+            responses, error = await self._model_speaks(waiting)
+        finally:
+            INSIDE_REAL_CALL.reset(inside)
+        provenance = self.provenance(waiting, "model", waiting.call.model.model)
+        fact = self._facts.of_model(waiting, responses, error, provenance)
+        return await self._run.release_here(waiting, fact)
 
     async def _run_tool(self, waiting: Waiting[ToolBoundaryCall]) -> None:
         call = waiting.call
@@ -278,21 +338,12 @@ class Answering:
         outcome = Failed(error_code=_REFUSED, error_message=message)
         await self.release_tool(waiting, outcome, ToolEffects(), provenance)
 
-    def provenance(self, waiting: Waiting[Any], source: Any, by: str | None = None) -> Provenance:
+    @staticmethod
+    def provenance(waiting: Waiting[Any], source: Any, by: str | None = None) -> Provenance:
         """Say who authored an answer, and what the rules had said before."""
+        if source == "real" and not waiting.misses and not waiting.drawn:
+            return _REAL
         return Provenance(source=source, by=by, misses=waiting.misses, drawn=waiting.drawn)
-
-    def _common(self, waiting: Waiting[Any], chain: str, provenance: Provenance) -> dict[str, Any]:
-        elapsed = asyncio.get_running_loop().time() - waiting.started
-        return {
-            "at": self._table.now(),
-            "turn": self._run.number,
-            "key": waiting.key,
-            "agent": waiting.agent,
-            "digests": RequestDigests(parts=waiting.parts, chain=chain),
-            "provenance": provenance,
-            "elapsed_ms": round(elapsed * 1000, 3),
-        }
 
     async def release_tool(
         self,
@@ -302,20 +353,7 @@ class Answering:
         provenance: Provenance,
     ) -> bool:
         """Record a tool's answer and hand it to the agent."""
-        call = waiting.call
-
-        def fact(chain: str) -> ToolAnswered:
-            return ToolAnswered(
-                call_id=str(call.context.function_call_id or waiting.key),
-                tool_name=waiting.name,
-                arguments=jsonable(call.arguments),
-                scope=call.scope,
-                outcome=outcome,
-                effects=effects,
-                **self._common(waiting, chain, provenance),
-            )
-
-        return await self._released(waiting, fact)
+        return await self._released(waiting, self._facts.of_tool(waiting, outcome, effects, provenance))
 
     async def release_model(
         self,
@@ -325,11 +363,7 @@ class Answering:
         error: RaisedError | None = None,
     ) -> bool:
         """Record the agent's turn and hand it to ADK."""
-
-        def fact(chain: str) -> ModelAnswered:
-            return ModelAnswered(responses=responses, error=error, **self._common(waiting, chain, provenance))
-
-        return await self._released(waiting, fact)
+        return await self._released(waiting, self._facts.of_model(waiting, responses, error, provenance))
 
     async def release_code(
         self,
@@ -339,17 +373,9 @@ class Answering:
         error: RaisedError | None = None,
     ) -> bool:
         """Record what code printed and hand it to the agent."""
+        return await self._released(waiting, self._facts.of_code(waiting, result, error, provenance))
 
-        def fact(chain: str) -> CodeAnswered:
-            return CodeAnswered(
-                code=waiting.call.code, result=result, error=error, **self._common(waiting, chain, provenance)
-            )
-
-        return await self._released(waiting, fact)
-
-    async def _released(
-        self, waiting: Waiting[Any], fact: Callable[[str], ModelAnswered | ToolAnswered | CodeAnswered]
-    ) -> bool:
+    async def _released(self, waiting: Waiting[Any], fact: FactAt) -> bool:
         released = await self._run.release(waiting, fact)
         if released:
             self._drawn.update(waiting.drawn)

@@ -12,8 +12,7 @@ import copy
 import functools
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import aclosing
-from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 from google.adk.agents import LlmAgent
 from google.adk.code_executors import BaseCodeExecutor, BuiltInCodeExecutor
@@ -36,8 +35,7 @@ _AGENT_LABEL = "adk_agent_name"
 _UNNAMED = "model"
 
 
-@dataclass(frozen=True)
-class ModelCall:
+class ModelCall(NamedTuple):
     """A call of a model at the boundary; `place` and `scope` say where in the turn it happens."""
 
     agent: str
@@ -48,8 +46,7 @@ class ModelCall:
     place: str
 
 
-@dataclass(frozen=True)
-class ToolBoundaryCall:
+class ToolBoundaryCall(NamedTuple):
     """A call of a tool at the boundary."""
 
     tool: BaseTool
@@ -59,8 +56,7 @@ class ToolBoundaryCall:
     scope: str
 
 
-@dataclass(frozen=True)
-class CodeCall:
+class CodeCall(NamedTuple):
     """Code of an agent at the boundary. `real` blocks."""
 
     agent: str

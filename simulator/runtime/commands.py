@@ -242,7 +242,7 @@ def change_seat(engine: Engine, seat: Any, target: str, player: Any) -> None:
     run, answering = engine.run, engine.answering
     if run is not None and answering is not None and run.caught_up.is_set():
         for waiting in list(run.waiting.values()):
-            if not waiting.future.done() and waiting.job is None:
+            if not waiting.is_taken:
                 answering.offer(waiting)
     engine.changed()
 

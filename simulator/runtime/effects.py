@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import operator
 from collections.abc import Awaitable, Callable, Iterator
 from typing import Any
 
@@ -20,7 +21,9 @@ from simulator.runtime.encoding import event_json, jsonable, survives_json, tool
 # These two are taken down apart: state by its keys, artifacts with their bytes.
 _APART = frozenset({"state_delta", "artifact_delta"})
 _UNKNOWN = "real call"
+_NO_EFFECTS = ToolEffects()
 _OTHER_ACTIONS = tuple(name for name in EventActions.model_fields if name not in _APART)
+_their_values = operator.itemgetter(*_OTHER_ACTIONS)
 
 
 async def watched(
@@ -32,7 +35,8 @@ async def watched(
     person: otherwise this run and its re-execution would differ.
     """
     before = context.actions
-    state = {key: canonical(jsonable(value)) for key, value in before.state_delta.items()}
+    written = before.state_delta
+    state = {key: canonical(jsonable(value)) for key, value in written.items()} if written else {}
     others = _other_actions(before)
     saved: list[SavedArtifact] = []
     sent: list[JsonObject] = []
@@ -50,12 +54,15 @@ async def watched(
     now = _other_actions(after)
     names = [] if now == others else [name for name in _OTHER_ACTIONS if now.get(name) != others.get(name)]
     changed = {name: jsonable(getattr(after, name)) for name in names}
+    ends = bool(invocation_of(context).end_invocation)
+    if not (delta or saved or changed or sent or ends):
+        return outcome, _NO_EFFECTS
     return outcome, ToolEffects(
         state_delta=delta,
         artifacts=tuple(saved),
         actions=changed,
         events=tuple(sent),
-        end_invocation=bool(invocation_of(context).end_invocation),
+        end_invocation=ends,
     )
 
 
@@ -98,6 +105,8 @@ def _inside_real_call() -> Iterator[None]:
 def _other_actions(actions: EventActions) -> dict[str, str]:
     """Write the actions that are set; most tools set none."""
     held = actions.__dict__
+    if not any(_their_values(held)):
+        return {}
     return {name: canonical(jsonable(value)) for name in _OTHER_ACTIONS if (value := held[name])}
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import builtins
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from google.adk.events.event import Event
@@ -12,10 +12,12 @@ from google.adk.models.llm_request import LlmRequest
 from google.adk.models.llm_response import LlmResponse
 from google.genai import types
 from pydantic import BaseModel
-from pydantic_core import to_jsonable_python
+from pydantic_core import to_json, to_jsonable_python
 
-from simulator.facts import RaisedError
+from simulator.facts import ModelAnswered, RaisedError
 from simulator.jsonvalue import JsonObject, NotJsonError, canonical, copied, digest
+from simulator.runtime.adk_private import MADE_CALL_ID
+from simulator.session import events as event_reading
 
 _PART = "$part"
 
@@ -80,6 +82,28 @@ def with_ids(response: LlmResponse, written: JsonObject) -> LlmResponse:
         if part.function_call is not None:
             part.function_call.id = known["function_call"]["id"]
     return response
+
+
+def with_own_ids(fact: ModelAnswered, used: set[str], seed: str) -> ModelAnswered:
+    """Give each function call an id that is unique in the session, and keep it in the fact and in `used`."""
+    if not any(_calls(fact.responses)):
+        return fact
+    responses: list[JsonObject] = copied(fact.responses)
+    own = digest(seed, fact.key)
+    for place, call in enumerate(_calls(responses)):
+        if not call.get("id") or call["id"] in used:
+            call["id"] = f"{MADE_CALL_ID}{own}{place:04x}"
+        used.add(call["id"])
+    return fact.model_copy(update={"responses": tuple(responses)})
+
+
+def _calls(responses: Iterable[Any]) -> Iterator[dict[str, Any]]:
+    """Give the function calls in a model's complete responses."""
+    for response in responses:
+        if not response.get("partial"):
+            for part in event_reading.parts_of(response.get("content")):
+                if call := part.get("function_call"):
+                    yield call
 
 
 def tool_value(value: Any) -> Any:
@@ -204,14 +228,11 @@ def request_parts(request: LlmRequest) -> dict[str, str]:
     }
 
 
-def _written(values: Iterable[Any]) -> str:
+def _written(values: Sequence[Any]) -> str:
     """Write google-genai's values as they write themselves, which is quick; others by `jsonable`."""
-    return "\n".join(
-        value.model_dump_json(exclude_none=True)
-        if isinstance(value, (types.Content, types.Tool))
-        else canonical(jsonable(value))
-        for value in values
-    )
+    if all(isinstance(value, (types.Content, types.Tool)) for value in values):
+        return to_json(values, exclude_none=True).decode()
+    return canonical([jsonable(value) for value in values])
 
 
 def arguments_part(arguments: JsonObject) -> dict[str, str]:

@@ -8,13 +8,10 @@ from __future__ import annotations
 
 import asyncio
 import functools
-import random
-from collections import Counter
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from contextlib import aclosing
 from typing import Any
 
-from google.adk.apps import App
 from google.adk.events.event import Event
 from google.adk.platform import time as platform_time
 from google.adk.platform import uuid as platform_uuid
@@ -31,20 +28,27 @@ from simulator.facts import (
     Fact,
     ModelAnswered,
     RaisedError,
-    RulesChanged,
     ToolAnswered,
     TurnEnded,
     TurnStarted,
 )
 from simulator.journal import Journal
-from simulator.jsonvalue import copied, digest
+from simulator.jsonvalue import copied
 from simulator.runtime.adk_private import set_random_provider
 from simulator.runtime.answering import Answering
 from simulator.runtime.boundaries import ModelCall, install
 from simulator.runtime.context import CURRENT_TURN
 from simulator.runtime.encoding import jsonable, survives_json, written_error
 from simulator.runtime.errors import Diverged, Divergence, SimulationError
-from simulator.runtime.guard import GuardPlugin
+from simulator.runtime.preparing import (
+    call_ids,
+    draws_so_far,
+    guarded_app,
+    is_as_answered,
+    random_of,
+    rules_at_rest,
+    turn_in_progress,
+)
 from simulator.runtime.recollection import Recollection
 from simulator.runtime.run_settings import run_config
 from simulator.runtime.services import WatchedArtifacts, WatchedSessions
@@ -52,7 +56,6 @@ from simulator.runtime.turn import TurnRun
 from simulator.runtime.undoing import changed_settings, may_have_run
 from simulator.runtime.waiting import Waiting
 from simulator.session import Seats
-from simulator.session.entries import model_calls
 
 _PATIENCE_WITH_STOP = 0.05
 _ANSWERS = (ModelAnswered, ToolAnswered, CodeAnswered)
@@ -76,8 +79,11 @@ class Engine:
         self._events: dict[int, list[Event]] = {}
         self._rules_at_rest: tuple[InjectionRule, ...] = ()
         self._last_model_call: ModelCall | None = None
-        self._guard = GuardPlugin()
         install(config.root_agent)
+        # One for all turns, as making it takes time; each turn sets its own services.
+        self._runner = Runner(
+            app=guarded_app(config), session_service=WatchedSessions(), artifact_service=WatchedArtifacts()
+        )
 
     def _header_seed(self) -> str:
         first = self.journal.fact(0)
@@ -106,21 +112,25 @@ class Engine:
         """Append an answer."""
         return self.journal.append(fact)
 
-    def offer(self, waiting: Waiting[Any]) -> None:
-        """Hand a request to whoever shall answer it."""
+    def offer(self, waiting: Waiting[Any]) -> Awaitable[Answered | None] | None:
+        """Hand a request to whoever shall answer it; give the work of one who answers it where it is asked."""
         if self.answering is None or self.run is None:
             raise SimulationError("no turn is running")
         waiting.rules = self.journal.fold.rules if self.run.caught_up.is_set() else self._rules_at_rest
-        proposed = self.journal.fold.proposals().get(waiting.key)
+        proposed = self.journal.fold.proposal(waiting.key)
         if proposed is not None:
             waiting.proposal, waiting.failure = proposed.responses, proposed.error
-        self.answering.offer(waiting)
+        return self.answering.begin(waiting)
 
     def changed(self) -> None:
         """Count a change, and wake those who wait for rest once it is there."""
         self.version += 1
         if self.at_rest():
             self._news.set()
+
+    def noticed(self) -> None:
+        """Count a change that cannot be the one that others wait for."""
+        self.version += 1
 
     def problem(self, text: str) -> None:
         """Keep a word for the person, once."""
@@ -183,30 +193,21 @@ class Engine:
         artifacts: WatchedArtifacts,
         where: dict[str, str],
     ) -> None:
-        place, started = next(
-            (place, fact)
-            for place, (_, fact) in reversed(list(enumerate(facts)))
-            if isinstance(fact, TurnStarted)
+        started, recorded = turn_in_progress(facts)
+        run = TurnRun(
+            self,
+            started,
+            recorded,
+            call_ids(facts),
+            may_have_run(self.journal),
+            as_then=is_as_answered(facts),
         )
-        recorded = [(number, fact) for number, fact in facts[place:] if isinstance(fact, _ANSWERS)]
-        run = TurnRun(self, started, recorded, _call_ids(facts), may_have_run(self.journal))
-        drawn: Counter[str] = Counter()
-        for _, fact in facts:
-            if isinstance(fact, ToolAnswered):
-                drawn.update(fact.provenance.drawn)
         self.run = run
-        self.answering = Answering(self, run, self._streams, drawn)
-        self._rules_at_rest = _rules_at_rest(facts)
+        self.answering = Answering(self, run, self._streams, draws_so_far(facts))
+        self._rules_at_rest = rules_at_rest(facts)
         self._task = asyncio.get_running_loop().create_task(
             self._drive(run, started, sessions, artifacts, where)
         )
-
-    @functools.cached_property
-    def _app(self) -> App:
-        agent = self.config.agent
-        if isinstance(agent, App):
-            return agent.model_copy(update={"plugins": [self._guard, *agent.plugins]})
-        return App(name=self.config.app_name, root_agent=agent, plugins=[self._guard])
 
     # ------------------------------------------------------------ driving
 
@@ -220,8 +221,8 @@ class Engine:
     ) -> None:
         loop = asyncio.get_running_loop()
         agent = loop.create_task(self._run_agent(run, started, sessions, artifacts, where))
-        replay = loop.create_task(run.replay()) if run.recorded else None
-        agent.add_done_callback(run.agent_ended)
+        replay = loop.create_task(run.replay.run()) if run.replay.keys else None
+        agent.add_done_callback(run.replay.agent_ended)
         run.cancel_agent = agent.cancel
         try:
             error = await self._both(run, agent, replay)
@@ -267,9 +268,9 @@ class Engine:
         CURRENT_TURN.set(run)
         platform_uuid.set_id_provider(run.new_id)
         platform_time.set_time_provider(run.time)
-        set_random_provider(random.Random(digest(self.seed, str(run.number))))  # noqa: S311 - not for secrets
-        runner = Runner(app=self._app, session_service=sessions, artifact_service=artifacts)
-        running = runner.run_async(
+        set_random_provider(functools.cache(functools.partial(random_of, self.seed, run.number)))
+        self._runner.session_service, self._runner.artifact_service = sessions, artifacts
+        running = self._runner.run_async(
             user_id=where["user_id"],
             session_id=where["session_id"],
             new_message=types.Content.model_validate(copied(started.message)),
@@ -375,21 +376,3 @@ async def _cancelled(*tasks: asyncio.Task[None] | None) -> None:
     for ended in tasks:
         if ended is not None and not ended.cancelled():
             ended.exception()  # looked at, so that asyncio does not log it as forgotten
-
-
-def _call_ids(facts: list[tuple[int, Fact]]) -> set[str]:
-    """Give the ids of all function calls that the journal knows."""
-    answers = (fact for _, fact in facts if isinstance(fact, ModelAnswered))
-    return {str(call["id"]) for fact in answers for call in model_calls(fact)}
-
-
-def _rules_at_rest(facts: list[tuple[int, Fact]]) -> tuple[InjectionRule, ...]:
-    """Give the rules as they were when the turn came to rest: a later switch counts from the next call on."""
-    rules: tuple[InjectionRule, ...] = ()
-    at_rest = rules
-    for _, fact in facts:
-        if isinstance(fact, RulesChanged):
-            rules = fact.rules
-        elif isinstance(fact, (*_ANSWERS, TurnStarted)):
-            at_rest = rules
-    return at_rest

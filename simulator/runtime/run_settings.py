@@ -19,16 +19,21 @@ _ASKED_FOR = (
 
 
 def run_config(started: TurnStarted) -> RunConfig:
-    """Give ADK's settings for a turn."""
+    """Give ADK's settings for a turn, of its own."""
+    asked_for = any(os.environ.get(name) for name in _ASKED_FOR)
+    return _settings(started.streaming, started.max_llm_calls, asked_for).model_copy()
+
+
+@functools.lru_cache(maxsize=16)
+def _settings(streaming: bool, max_llm_calls: int, asked_for: bool) -> RunConfig:
     return RunConfig(
-        streaming_mode=StreamingMode.SSE if started.streaming else StreamingMode.NONE,
-        max_llm_calls=started.max_llm_calls,
-        telemetry=_telemetry(any(os.environ.get(name) for name in _ASKED_FOR)),
+        streaming_mode=StreamingMode.SSE if streaming else StreamingMode.NONE,
+        max_llm_calls=max_llm_calls,
+        telemetry=_telemetry(asked_for),
         tool_thread_pool_config=ToolThreadPoolConfig(max_workers=_TOOL_THREADS),
     )
 
 
-@functools.cache
 def _telemetry(asked_for: bool) -> TelemetryConfig | None:
     """Keep what people author out of traces, unless the environment asks for it.
 

@@ -16,34 +16,26 @@ _SHORTEST_SLEEP = 1e-4
 class Settling:
     """What a turn is doing by itself; times in seconds.
 
-    The loop notes the turn's own `timers` until they fire, and its futures `in_threads` until they are done.
+    The loop notes the turn's own `timers` until they fire, and its futures `in_threads` until they are done. The turn
+    counts in `activity` what it does.
     """
 
     def __init__(self, loop: StudioLoop) -> None:
         self.timers: set[asyncio.TimerHandle] = set()
         self.in_threads: set[asyncio.Future[Any]] = set()
-        self._loop = loop
-        self._activity, self._settled_at = 0, -1
-
-    @property
-    def activity(self) -> int:
-        """A number that grows with what the turn does."""
-        return self._activity
-
-    def moved(self) -> None:
-        """Note that the turn did something."""
-        self._activity += 1
+        self.activity = 0
+        self._loop, self._settled_at = loop, -1
 
     async def settle(self) -> None:
         """Wait until everything that the last answer set going has run."""
-        if self._settled_at == self._activity and not self.timers and not self.in_threads:
+        if self._settled_at == self.activity and not self.timers and not self.in_threads:
             return  # nothing has been set going since
         until = self._loop.time() + _LONGEST_SETTLING
         while True:
             await self._callbacks_settled()
             wait = self._next_wake()
             if wait is None or self._loop.time() >= until:
-                self._settled_at = self._activity
+                self._settled_at = self.activity
                 return
             await asyncio.sleep(min(wait, max(0.0, until - self._loop.time())))
 
@@ -54,15 +46,15 @@ class Settling:
         def look(scheduled: int, activity: int, unmoved: int) -> None:
             # Everything that was ready has run by now. If our own look is the only callback that was scheduled
             # meanwhile, nothing is left. Other sessions may keep the loop busy, so standing still counts too.
-            unmoved = unmoved + 1 if self._activity == activity else 0
+            unmoved = unmoved + 1 if self.activity == activity else 0
             if settled.done():
                 return
             if self._loop.scheduled == scheduled + 1 or unmoved >= _UNMOVED_TICKS:
                 settled.set_result(None)
             else:
-                self._loop.call_soon(look, self._loop.scheduled, self._activity, unmoved)
+                self._loop.call_soon(look, self._loop.scheduled, self.activity, unmoved)
 
-        self._loop.call_soon(look, self._loop.scheduled, self._activity, 0)
+        self._loop.call_soon(look, self._loop.scheduled, self.activity, 0)
         return settled
 
     def _next_wake(self) -> float | None:

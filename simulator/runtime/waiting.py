@@ -19,11 +19,13 @@ Call = ModelCall | ToolBoundaryCall | CodeCall
 CallT = TypeVar("CallT", ModelCall, ToolBoundaryCall, CodeCall)
 
 
-@dataclass
+@dataclass(slots=True)
 class Waiting(Generic[CallT]):
     """One open request of the turn in progress.
 
-    `job` is the task that finds an answer without a person; `for_person` says that nobody but a person will.
+    `job` is the task that finds an answer without a person; `here` says that the asking task itself is about to find
+    one; `for_person` that nobody but a person will. `arguments` are a tool's, as they were when it was asked; `asked`
+    is how far the loop had come then.
     `effects_done` is set where the real tool ran in this very call, so its effects are in place already. `spoken` is
     the one response of the agent's own model, where it was asked in this very call.
     """
@@ -35,11 +37,14 @@ class Waiting(Generic[CallT]):
     parts: dict[str, str]
     future: asyncio.Future[ModelAnswered | ToolAnswered | CodeAnswered]
     context: contextvars.Context
-    since: float
     started: float
+    asked: int
+    arguments: JsonObject
+    since: float = 0.0
     may_have_run: bool = False
     for_person: bool = False
     job: asyncio.Task[None] | None = None
+    here: bool = False
     rules: tuple[InjectionRule, ...] = ()
     misses: tuple[Miss, ...] = ()
     drawn: tuple[str, ...] = ()
@@ -51,6 +56,11 @@ class Waiting(Generic[CallT]):
     effects_done: bool = False
     spoken: LlmResponse | None = None
     shown: Request | None = field(default=None, repr=False)
+
+    @property
+    def is_taken(self) -> bool:
+        """Whether somebody is about to answer, or has answered."""
+        return self.here or self.job is not None or self.future.done()
 
     def wants_person(self) -> None:
         """Hand the request to a person."""

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any, assert_never
+from collections.abc import Callable, Iterable
+from typing import Any, ClassVar
 
 from simulator.facts import (
     AgentSelected,
@@ -98,46 +98,47 @@ class SessionFold:
         Raises:
             IllegalFactError: Naming the fact, the state of the session and the reason.
         """
-        match fact:
-            case SessionOpened():
-                self._require(fact, self._opened is None, "the session has been opened before")
-            case AgentSelected():
-                self._require(fact, self._opened is not None, "the session has not been opened")
-                self._require(fact, self._selected is None, "an agent has been selected before")
-            case TurnStarted():
-                self._require(fact, self._selected is not None, "no agent has been selected")
-                self._require(fact, not self.is_running, f"turn {len(self._turns) - 1} has not ended")
-                self._require(fact, fact.turn == len(self._turns), f"the next turn is {len(self._turns)}")
-                self._check_message(fact)
-            case ModelAnswered() | ToolAnswered() | CodeAnswered():
-                self._check_answer(fact)
-            case CallStarted() | ModelProposed():
-                self._check_turn(fact, fact.turn)
-                self._require(fact, fact.key not in self._keys, f"{fact.key} has been answered")
-            case TurnEnded():
-                self._check_turn(fact, fact.turn)
-            case SeatChanged():
-                self._require(fact, self._selected is not None, "no agent has been selected")
-                players = _AGENT_PLAYERS if fact.seat == "agent" else _TOOL_PLAYERS
-                self._require(fact, fact.player in players, f"{fact.player} cannot play the {fact.seat} seat")
-            case RulesChanged():
-                self._require(fact, self._selected is not None, "no agent has been selected")
-                ids = [rule.rule_id for rule in fact.rules]
-                twice = sorted({rule_id for rule_id in ids if ids.count(rule_id) > 1})
-                self._require(fact, not twice, f"two rules have the id {', '.join(twice)}")
-            case never:
-                assert_never(never)
+        self._checks[type(fact)](self, fact)
+
+    def _check_opened(self, fact: SessionOpened) -> None:
+        self._require(fact, self._opened is None, "the session has been opened before")
+
+    def _check_selected(self, fact: AgentSelected) -> None:
+        self._require(fact, self._opened is not None, "the session has not been opened")
+        self._require(fact, self._selected is None, "an agent has been selected before")
+
+    def _check_start(self, fact: TurnStarted) -> None:
+        self._require(fact, self._selected is not None, "no agent has been selected")
+        self._require(fact, not self.is_running, f"turn {len(self._turns) - 1} has not ended")
+        self._require(fact, fact.turn == len(self._turns), f"the next turn is {len(self._turns)}")
+        self._check_message(fact)
+
+    def _check_step(self, fact: CallStarted | ModelProposed) -> None:
+        self._check_turn(fact)
+        if fact.key in self._keys:
+            raise IllegalFactError(fact, self._state, f"{fact.key} has been answered")
+
+    def _check_seat(self, fact: SeatChanged) -> None:
+        self._require(fact, self._selected is not None, "no agent has been selected")
+        players = _AGENT_PLAYERS if fact.seat == "agent" else _TOOL_PLAYERS
+        self._require(fact, fact.player in players, f"{fact.player} cannot play the {fact.seat} seat")
+
+    def _check_rules(self, fact: RulesChanged) -> None:
+        self._require(fact, self._selected is not None, "no agent has been selected")
+        ids = [rule.rule_id for rule in fact.rules]
+        twice = sorted({rule_id for rule_id in ids if ids.count(rule_id) > 1})
+        self._require(fact, not twice, f"two rules have the id {', '.join(twice)}")
 
     def _require(self, fact: Fact, holds: bool, reason: str) -> None:
         if not holds:
             raise IllegalFactError(fact, self._state, reason)
 
-    def _check_turn(self, fact: Fact, turn: int) -> None:
+    def _check_turn(self, fact: Answered | CallStarted | ModelProposed | TurnEnded) -> None:
         running = len(self._turns) - 1
-        if not self.is_running:
+        if running < 0 or self._turns[running].ended:
             raise IllegalFactError(fact, self._state, "no turn is running")
-        if turn != running:
-            raise IllegalFactError(fact, self._state, f"turn {running} is running, not {turn}")
+        if fact.turn != running:
+            raise IllegalFactError(fact, self._state, f"turn {running} is running, not {fact.turn}")
 
     def _check_message(self, fact: TurnStarted) -> None:
         parts = fact.message.get("parts")
@@ -151,41 +152,40 @@ class SessionFold:
         self._require(fact, not unknown, f"no open call has the id {', '.join(unknown)}")
 
     def _check_answer(self, fact: Answered) -> None:
-        self._check_turn(fact, fact.turn)
+        self._check_turn(fact)
         if fact.key in self._keys:
             raise IllegalFactError(fact, self._state, f"{fact.key} has been answered before")
-        if not isinstance(fact, ModelAnswered):
-            return
+
+    def _check_model_turn(self, fact: ModelAnswered) -> None:
+        self._check_answer(fact)
         ids = [call.get("id") for call in entries.model_calls(fact)]
         self._require(fact, all(ids), "a function call has no id")
-        doubled = sorted({str(call) for call in ids if call in self._calls or ids.count(call) > 1})
-        self._require(fact, not doubled, f"the call id {', '.join(doubled)} is not unique in the session")
+        if len(set(ids)) < len(ids) or not self._calls.isdisjoint(ids):
+            doubled = sorted({str(call) for call in ids if call in self._calls or ids.count(call) > 1})
+            raise IllegalFactError(
+                fact, self._state, f"the call id {', '.join(doubled)} is not unique in the session"
+            )
 
     def apply(self, number: int, fact: Fact) -> None:
         """Take in a fact that `check` has let pass; `number` is its number in the journal."""
         self._timeline.apply(number, fact)
-        match fact:
-            case SessionOpened():
-                self._opened = fact
-            case AgentSelected():
-                self._selected = fact
-                self._state = SessionState.AWAITING_QUERY
-            case TurnStarted():
-                self._start(fact)
-            case ModelAnswered() | ToolAnswered() | CodeAnswered():
-                self._answer(fact)
-            case CallStarted():
-                self._started.add(fact.key)
-            case ModelProposed():
-                self._proposals[fact.key] = fact
-            case SeatChanged():
-                self._sit(fact)
-            case RulesChanged():
-                self._rules = fact.rules
-            case TurnEnded():
-                self._end(fact)
-            case never:
-                assert_never(never)
+        self._effects[type(fact)](self, fact)
+
+    def _open_session(self, fact: SessionOpened) -> None:
+        self._opened = fact
+
+    def _select(self, fact: AgentSelected) -> None:
+        self._selected = fact
+        self._state = SessionState.AWAITING_QUERY
+
+    def _begin_call(self, fact: CallStarted) -> None:
+        self._started.add(fact.key)
+
+    def _propose(self, fact: ModelProposed) -> None:
+        self._proposals[fact.key] = fact
+
+    def _rule(self, fact: RulesChanged) -> None:
+        self._rules = fact.rules
 
     def _start(self, fact: TurnStarted) -> None:
         self._turns.append(
@@ -199,12 +199,16 @@ class SessionFold:
         players = {**getattr(self._seats, seat), fact.target: fact.player}
         self._seats = self._seats.model_copy(update={seat: players})
 
-    def _answer(self, fact: Answered) -> None:
+    def _answer_by_model(self, fact: ModelAnswered) -> None:
         self._keys.add(fact.key)
-        if isinstance(fact, ModelAnswered):
-            self._calls |= {call["id"] for call in entries.model_calls(fact)}
-        elif isinstance(fact, ToolAnswered):
-            self._calls.add(fact.call_id)
+        self._calls |= {call["id"] for call in entries.model_calls(fact)}
+
+    def _answer_by_tool(self, fact: ToolAnswered) -> None:
+        self._keys.add(fact.key)
+        self._calls.add(fact.call_id)
+
+    def _answer_by_code(self, fact: CodeAnswered) -> None:
+        self._keys.add(fact.key)
 
     def _end(self, fact: TurnEnded) -> None:
         self._open = open_calls(fact.events, self._open)
@@ -246,9 +250,37 @@ class SessionFold:
             open_calls=() if self.is_running else self._open,
         )
 
-    def proposals(self) -> dict[str, ModelProposed]:
-        """Give what models proposed in the running turn, by the key of the request."""
-        return dict(self._proposals)
+    # By class, as a chain of tests for eleven classes is what a fast agent would wait for.
+    _checks: ClassVar[dict[type[Any], Callable[[SessionFold, Any], None]]] = {
+        SessionOpened: _check_opened,
+        AgentSelected: _check_selected,
+        TurnStarted: _check_start,
+        ModelAnswered: _check_model_turn,
+        ToolAnswered: _check_answer,
+        CodeAnswered: _check_answer,
+        CallStarted: _check_step,
+        ModelProposed: _check_step,
+        SeatChanged: _check_seat,
+        RulesChanged: _check_rules,
+        TurnEnded: _check_turn,
+    }
+    _effects: ClassVar[dict[type[Any], Callable[[SessionFold, Any], None]]] = {
+        SessionOpened: _open_session,
+        AgentSelected: _select,
+        TurnStarted: _start,
+        ModelAnswered: _answer_by_model,
+        ToolAnswered: _answer_by_tool,
+        CodeAnswered: _answer_by_code,
+        CallStarted: _begin_call,
+        ModelProposed: _propose,
+        SeatChanged: _sit,
+        RulesChanged: _rule,
+        TurnEnded: _end,
+    }
+
+    def proposal(self, key: str) -> ModelProposed | None:
+        """Give what a model proposed in the running turn for the request with this key."""
+        return self._proposals.get(key)
 
     def may_have_run(self) -> frozenset[str]:
         """Give the keys of real calls that were started in the running turn and have no answer."""

@@ -45,6 +45,13 @@ def seconds(append: Callable[[EvalCase], object], case: EvalCase) -> float:
     return perf_counter() - start
 
 
+def _as_a_stranger(ours: Path, before: bytes, number: int) -> float:
+    """Time an append to a file that the writer has not read before."""
+    ours.write_bytes(before)
+    stranger = EvalSetWriter(ours, AGENT, known=KnownFiles())
+    return seconds(stranger.write_eval_case, a_case(f"u{number}", turns=TURNS))
+
+
 @pytest.mark.parametrize("size", LEAST)
 @pytest.mark.benchmark(group="append")
 def test_an_append_is_many_times_faster_than_adks(
@@ -70,11 +77,7 @@ def test_an_append_is_many_times_faster_than_adks(
         EvalSetWriter(ours, AGENT).eval_ids()
         return (case,), {}
 
-    unknown: list[float] = []
-    for each in range(UNKNOWN):
-        ours.write_bytes(before)
-        stranger = EvalSetWriter(ours, AGENT, known=KnownFiles())
-        unknown.append(seconds(stranger.write_eval_case, a_case(f"u{each}", turns=TURNS)))
+    unknown = [_as_a_stranger(ours, before, each) for each in range(UNKNOWN)]
     benchmark.pedantic(  # type: ignore[no-untyped-call] # pytest-benchmark has no types
         lambda case: EvalSetWriter(ours, AGENT).write_eval_case(case), setup=setup, rounds=ROUNDS[size]
     )

@@ -9,7 +9,7 @@ import asyncio
 import datetime as dt
 from typing import Any
 
-from google.adk.agents import BaseAgent
+from google.adk.agents import BaseAgent, ParallelAgent
 from google.adk.agents.callback_context import CallbackContext
 from google.adk.agents.invocation_context import InvocationContext
 from google.adk.agents.readonly_context import ReadonlyContext
@@ -292,3 +292,19 @@ def silent(traces: Traces) -> BaseAgent:
         return LlmResponse()
 
     return agent_of(tools=[traces.hit], after_model_callback=say_nothing)
+
+
+def quick_and_slow(traces: Traces) -> BaseAgent:
+    """Agents side by side whose tools answer at once, later, and in a thread, again and again."""
+
+    async def hit_soon(mark: str = "") -> dict[str, str]:
+        """Let others go first."""
+        for _ in range(3):
+            await asyncio.sleep(0)
+        return traces.hit(mark)
+
+    def lane(name: str) -> BaseAgent:
+        marked = [call(tool, mark=f"{name} {tool}") for tool in ("hit_later", "hit_soon", "hit")]
+        return agent_of(marked, [marked[0]], tools=[traces.hit, traces.hit_later, hit_soon], name=name)
+
+    return ParallelAgent(name="lanes", sub_agents=[lane("one"), lane("two")])

@@ -97,6 +97,7 @@ _WAYS = (
     more_ways.provided_instruction,
     more_ways.repeating_ids,
     more_ways.silent,
+    more_ways.quick_and_slow,
     graph_ways.transferred_and_confirmed,
     graph_ways.handed_back,
     graph_ways.nested_agent_tools,

@@ -260,7 +260,7 @@ def test_adk_draws_from_the_source_that_is_set() -> None:
     """ADK's own random numbers come from the provider of the current context."""
 
     def drawn() -> float:
-        adk_private.set_random_provider(random.Random(7))  # noqa: S311 - not for secrets
+        adk_private.set_random_provider(lambda: random.Random(7))  # noqa: S311 - not for secrets
         return platform_random.get_random().random()
 
     assert drawn() == random.Random(7).random()  # noqa: S311 - not for secrets

@@ -1,0 +1,88 @@
+"""Makes the facts that answers become, in the moment in which they do."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeAlias
+
+from simulator.facts import (
+    Answered,
+    CodeAnswered,
+    ModelAnswered,
+    Outcome,
+    Provenance,
+    RaisedError,
+    RequestDigests,
+    ToolAnswered,
+    ToolEffects,
+)
+from simulator.jsonvalue import JsonObject
+from simulator.runtime.boundaries import CodeCall, ModelCall, ToolBoundaryCall
+from simulator.runtime.turn import Moment, TurnRun
+from simulator.runtime.waiting import Waiting
+
+FactAt: TypeAlias = Callable[[Moment], Answered]
+"""Makes the fact, given when it becomes one."""
+
+
+class AnswerFacts:
+    """Makes facts of the answers in one turn; `now` gives the time."""
+
+    def __init__(self, now: Callable[[], float], run: TurnRun) -> None:
+        self._now, self._run = now, run
+
+    def of_tool(
+        self,
+        waiting: Waiting[ToolBoundaryCall],
+        outcome: Outcome,
+        effects: ToolEffects,
+        provenance: Provenance,
+    ) -> FactAt:
+        """Give the maker of a tool's answer."""
+        call = waiting.call
+        return lambda moment: ToolAnswered(
+            call_id=str(call.context.function_call_id or waiting.key),
+            tool_name=waiting.name,
+            arguments=waiting.arguments,
+            scope=call.scope,
+            outcome=outcome,
+            effects=effects,
+            **self._common(waiting, moment, provenance),
+        )
+
+    def of_model(
+        self,
+        waiting: Waiting[ModelCall],
+        responses: tuple[JsonObject, ...],
+        error: RaisedError | None,
+        provenance: Provenance,
+    ) -> FactAt:
+        """Give the maker of an agent's turn."""
+        return lambda moment: ModelAnswered(
+            responses=responses, error=error, **self._common(waiting, moment, provenance)
+        )
+
+    def of_code(
+        self,
+        waiting: Waiting[CodeCall],
+        result: JsonObject | None,
+        error: RaisedError | None,
+        provenance: Provenance,
+    ) -> FactAt:
+        """Give the maker of what code printed."""
+        return lambda moment: CodeAnswered(
+            code=waiting.call.code, result=result, error=error, **self._common(waiting, moment, provenance)
+        )
+
+    def _common(self, waiting: Waiting[Any], moment: Moment, provenance: Provenance) -> dict[str, Any]:
+        elapsed = self._run.loop.time() - waiting.started
+        return {
+            "at": self._now(),
+            "turn": self._run.number,
+            "key": waiting.key,
+            "agent": waiting.agent,
+            "digests": RequestDigests(parts=waiting.parts, chain=moment.chain),
+            "provenance": provenance,
+            "elapsed_ms": round(elapsed * 1000, 3),
+            "at_once": moment.at_once,
+        }

@@ -1,0 +1,140 @@
+"""Executes a turn again: releases the answers that the journal holds, in its order, as long as they still fit."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+from simulator.facts import Answered
+from simulator.runtime.errors import Diverged
+from simulator.runtime.settling import Settling
+from simulator.runtime.waiting import Waiting
+
+_PATIENCE = 5.0
+
+# Instructions and settings may be changed between two runs of an agent without harm to what is recorded.
+_HARMLESS = frozenset({"system", "config"})
+
+
+class Turn(Protocol):
+    """What the re-execution needs of the turn in progress."""
+
+    settling: Settling
+    waiting: dict[str, Waiting[Any]]
+    chain: str
+    caught_up: asyncio.Event
+
+    def passed(self, fact: Answered) -> None:
+        """Note that an answer was given."""
+        ...
+
+    def note_problem(self, text: str) -> None:
+        """Tell the person something."""
+        ...
+
+    def changed(self) -> None:
+        """Say that there is something new to see."""
+        ...
+
+
+class Replay:
+    """The answers of a turn that the journal holds, and how far they are released.
+
+    An answer that was there at once is given again in the moment in which it is asked for; all others wait for their
+    turn, each until everything before it has settled. `keys` are those of all of them; `asked` is set with each
+    request.
+
+    Args:
+        turn: The turn.
+        recorded: The answers in order, each with its number in the journal.
+        as_then: No seat and no rule was changed since the last of them.
+    """
+
+    def __init__(self, turn: Turn, recorded: Sequence[tuple[int, Answered]], *, as_then: bool) -> None:
+        self._turn, self._recorded, self._as_then = turn, recorded, as_then
+        self.keys = {fact.key for _, fact in recorded}
+        self.asked = asyncio.Event()
+        self._next = 0
+        self._agent_has_ended = False
+
+    async def run(self) -> None:
+        """Release what the journal holds, in its order, checking that it still fits.
+
+        Raises:
+            Diverged: The agent asks for something else than it did.
+        """
+        turn = self._turn
+        while self._next < len(self._recorded):
+            number, fact = self._recorded[self._next]
+            waiting = await self._await_request(self._next)
+            if waiting is None:
+                continue
+            await turn.settling.settle()
+            self._compare(number, fact, waiting)
+            self._released(fact)
+            waiting.future.set_result(fact)
+        await turn.settling.settle()
+        turn.caught_up.set()
+        turn.changed()
+
+    def at_once(self, waiting: Waiting[Any]) -> Answered | None:
+        """Give the answer that a request had at once, if it is the next one and fits; else it comes in its turn."""
+        if self._next >= len(self._recorded):
+            return None
+        number, fact = self._recorded[self._next]
+        if not fact.at_once or fact.key != waiting.key:
+            return None
+        try:
+            self._compare(number, fact, waiting)
+        except Diverged:
+            return None  # `run` finds that out too, and tells
+        self._released(fact)
+        self.asked.set()
+        return fact
+
+    def agent_ended(self, _task: object) -> None:
+        """Stop waiting for requests: none will come."""
+        self._agent_has_ended = True
+        self.asked.set()
+
+    def _released(self, fact: Answered) -> None:
+        self._next += 1
+        self._turn.passed(fact)
+        if self._next == len(self._recorded) and self._as_then:
+            # What follows from the last answer was answered at once where it could be, so it is again.
+            self._turn.caught_up.set()
+
+    async def _await_request(self, place: int) -> Waiting[Any] | None:
+        """Wait for a recorded request, as long as the agent is on its way: on a busy machine that may take a while.
+
+        None says that it was asked and answered at once.
+
+        Raises:
+            Diverged: The agent has ended, or has not moved for some seconds.
+        """
+        turn = self._turn
+        number, fact = self._recorded[place]
+        while (waiting := turn.waiting.get(fact.key)) is None and self._next == place:
+            self.asked.clear()
+            before = turn.settling.activity
+            with contextlib.suppress(TimeoutError):
+                if not self._agent_has_ended:
+                    await asyncio.wait_for(self.asked.wait(), _PATIENCE)
+            stands = self._agent_has_ended or turn.settling.activity == before
+            if stands and fact.key not in turn.waiting and self._next == place:
+                raise Diverged(number, fact.key, ["never asked"], sorted(turn.waiting))
+        return waiting
+
+    def _compare(self, number: int, fact: Answered, waiting: Waiting[Any]) -> None:
+        differs = [
+            part for part, known in fact.digests.parts.items() if waiting.parts.get(part, known) != known
+        ]
+        if fact.digests.chain != self._turn.chain:
+            differs.append("events before it")
+        if harmless := sorted(_HARMLESS.intersection(differs)):
+            words = " and ".join(harmless)
+            self._turn.note_problem(f"the agent's {words} changed since step {number} was recorded")
+        if serious := [part for part in differs if part not in _HARMLESS]:
+            raise Diverged(number, fact.key, serious)
