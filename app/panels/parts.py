@@ -67,7 +67,7 @@ def reports(texts: Sequence[str]) -> None:
         return
     with st.container(border=True, gap="xsmall", key="reports"):
         st.warning(
-            "A part of the agent reported a problem, in this turn or an earlier one.",
+            "A part of the agent reported a problem in this turn.",
             icon=":material/warning:",
         )
         for text in list(reversed(texts))[:SHOWN_REPORTS]:

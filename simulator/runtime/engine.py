@@ -145,6 +145,7 @@ class Engine:
         if self.divergence is not None:
             raise SimulationError(f"{self.divergence.sentence()}; go back to before it first")
         self.journal.append(fact)
+        self.problems.clear()  # those of the turn before have been seen
         await self.open()
 
     async def open(self) -> None:
@@ -172,6 +173,7 @@ class Engine:
     async def move(self, number: int, *, keep_settings: bool) -> None:
         """Go to another fact and execute the way there again; seats and rules may stay as they are now."""
         await self.close()
+        self.problems.clear()
         seats, rules = self.journal.fold.seats, self.journal.fold.rules
         self.journal.move_head(number)
         if keep_settings:

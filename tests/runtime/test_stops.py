@@ -307,6 +307,8 @@ def test_real_state_that_json_cannot_hold_is_kept_as_json_with_a_word() -> None:
         assert sim.query("go", wait=PATIENCE)
         assert sim.session.current_state == {"seen": ["a", "b"]}
         assert any("'seen'" in problem for problem in sim.view().problems)
+        assert sim.query("and now", wait=PATIENCE)
+        assert not sim.view().problems, "those of the turn before are told no longer"
 
 
 def test_a_stopped_session_is_resumed_as_stopped() -> None:
