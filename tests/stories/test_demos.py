@@ -11,6 +11,7 @@ from playwright.sync_api import expect
 from simulator.agents import DEMOS_DIR
 from tests.harness.adk_process import run_adk_eval
 from tests.harness.browser import Studio
+from tests.harness.processes import start_program
 from tests.stories.reading import (
     add_changed_case,
     answer_of,
@@ -51,7 +52,7 @@ def test_the_order_desk(studio: Studio, tmp_path: Path) -> None:
     assert injected == [("find_order", {"order_id": "A-1002"}, fault)] * 2
 
     add_changed_case(path, "mixed", 2, amount=1.0)
-    outcome = run_adk_eval(DEMOS_DIR / "order_desk", path)
+    outcome = run_adk_eval(DEMOS_DIR / "order_desk", path, start=start_program)
     assert trajectory_scores(outcome) == {"mixed": 1.0, "injected": 0.0, "changed": 0.0}, outcome.output[
         -3000:
     ]
@@ -119,7 +120,7 @@ def test_the_travel_planner(studio: Studio, tmp_path: Path) -> None:
     assert calls[4][2] == {"flights": [{"flight_id": "BACK-1", "price": 40}]}
 
     add_changed_case(path, "trip", 6, city="Milan")
-    outcome = run_adk_eval(DEMOS_DIR / "travel_planner", path)
+    outcome = run_adk_eval(DEMOS_DIR / "travel_planner", path, start=start_program)
     assert trajectory_scores(outcome) == {"trip": 1.0, "changed": 0.0}, outcome.output[-3000:]
 
 
@@ -140,7 +141,7 @@ def test_the_expense_approver(studio: Studio, tmp_path: Path) -> None:
     assert json.loads(answer_of(case_of(path, "formed")))["approved_amount"] == 175.0
 
     add_changed_case(path, "real", 2, employee_id="E-8")
-    outcome = run_adk_eval(DEMOS_DIR / "expense_approver", path)
+    outcome = run_adk_eval(DEMOS_DIR / "expense_approver", path, start=start_program)
     assert trajectory_scores(outcome) == {"real": 1.0, "formed": 0.0, "changed": 0.0}, outcome.output[-3000:]
 
 
