@@ -42,6 +42,9 @@ from simulator.runtime.waiting import Waiting
 
 _MICROSECOND = 1e-6
 
+# A model and tools that never wait must not keep everyone else from the loop for longer than so many seconds.
+LONGEST_BREATH = 0.1
+
 
 class Host(Protocol):
     """What a turn needs of the session that it belongs to."""
@@ -106,7 +109,7 @@ class TurnRun:
         self.host, self.number = host, started.turn
         self.used_ids, self.may_have_run = used_ids, may_have_run
         self.loop: StudioLoop = asyncio.get_running_loop()  # type: ignore[assignment] # LoopThread runs no other loop
-        self.settling = Settling(self.loop)
+        self.settling, self._breathed = Settling(self.loop), self.loop.time()
         self.waiting: dict[str, Waiting[Any]] = {}
         self.events: list[JsonObject] = []
         self.artifacts: list[SavedArtifact] = []
@@ -332,6 +335,7 @@ class TurnRun:
             await self.settling.settle()
             if waiting.future.done() or self.waiting.get(waiting.key) is not waiting:
                 return False
+            self._breathed = self.loop.time()
             waiting.future.set_result(self._recorded_now(fact_at(Moment(self.chain))))
             await self.settling.settle()
         self.host.changed()
@@ -352,11 +356,13 @@ class TurnRun:
             fact_at: Makes the fact, given when it becomes one.
         """
         # A task that waits is woken by a callback that is scheduled: without one, nothing else has run.
-        if self.loop.scheduled == waiting.asked:
+        nothing_ran = self.loop.scheduled == waiting.asked
+        if nothing_ran and self.loop.time() - self._breathed < LONGEST_BREATH:
             fact = self._recorded_now(fact_at(Moment(self.chain, at_once=True)))
         else:
             async with self._releasing:
                 await self.settling.settle()
+                self._breathed = self.loop.time()
                 fact = self._recorded_now(fact_at(Moment(self.chain)))
         waiting.future.set_result(fact)
         self.host.changed()

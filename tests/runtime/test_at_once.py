@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import pytest
+from google.adk.agents import LoopAgent
 
 from simulator.facts import CallStarted, ModelAnswered, ToolAnswered
 from simulator.journal import Journal
-from simulator.runtime import Simulation
+from simulator.runtime import Simulation, turn
 from tests.runtime.playing import played, resumed
 from tests.runtime.shapes import SHAPES
 from tests.runtime.stage import PATIENCE, agent_of, call, opened, tool_facts
@@ -17,10 +19,17 @@ from tests.runtime.ways import Traces
 pytestmark = pytest.mark.filterwarnings("ignore:.*deprecated in favor of Workflow:DeprecationWarning")
 
 
+@pytest.fixture
+def _on_a_machine_at_rest(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let no answer be put off because the machine is slow just now."""
+    monkeypatch.setattr(turn, "LONGEST_BREATH", math.inf)
+
+
 def _events(sim: Simulation) -> list[Any]:
     return [event for turn in sim.session.turns for event in turn.events]
 
 
+@pytest.mark.usefixtures("_on_a_machine_at_rest")
 def test_what_waits_for_nothing_is_answered_at_once() -> None:
     """A model and a coroutine that never wait answer at once; a function that runs in a thread does not."""
     traces = Traces()
@@ -61,6 +70,7 @@ def test_each_real_call_is_noted_before_it_runs() -> None:
         assert answer.key in started
 
 
+@pytest.mark.usefixtures("_on_a_machine_at_rest")
 def test_an_answer_at_once_is_replayed_at_once() -> None:
     """Lanes that answer at once and later come back with the same events, and nothing real runs again."""
     shape = SHAPES["quick_and_slow"]
@@ -84,3 +94,16 @@ def test_a_journal_from_before_has_no_answer_at_once() -> None:
     ]
     assert answers
     assert not any(fact.at_once for fact in answers)
+
+
+def test_an_agent_that_never_waits_leaves_room_for_others() -> None:
+    """A loop of a model that answers at once is stopped while it goes round, and can be resumed."""
+    agent = LoopAgent(name="round", sub_agents=[agent_of(name="talker")], max_iterations=100_000)
+    with opened(agent) as sim:
+        assert not sim.query("go", wait=0.1), "the loop has an end only after 500 turns of the model"
+        sim.stop()
+        view = sim.view()
+        assert not view.busy
+        turns = [fact for _, fact in sim.journal.path() if isinstance(fact, ModelAnswered)]
+        assert {fact.at_once for fact in turns} == {True, False}
+        assert sim.session.turns[0].stopped
