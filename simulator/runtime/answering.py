@@ -7,14 +7,13 @@ from collections import Counter
 from collections.abc import Awaitable, Callable, Coroutine
 from contextlib import aclosing
 from dataclasses import asdict
-from typing import Any, Protocol
+from typing import Any
 
 from simulator.environment.draws import DrawStreams
-from simulator.environment.rules import InjectionRule, Verdict, evaluate
+from simulator.environment.rules import Verdict, evaluate
 from simulator.facts import (
     Answered,
     CallStarted,
-    Fact,
     Failed,
     ModelProposed,
     Outcome,
@@ -29,45 +28,13 @@ from simulator.runtime.boundaries import CodeCall, ModelCall, ToolBoundaryCall
 from simulator.runtime.context import INSIDE_REAL_CALL
 from simulator.runtime.effects import watched
 from simulator.runtime.encoding import jsonable, written_error
+from simulator.runtime.errors import ends_the_work
+from simulator.runtime.table import Table
 from simulator.runtime.turn import TurnRun
 from simulator.runtime.waiting import Waiting
-from simulator.session import Seats
 
 _REFUSED = "refused"
 _REAL = Provenance(source="real")
-
-
-class Table(Protocol):
-    """What the answering of requests reads from the session, and writes to it."""
-
-    @property
-    def seats(self) -> Seats:
-        """Who plays now."""
-        ...
-
-    def rules_for(self, waiting: Waiting[Any]) -> tuple[InjectionRule, ...]:
-        """Give the rules that were in force when a request was asked."""
-        ...
-
-    def now(self) -> float:
-        """Give the time."""
-        ...
-
-    def append(self, fact: Fact) -> int:
-        """Append a fact."""
-        ...
-
-    def changed(self) -> None:
-        """Say that there is something new to see."""
-        ...
-
-    def noticed(self) -> None:
-        """Say so where nobody can be waiting for it."""
-        ...
-
-    def problem(self, text: str) -> None:
-        """Tell the person something."""
-        ...
 
 
 class Answering:
@@ -92,7 +59,8 @@ class Answering:
             player = self._player(waiting)
             if isinstance(waiting.call, ModelCall) and player == "model":
                 return self._here(waiting, self._model_answers_here)
-            if isinstance(waiting.call, ToolBoundaryCall) and player == "real":
+            is_next = not self._one_real_call.locked()
+            if isinstance(waiting.call, ToolBoundaryCall) and player == "real" and is_next:
                 return self._here(waiting, self._tool_answers_here)
         self.offer(waiting)
         return None
@@ -107,14 +75,22 @@ class Answering:
 
     def offer(self, waiting: Waiting[Any]) -> None:
         """Find somebody for a request that waits, or whose seat was swapped."""
-        if waiting.is_taken:
+        if waiting.is_taken or (waiting.is_queued and self._player(waiting) == "real"):
             return
+        self._leave_queue(waiting)
         if not self._needs_judging(waiting) and self._player(waiting) == "person":
             waiting.wants_person()
             self._table.changed()
             return
         waiting.for_person = False
         self.start(waiting, self._answer(waiting))
+
+    @staticmethod
+    def _leave_queue(waiting: Waiting[Any]) -> None:
+        """Take back a real call that has not begun."""
+        if waiting.is_queued and waiting.job is not None:
+            waiting.job.cancel()
+            waiting.job, waiting.is_queued = None, False
 
     def start(self, waiting: Waiting[Any], work: Coroutine[Any, Any, None]) -> None:
         """Let a task find the answer: where the request was asked, but everything in it is real.
@@ -129,12 +105,15 @@ class Answering:
     async def _to_its_end(self, waiting: Waiting[Any], work: Coroutine[Any, Any, None]) -> None:
         try:
             await work
-        except Exception as error:  # noqa: BLE001 - the person must be able to answer whatever went wrong
+        except BaseException as error:
+            if ends_the_work(error):
+                raise
             self._table.problem(f"{waiting.name}: {type(error).__name__}: {error}")
             waiting.wants_person()
         finally:
-            waiting.job = None
-            waiting.running = False
+            if waiting.job is asyncio.current_task():  # else somebody else has taken it over
+                waiting.job = None
+                waiting.running = False
             self._table.changed()
 
     async def _here(
@@ -144,7 +123,9 @@ class Answering:
         waiting.here = True
         try:
             return await work(waiting)
-        except Exception as error:  # noqa: BLE001 - as above
+        except BaseException as error:
+            if ends_the_work(error):
+                raise
             self._table.problem(f"{waiting.name}: {type(error).__name__}: {error}")
             waiting.wants_person()
             self._table.changed()
@@ -175,7 +156,7 @@ class Answering:
             case "held":
                 await self.ask_own_model(waiting, hold=True)
             case "real":
-                await self.run_real(waiting)
+                await self.run_real(waiting, as_seated=True)
             case "refuse":
                 await self._refuse(waiting)
             case _:
@@ -256,7 +237,9 @@ class Answering:
                     waiting.spoken = None if responses else response
                     responses.append(response.model_dump(mode="json", exclude_none=True))
                     self._hear(waiting, responses[-1])
-        except Exception as raised:  # noqa: BLE001 - whatever a model raises belongs into the timeline
+        except BaseException as raised:
+            if ends_the_work(raised):
+                raise
             error = written_error(raised)
         waiting.running = False
         return tuple(responses), error
@@ -269,11 +252,18 @@ class Answering:
 
     # ------------------------------------------------------------ the real thing
 
-    async def run_real(self, waiting: Waiting[Any]) -> None:
-        """Run the real tool or the real code; one at a time in a session, after a word in the journal."""
+    async def run_real(self, waiting: Waiting[Any], *, as_seated: bool = False) -> None:
+        """Run the real tool or the real code; one at a time in a session, after a word in the journal.
+
+        Args:
+            waiting: The request.
+            as_seated: It runs because of who sits there: until it begins, it goes along when the seat is swapped.
+        """
         if not self._run.caught_up.is_set():
             await self._run.caught_up.wait()
+        waiting.is_queued = as_seated
         async with self._one_real_call:
+            waiting.is_queued = False
             if waiting.future.done():
                 return
             self._note_start(waiting)
@@ -323,7 +313,9 @@ class Answering:
         error: RaisedError | None = None
         try:
             result = jsonable(asdict(await asyncio.to_thread(waiting.call.real)))
-        except Exception as raised:  # noqa: BLE001 - whatever code raises is its result
+        except BaseException as raised:
+            if ends_the_work(raised):
+                raise
             error = written_error(raised)
         await self.release_code(waiting, result, self.provenance(waiting, "real"), error)
 

@@ -17,6 +17,7 @@ from simulator.jsonvalue import JsonObject, canonical, copied
 from simulator.runtime.adk_private import invocation_of, let_events_be_heard, own_actions, send_event
 from simulator.runtime.context import ARTIFACT_SINK, CURRENT_TURN, EVENT_SINK, INSIDE_REAL_CALL
 from simulator.runtime.encoding import event_json, jsonable, survives_json, tool_value, written_error
+from simulator.runtime.errors import ends_the_work
 
 # These two are taken down apart: state by its keys, artifacts with their bytes.
 _APART = frozenset({"state_delta", "artifact_delta"})
@@ -84,7 +85,9 @@ async def _outcome(
     artifacts, events = ARTIFACT_SINK.set(saved.append), EVENT_SINK.set(hear)
     try:
         return Returned(value=tool_value(await real()))
-    except Exception as error:  # noqa: BLE001 - whatever a tool raises is its answer
+    except BaseException as error:
+        if ends_the_work(error):
+            raise
         return Raised(error=written_error(error))
     finally:
         EVENT_SINK.reset(events)

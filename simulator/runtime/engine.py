@@ -252,7 +252,7 @@ class Engine:
         diverged = replay.exception() if replay is not None and replay.done() else None
         if diverged is None:
             await asyncio.wait({agent})
-            diverged = None if agent.cancelled() else agent.exception()
+            diverged = _cancelled_itself() if agent.cancelled() else agent.exception()
         if run.abort.is_set():
             return None
         if isinstance(diverged, Diverged):
@@ -367,6 +367,11 @@ class Engine:
             run.let_threads_go()
         if task is not None:
             await _cancelled(task)
+
+
+def _cancelled_itself() -> BaseException:
+    """Give the error of a turn that nobody has stopped, and that ended as if somebody had."""
+    return asyncio.CancelledError("code of the agent cancelled the task that it runs in")
 
 
 async def _cancelled(*tasks: asyncio.Task[None] | None) -> None:

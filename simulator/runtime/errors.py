@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 
 from simulator.facts import Value
@@ -9,6 +10,18 @@ from simulator.facts import Value
 
 class SimulationError(ValueError):
     """A command that does not fit what the session is doing; nothing was changed."""
+
+
+def ends_the_work(error: BaseException) -> bool:
+    """Tell whether an exception ends the work that it comes through, and is not what came of it.
+
+    Real code may raise anything: `SystemExit`, or the `CancelledError` of a task of its own. Only where the task
+    itself is cancelled, or its coroutine closed, nobody is left who could take an answer.
+    """
+    if isinstance(error, GeneratorExit):
+        return True
+    task = asyncio.current_task()
+    return isinstance(error, asyncio.CancelledError) and (task is None or task.cancelling() > 0)
 
 
 class Divergence(Value):

@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import concurrent.futures
 import contextvars
+import functools
+import logging
 import threading
 from collections.abc import Callable, Coroutine
 from concurrent.futures import Executor, ThreadPoolExecutor
@@ -17,6 +19,8 @@ Ts = TypeVarTuple("Ts")
 
 # A paused code executor blocks a worker thread for as long as a person thinks, so a few must not use up all.
 _WORKER_THREADS = 64
+
+_LOG = logging.getLogger(__name__)
 
 
 class StudioLoop(asyncio.SelectorEventLoop):
@@ -64,12 +68,21 @@ class StudioLoop(asyncio.SelectorEventLoop):
         self, executor: Executor | None, func: Callable[[*Ts], T], *args: *Ts
     ) -> asyncio.Future[T]:
         """Note whose worker thread it is, then start it."""
-        future = super().run_in_executor(executor, func, *args)
+        work: Any = functools.partial(_no_stop_iteration, func)
+        future: asyncio.Future[T] = super().run_in_executor(executor, work, *args)
         turn = CURRENT_TURN.get()
         if turn is not None and not INSIDE_REAL_CALL.get():
             turn.settling.in_threads.add(future)
             future.add_done_callback(turn.settling.in_threads.discard)
         return future
+
+
+def _no_stop_iteration(func: Callable[[*Ts], T], *args: *Ts) -> T:
+    """Call a function; a future cannot hold the `StopIteration` that an empty `next(...)` raises, and would never end."""
+    try:
+        return func(*args)
+    except StopIteration as error:
+        raise RuntimeError(f"{getattr(func, '__name__', 'a function')} raised StopIteration") from error
 
 
 class LoopThread:
@@ -96,7 +109,16 @@ class LoopThread:
 
     def _serve(self) -> None:
         asyncio.set_event_loop(self.loop)
-        self.loop.run_forever()
+        while True:
+            try:
+                self.loop.run_forever()
+            except (
+                SystemExit,
+                KeyboardInterrupt,
+            ):  # asyncio lets them through, from whatever code of an agent
+                _LOG.exception("Code of an agent wanted to end the process")
+            else:
+                return
 
     def run(self, work: Coroutine[Any, Any, T]) -> T:
         """Run a coroutine on the loop's thread and give its result; to be called from any other thread."""

@@ -24,7 +24,7 @@ class Waiting(Generic[CallT]):
     """One open request of the turn in progress.
 
     `job` is the task that finds an answer without a person; `here` says that the asking task itself is about to find
-    one; `for_person` that nobody but a person will. `arguments` are a tool's, as they were when it was asked; `asked`
+    one; `is_queued` that the job waits for another real call to end; `for_person` that nobody but a person will. `arguments` are a tool's, as they were when it was asked; `asked`
     is how far the loop had come then.
     `effects_done` is set where the real tool ran in this very call, so its effects are in place already. `spoken` is
     the one response of the agent's own model, where it was asked in this very call.
@@ -45,6 +45,7 @@ class Waiting(Generic[CallT]):
     for_person: bool = False
     job: asyncio.Task[None] | None = None
     here: bool = False
+    is_queued: bool = False
     rules: tuple[InjectionRule, ...] = ()
     misses: tuple[Miss, ...] = ()
     drawn: tuple[str, ...] = ()
@@ -59,8 +60,9 @@ class Waiting(Generic[CallT]):
 
     @property
     def is_taken(self) -> bool:
-        """Whether somebody is about to answer, or has answered."""
-        return self.here or self.job is not None or self.future.done()
+        """Whether somebody is about to answer, or has answered; not while a real call only waits for its turn."""
+        is_at_work = self.job is not None and not self.is_queued
+        return self.here or is_at_work or self.future.done()
 
     def wants_person(self) -> None:
         """Hand the request to a person."""
