@@ -23,7 +23,7 @@ from simulator.session.history import (
     UserQuery,
     UserReply,
 )
-from simulator.session.model import OpenCall, SimulationSession
+from simulator.session.model import CONFIRMATION, OpenCall, SimulationSession
 
 Color: TypeAlias = Literal["red", "orange", "green", "blue", "violet", "gray"]
 Filter: TypeAlias = Literal["All", "Tools", "Errors"]
@@ -174,7 +174,7 @@ def _said(entry: UserQuery | UserReply | AgentMessage | FinalResponse | SessionN
         case UserQuery():
             return _Headline("person", "User", _after(entry.content))
         case UserReply():
-            return _Headline("reply", "User", f" answered {safe_label(entry.tool_name, 32)}")
+            return _Headline("reply", "User", _replied(entry))
         case AgentMessage():
             icon = "psychology" if entry.thought else "smart_toy"
             return _Headline(icon, entry.agent, _after(entry.content))
@@ -184,6 +184,13 @@ def _said(entry: UserQuery | UserReply | AgentMessage | FinalResponse | SessionN
             return _Headline("tune", "Changed", _after(entry.content))
         case never:
             assert_never(never)
+
+
+def _replied(entry: UserReply) -> str:
+    decided = entry.response.get("confirmed") if isinstance(entry.response, dict) else None
+    if entry.tool_name == CONFIRMATION and isinstance(decided, bool):
+        return " said that the tool may run" if decided else " said that the tool must not run"
+    return f" answered {safe_label(entry.tool_name, 32)}"
 
 
 def _done(entry: ToolCall | ToolOutput | ToolError | CodeRun, names: Mapping[str, str]) -> _Headline:

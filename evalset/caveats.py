@@ -21,7 +21,7 @@ from simulator.session.model import SimulationSession
 _CONFIRMATION = "adk_request_confirmation"
 _REAL = "real"
 _BY_MODEL = "model"
-_INSTEAD = "`adk eval` runs the real tools instead, and what they answer may lead the agent another way."
+_INSTEAD = "adk eval runs the real tools instead, and what they answer may lead the agent another way."
 
 
 def warnings(session: SimulationSession) -> tuple[str, ...]:
@@ -74,7 +74,7 @@ def _errors(session: SimulationSession) -> Iterator[str]:
     if failed := [*authored, *injected]:
         words = _counted(len(failed), "tool call was", "tool calls were")
         yield (
-            f"{words} made to fail here ({_listed(failed)}). `adk eval` runs the real tools: where they do not "
+            f"{words} made to fail here ({_listed(failed)}). adk eval runs the real tools: where they do not "
             "fail, the agent has no error to react to."
         )
 
@@ -95,12 +95,12 @@ def _replies(session: SimulationSession) -> Iterator[str]:
     replies = [entry for entry in session.history if isinstance(entry, UserReply)]
     if any(reply.tool_name == _CONFIRMATION for reply in replies):
         yield (
-            "A tool confirmation was answered. `adk eval` cannot answer one: it stops at the question, and an "
-            "exact comparison also fails on the question's own call id. Compare with `ignore_args`."
+            "A tool confirmation was answered. adk eval cannot answer one: it stops at the question, and an "
+            "exact comparison also fails on the question's own call id. Compare with ignore_args."
         )
     late = [reply.tool_name for reply in replies if reply.tool_name != _CONFIRMATION]
     if late:
-        yield f"A later answer was given to {_listed(late)}. `adk eval` does not send it."
+        yield f"A later answer was given to {_listed(late)}. adk eval does not send it."
 
 
 def _parallel_calls(session: SimulationSession) -> Iterator[str]:
@@ -113,7 +113,7 @@ def _parallel_calls(session: SimulationSession) -> Iterator[str]:
     ]
     if at_once:
         yield (
-            f"Tools were called in parallel ({_listed(at_once)}). `adk eval` passes only if they are called in "
+            f"Tools were called in parallel ({_listed(at_once)}). adk eval passes only if they are called in "
             "the same order."
         )
 
@@ -134,7 +134,7 @@ def _authored_turns(session: SimulationSession) -> Iterator[str]:
     ]
     if agents:
         yield (
-            f"Turns of {_listed(agents)} were authored here. `adk eval` asks the agent's own model instead, which "
+            f"Turns of {_listed(agents)} were authored here. adk eval asks the agent's own model instead, which "
             "may decide otherwise."
         )
 
@@ -144,7 +144,7 @@ def _authored_code(session: SimulationSession) -> Iterator[str]:
         isinstance(entry, CodeRun) and entry.provenance and entry.provenance.source != _REAL
         for entry in session.history
     ):
-        yield "What code of the agent prints was authored here. `adk eval` executes the code."
+        yield "What code of the agent prints was authored here. adk eval executes the code."
 
 
 def _changed_state(session: SimulationSession) -> Iterator[str]:
@@ -157,7 +157,7 @@ def _changed_state(session: SimulationSession) -> Iterator[str]:
     ]
     if changed:
         yield (
-            f"The session's state was changed together with a query ({_listed(changed)}). `adk eval` sets the "
+            f"The session's state was changed together with a query ({_listed(changed)}). adk eval sets the "
             "initial state only."
         )
 
@@ -172,7 +172,7 @@ def _data_for_text(session: SimulationSession) -> Iterator[str]:
     with_data = [turn.number for turn in session.turns if turn.ended and turn.final_event is None]
     if any(isinstance(entry, FinalResponse) and entry.turn in with_data for entry in session.history):
         yield (
-            "A workflow answered with data instead of text, which stands in the case as JSON text. `adk eval` "
+            "A workflow answered with data instead of text, which stands in the case as JSON text. adk eval "
             "compares texts only and finds none."
         )
 

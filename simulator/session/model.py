@@ -18,6 +18,9 @@ from simulator.session.history import (
     UserQuery,
 )
 
+CONFIRMATION = "adk_request_confirmation"
+"""The call by which ADK asks whether a tool may run."""
+
 
 class SessionState(Enum):
     """Session lifecycle states."""
@@ -58,7 +61,7 @@ class OpenCall(Value):
     @property
     def is_confirmation(self) -> bool:
         """ADK asks whether a tool may run."""
-        return self.tool_name == "adk_request_confirmation"
+        return self.tool_name == CONFIRMATION
 
 
 class Turn(Value):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -9,6 +11,7 @@ from app.opening import StartForm, read_form
 from app.viewmodels import FILTERS, Filter, newest_steps, rows
 from simulator.facts import EVERY, Failed
 from simulator.session import SimulationSession
+from simulator.session.history import UserReply
 from tests.app.fakes import FakeSimulation
 
 
@@ -47,3 +50,23 @@ def test_auto_seats_a_person_only_where_no_model_can_be_asked() -> None:
     assert seats.of_tool("any") == "person"
     held = read_form(StartForm(agent="a", agent_player="held"), {"second": "no key"}).seats
     assert held.agents == {EVERY: "held"}
+
+
+def test_the_timeline_says_how_a_confirmation_was_decided() -> None:
+    """Yes and no are told apart, and another answer of the user names its tool."""
+    at = datetime(2026, 1, 1, tzinfo=UTC)
+    replies = [
+        ("adk_request_confirmation", {"confirmed": True}),
+        ("adk_request_confirmation", {"confirmed": False}),
+    ]
+    history = [
+        UserReply(fact=1, turn=1, timestamp=at, call_id=f"c{place}", tool_name=tool, response=response)
+        for place, (tool, response) in enumerate([*replies, ("approve", {"confirmed": True})])
+    ]
+    session = SimulationSession.model_construct(history=tuple(history))
+    labels = [step.label for step in newest_steps(session, "All", 9).steps]
+    assert [label.partition("** ")[2] for label in labels] == [
+        "said that the tool may run",
+        "said that the tool must not run",
+        "answered approve",
+    ]

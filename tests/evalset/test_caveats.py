@@ -35,7 +35,7 @@ def test_authored_answers_are_counted_and_named() -> None:
         ask(sim, "go", {"n": 1}, {"n": 2}, returned("paid"))
         first, *rest = warnings(sim.session)
     assert first.startswith(
-        "3 tool answers were authored here (find_order, refund). `adk eval` runs the real tools"
+        "3 tool answers were authored here (find_order, refund). adk eval runs the real tools"
     )
     assert len(rest) == 1
     assert rest[0].startswith("Tools were called in parallel (find_order).")
@@ -93,8 +93,8 @@ def test_replies_of_the_user_are_told() -> None:
         late = [each for each in sim.session.open_calls if each.tool_name == "refund"]
         assert sim.reply(late[0].call_id, "paid", wait=PATIENCE)
         said_ = told(sim.session)
-    assert "A tool confirmation was answered. `adk eval` cannot answer one" in said_
-    assert "A later answer was given to refund. `adk eval` does not send it." in said_
+    assert "A tool confirmation was answered. adk eval cannot answer one" in said_
+    assert "A later answer was given to refund. adk eval does not send it." in said_
 
 
 def test_state_that_came_with_a_query_is_told() -> None:
