@@ -44,7 +44,7 @@ class Replay:
 
     An answer that was there at once is given again in the moment in which it is asked for; all others wait for their
     turn, each until everything before it has settled. `keys` are those of all of them; `asked` is set with each
-    request.
+    request; `is_done` says that all are released, and that what followed from them has settled.
 
     Args:
         turn: The turn.
@@ -56,6 +56,7 @@ class Replay:
         self._turn, self._recorded, self._as_then = turn, recorded, as_then
         self.keys = {fact.key for _, fact in recorded}
         self.asked = asyncio.Event()
+        self.is_done = not self.keys
         self._next = 0
         self._agent_has_ended = False
 
@@ -77,6 +78,7 @@ class Replay:
             waiting.future.set_result(fact)
         await turn.settling.settle()
         turn.caught_up.set()
+        self.is_done = True
         turn.changed()
 
     def at_once(self, waiting: Waiting[Any]) -> Answered | None:

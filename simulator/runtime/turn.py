@@ -312,7 +312,7 @@ class TurnRun:
 
     def at_rest(self) -> bool:
         """Say whether nothing will happen before a person answers."""
-        if not self.caught_up.is_set() or self._releasing.locked():
+        if not self.replay.is_done or self._releasing.locked():
             return False
         asks = False
         for waiting in self.waiting.values():

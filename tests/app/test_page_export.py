@@ -54,7 +54,7 @@ def test_the_case_is_shown_and_checked(tab: Tab) -> None:
     assert "reads this case back equal" in tab.words
     assert "Where is order A-1002?" in tab.literal
     assert "find_order" in tab.literal
-    assert "`adk eval` runs the real tools" in tab.literal
+    assert "adk eval runs the real tools" in tab.literal
     assert tab.live_marks() == []
     tab.choose("export_view", "Case JSON")
     assert '"eval_id": "order_desk_' in tab.literal
