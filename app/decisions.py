@@ -13,9 +13,6 @@ from simulator.facts import Value
 from simulator.jsonvalue import JsonObject
 from simulator.seats.answers import CodeAnswer, ModelAnswer, ToolAnswer
 
-FAST_PATH_SECONDS = 0.4
-"""How long a click waits for the next pause; what takes longer is shown as it comes."""
-
 
 class PartlyAnsweredError(ValueError):
     """Of several answers some hold and others were refused; the text says which, and may come from outside."""
@@ -89,7 +86,7 @@ Decision: TypeAlias = Annotated[
 ]
 
 
-def apply(decision: Decision, simulation: LiveSimulation, wait: float | None = FAST_PATH_SECONDS) -> None:
+def apply(decision: Decision, simulation: LiveSimulation, wait: float | None) -> None:
     """Hand a decision to the simulation, and wait at most `wait` seconds for its next pause.
 
     Raises:

@@ -254,6 +254,9 @@ class TurnEnded(_Fact):
 
 Answered: TypeAlias = ModelAnswered | ToolAnswered | CodeAnswered
 
+ANSWERS = (ModelAnswered, ToolAnswered, CodeAnswered)
+"""The classes of `Answered`, for `isinstance`."""
+
 Fact: TypeAlias = Annotated[
     SessionOpened
     | AgentSelected

@@ -108,13 +108,17 @@ class Answering:
         except BaseException as error:
             if ends_the_work(error):
                 raise
-            self._table.problem(f"{waiting.name}: {type(error).__name__}: {error}")
-            waiting.wants_person()
+            self._leave_to_person(waiting, error)
         finally:
             if waiting.job is asyncio.current_task():  # else somebody else has taken it over
                 waiting.job = None
                 waiting.running = False
             self._table.changed()
+
+    def _leave_to_person(self, waiting: Waiting[Any], error: BaseException) -> None:
+        """Let a person answer what could not be answered, whatever went wrong."""
+        self._table.problem(f"{waiting.name}: {type(error).__name__}: {error}")
+        waiting.wants_person()
 
     async def _here(
         self, waiting: Waiting[Any], work: Callable[[Waiting[Any]], Awaitable[Answered | None]]
@@ -126,8 +130,7 @@ class Answering:
         except BaseException as error:
             if ends_the_work(error):
                 raise
-            self._table.problem(f"{waiting.name}: {type(error).__name__}: {error}")
-            waiting.wants_person()
+            self._leave_to_person(waiting, error)
             self._table.changed()
             return None
         finally:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import builtins
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from google.adk.events.event import Event
@@ -17,7 +17,7 @@ from pydantic_core import to_json, to_jsonable_python
 from simulator.facts import ModelAnswered, RaisedError
 from simulator.jsonvalue import JsonObject, NotJsonError, canonical, copied, digest
 from simulator.runtime.adk_private import MADE_CALL_ID
-from simulator.session import events as event_reading
+from simulator.session.entries import calls_in
 
 _PART = "$part"
 
@@ -86,24 +86,15 @@ def with_ids(response: LlmResponse, written: JsonObject) -> LlmResponse:
 
 def with_own_ids(fact: ModelAnswered, used: set[str], seed: str) -> ModelAnswered:
     """Give each function call an id that is unique in the session, and keep it in the fact and in `used`."""
-    if not any(_calls(fact.responses)):
+    if not any(calls_in(fact.responses)):
         return fact
     responses: list[JsonObject] = copied(fact.responses)
     own = digest(seed, fact.key)
-    for place, call in enumerate(_calls(responses)):
+    for place, call in enumerate(calls_in(responses)):
         if not call.get("id") or call["id"] in used:
             call["id"] = f"{MADE_CALL_ID}{own}{place:04x}"
         used.add(call["id"])
     return fact.model_copy(update={"responses": tuple(responses)})
-
-
-def _calls(responses: Iterable[Any]) -> Iterator[dict[str, Any]]:
-    """Give the function calls in a model's complete responses."""
-    for response in responses:
-        if not response.get("partial"):
-            for part in event_reading.parts_of(response.get("content")):
-                if call := part.get("function_call"):
-                    yield call
 
 
 def tool_value(value: Any) -> Any:

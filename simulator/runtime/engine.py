@@ -24,11 +24,8 @@ from simulator.environment.draws import DrawStreams
 from simulator.environment.rules import InjectionRule
 from simulator.facts import (
     Answered,
-    CodeAnswered,
     Fact,
-    ModelAnswered,
     RaisedError,
-    ToolAnswered,
     TurnEnded,
     TurnStarted,
 )
@@ -58,7 +55,6 @@ from simulator.runtime.waiting import Waiting
 from simulator.session import Seats
 
 _PATIENCE_WITH_STOP = 0.05
-_ANSWERS = (ModelAnswered, ToolAnswered, CodeAnswered)
 
 
 class Engine:

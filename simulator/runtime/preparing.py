@@ -13,8 +13,8 @@ from google.adk.apps import App
 from simulator.agent_config import SimulatedAgentConfig
 from simulator.environment.rules import InjectionRule
 from simulator.facts import (
+    ANSWERS,
     Answered,
-    CodeAnswered,
     Fact,
     ModelAnswered,
     RulesChanged,
@@ -28,8 +28,6 @@ from simulator.session.entries import model_calls
 
 Path: TypeAlias = Sequence[tuple[int, Fact]]
 """Facts in order, each with its number in the journal."""
-
-_ANSWERS = (ModelAnswered, ToolAnswered, CodeAnswered)
 
 
 def random_of(seed: str, turn: int) -> random.Random:
@@ -58,7 +56,7 @@ def turn_in_progress(facts: Path) -> tuple[TurnStarted, list[tuple[int, Answered
         for place, (_, fact) in reversed(list(enumerate(facts)))
         if isinstance(fact, TurnStarted)
     )
-    return started, [(number, fact) for number, fact in facts[place:] if isinstance(fact, _ANSWERS)]
+    return started, [(number, fact) for number, fact in facts[place:] if isinstance(fact, ANSWERS)]
 
 
 def draws_so_far(facts: Path) -> Counter[str]:
@@ -73,7 +71,7 @@ def draws_so_far(facts: Path) -> Counter[str]:
 def is_as_answered(facts: Path) -> bool:
     """Tell whether no seat and no rule was changed since the last answer."""
     since = itertools.takewhile(
-        lambda fact: not isinstance(fact, _ANSWERS), (fact for _, fact in reversed(facts))
+        lambda fact: not isinstance(fact, ANSWERS), (fact for _, fact in reversed(facts))
     )
     return not any(isinstance(fact, (SeatChanged, RulesChanged)) for fact in since)
 
@@ -85,6 +83,6 @@ def rules_at_rest(facts: Path) -> tuple[InjectionRule, ...]:
     for _, fact in facts:
         if isinstance(fact, RulesChanged):
             rules = fact.rules
-        elif isinstance(fact, (*_ANSWERS, TurnStarted)):
+        elif isinstance(fact, (*ANSWERS, TurnStarted)):
             at_rest = rules
     return at_rest

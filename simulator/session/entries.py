@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 from typing import Any, assert_never
 
@@ -76,8 +76,13 @@ def scope_of(key: str) -> str:
 
 
 def model_calls(fact: ModelAnswered) -> Iterator[dict[str, Any]]:
-    """Give the function calls of the model's complete responses."""
-    for response in fact.responses:
+    """Give the function calls of the agent's turn."""
+    return calls_in(fact.responses)
+
+
+def calls_in(responses: Iterable[Any]) -> Iterator[dict[str, Any]]:
+    """Give the function calls in a model's complete responses."""
+    for response in responses:
         if response.get("partial"):
             continue
         for part in parts_of(response.get("content")):

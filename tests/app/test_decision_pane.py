@@ -114,7 +114,7 @@ _CASES: list[tuple[Decision, list[tuple[str, Any]]]] = [
 def test_each_decision_is_handed_to_the_simulation(decision: Decision, asked: list[tuple[str, Any]]) -> None:
     """Each decision is one command, or one for each answer, with nothing added."""
     simulation = FakeSimulation()
-    apply(decision, simulation)
+    apply(decision, simulation, wait=0.0)
     assert simulation.asked == asked
 
 
@@ -123,4 +123,4 @@ def test_a_decision_that_does_not_fit_is_an_error_of_the_simulation() -> None:
     simulation = FakeSimulation()
     simulation.fails_with = "k has been answered already"
     with pytest.raises(SimulationError, match="answered already"):
-        apply(_TOOL, simulation)
+        apply(_TOOL, simulation, wait=0.0)

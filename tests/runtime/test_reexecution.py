@@ -11,7 +11,7 @@ from typing import Any, get_args
 
 import pytest
 
-from simulator.facts import CodeAnswered, ModelAnswered, ToolAnswered, TurnEnded, TurnStarted
+from simulator.facts import ANSWERS, ToolAnswered, TurnEnded, TurnStarted
 from simulator.journal import Journal
 from simulator.runtime.encoding import chained
 from simulator.runtime.simulation import SimulationView
@@ -36,9 +36,6 @@ pytestmark = pytest.mark.filterwarnings("ignore:.*deprecated in favor of Workflo
 
 _OPENING = 3
 """The number of the last fact of the opening: the agent was selected, and somebody sat down in each seat."""
-
-
-_ANSWERED = (ModelAnswered, ToolAnswered, CodeAnswered)
 
 
 @dataclass(frozen=True)
@@ -111,7 +108,7 @@ def _events_so_far(journal: Journal, number: int) -> list[Any] | None:
     in_turn = list(
         itertools.takewhile(lambda fact: not isinstance(fact, (TurnStarted, TurnEnded)), following)
     )
-    answered = next((fact for fact in in_turn if isinstance(fact, _ANSWERED)), None)
+    answered = next((fact for fact in in_turn if isinstance(fact, ANSWERS)), None)
     if answered is None:
         return None
     later = {
