@@ -8,7 +8,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias, assert_never
 from app.jsontext import show_json
 from app.labels import literal, safe_label
 from simulator.facts import Provenance, Value
-from simulator.seats.requests import CodeRequest, ModelRequest, Request, ToolRequest
+from simulator.seats.requests import ModelRequest, Request, ToolRequest
 from simulator.session.history import (
     AgentMessage,
     CodeRun,
@@ -339,9 +339,7 @@ def _who(entry: HistoryEntry, names: Mapping[str, str]) -> str:
 
 def waiting_steps(pending: Iterable[Request], open_calls: Iterable[OpenCall]) -> tuple[Step, ...]:
     """Give a line for each thing that waits for a person, oldest first."""
-    names = [
-        (request.tool_name, "") if isinstance(request, ToolRequest) else _asks(request) for request in pending
-    ]
+    names = [_asks(request) for request in pending]
     names += [(call.tool_name, "") for call in open_calls if not call.answered and not call.is_confirmation]
     names += [("Confirmation", "") for call in open_calls if call.is_confirmation]
     return tuple(
@@ -354,5 +352,7 @@ def waiting_steps(pending: Iterable[Request], open_calls: Iterable[OpenCall]) ->
     )
 
 
-def _asks(request: ModelRequest | CodeRequest) -> tuple[str, str]:
+def _asks(request: Request) -> tuple[str, str]:
+    if isinstance(request, ToolRequest):  # with its arguments, which tell calls of one tool apart
+        return request.tool_name, _after(arguments_line(request.arguments))
     return request.agent, "'s turn" if isinstance(request, ModelRequest) else "'s code"

@@ -13,7 +13,7 @@ from simulator.agents import AgentEntry
 
 LONG_LIST = 6
 LIST_HEIGHT = 640
-"""In pixels; a longer list scrolls inside."""
+"""In pixels, where the style sheet does not say how much the window allows; a longer list scrolls inside."""
 
 _SOURCES = {"folder": "Folder", "file": "File", "demo": "Demo"}
 
@@ -21,8 +21,10 @@ _SOURCES = {"folder": "Folder", "file": "File", "demo": "Demo"}
 def agent_list(entries: Sequence[AgentEntry], chosen: str | None) -> str | None:
     """Draw the agents; give the name of the one that was clicked."""
     clicked: str | None = None
-    height: int | Literal["content"] = LIST_HEIGHT if len(entries) > LONG_LIST else "content"
-    with st.container(gap="xsmall", height=height, key="agent_list", border=False):
+    is_long = len(entries) > LONG_LIST
+    height: int | Literal["content"] = LIST_HEIGHT if is_long else "content"
+    key = "agent_list_long" if is_long else "agent_list"
+    with st.container(gap="xsmall", height=height, key=key, border=False):
         for entry in entries:
             clicked = _card(entry, is_chosen=entry.name == chosen) or clicked
     return clicked

@@ -260,8 +260,7 @@ def tool_request(call_id: str = "c1", tool: str = "find_order", **more: Any) -> 
         call_id=call_id,
         agent="order_desk",
         tool_name=tool,
-        arguments={"order_id": "A-1"},
-        **{"draft": {"status": "shipped"}, **more},
+        **{"arguments": {"order_id": "A-1"}, "draft": {"status": "shipped"}, **more},
     )
 
 

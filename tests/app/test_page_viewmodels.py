@@ -8,11 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.opening import StartForm, read_form
-from app.viewmodels import FILTERS, Filter, newest_steps, rows
+from app.viewmodels import FILTERS, Filter, newest_steps, rows, waiting_steps
 from simulator.facts import EVERY, Failed
 from simulator.session import SimulationSession
 from simulator.session.history import UserReply
-from tests.app.fakes import FakeSimulation
+from tests.app.fakes import FakeSimulation, tool_request
 
 
 def session_of(outcomes: list[bool]) -> SimulationSession:
@@ -70,3 +70,11 @@ def test_the_timeline_says_how_a_confirmation_was_decided() -> None:
         "said that the tool must not run",
         "answered approve",
     ]
+
+
+def test_calls_that_wait_are_told_apart_by_their_arguments() -> None:
+    """Of three calls of one tool each waiting line says which it is."""
+    pending = [tool_request(f"c{city}", arguments={"city": city}) for city in ("Rome", "Lisbon", "Athens")]
+    labels = [step.label for step in waiting_steps(pending, ())]
+    assert ["Rome" in labels[0], "Lisbon" in labels[1], "Athens" in labels[2]] == [True, True, True]
+    assert len(set(labels)) == len(labels)
