@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import copy
 import random
+import weakref
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -84,15 +85,16 @@ def with_plugins(context: ToolContext, *names: str) -> ToolContext:
 
 def let_events_be_heard(context: ToolContext) -> None:
     """Let `EVENT_SINK` have each event that is sent to ADK's runner from inside a tool, right before the runner."""
-    queue = invocation_of(context)._event_queue  # noqa: SLF001 - ADK offers no public way
-    if queue is None or hasattr(queue, _HEARD):
+    # Where pydantic keeps private attributes: asking for one by its name takes it many times as long.
+    queue = (invocation_of(context).__pydantic_private__ or {}).get("_event_queue")
+    if queue is None or _HEARD in queue.__dict__:
         return
-    put = queue.put
+    itself, put = weakref.ref(queue), type(queue).put  # weakly, as the queue is about to hold this
 
     async def heard(item: Any) -> None:
         if sink := EVENT_SINK.get():
             sink(item[0])
-        await put(item)
+        await put(itself(), item)
 
     setattr(queue, _HEARD, True)
     queue.put = heard

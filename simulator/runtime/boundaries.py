@@ -10,9 +10,10 @@ from __future__ import annotations
 import asyncio
 import copy
 import functools
+import weakref
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import aclosing
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple, TypeAlias, cast
 
 from google.adk.agents import LlmAgent
 from google.adk.code_executors import BaseCodeExecutor, BuiltInCodeExecutor
@@ -33,6 +34,8 @@ from simulator.runtime.loop import StudioLoop
 _SEATED_SELF = "_seated_self"
 _AGENT_LABEL = "adk_agent_name"
 _UNNAMED = "model"
+
+_Run: TypeAlias = Callable[..., Awaitable[Any]]
 
 
 class ModelCall(NamedTuple):
@@ -179,20 +182,35 @@ def seat_tool(tool: BaseTool, seen: set[int] | None = None) -> None:
         seen: The ids of agents and nodes that are seated already, or are about to be.
     """
     own = tool.__dict__
-    if own.get(_SEATED_SELF) is tool or is_steering(tool):
+    seated: Callable[[], object] | None = own.get(_SEATED_SELF)
+    if (seated is not None and seated() is tool) or is_steering(tool):
         return
     # ADK's copies of a tool (for a name prefix) carry the seat of the original along: they get their own.
-    real = type(tool).run_async.__get__(tool) if _SEATED_SELF in own else tool.run_async
+    theirs = None if seated is not None else own.get("run_async")
     ours = _scoped_run if runs_agents(tool) else _tool_run
-    setattr(tool, _SEATED_SELF, tool)
-    setattr(tool, "run_async", functools.partial(ours, tool, real))  # noqa: B010 - a plain assignment is no override to the type checker
+    # Held weakly: ADK makes its tools anew for each request, and a circle would leave them to the garbage collector.
+    itself = weakref.ref(tool)
+    setattr(tool, _SEATED_SELF, itself)
+    setattr(tool, "run_async", functools.partial(ours, itself, theirs))  # noqa: B010 - a plain assignment is no override to the type checker
     if (inner := node_of(tool)) is not None:
         _install(inner, set() if seen is None else seen)
 
 
+def _unseated(itself: weakref.ref[BaseTool], theirs: _Run | None) -> tuple[BaseTool, _Run]:
+    """Give a seated tool, and what it ran before: what somebody had put on it, or what its class does.
+
+    Raises:
+        ReferenceError: The tool is gone; only its method was kept.
+    """
+    if (tool := itself()) is None:
+        raise ReferenceError("the tool is gone, only its run_async was kept")
+    return tool, theirs or type(tool).run_async.__get__(tool)
+
+
 async def _scoped_run(
-    tool: BaseTool, real: Callable[..., Awaitable[Any]], *, args: dict[str, Any], tool_context: ToolContext
+    itself: weakref.ref[BaseTool], theirs: _Run | None, *, args: dict[str, Any], tool_context: ToolContext
 ) -> Any:
+    tool, real = _unseated(itself, theirs)
     if CURRENT_TURN.get() is None:
         return await real(args=args, tool_context=tool_context)
     token = SCOPE.set(f"{SCOPE.get()}>{tool_context.function_call_id}")
@@ -209,8 +227,9 @@ async def _scoped_run(
 
 
 async def _tool_run(
-    tool: BaseTool, real: Callable[..., Awaitable[Any]], *, args: dict[str, Any], tool_context: ToolContext
+    itself: weakref.ref[BaseTool], theirs: _Run | None, *, args: dict[str, Any], tool_context: ToolContext
 ) -> Any:
+    tool, real = _unseated(itself, theirs)
     turn = CURRENT_TURN.get()
     if turn is None or INSIDE_REAL_CALL.get():
         return await real(args=args, tool_context=tool_context)

@@ -258,7 +258,7 @@ def content_of(message: str | JsonObject) -> JsonObject:
     if isinstance(message, str):
         if not message.strip():
             raise SimulationError("the query is empty")
-        message = {"parts": [{"text": message}]}
+        return {"role": "user", "parts": [{"text": plain(message, "query")}]}
     if not isinstance(message, dict):
         raise SimulationError(f"the query is a {type(message).__name__}, not a text or a Content in JSON")
     content: JsonObject = plain(message, "query")

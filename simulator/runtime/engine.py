@@ -16,7 +16,6 @@ from google.adk.events.event import Event
 from google.adk.platform import time as platform_time
 from google.adk.platform import uuid as platform_uuid
 from google.adk.runners import Runner
-from google.adk.sessions.base_session_service import GetSessionConfig
 from google.genai import types
 
 from simulator.agent_config import SimulatedAgentConfig
@@ -48,7 +47,7 @@ from simulator.runtime.preparing import (
 )
 from simulator.runtime.recollection import Recollection
 from simulator.runtime.run_settings import run_config
-from simulator.runtime.services import WatchedArtifacts, WatchedSessions
+from simulator.runtime.services import Ground, WatchedArtifacts, WatchedSessions
 from simulator.runtime.turn import TurnRun
 from simulator.runtime.undoing import changed_settings, may_have_run
 from simulator.runtime.waiting import Waiting
@@ -70,9 +69,11 @@ class Engine:
         self.run: TurnRun | None = None
         self.answering: Answering | None = None
         self._task: asyncio.Task[None] | None = None
+        self._agent: asyncio.Task[None] | None = None
         self._news = asyncio.Event()
         self._streams = DrawStreams(self.seed)
         self._events: dict[int, list[Event]] = {}
+        self._ground: Ground | None = None
         self._rules_at_rest: tuple[InjectionRule, ...] = ()
         self._last_model_call: ModelCall | None = None
         install(config.root_agent)
@@ -149,26 +150,34 @@ class Engine:
         await self.close()
         self.divergence = None
         facts = self.journal.path()
-        sessions, artifacts = WatchedSessions(), WatchedArtifacts()
-        fold = self.journal.fold
-        where = fold.place_in_adk()
+        ground = self._ground or await self._restored(facts)
+        self._ground = None if self.journal.fold.is_running else ground
+        if self._ground is None:
+            self._run_turn(facts, ground)
+        self.changed()
+
+    async def _restored(self, facts: list[tuple[int, Fact]]) -> Ground:
+        """Put in place what the turns that have ended left behind."""
+        fold, ground = (
+            self.journal.fold,
+            Ground(WatchedSessions(), WatchedArtifacts(), self.journal.fold.place_in_adk()),
+        )
         ended = [(number, fact) for number, fact in facts if isinstance(fact, TurnEnded)]
         state = ended[-1][1].state if ended else fold.initial_state
         events = (event for number, fact in ended for event in self._events_of(number, fact))
-        await sessions.restore(where, copied(state), events)
+        await ground.sessions.restore(ground.where, copied(state), events)
         for _, fact in ended:
             for saved in fact.artifacts:
-                part = types.Part.model_validate(copied(saved.part))
-                await artifacts.save_artifact(
-                    **where, filename=saved.filename, artifact=part, custom_metadata=saved.custom_metadata
+                part, more = types.Part.model_validate(copied(saved.part)), saved.custom_metadata
+                await ground.artifacts.save_artifact(
+                    **ground.where, filename=saved.filename, artifact=part, custom_metadata=more
                 )
-        if fold.is_running:
-            self._run_turn(facts, sessions, artifacts, where)
-        self.changed()
+        return ground
 
     async def move(self, number: int, *, keep_settings: bool) -> None:
         """Go to another fact and execute the way there again; seats and rules may stay as they are now."""
         await self.close()
+        self._ground = None
         self.problems.clear()
         seats, rules = self.journal.fold.seats, self.journal.fold.rules
         self.journal.move_head(number)
@@ -184,13 +193,7 @@ class Engine:
             self._events[number] = [Event.model_validate(copied(event)) for event in fact.events]
         return self._events[number]
 
-    def _run_turn(
-        self,
-        facts: list[tuple[int, Fact]],
-        sessions: WatchedSessions,
-        artifacts: WatchedArtifacts,
-        where: dict[str, str],
-    ) -> None:
+    def _run_turn(self, facts: list[tuple[int, Fact]], ground: Ground) -> None:
         started, recorded = turn_in_progress(facts)
         run = TurnRun(
             self,
@@ -203,25 +206,16 @@ class Engine:
         self.run = run
         self.answering = Answering(self, run, self._streams, draws_so_far(facts))
         self._rules_at_rest = rules_at_rest(facts)
-        self._task = asyncio.get_running_loop().create_task(
-            self._drive(run, started, sessions, artifacts, where)
-        )
+        self._task = asyncio.get_running_loop().create_task(self._drive(run, started, ground))
 
     # ------------------------------------------------------------ driving
 
-    async def _drive(
-        self,
-        run: TurnRun,
-        started: TurnStarted,
-        sessions: WatchedSessions,
-        artifacts: WatchedArtifacts,
-        where: dict[str, str],
-    ) -> None:
+    async def _drive(self, run: TurnRun, started: TurnStarted, ground: Ground) -> None:
         loop = asyncio.get_running_loop()
-        agent = loop.create_task(self._run_agent(run, started, sessions, artifacts, where))
+        agent = loop.create_task(self._run_agent(run, started, ground))
         replay = loop.create_task(run.replay.run()) if run.replay.keys else None
         agent.add_done_callback(run.replay.agent_ended)
-        run.cancel_agent = agent.cancel
+        self._agent = agent
         try:
             error = await self._both(run, agent, replay)
         except Diverged as diverged:
@@ -230,8 +224,9 @@ class Engine:
             return
         finally:
             await _cancelled(agent, replay)
+            self._agent = None  # its context holds the turn, and so this
             self.changed()
-        await self._end(run, sessions, where, error)
+        self._end(run, ground, error)
 
     async def _both(
         self, run: TurnRun, agent: asyncio.Task[None], replay: asyncio.Task[None] | None
@@ -255,22 +250,15 @@ class Engine:
             raise diverged
         return None if diverged is None else written_error(diverged)
 
-    async def _run_agent(
-        self,
-        run: TurnRun,
-        started: TurnStarted,
-        sessions: WatchedSessions,
-        artifacts: WatchedArtifacts,
-        where: dict[str, str],
-    ) -> None:
+    async def _run_agent(self, run: TurnRun, started: TurnStarted, ground: Ground) -> None:
         CURRENT_TURN.set(run)
         platform_uuid.set_id_provider(run.new_id)
         platform_time.set_time_provider(run.time)
         set_random_provider(functools.cache(functools.partial(random_of, self.seed, run.number)))
-        self._runner.session_service, self._runner.artifact_service = sessions, artifacts
+        self._runner.session_service, self._runner.artifact_service = ground.sessions, ground.artifacts
         running = self._runner.run_async(
-            user_id=where["user_id"],
-            session_id=where["session_id"],
+            user_id=ground.where["user_id"],
+            session_id=ground.where["session_id"],
             new_message=types.Content.model_validate(copied(started.message)),
             state_delta=copied(started.state_delta) or None,
             run_config=run_config(started),
@@ -280,16 +268,8 @@ class Engine:
             async for _ in events:
                 pass
 
-    async def _end(
-        self, run: TurnRun, sessions: WatchedSessions, where: dict[str, str], error: RaisedError | None
-    ) -> None:
-        session = await sessions.get_session(
-            app_name=where["app_name"],
-            user_id=where["user_id"],
-            session_id=where["session_id"],
-            config=GetSessionConfig(num_recent_events=0),  # only the state is wanted; copying events is slow
-        )
-        state = dict(session.state) if session is not None else {}
+    def _end(self, run: TurnRun, ground: Ground, error: RaisedError | None) -> None:
+        state = ground.sessions.state_of(**ground.where)
         for name, value in state.items():
             if not survives_json(value):
                 self.problem(f"state {name!r} holds a value that JSON cannot hold; it was kept as JSON")
@@ -352,7 +332,8 @@ class Engine:
         run.let_threads_go()
         await asyncio.wait({task}, timeout=_PATIENCE_WITH_STOP)
         if not task.done():
-            run.cancel_agent()
+            if self._agent is not None:
+                self._agent.cancel()
             await asyncio.wait({task})
 
     async def close(self) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import weakref
 from collections.abc import Sequence
 from typing import Any, Protocol
 
@@ -53,7 +54,9 @@ class Replay:
     """
 
     def __init__(self, turn: Turn, recorded: Sequence[tuple[int, Answered]], *, as_then: bool) -> None:
-        self._turn, self._recorded, self._as_then = turn, recorded, as_then
+        # The turn holds this, so holding it too would leave both to the garbage collector.
+        self._turn: Turn = weakref.proxy(turn)
+        self._recorded, self._as_then = recorded, as_then
         self.keys = {fact.key for _, fact in recorded}
         self.asked = asyncio.Event()
         self.is_done = not self.keys

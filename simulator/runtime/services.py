@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, NamedTuple
 
 from google.adk.artifacts import InMemoryArtifactService
 from google.adk.events.event import Event
-from google.adk.sessions import InMemorySessionService, Session
+from google.adk.sessions import InMemorySessionService, Session, State
 from google.adk.sessions.base_session_service import GetSessionConfig
 from google.genai import types
 
@@ -42,6 +42,21 @@ class WatchedSessions(InMemorySessionService):
             session.events = list(self.sessions[app_name][user_id][session_id].events)
         return session
 
+    def state_of(self, *, app_name: str, user_id: str, session_id: str) -> JsonObject:
+        """Give the state that a session has, with its user's and its app's; nothing if the agent has deleted it.
+
+        The values are the service's own: `get_session` would copy them, and they are about to be written as JSON.
+        """
+        session = self.sessions.get(app_name, {}).get(user_id, {}).get(session_id)
+        if session is None:
+            return {}
+        apps, users = self.app_state.get(app_name, {}), self.user_state.get(app_name, {}).get(user_id, {})
+        return {
+            **session.state,
+            **{f"{State.APP_PREFIX}{key}": value for key, value in apps.items()},
+            **{f"{State.USER_PREFIX}{key}": value for key, value in users.items()},
+        }
+
     async def append_event(self, session: Session, event: Event) -> Event:
         """Append an event."""
         appended = await super().append_event(session, event)
@@ -72,3 +87,11 @@ class WatchedArtifacts(InMemoryArtifactService):
             if sink := ARTIFACT_SINK.get():
                 sink(saved)
         return version
+
+
+class Ground(NamedTuple):
+    """What a turn stands on: the services that ADK's runner uses, and where its session is in them."""
+
+    sessions: WatchedSessions
+    artifacts: WatchedArtifacts
+    where: dict[str, str]

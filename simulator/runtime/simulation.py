@@ -63,7 +63,13 @@ class Simulation:
         self.config = config
         self._loop = LoopThread.shared()
         self._closed = False
-        self._engine = self._loop.call(lambda: Engine(config, journal, clock))
+
+        async def made() -> Engine:
+            engine = Engine(config, journal, clock)
+            await engine.open()
+            return engine
+
+        self._engine = self._loop.run(made())
 
     @classmethod
     def open(
@@ -120,7 +126,6 @@ class Simulation:
         if session.agent_name != config.name:
             raise SimulationError(f"the session is with {session.agent_name!r}, not with {config.name!r}")
         simulation = cls(config, journal, clock)
-        simulation._loop.run(simulation._engine.open())
         simulation.wait()
         return simulation
 
