@@ -187,7 +187,7 @@ class ToolAnswered(_Answer):
     kind: Literal["tool_answered"] = "tool_answered"
     call_id: str = Field(min_length=1)
     tool_name: str = Field(min_length=1)
-    arguments: JsonObject
+    arguments: WrittenObject
     scope: str = ""
     outcome: Outcome
     effects: ToolEffects = ToolEffects()

@@ -10,6 +10,7 @@ from json.scanner import make_scanner
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 from pydantic import AfterValidator, JsonValue
+from pydantic_core import from_json
 
 _DIGEST_LENGTH = 16
 # pydantic writes 255 levels; what stands around an answer in the journal, in ADK's events and in views needs some.
@@ -28,10 +29,10 @@ def _encoder(
     if make is None:  # pragma: no cover - other Pythons have no encoder in C
         return encoder.encode
     item, key = separators
-    write = make(
+    in_pieces = make(
         None, encoder.default, json.encoder.encode_basestring, None, key, item, sort_keys, False, False
     )
-    return lambda value: "".join(write(value, 0))
+    return lambda value: "".join(in_pieces(value, 0))
 
 
 _canonical = _encoder(separators=(",", ":"), sort_keys=True)
@@ -70,11 +71,7 @@ def copied(value: Any) -> Any:
     Raises:
         NotJsonError: As `canonical`.
     """
-    text = _written(value)
-    try:
-        return _read(text, 0)[0]
-    except RecursionError as error:
-        raise NotJsonError(_TOO_DEEP) from error
+    return read(write(value))
 
 
 def taken(value: Any) -> Any:
@@ -97,21 +94,44 @@ def taken(value: Any) -> Any:
     raise NotJsonError(_TOO_DEEP)
 
 
-def _written(value: object) -> str:
+def write(value: object) -> bytes:
+    """Write a JSON value, its keys in their own order.
+
+    Raises:
+        NotJsonError: As `canonical`, or a text holds half of a surrogate pair: to Python that is a `str`, but it is
+            no text that could be stored or sent.
+    """
     try:
-        text = _plain(value)
-        text.encode()  # half of a surrogate pair is a `str` to Python, but no text that could be stored or sent
+        return _plain(value).encode()
     except RecursionError as error:
         raise NotJsonError(_TOO_DEEP) from error
     except (TypeError, ValueError) as error:
         raise NotJsonError(f"not a JSON value: {error}") from error
-    return text
+
+
+def read(text: bytes) -> Any:
+    """Read what `write` wrote.
+
+    Raises:
+        NotJsonError: It is nested too deep.
+    """
+    try:
+        return from_json(text)
+    except ValueError:  # pydantic reads 200 levels, in a third of the time that the standard library takes
+        return _read_deep(text.decode())
+
+
+def _read_deep(text: str) -> Any:
+    try:
+        return _read(text, 0)[0]
+    except RecursionError as error:
+        raise NotJsonError(_TOO_DEEP) from error
 
 
 def _checked(value: Any) -> Any:
     if not value and value in ({}, None):
         return value
-    _written(value)
+    write(value)
     return value
 
 

@@ -29,7 +29,7 @@ from google.adk.utils._function_call_names import AF_FUNCTION_CALL_ID_PREFIX
 from google.adk.workflow import BaseNode, FunctionNode
 from google.adk.workflow._tool_node import _ToolNode
 
-from simulator.runtime.context import EVENT_SINK
+from simulator.runtime.context import INSIDE_REAL_CALL
 
 MADE_CALL_ID = AF_FUNCTION_CALL_ID_PREFIX
 """How the ids of function calls begin that no model gave: ADK takes those out of what models are shown."""
@@ -84,7 +84,7 @@ def with_plugins(context: ToolContext, *names: str) -> ToolContext:
 
 
 def let_events_be_heard(context: ToolContext) -> None:
-    """Let `EVENT_SINK` have each event that is sent to ADK's runner from inside a tool, right before the runner."""
+    """Let the real call in `INSIDE_REAL_CALL` have each event that is sent to ADK's runner from inside a tool, right before the runner."""
     # Where pydantic keeps private attributes: asking for one by its name takes it many times as long.
     queue = (invocation_of(context).__pydantic_private__ or {}).get("_event_queue")
     if queue is None or _HEARD in queue.__dict__:
@@ -92,8 +92,8 @@ def let_events_be_heard(context: ToolContext) -> None:
     itself, put = weakref.ref(queue), type(queue).put  # weakly, as the queue is about to hold this
 
     async def heard(item: Any) -> None:
-        if sink := EVENT_SINK.get():
-            sink(item[0])
+        if (inside := INSIDE_REAL_CALL.get()) and inside.take_event:
+            inside.take_event(item[0])
         await put(itself(), item)
 
     setattr(queue, _HEARD, True)

@@ -16,10 +16,12 @@ from simulator.facts import (
     ToolAnswered,
     ToolEffects,
 )
-from simulator.jsonvalue import JsonObject
+from simulator.jsonvalue import JsonObject, copied
 from simulator.runtime.boundaries import CodeCall, ModelCall, ToolBoundaryCall
+from simulator.runtime.encoding import give_own_ids
 from simulator.runtime.turn import Moment, TurnRun
 from simulator.runtime.waiting import Waiting
+from simulator.session.entries import calls_in
 
 FactAt: TypeAlias = Callable[[Moment], Answered]
 """Makes the fact, given when it becomes one."""
@@ -56,11 +58,19 @@ class AnswerFacts:
         responses: tuple[JsonObject, ...],
         error: RaisedError | None,
         provenance: Provenance,
+        *,
+        shared: bool = True,
     ) -> FactAt:
-        """Give the maker of an agent's turn."""
-        return lambda moment: ModelAnswered(
-            responses=responses, error=error, **self._common(waiting, moment, provenance)
-        )
+        """Give the maker of an agent's turn; where nobody shares the responses, they are not copied."""
+
+        def made(moment: Moment) -> Answered:
+            own = copied(responses) if shared and any(calls_in(responses)) else responses
+            give_own_ids(own, self._run.used_ids, self._run.host.seed, waiting.key)
+            return ModelAnswered(
+                responses=tuple(own), error=error, **self._common(waiting, moment, provenance)
+            )
+
+        return made
 
     def of_code(
         self,

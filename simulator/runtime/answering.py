@@ -25,7 +25,7 @@ from simulator.facts import (
 from simulator.jsonvalue import JsonObject
 from simulator.runtime.answer_facts import AnswerFacts, FactAt
 from simulator.runtime.boundaries import CodeCall, ModelCall, ToolBoundaryCall
-from simulator.runtime.context import INSIDE_REAL_CALL
+from simulator.runtime.context import INSIDE_REAL_CALL, RealCall
 from simulator.runtime.effects import watched
 from simulator.runtime.encoding import jsonable, written_error
 from simulator.runtime.errors import ends_the_work
@@ -98,7 +98,7 @@ class Answering:
         So nothing in it is answered by a seat, and its timers are not the agent's.
         """
         context = waiting.context.copy()
-        context.run(INSIDE_REAL_CALL.set, waiting.key)
+        context.run(INSIDE_REAL_CALL.set, RealCall(waiting.key))
         loop = asyncio.get_running_loop()
         waiting.job = loop.create_task(self._to_its_end(waiting, work), context=context)
 
@@ -286,28 +286,24 @@ class Answering:
         call = waiting.call
         async with self._one_real_call:
             self._note_start(waiting)
-            inside = INSIDE_REAL_CALL.set(waiting.key)
-            try:
-                outcome, effects = await watched(call.real, call.context, self._table.problem)
-            finally:
-                INSIDE_REAL_CALL.reset(inside)
+            outcome, effects = await watched(waiting.key, call.real, call.context, self._table.problem)
             waiting.effects_done = True
             fact = self._facts.of_tool(waiting, outcome, effects, self.provenance(waiting, "real"))
             return await self._run.release_here(waiting, fact)
 
     async def _model_answers_here(self, waiting: Waiting[ModelCall]) -> Answered:
-        inside = INSIDE_REAL_CALL.set(waiting.key)
+        inside = INSIDE_REAL_CALL.set(RealCall(waiting.key))
         try:
             responses, error = await self._model_speaks(waiting)
         finally:
             INSIDE_REAL_CALL.reset(inside)
         provenance = self.provenance(waiting, "model", waiting.call.model.model)
-        fact = self._facts.of_model(waiting, responses, error, provenance)
+        fact = self._facts.of_model(waiting, responses, error, provenance, shared=False)
         return await self._run.release_here(waiting, fact)
 
     async def _run_tool(self, waiting: Waiting[ToolBoundaryCall]) -> None:
         call = waiting.call
-        outcome, effects = await watched(call.real, call.context, self._table.problem)
+        outcome, effects = await watched(waiting.key, call.real, call.context, self._table.problem)
         waiting.effects_done = True
         await self.release_tool(waiting, outcome, effects, self.provenance(waiting, "real"))
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextvars import ContextVar
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from simulator.jsonvalue import JsonObject
 
@@ -49,6 +49,14 @@ class TurnInProgress(Protocol):
         ...
 
 
+class RealCall(NamedTuple):
+    """Something real that answers the request with this key; a tool's artifacts, and the events it sends, are taken down."""
+
+    key: str
+    take_artifact: Callable[[Any], None] | None = None
+    take_event: Callable[[Any], None] | None = None
+
+
 CURRENT_TURN: ContextVar[TurnInProgress | None] = ContextVar("simulation_turn", default=None)
 """The turn in progress; None means that no simulation is active, and everything seated passes through."""
 
@@ -58,11 +66,5 @@ SCOPE: ContextVar[str] = ContextVar("simulation_scope", default="")
 PLACE: ContextVar[str] = ContextVar("simulation_place", default="")
 """Branch, isolation scope and node path of the model call that is about to happen."""
 
-INSIDE_REAL_CALL: ContextVar[str] = ContextVar("simulation_inside_real_call", default="")
-"""The key of the request that something real is answering; inside of it everything below is real too."""
-
-ARTIFACT_SINK: ContextVar[Callable[[Any], None] | None] = ContextVar("simulation_artifacts", default=None)
-"""Takes the artifacts that the real tool which is running saves."""
-
-EVENT_SINK: ContextVar[Callable[[Any], None] | None] = ContextVar("simulation_events", default=None)
-"""Takes the events that the real tool which is running sends to ADK by itself."""
+INSIDE_REAL_CALL: ContextVar[RealCall | None] = ContextVar("simulation_inside_real_call", default=None)
+"""What real thing is answering right now; inside of it everything below is real too."""

@@ -15,43 +15,43 @@ from google.genai import types
 from simulator.facts import Outcome, Raised, Returned, SavedArtifact, ToolEffects
 from simulator.jsonvalue import JsonObject, canonical, copied
 from simulator.runtime.adk_private import invocation_of, let_events_be_heard, own_actions, send_event
-from simulator.runtime.context import ARTIFACT_SINK, CURRENT_TURN, EVENT_SINK, INSIDE_REAL_CALL
+from simulator.runtime.context import CURRENT_TURN, INSIDE_REAL_CALL, RealCall
 from simulator.runtime.encoding import event_json, jsonable, survives_json, tool_value, written_error
 from simulator.runtime.errors import ends_the_work
 
 # These two are taken down apart: state by its keys, artifacts with their bytes.
 _APART = frozenset({"state_delta", "artifact_delta"})
-_UNKNOWN = "real call"
+_UNKNOWN = RealCall("real call")
 _NO_EFFECTS = ToolEffects()
 _OTHER_ACTIONS = tuple(name for name in EventActions.model_fields if name not in _APART)
 _their_values = operator.itemgetter(*_OTHER_ACTIONS)
 
 
 async def watched(
-    real: Callable[[], Awaitable[Any]], context: ToolContext, note_problem: Callable[[str], None]
+    key: str, real: Callable[[], Awaitable[Any]], context: ToolContext, note_problem: Callable[[str], None]
 ) -> tuple[Outcome, ToolEffects]:
-    """Run a real tool and give its outcome and its effects, which stand in the context already.
+    """Run a real tool for the request with this key, and give its outcome and its effects, which stand in the context already.
 
     A state value that JSON cannot hold is replaced by what JSON makes of it, at once and with a word to the
     person: otherwise this run and its re-execution would differ.
     """
     before = context.actions
     written = before.state_delta
-    state = {key: canonical(jsonable(value)) for key, value in written.items()} if written else {}
+    state = {name: canonical(jsonable(value)) for name, value in written.items()} if written else {}
     others = _other_actions(before)
     saved: list[SavedArtifact] = []
     sent: list[JsonObject] = []
-    outcome = await _outcome(real, context, saved, sent)
+    outcome = await _outcome(key, real, context, saved, sent)
     after = context.actions  # reading it flushes what the tool wrote into lists and dicts of the state
     delta = {
-        key: jsonable(value)
-        for key, value in after.state_delta.items()
-        if state.get(key) != canonical(jsonable(value))
+        name: jsonable(value)
+        for name, value in after.state_delta.items()
+        if state.get(name) != canonical(jsonable(value))
     }
-    for key, value in delta.items():
-        if not survives_json(after.state_delta[key]):
-            note_problem(f"state {key!r} holds a value that JSON cannot hold; it was kept as JSON")
-            context.state[key] = copied(value)
+    for name, value in delta.items():
+        if not survives_json(after.state_delta[name]):
+            note_problem(f"state {name!r} holds a value that JSON cannot hold; it was kept as JSON")
+            context.state[name] = copied(value)
     now = _other_actions(after)
     names = [] if now == others else [name for name in _OTHER_ACTIONS if now.get(name) != others.get(name)]
     changed = {name: jsonable(getattr(after, name)) for name in names}
@@ -68,6 +68,7 @@ async def watched(
 
 
 async def _outcome(
+    key: str,
     real: Callable[[], Awaitable[Any]],
     context: ToolContext,
     saved: list[SavedArtifact],
@@ -81,8 +82,7 @@ async def _outcome(
             sent.append(event_json(event))
 
     let_events_be_heard(context)
-    inside = INSIDE_REAL_CALL.set(INSIDE_REAL_CALL.get() or _UNKNOWN)
-    artifacts, events = ARTIFACT_SINK.set(saved.append), EVENT_SINK.set(hear)
+    inside = INSIDE_REAL_CALL.set(RealCall(key, saved.append, hear))
     try:
         return Returned(value=tool_value(await real()))
     except BaseException as error:
@@ -90,8 +90,6 @@ async def _outcome(
             raise
         return Raised(error=written_error(error))
     finally:
-        EVENT_SINK.reset(events)
-        ARTIFACT_SINK.reset(artifacts)
         INSIDE_REAL_CALL.reset(inside)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import builtins
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from google.adk.events.event import Event
@@ -14,12 +14,13 @@ from google.genai import types
 from pydantic import BaseModel
 from pydantic_core import to_json, to_jsonable_python
 
-from simulator.facts import ModelAnswered, RaisedError
-from simulator.jsonvalue import JsonObject, NotJsonError, canonical, copied, digest
+from simulator.facts import RaisedError
+from simulator.jsonvalue import JsonObject, NotJsonError, canonical, copied, digest, read, write
 from simulator.runtime.adk_private import MADE_CALL_ID
 from simulator.session.entries import calls_in
 
 _PART = "$part"
+_PART_KEY = _PART.encode()
 
 # Where a request went and how it is billed says nothing about what was asked.
 _NOT_ASKED = frozenset({"system_instruction", "tools", "http_options", "labels"})
@@ -84,17 +85,14 @@ def with_ids(response: LlmResponse, written: JsonObject) -> LlmResponse:
     return response
 
 
-def with_own_ids(fact: ModelAnswered, used: set[str], seed: str) -> ModelAnswered:
-    """Give each function call an id that is unique in the session, and keep it in the fact and in `used`."""
-    if not any(calls_in(fact.responses)):
-        return fact
-    responses: list[JsonObject] = copied(fact.responses)
-    own = digest(seed, fact.key)
+def give_own_ids(responses: Iterable[JsonObject], used: set[str], seed: str, key: str) -> None:
+    """Give each function call of responses an id that is unique in the session, and keep it there and in `used`."""
+    own = ""
     for place, call in enumerate(calls_in(responses)):
         if not call.get("id") or call["id"] in used:
+            own = own or digest(seed, key)
             call["id"] = f"{MADE_CALL_ID}{own}{place:04x}"
         used.add(call["id"])
-    return fact.model_copy(update={"responses": tuple(responses)})
 
 
 def tool_value(value: Any) -> Any:
@@ -117,8 +115,9 @@ def _tool_value(value: Any) -> Any:
 
 def tool_result(value: Any) -> Any:
     """Read what `tool_value` wrote, as a value of its own that ADK may change."""
-    own = copied(value)
-    return _with_parts(own) if _PART in repr(value) else own
+    text = write(value)
+    own = read(text)
+    return _with_parts(own) if _PART_KEY in text else own
 
 
 def _with_parts(value: Any) -> Any:

@@ -13,7 +13,7 @@ from google.genai import types
 
 from simulator.facts import SavedArtifact
 from simulator.jsonvalue import JsonObject
-from simulator.runtime.context import ARTIFACT_SINK, CURRENT_TURN
+from simulator.runtime.context import CURRENT_TURN, INSIDE_REAL_CALL
 
 
 class WatchedSessions(InMemorySessionService):
@@ -84,8 +84,8 @@ class WatchedArtifacts(InMemoryArtifactService):
                 version=version,
             )
             turn.note_artifact(saved)
-            if sink := ARTIFACT_SINK.get():
-                sink(saved)
+            if (inside := INSIDE_REAL_CALL.get()) and inside.take_artifact:
+                inside.take_artifact(saved)
         return version
 
 

@@ -32,7 +32,6 @@ from simulator.runtime.encoding import (
     request_parts,
     tool_result,
     with_ids,
-    with_own_ids,
 )
 from simulator.runtime.errors import Diverged
 from simulator.runtime.loop import StudioLoop
@@ -141,8 +140,8 @@ class TurnRun:
         self.settling.activity += 1
         if inside := INSIDE_REAL_CALL.get():
             # What happens in there does not happen again, so it must not move the count of what does.
-            self._real_ids[inside] += 1
-            numbered = f"{inside}/{self._real_ids[inside]}"
+            self._real_ids[inside.key] += 1
+            numbered = f"{inside.key}/{self._real_ids[inside.key]}"
             return str(uuid.UUID(hex=digest(self.host.seed, numbered) + digest(numbered, self.host.seed)))
         self._ids += 1
         return f"{self._id_begins}{self._ids:012x}"
@@ -345,8 +344,6 @@ class TurnRun:
         return True
 
     def _recorded_now(self, fact: Answered) -> Answered:
-        if isinstance(fact, ModelAnswered):
-            fact = with_own_ids(fact, self.used_ids, self.host.seed)
         self.host.record(fact)
         self.passed(fact)
         return fact

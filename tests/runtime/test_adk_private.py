@@ -34,7 +34,7 @@ from pydantic import BaseModel
 import simulator
 from simulator.runtime import adk_private
 from simulator.runtime.boundaries import seat_tool
-from simulator.runtime.context import EVENT_SINK
+from simulator.runtime.context import INSIDE_REAL_CALL, RealCall
 from tests.runtime.stage import PATIENCE, Scripted, agent_of, call, opened, say, scripted, tool_requests
 
 
@@ -231,11 +231,11 @@ def test_events_from_inside_a_tool_are_heard_before_the_runner() -> None:
 
     async def look(context: ToolContext) -> None:
         adk_private.let_events_be_heard(context)
-        token = EVENT_SINK.set(heard.append)
+        token = INSIDE_REAL_CALL.set(RealCall("k", take_event=heard.append))
         try:
             await adk_private.send_event(context, Event(author="clerk", content=types.ModelContent("sent")))
         finally:
-            EVENT_SINK.reset(token)
+            INSIDE_REAL_CALL.reset(token)
 
     in_tool(look)
     assert [str(event.content.parts[0].text) for event in heard if event.content and event.content.parts] == [
