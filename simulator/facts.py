@@ -115,7 +115,10 @@ class Provenance(Value):
 
 
 class RequestDigests(Value):
-    """Fingerprints of what was asked, by part, and of every event before it (`chain`)."""
+    """Fingerprints of what was asked, by part, and of every event before it (`chain`).
+
+    What a tool is asked stands in its answer itself, so that has no part here.
+    """
 
     parts: dict[str, str]
     chain: str

@@ -46,14 +46,15 @@ class Journal:
     """
 
     def __init__(self, facts: Iterable[Fact] = ()) -> None:
-        self._nodes: list[tuple[int, Fact]] = []
+        self._facts: list[Fact] = []
+        self._parents: list[int] = []
         self._head = ROOT
         self._fold = SessionFold()
         for fact in facts:
             self.append(fact)
 
     def __len__(self) -> int:
-        return len(self._nodes)
+        return len(self._facts)
 
     @property
     def head(self) -> int:
@@ -72,8 +73,9 @@ class Journal:
             IllegalFactError: The fact cannot follow; the journal is as it was.
         """
         self._fold.check(fact)
-        number = len(self._nodes)
-        self._nodes.append((self._head, fact))
+        number = len(self._facts)
+        self._facts.append(fact)
+        self._parents.append(self._head)
         self._fold.apply(number, fact)
         self._head = number
         return number
@@ -84,9 +86,9 @@ class Journal:
         Raises:
             JournalError: There is none with this number.
         """
-        if not 0 <= number < len(self._nodes):
-            raise JournalError(f"the journal holds no fact {number}; it has {len(self._nodes)}")
-        return self._nodes[number][1]
+        if not 0 <= number < len(self._facts):
+            raise JournalError(f"the journal holds no fact {number}; it has {len(self._facts)}")
+        return self._facts[number]
 
     def path(self, head: int | None = None) -> list[tuple[int, Fact]]:
         """Give the facts from the first to `head` (the journal's own by default), with their numbers.
@@ -105,7 +107,7 @@ class Journal:
         number = self._head if head is None else head
         while number != ROOT:
             yield number, self.fact(number)
-            number = self._nodes[number][0]
+            number = self._parents[number]
 
     def move_head(self, number: int) -> None:
         """Go back (or to another branch): what follows is appended after fact `number`, or -1 for the start.
@@ -130,7 +132,8 @@ class Journal:
     def to_json(self) -> str:
         """Write the journal: format, version, head, and each fact with its parent."""
         nodes = [
-            {"parent": parent, "fact": _FACT.dump_python(fact, mode="json")} for parent, fact in self._nodes
+            {"parent": parent, "fact": _FACT.dump_python(fact, mode="json")}
+            for parent, fact in zip(self._parents, self._facts, strict=True)
         ]
         return json.dumps(
             {"format": FORMAT, "version": VERSION, "head": self._head, "nodes": nodes}, ensure_ascii=False

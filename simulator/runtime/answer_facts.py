@@ -32,6 +32,7 @@ class AnswerFacts:
 
     def __init__(self, now: Callable[[], float], run: TurnRun) -> None:
         self._now, self._run = now, run
+        self._digests = RequestDigests(parts={}, chain="")
 
     def of_tool(
         self,
@@ -91,8 +92,15 @@ class AnswerFacts:
             "turn": self._run.number,
             "key": waiting.key,
             "agent": waiting.agent,
-            "digests": RequestDigests(parts=waiting.parts, chain=moment.chain),
+            "digests": self._digests_of(waiting, moment),
             "provenance": provenance,
             "elapsed_ms": round(elapsed * 1000, 3),
             "at_once": moment.at_once,
         }
+
+    def _digests_of(self, waiting: Waiting[Any], moment: Moment) -> RequestDigests:
+        """Give the fingerprints; calls that were made at once share them."""
+        last = self._digests
+        if waiting.parts or last.parts or last.chain != moment.chain:
+            self._digests = RequestDigests(parts=waiting.parts, chain=moment.chain)
+        return self._digests

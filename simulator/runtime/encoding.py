@@ -15,7 +15,7 @@ from pydantic import BaseModel
 from pydantic_core import to_json, to_jsonable_python
 
 from simulator.facts import RaisedError
-from simulator.jsonvalue import JsonObject, NotJsonError, canonical, copied, digest, read, write
+from simulator.jsonvalue import JsonObject, NotJsonError, canonical, copied, digest, fingerprint, read, write
 from simulator.runtime.adk_private import MADE_CALL_ID
 from simulator.session.entries import calls_in
 
@@ -198,7 +198,8 @@ def event_json(event: Event) -> JsonObject:
 
 def chained(chain: str, event: JsonObject) -> str:
     """Extend the fingerprint of all events so far by one; its time does not count."""
-    return digest(chain, canonical({key: value for key, value in event.items() if key != "timestamp"}))
+    counts = {key: value for key, value in event.items() if key != "timestamp"}
+    return digest(chain, canonical(counts))
 
 
 def request_parts(request: LlmRequest) -> dict[str, str]:
@@ -211,20 +212,17 @@ def request_parts(request: LlmRequest) -> dict[str, str]:
     }
     instruction = config.system_instruction
     return {
-        "system": digest(instruction if isinstance(instruction, str) else _written([instruction])),
-        "tools": digest(_written(config.tools or ())),
+        "system": digest(instruction)
+        if isinstance(instruction, str)
+        else fingerprint(_written([instruction])),
+        "tools": fingerprint(_written(config.tools or ())),
         "config": digest(canonical(jsonable(asked))) if asked else "",
-        "contents": digest(_written(request.contents)),
+        "contents": fingerprint(_written(request.contents)),
     }
 
 
-def _written(values: Sequence[Any]) -> str:
+def _written(values: Sequence[Any]) -> bytes:
     """Write google-genai's values as they write themselves, which is quick; others by `jsonable`."""
     if all(isinstance(value, (types.Content, types.Tool)) for value in values):
-        return to_json(values, exclude_none=True).decode()
-    return canonical([jsonable(value) for value in values])
-
-
-def arguments_part(arguments: JsonObject) -> dict[str, str]:
-    """Fingerprint what a tool is asked."""
-    return {"arguments": digest(canonical(arguments))}
+        return to_json(values, exclude_none=True)
+    return canonical([jsonable(value) for value in values]).encode("utf-8", "surrogatepass")

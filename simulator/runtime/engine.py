@@ -37,8 +37,6 @@ from simulator.runtime.context import CURRENT_TURN
 from simulator.runtime.encoding import jsonable, survives_json, written_error
 from simulator.runtime.errors import Diverged, Divergence, SimulationError
 from simulator.runtime.preparing import (
-    call_ids,
-    draws_so_far,
     guarded_app,
     is_as_answered,
     random_of,
@@ -90,7 +88,7 @@ class Engine:
 
     def now(self) -> float:
         """Give the time, in seconds since the epoch, to the millisecond."""
-        return round(self._clock(), 3)
+        return int(self._clock() * 1000 + 0.5) / 1000
 
     @property
     def seats(self) -> Seats:
@@ -199,12 +197,12 @@ class Engine:
             self,
             started,
             recorded,
-            call_ids(facts),
-            may_have_run(self.journal),
+            self.journal.fold.call_ids(),
+            may_have_run(self.journal, facts),
             as_then=is_as_answered(facts),
         )
         self.run = run
-        self.answering = Answering(self, run, self._streams, draws_so_far(facts))
+        self.answering = Answering(self, run, self._streams, self.journal.fold.drawn())
         self._rules_at_rest = rules_at_rest(facts)
         self._task = asyncio.get_running_loop().create_task(self._drive(run, started, ground))
 
@@ -242,7 +240,7 @@ class Engine:
                 await asyncio.wait({replay})
         diverged = replay.exception() if replay is not None and replay.done() else None
         if diverged is None:
-            await asyncio.wait({agent})
+            await _ended(agent)
             diverged = _cancelled_itself() if agent.cancelled() else agent.exception()
         if run.abort.is_set():
             return None
@@ -349,6 +347,14 @@ class Engine:
 def _cancelled_itself() -> BaseException:
     """Give the error of a turn that nobody has stopped, and that ended as if somebody had."""
     return asyncio.CancelledError("code of the agent cancelled the task that it runs in")
+
+
+async def _ended(task: asyncio.Task[None]) -> None:
+    """Wait until a task has ended, however; `asyncio.wait` is made for several and takes its time."""
+    if not task.done():
+        ended = asyncio.Event()
+        task.add_done_callback(lambda _: ended.set())
+        await ended.wait()
 
 
 async def _cancelled(*tasks: asyncio.Task[None] | None) -> None:

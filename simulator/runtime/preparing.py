@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import random
-from collections import Counter
 from collections.abc import Sequence
 from typing import TypeAlias
 
@@ -16,15 +15,12 @@ from simulator.facts import (
     ANSWERS,
     Answered,
     Fact,
-    ModelAnswered,
     RulesChanged,
     SeatChanged,
-    ToolAnswered,
     TurnStarted,
 )
 from simulator.jsonvalue import digest
 from simulator.runtime.guard import GuardPlugin
-from simulator.session.entries import model_calls
 
 Path: TypeAlias = Sequence[tuple[int, Fact]]
 """Facts in order, each with its number in the journal."""
@@ -43,12 +39,6 @@ def guarded_app(config: SimulatedAgentConfig) -> App:
     return App(name=config.app_name, root_agent=agent, plugins=[guard])
 
 
-def call_ids(facts: Path) -> set[str]:
-    """Give the ids of all function calls that the journal knows."""
-    answers = (fact for _, fact in facts if isinstance(fact, ModelAnswered))
-    return {str(call["id"]) for fact in answers for call in model_calls(fact)}
-
-
 def turn_in_progress(facts: Path) -> tuple[TurnStarted, list[tuple[int, Answered]]]:
     """Give the fact with which the last turn started, and the answers in it."""
     place, started = next(
@@ -57,15 +47,6 @@ def turn_in_progress(facts: Path) -> tuple[TurnStarted, list[tuple[int, Answered
         if isinstance(fact, TurnStarted)
     )
     return started, [(number, fact) for number, fact in facts[place:] if isinstance(fact, ANSWERS)]
-
-
-def draws_so_far(facts: Path) -> Counter[str]:
-    """Count, per rule, the draws that answers have taken."""
-    drawn: Counter[str] = Counter()
-    for _, fact in facts:
-        if isinstance(fact, ToolAnswered):
-            drawn.update(fact.provenance.drawn)
-    return drawn
 
 
 def is_as_answered(facts: Path) -> bool:

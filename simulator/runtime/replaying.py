@@ -8,7 +8,8 @@ import weakref
 from collections.abc import Sequence
 from typing import Any, Protocol
 
-from simulator.facts import Answered
+from simulator.facts import Answered, ToolAnswered
+from simulator.jsonvalue import canonical
 from simulator.runtime.errors import Diverged
 from simulator.runtime.settling import Settling
 from simulator.runtime.waiting import Waiting
@@ -136,6 +137,8 @@ class Replay:
         differs = [
             part for part, known in fact.digests.parts.items() if waiting.parts.get(part, known) != known
         ]
+        if isinstance(fact, ToolAnswered) and canonical(fact.arguments) != canonical(waiting.arguments):
+            differs.append("arguments")
         if fact.digests.chain != self._turn.chain:
             differs.append("events before it")
         if harmless := sorted(_HARMLESS.intersection(differs)):

@@ -188,7 +188,7 @@ class Simulation:
             "query",
             commands.content_of(message),
             wait,
-            state_delta=commands.plain(state_delta or {}, "state delta"),
+            state_delta=commands.plain(state_delta, "state delta") if state_delta else {},
             streaming=streaming,
             max_llm_calls=max_llm_calls,
         )

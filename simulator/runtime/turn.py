@@ -24,7 +24,6 @@ from simulator.runtime.boundaries import CodeCall, ModelCall, ToolBoundaryCall
 from simulator.runtime.context import INSIDE_REAL_CALL
 from simulator.runtime.effects import repeated
 from simulator.runtime.encoding import (
-    arguments_part,
     chained,
     event_json,
     jsonable,
@@ -86,9 +85,9 @@ def _microseconds(at: float) -> int:
     return round(at * _SECOND)
 
 
-def asked_at(key: str, parts: dict[str, str]) -> str:
+def asked_at(key: str, parts: dict[str, str], arguments: JsonObject) -> str:
     """Name a request by its key and by what is asked: after an undo another one may have the same key."""
-    return f"{key} {canonical(parts)}"
+    return f"{key} {canonical([parts, arguments])}"
 
 
 class TurnRun:
@@ -182,7 +181,7 @@ class TurnRun:
             call,
             context.agent_name,
             call.tool.name,
-            arguments_part(arguments),
+            {},
             arguments=arguments,
         )
         if not isinstance(fact, ToolAnswered):
@@ -260,7 +259,7 @@ class TurnRun:
             asked=self.loop.scheduled,
             arguments=arguments,
             may_have_run=bool(self.may_have_run)
-            and not self.may_have_run.isdisjoint({key, asked_at(key, parts)}),
+            and not self.may_have_run.isdisjoint({key, asked_at(key, parts, arguments)}),
         )
 
     # ------------------------------------------------------------ what the seated objects tell

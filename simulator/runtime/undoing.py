@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from simulator.environment.rules import InjectionRule
@@ -84,12 +84,24 @@ def changed_settings(
         yield RulesChanged(at=at, rules=rules)
 
 
-def may_have_run(journal: Journal) -> frozenset[str]:
-    """Give the keys of real calls that never answered, and of those that did on any branch, with what was asked."""
-    facts = (journal.fact(number) for number in range(len(journal)))
+def may_have_run(journal: Journal, path: Sequence[tuple[int, Fact]]) -> frozenset[str]:
+    """Give the keys of real calls that never answered, and of those that did on other branches, with what was asked.
+
+    Args:
+        journal: The journal.
+        path: The facts up to its head, with their numbers.
+    """
+    unanswered = journal.fold.may_have_run()
+    if len(path) == len(journal):
+        return unanswered
+    here = {number for number, _ in path}
+    others = (journal.fact(number) for number in range(len(journal)) if number not in here)
     ran = (
         fact
-        for fact in facts
+        for fact in others
         if isinstance(fact, (ToolAnswered, CodeAnswered)) and fact.provenance.source == "real"
     )
-    return journal.fold.may_have_run() | {asked_at(fact.key, fact.digests.parts) for fact in ran}
+    return unanswered | {
+        asked_at(fact.key, fact.digests.parts, fact.arguments if isinstance(fact, ToolAnswered) else {})
+        for fact in ran
+    }

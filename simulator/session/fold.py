@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable
 from typing import Any, ClassVar
 
@@ -58,6 +59,7 @@ class SessionFold:
         self._started: set[str] = set()
         self._proposals: dict[str, ModelProposed] = {}
         self._calls: set[str] = set()
+        self._drawn: Counter[str] = Counter()
 
     @property
     def seats(self) -> Seats:
@@ -73,6 +75,14 @@ class SessionFold:
     def initial_state(self) -> JsonObject:
         """What ADK's session state held at first."""
         return self._selected.initial_state if self._selected else {}
+
+    def call_ids(self) -> set[str]:
+        """Give the ids of all tool calls so far."""
+        return set(self._calls)
+
+    def drawn(self) -> Counter[str]:
+        """Count, per rule, the draws that answers have taken."""
+        return Counter(self._drawn)
 
     def place_in_adk(self) -> dict[str, str]:
         """Give the app name, user id and session id by which ADK's services know the session."""
@@ -206,6 +216,8 @@ class SessionFold:
     def _answer_by_tool(self, fact: ToolAnswered) -> None:
         self._keys.add(fact.key)
         self._calls.add(fact.call_id)
+        if fact.provenance.drawn:
+            self._drawn.update(fact.provenance.drawn)
 
     def _answer_by_code(self, fact: CodeAnswered) -> None:
         self._keys.add(fact.key)
