@@ -95,10 +95,6 @@ class Engine:
         """Who plays now."""
         return self.journal.fold.seats
 
-    def rules_for(self, waiting: Waiting[Any]) -> tuple[InjectionRule, ...]:
-        """Give the rules that were in force when the request was asked: a switch counts from the next call on."""
-        return waiting.rules
-
     def append(self, fact: Fact) -> int:
         """Append a fact."""
         return self.journal.append(fact)
@@ -111,9 +107,10 @@ class Engine:
         """Hand a request to whoever shall answer it; give the work of one who answers it where it is asked."""
         if self.answering is None or self.run is None:
             raise SimulationError("no turn is running")
-        waiting.rules = self.journal.fold.rules if self.run.caught_up.is_set() else self._rules_at_rest
-        proposed = self.journal.fold.proposal(waiting.key)
-        if proposed is not None:
+        fold = self.journal.fold
+        # Those in force when it is asked: a switch counts from the next call on.
+        waiting.rules = fold.rules if self.run.caught_up.is_set() else self._rules_at_rest
+        if proposed := fold.proposal(waiting.key):
             waiting.proposal, waiting.failure = proposed.responses, proposed.error
         return self.answering.begin(waiting)
 
@@ -199,21 +196,20 @@ class Engine:
             recorded,
             self.journal.fold.call_ids(),
             may_have_run(self.journal, facts),
-            as_then=is_as_answered(facts),
+            as_then=not recorded or is_as_answered(facts),
         )
         self.run = run
         self.answering = Answering(self, run, self._streams, self.journal.fold.drawn())
-        self._rules_at_rest = rules_at_rest(facts)
-        self._task = asyncio.get_running_loop().create_task(self._drive(run, started, ground))
+        self._rules_at_rest = rules_at_rest(facts) if recorded else ()
+        loop = asyncio.get_running_loop()
+        self._agent = loop.create_task(self._run_agent(run, started, ground))
+        self._task = loop.create_task(self._drive(run, self._agent, ground))
 
     # ------------------------------------------------------------ driving
 
-    async def _drive(self, run: TurnRun, started: TurnStarted, ground: Ground) -> None:
-        loop = asyncio.get_running_loop()
-        agent = loop.create_task(self._run_agent(run, started, ground))
-        replay = loop.create_task(run.replay.run()) if run.replay.keys else None
+    async def _drive(self, run: TurnRun, agent: asyncio.Task[None], ground: Ground) -> None:
+        replay = asyncio.create_task(run.replay.run()) if run.replay.keys else None
         agent.add_done_callback(run.replay.agent_ended)
-        self._agent = agent
         try:
             error = await self._both(run, agent, replay)
         except Diverged as diverged:
@@ -240,8 +236,7 @@ class Engine:
                 await asyncio.wait({replay})
         diverged = replay.exception() if replay is not None and replay.done() else None
         if diverged is None:
-            await _ended(agent)
-            diverged = _cancelled_itself() if agent.cancelled() else agent.exception()
+            diverged = await _end_of(agent)
         if run.abort.is_set():
             return None
         if isinstance(diverged, Diverged):
@@ -336,25 +331,29 @@ class Engine:
 
     async def close(self) -> None:
         """Drop the turn in progress without a word in the journal; it can be resumed from there."""
-        task, run = self._task, self.run
-        self._task = self.run = self.answering = None
+        task, agent, run = self._task, self._agent, self.run
+        self._task = self._agent = self.run = self.answering = None
         if run is not None:
             run.let_threads_go()
-        if task is not None:
-            await _cancelled(task)
+        await _cancelled(task, agent)  # both: one that has not begun cannot end the other
 
 
-def _cancelled_itself() -> BaseException:
-    """Give the error of a turn that nobody has stopped, and that ended as if somebody had."""
-    return asyncio.CancelledError("code of the agent cancelled the task that it runs in")
+async def _end_of(task: asyncio.Task[None]) -> BaseException | None:
+    """Wait until a task has ended; give what it raised.
 
-
-async def _ended(task: asyncio.Task[None]) -> None:
-    """Wait until a task has ended, however; `asyncio.wait` is made for several and takes its time."""
-    if not task.done():
-        ended = asyncio.Event()
-        task.add_done_callback(lambda _: ended.set())
-        await ended.wait()
+    Raises:
+        asyncio.CancelledError: The task that waits is cancelled, and the other one with it.
+    """
+    try:
+        await task
+    except asyncio.CancelledError:
+        waits = asyncio.current_task()
+        if waits is not None and waits.cancelling():
+            raise
+        return asyncio.CancelledError("code of the agent cancelled the task that it runs in")
+    except BaseException as error:  # noqa: BLE001 - whatever an agent's code raises is how its turn ends
+        return error
+    return None
 
 
 async def _cancelled(*tasks: asyncio.Task[None] | None) -> None:

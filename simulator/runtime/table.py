@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import Protocol
 
-from simulator.environment.rules import InjectionRule
 from simulator.facts import Fact
-from simulator.runtime.waiting import Waiting
 from simulator.session import Seats
 
 
@@ -16,10 +14,6 @@ class Table(Protocol):
     @property
     def seats(self) -> Seats:
         """Who plays now."""
-        ...
-
-    def rules_for(self, waiting: Waiting[Any]) -> tuple[InjectionRule, ...]:
-        """Give the rules that were in force when a request was asked."""
         ...
 
     def now(self) -> float:

@@ -81,10 +81,6 @@ class Moment(NamedTuple):
     at_once: bool = False
 
 
-def _microseconds(at: float) -> int:
-    return round(at * _SECOND)
-
-
 def asked_at(key: str, parts: dict[str, str], arguments: JsonObject) -> str:
     """Name a request by its key and by what is asked: after an undo another one may have the same key."""
     return f"{key} {canonical([parts, arguments])}"
@@ -125,7 +121,7 @@ class TurnRun:
         self._real_ids: collections.Counter[str] = collections.Counter()
         self._effects: set[str] = set()
         self._releasing = asyncio.Lock()
-        self._microseconds, self._ticks, self._ids = _microseconds(started.at), 0, 0
+        self._microseconds, self._ticks, self._ids = int(started.at * _SECOND + 0.5), 0, 0
         # Half of the id is this turn's own, the other half counts: no two turns of a session share one.
         own = digest(host.seed, str(started.turn))
         self._id_begins = f"{own[:8]}-{own[8:12]}-{own[12:]}-0000-"
@@ -379,4 +375,5 @@ class TurnRun:
     def passed(self, fact: Answered) -> None:
         """Note that an answer is one: its time is the turn's."""
         self.settling.activity += 1
-        self._microseconds = max(self._microseconds, _microseconds(fact.at))
+        at = int(fact.at * _SECOND + 0.5)
+        self._microseconds = max(self._microseconds, at)

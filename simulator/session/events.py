@@ -61,13 +61,15 @@ def final_event(events: Sequence[JsonObject]) -> int | None:
     The rule is that of ADK's `Event.is_final_response` and of its converter to eval invocations, but an event
     that waits for a long-running call is no response.
     """
-    found: int | None = None
-    for place, event in enumerate(events):
+    last: int | None = None
+    for place in range(len(events) - 1, -1, -1):
+        event = events[place]
         if event.get("author") == USER_AUTHOR or not parts_of(event.get("content")) or not _is_final(event):
             continue
-        if found is None or not _has_text(events[found]) or _has_text(event):
-            found = place
-    return found
+        if _has_text(event):
+            return place
+        last = place if last is None else last
+    return last
 
 
 def final_output(events: Sequence[JsonObject]) -> object:
@@ -105,7 +107,7 @@ def open_calls(events: Iterable[JsonObject], before: Iterable[OpenCall] = ()) ->
     waiting: dict[str, OpenCall] = {call.call_id: call for call in before}
     for event in events:
         long_running: Any = event.get("longRunningToolIds") or ()
-        for call in function_calls(event):
+        for call in function_calls(event) if long_running else ():
             if call.get("id") in long_running:
                 waiting[call["id"]] = OpenCall(
                     call_id=call["id"],
@@ -113,7 +115,7 @@ def open_calls(events: Iterable[JsonObject], before: Iterable[OpenCall] = ()) ->
                     arguments=call.get("args") or {},
                     agent=str(event.get("author") or ""),
                 )
-        for call_id in _answered_ids(event):
+        for call_id in _answered_ids(event) if waiting else ():
             if call_id not in waiting:
                 continue
             if event.get("author") == USER_AUTHOR or seals_a_stop(event):
