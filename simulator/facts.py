@@ -6,7 +6,9 @@ derived from them. Times are seconds since the epoch. `key` says which request o
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, TypeAlias
+import functools
+from collections.abc import Callable
+from typing import Annotated, Any, ClassVar, Literal, Self, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -27,6 +29,40 @@ class Value(BaseModel):
     """A frozen value; a field that nobody knows is an error."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
+    _template: ClassVar[dict[str, Any]] = {}
+    _made_anew: ClassVar[dict[str, Callable[[], Any]]] = {}
+
+    @classmethod
+    def __pydantic_init_subclass__(cls, **_: Any) -> None:
+        """Keep the fields in their order, each with its default, and how those are made that no two values may share."""
+        fields = cls.model_fields
+        cls._template = {
+            name: None if field.is_required() else field.default for name, field in fields.items()
+        }
+        cls._made_anew = {
+            name: functools.partial(field.get_default, call_default_factory=True)
+            for name, field in fields.items()
+            if field.default_factory
+        }
+
+    @classmethod
+    def known(cls, **fields: Any) -> Self:
+        """Make a value from fields that are right for certain; all that are required are to be given.
+
+        For what this package has just written itself, while an agent waits: validating it again takes several times
+        as long, and so does pydantic's `model_construct`.
+        """
+        value, held = cls.__new__(cls), cls._template.copy()
+        held.update(fields)
+        for name, make in cls._made_anew.items():
+            if name not in fields:
+                held[name] = make()
+        put = object.__setattr__
+        put(value, "__dict__", held)
+        put(value, "__pydantic_fields_set__", set(fields))
+        put(value, "__pydantic_extra__", None)
+        put(value, "__pydantic_private__", None)
+        return value
 
 
 class RaisedError(Value):

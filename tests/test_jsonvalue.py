@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from enum import IntEnum, StrEnum
 from typing import Any
 
 import pytest
@@ -27,6 +29,28 @@ json_values = st.recursive(
 NOT_JSON: list[Any] = [float("nan"), float("inf"), {1, 2}, b"bytes", object(), "half \ud800", {"k\udfff": 1}]
 
 
+class Word(StrEnum):
+    """A word that is no plain one."""
+
+    ONE = "one"
+
+
+class Number(IntEnum):
+    """A number that is no plain one."""
+
+    ONE = 1
+
+
+class Text(str):
+    """A text that is no plain one."""
+
+    __slots__ = ()
+
+
+class Words(dict[str, int]):
+    """A dict that is no plain one."""
+
+
 class Holder(BaseModel):
     """Holds JSON in its fields."""
 
@@ -43,6 +67,34 @@ def test_a_copy_is_equal_and_shares_nothing(value: Any) -> None:
     assert canonical(copy) == canonical(value)
     if isinstance(value, (list, dict)):
         assert copy is not value
+
+
+_words = st.dictionaries(st.text(max_size=3), st.none() | st.booleans() | st.integers() | st.text(max_size=3))
+
+
+@given(_words)
+def test_a_dict_of_words_and_numbers_is_copied_as_json_would(value: dict[str, Any]) -> None:
+    """The quick way takes nothing that writing and reading would not take, and changes nothing that they would not."""
+    try:
+        written = json.dumps(value, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        with pytest.raises(NotJsonError):
+            copied(value)
+        return
+    copy = copied(value)
+    assert copy is not value
+    assert repr(copy) == repr(json.loads(written)) == repr(value)
+
+
+@pytest.mark.parametrize(
+    "value", [{1: "a"}, {"a": Word.ONE}, {"a": Number.ONE}, {"a": Text("t")}, Words(a=1)]
+)
+def test_what_only_looks_like_a_word_becomes_one(value: Any) -> None:
+    """Keys that are no text, and values of classes of their own, come back as JSON has them."""
+    copy = copied(value)
+    assert type(copy) is dict
+    assert {type(key) for key in copy} == {str}
+    assert all(type(item) in {str, int} for item in copy.values())
 
 
 @given(st.dictionaries(st.text(max_size=3), st.integers(), min_size=2))

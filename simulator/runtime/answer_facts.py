@@ -43,7 +43,7 @@ class AnswerFacts:
     ) -> FactAt:
         """Give the maker of a tool's answer."""
         call = waiting.call
-        return lambda moment: ToolAnswered(
+        return lambda moment: ToolAnswered.known(
             call_id=str(call.context.function_call_id or waiting.key),
             tool_name=waiting.name,
             arguments=waiting.arguments,
@@ -67,7 +67,7 @@ class AnswerFacts:
         def made(moment: Moment) -> Answered:
             own = copied(responses) if shared and any(calls_in(responses)) else responses
             give_own_ids(own, self._run.used_ids, self._run.host.seed, waiting.key)
-            return ModelAnswered(
+            return ModelAnswered.known(
                 responses=tuple(own), error=error, **self._common(waiting, moment, provenance)
             )
 
@@ -94,7 +94,7 @@ class AnswerFacts:
             "agent": waiting.agent,
             "digests": self._digests_of(waiting, moment),
             "provenance": provenance,
-            "elapsed_ms": round(elapsed * 1000, 3),
+            "elapsed_ms": int(elapsed * 1_000_000 + 0.5) / 1000,
             "at_once": moment.at_once,
         }
 
@@ -102,5 +102,5 @@ class AnswerFacts:
         """Give the fingerprints; calls that were made at once share them."""
         last = self._digests
         if waiting.parts or last.parts or last.chain != moment.chain:
-            self._digests = RequestDigests(parts=waiting.parts, chain=moment.chain)
+            self._digests = RequestDigests.known(parts=waiting.parts, chain=moment.chain)
         return self._digests

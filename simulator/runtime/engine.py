@@ -269,7 +269,7 @@ class Engine:
         self._last_model_call = run.last_model_call
         self.run = self.answering = None
         self.journal.append(
-            TurnEnded(
+            TurnEnded.known(
                 at=self.now(),
                 turn=run.number,
                 events=tuple(run.events),

@@ -6,6 +6,7 @@ import asyncio
 import concurrent.futures
 import contextvars
 import functools
+import gc
 import logging
 import threading
 from collections.abc import Callable, Coroutine
@@ -19,6 +20,8 @@ Ts = TypeVarTuple("Ts")
 
 # A paused code executor blocks a worker thread for as long as a person thinks, so a few must not use up all.
 _WORKER_THREADS = 64
+
+_OLD_PACE, _NEW_PACE = (700, 10, 10), (2000, 10, 10)
 
 _LOG = logging.getLogger(__name__)
 
@@ -85,6 +88,16 @@ def _no_stop_iteration(func: Callable[[*Ts], T], *args: *Ts) -> T:
         raise RuntimeError(f"{getattr(func, '__name__', 'a function')} raised StopIteration") from error
 
 
+def _collect_less_often() -> None:
+    """Take over Python 3.13's pace of collecting garbage on older ones, where nobody has set another.
+
+    An agent's turn makes many small values that live as long as its session; looking at them after every 700 made a
+    turn three percent longer.
+    """
+    if gc.get_threshold() == _OLD_PACE:
+        gc.set_threshold(*_NEW_PACE)
+
+
 class LoopThread:
     """A daemon thread with a `StudioLoop`. One serves all simulations of a process."""
 
@@ -92,6 +105,7 @@ class LoopThread:
     _lock = threading.Lock()
 
     def __init__(self) -> None:
+        _collect_less_often()
         self.loop = StudioLoop()
         self.loop.set_default_executor(
             ThreadPoolExecutor(max_workers=_WORKER_THREADS, thread_name_prefix="simulation-worker")

@@ -110,7 +110,7 @@ _common: dict[str, Any] = {
     "provenance": st.just(WRITTEN),
     "elapsed_ms": st.floats(0, 9),
 }
-_facts: st.SearchStrategy[Fact] = st.one_of(
+any_fact: st.SearchStrategy[Fact] = st.one_of(
     st.builds(SessionOpened, at=_at, session_id=_ids, seed=_ids),
     st.builds(AgentSelected, at=_at, agent_name=_names, app_name=_names, initial_state=_objects),
     st.builds(
@@ -159,7 +159,7 @@ _facts: st.SearchStrategy[Fact] = st.one_of(
         stopped=st.booleans(),
     ),
 )
-_some = st.lists(_facts, max_size=14)
+_some = st.lists(any_fact, max_size=14)
 
 
 def _taken(facts: list[Fact]) -> Journal:
