@@ -72,11 +72,10 @@ class Journal:
         Raises:
             IllegalFactError: The fact cannot follow; the journal is as it was.
         """
-        self._fold.check(fact)
         number = len(self._facts)
+        self._fold.take(number, fact)
         self._facts.append(fact)
         self._parents.append(self._head)
-        self._fold.apply(number, fact)
         self._head = number
         return number
 
@@ -118,7 +117,7 @@ class Journal:
         path = self.path(number)
         fold = SessionFold()
         for place, fact in path:
-            fold.apply(place, fact)
+            fold.take(place, fact)
         self._fold, self._head = fold, number
 
     def session(self, live_events: Iterable[JsonObject] = ()) -> SimulationSession:

@@ -79,6 +79,8 @@ def copied(value: Any) -> Any:
     """
     if is_flat(value):
         return value.copy()
+    if type(value) is str and value.isascii():
+        return value
     try:
         return from_json(_plain(value).encode())
     except (RecursionError, TypeError, ValueError):

@@ -229,8 +229,8 @@ def request_parts(request: LlmRequest) -> dict[str, str]:
     config = request.config
     asked = {
         name: value
-        for name in sorted(config.model_fields_set)
-        if name not in _NOT_ASKED and (value := getattr(config, name)) is not None
+        for name in sorted(config.model_fields_set - _NOT_ASKED)
+        if (value := getattr(config, name)) is not None
     }
     instruction = config.system_instruction
     return {

@@ -59,6 +59,7 @@ class Engine:
 
     def __init__(self, config: SimulatedAgentConfig, journal: Journal, clock: Callable[[], float]) -> None:
         self.config, self.journal, self._clock = config, journal, clock
+        self.append = journal.append
         self.seed = self._header_seed()
         self.recollection = Recollection()
         self.problems: list[str] = []
@@ -94,14 +95,6 @@ class Engine:
     def seats(self) -> Seats:
         """Who plays now."""
         return self.journal.fold.seats
-
-    def append(self, fact: Fact) -> int:
-        """Append a fact."""
-        return self.journal.append(fact)
-
-    def record(self, fact: Answered) -> int:
-        """Append an answer."""
-        return self.journal.append(fact)
 
     def offer(self, waiting: Waiting[Any]) -> Awaitable[Answered | None] | None:
         """Hand a request to whoever shall answer it; give the work of one who answers it where it is asked."""

@@ -17,7 +17,15 @@ from typing import Any, NamedTuple, Protocol
 from google.adk.events.event import Event
 from google.adk.models.llm_response import LlmResponse
 
-from simulator.facts import Answered, CodeAnswered, ModelAnswered, SavedArtifact, ToolAnswered, TurnStarted
+from simulator.facts import (
+    Answered,
+    CodeAnswered,
+    Fact,
+    ModelAnswered,
+    SavedArtifact,
+    ToolAnswered,
+    TurnStarted,
+)
 from simulator.jsonvalue import JsonObject, canonical, copied, digest
 from simulator.runtime.adk_private import is_graph_tool
 from simulator.runtime.boundaries import CodeCall, ModelCall, ToolBoundaryCall
@@ -53,8 +61,8 @@ class Host(Protocol):
         """Give the time."""
         ...
 
-    def record(self, fact: Answered) -> int:
-        """Append an answer to the journal and give its number."""
+    def append(self, fact: Fact) -> int:
+        """Append a fact to the journal and give its number."""
         ...
 
     def offer(self, waiting: Waiting[Any]) -> Awaitable[Answered | None] | None:
@@ -339,7 +347,7 @@ class TurnRun:
         return True
 
     def _recorded_now(self, fact: Answered) -> Answered:
-        self.host.record(fact)
+        self.host.append(fact)
         self.passed(fact)
         return fact
 

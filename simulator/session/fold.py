@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeAlias
 
 from simulator.facts import (
     AgentSelected,
@@ -29,6 +29,9 @@ from simulator.session.timeline import Timeline
 
 _AGENT_PLAYERS = frozenset({"model", "held", "person"})
 _TOOL_PLAYERS = frozenset({"person", "real", "refuse"})
+
+
+_Way: TypeAlias = "Callable[[SessionFold, Any], None]"
 
 
 class IllegalFactError(ValueError):
@@ -108,7 +111,7 @@ class SessionFold:
         Raises:
             IllegalFactError: Naming the fact, the state of the session and the reason.
         """
-        self._checks[type(fact)](self, fact)
+        self._ways[type(fact)][0](self, fact)
 
     def _check_opened(self, fact: SessionOpened) -> None:
         self._require(fact, self._opened is None, "the session has been opened before")
@@ -176,10 +179,16 @@ class SessionFold:
                 fact, self._state, f"the call id {', '.join(doubled)} is not unique in the session"
             )
 
-    def apply(self, number: int, fact: Fact) -> None:
-        """Take in a fact that `check` has let pass; `number` is its number in the journal."""
+    def take(self, number: int, fact: Fact) -> None:
+        """Take in a fact that can come next; `number` is its number in the journal.
+
+        Raises:
+            IllegalFactError: As `check`; nothing was changed.
+        """
+        check, take = self._ways[type(fact)]
+        check(self, fact)
         self._timeline.apply(number, fact)
-        self._effects[type(fact)](self, fact)
+        take(self, fact)
 
     def _open_session(self, fact: SessionOpened) -> None:
         self._opened = fact
@@ -263,31 +272,18 @@ class SessionFold:
         )
 
     # By class, as a chain of tests for eleven classes is what a fast agent would wait for.
-    _checks: ClassVar[dict[type[Any], Callable[[SessionFold, Any], None]]] = {
-        SessionOpened: _check_opened,
-        AgentSelected: _check_selected,
-        TurnStarted: _check_start,
-        ModelAnswered: _check_model_turn,
-        ToolAnswered: _check_answer,
-        CodeAnswered: _check_answer,
-        CallStarted: _check_step,
-        ModelProposed: _check_step,
-        SeatChanged: _check_seat,
-        RulesChanged: _check_rules,
-        TurnEnded: _check_turn,
-    }
-    _effects: ClassVar[dict[type[Any], Callable[[SessionFold, Any], None]]] = {
-        SessionOpened: _open_session,
-        AgentSelected: _select,
-        TurnStarted: _start,
-        ModelAnswered: _answer_by_model,
-        ToolAnswered: _answer_by_tool,
-        CodeAnswered: _answer_by_code,
-        CallStarted: _begin_call,
-        ModelProposed: _propose,
-        SeatChanged: _sit,
-        RulesChanged: _rule,
-        TurnEnded: _end,
+    _ways: ClassVar[dict[type[Any], tuple[_Way, _Way]]] = {
+        SessionOpened: (_check_opened, _open_session),
+        AgentSelected: (_check_selected, _select),
+        TurnStarted: (_check_start, _start),
+        ModelAnswered: (_check_model_turn, _answer_by_model),
+        ToolAnswered: (_check_answer, _answer_by_tool),
+        CodeAnswered: (_check_answer, _answer_by_code),
+        CallStarted: (_check_step, _begin_call),
+        ModelProposed: (_check_step, _propose),
+        SeatChanged: (_check_seat, _sit),
+        RulesChanged: (_check_rules, _rule),
+        TurnEnded: (_check_turn, _end),
     }
 
     def proposal(self, key: str) -> ModelProposed | None:
