@@ -25,6 +25,12 @@ EVERY = "*"
 """The target that stands for each agent, or each tool, with no player of its own."""
 
 
+# What `BaseModel` keeps beside a value's fields; a frozen value cannot be given them by assignment.
+_set_fields_set = vars(BaseModel)["__pydantic_fields_set__"].__set__
+_set_extra = vars(BaseModel)["__pydantic_extra__"].__set__
+_set_private = vars(BaseModel)["__pydantic_private__"].__set__
+
+
 class Value(BaseModel):
     """A frozen value; a field that nobody knows is an error."""
 
@@ -52,16 +58,15 @@ class Value(BaseModel):
         For what this package has just written itself, while an agent waits: validating it again takes several times
         as long, and so does pydantic's `model_construct`.
         """
-        value, held = cls.__new__(cls), cls._template.copy()
+        value = object.__new__(cls)
+        held = value.__dict__
+        held.update(cls._template)
         held.update(fields)
-        for name, make in cls._made_anew.items():
-            if name not in fields:
-                held[name] = make()
-        put = object.__setattr__
-        put(value, "__dict__", held)
-        put(value, "__pydantic_fields_set__", set(fields))
-        put(value, "__pydantic_extra__", None)
-        put(value, "__pydantic_private__", None)
+        if cls._made_anew:
+            held.update((name, make()) for name, make in cls._made_anew.items() if name not in fields)
+        _set_fields_set(value, set(fields))
+        _set_extra(value, None)
+        _set_private(value, None)
         return value
 
 

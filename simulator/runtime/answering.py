@@ -276,9 +276,7 @@ class Answering:
                 await self._run_tool(waiting)
 
     def _note_start(self, waiting: Waiting[Any]) -> None:
-        started = CallStarted.known(
-            at=self._table.now(), turn=self._run.number, key=waiting.key, name=waiting.name
-        )
+        started = CallStarted(at=self._table.now(), turn=self._run.number, key=waiting.key, name=waiting.name)
         self._table.append(started)
         waiting.running, waiting.may_have_run, waiting.since = True, False, started.at
         waiting.started = self._run.loop.time()

@@ -23,6 +23,7 @@ from simulator.runtime.errors import ends_the_work
 _APART = frozenset({"state_delta", "artifact_delta"})
 _UNKNOWN = RealCall("real call")
 _NO_EFFECTS = ToolEffects()
+_NONE: dict[str, str] = {}
 _OTHER_ACTIONS = tuple(name for name in EventActions.model_fields if name not in _APART)
 _their_values = operator.itemgetter(*_OTHER_ACTIONS)
 
@@ -43,6 +44,10 @@ async def watched(
     sent: list[JsonObject] = []
     outcome = await _outcome(key, real, context, saved, sent)
     after = context.actions  # reading it flushes what the tool wrote into lists and dicts of the state
+    ends = bool(invocation_of(context).end_invocation)
+    now = _other_actions(after)
+    if not (after.state_delta or others or now or saved or sent or ends):
+        return outcome, _NO_EFFECTS
     delta = {
         name: jsonable(value)
         for name, value in after.state_delta.items()
@@ -52,10 +57,8 @@ async def watched(
         if not survives_json(after.state_delta[name]):
             note_problem(f"state {name!r} holds a value that JSON cannot hold; it was kept as JSON")
             context.state[name] = copied(value)
-    now = _other_actions(after)
     names = [] if now == others else [name for name in _OTHER_ACTIONS if now.get(name) != others.get(name)]
     changed = {name: jsonable(getattr(after, name)) for name in names}
-    ends = bool(invocation_of(context).end_invocation)
     if not (delta or saved or changed or sent or ends):
         return outcome, _NO_EFFECTS
     return outcome, ToolEffects(
@@ -107,7 +110,7 @@ def _other_actions(actions: EventActions) -> dict[str, str]:
     """Write the actions that are set; most tools set none."""
     held = actions.__dict__
     if not any(_their_values(held)):
-        return {}
+        return _NONE
     return {name: canonical(jsonable(value)) for name in _OTHER_ACTIONS if (value := held[name])}
 
 

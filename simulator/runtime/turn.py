@@ -119,7 +119,7 @@ class TurnRun:
         self.waiting: dict[str, Waiting[Any]] = {}
         self.events: list[JsonObject] = []
         self.artifacts: list[SavedArtifact] = []
-        self.chain = ""
+        self.chain, self._at_once = "", Moment("", at_once=True)
         self.abort = asyncio.Event()
         self.caught_up = asyncio.Event()
         self.last_model_call: ModelCall | None = None
@@ -231,7 +231,8 @@ class TurnRun:
         if is_recorded and (known := self.replay.at_once(waiting)):
             return waiting, known
         self.waiting[key] = waiting
-        self.replay.asked.set()
+        if not self.replay.is_done:
+            self.replay.asked.set()
         try:
             answering = None if is_recorded else self.host.offer(waiting)
             fact = None if answering is None else await answering
@@ -276,6 +277,7 @@ class TurnRun:
         if event.id in self._effects:
             return  # it stands in the fact of the tool that sent it, so that fact cannot follow from it
         self.chain = chained(self.chain, written)
+        self._at_once = Moment(self.chain, at_once=True)
         self.host.noticed()
 
     def note_effect(self, event: Event) -> None:
@@ -361,7 +363,7 @@ class TurnRun:
         # A task that waits is woken by a callback that is scheduled: without one, nothing else has run.
         nothing_ran = self.loop.scheduled == waiting.asked
         if nothing_ran and self.loop.time() - self._breathed < LONGEST_BREATH:
-            fact = self._recorded_now(fact_at(Moment(self.chain, at_once=True)))
+            fact = self._recorded_now(fact_at(self._at_once))
         else:
             async with self._releasing:
                 await self.settling.settle()

@@ -20,6 +20,7 @@ from simulator.environment.rules import Effect, ErrorEffect, InjectionRule, Resp
 from simulator.journal import Journal
 from simulator.runtime import Simulation, SimulationError
 from simulator.session import SessionState
+from tests.harness.processes import wait_until
 from tests.runtime.desk import asked, find, other
 from tests.runtime.stage import PATIENCE, agent_of, call, entries, opened, play, tool_facts, tool_requests
 
@@ -130,7 +131,8 @@ def test_latency_passes_before_the_answer_and_can_be_stopped() -> None:
     """A slow rule's call is shown as running; stop ends the turn without waiting for it."""
     slow = rule("slow", latency_seconds=120.0)
     with opened(agent_of(*finds("A-1"), tools=[find]), rules=[slow]) as sim:
-        assert not sim.query("go", wait=0.2)
+        assert not sim.query("go", wait=0.0)
+        wait_until(lambda: bool(sim.view().running), what="the slow call", seconds=PATIENCE)
         assert [running.name for running in sim.view().running] == ["find"]
         sim.stop()
         assert entries(sim, "turn_failed")[0].stopped
