@@ -10,8 +10,10 @@ from typing import Any
 
 import pytest
 from google.adk.agents.callback_context import CallbackContext
+from google.adk.tools.base_tool import BaseTool
 
 from simulator.runtime import Simulation
+from tests.harness.processes import wait_until
 from tests.runtime.stage import PATIENCE, agent_of, call, entries, opened, tool_facts, tool_requests
 from tests.runtime.ways import Traces
 
@@ -115,9 +117,16 @@ def test_a_real_call_that_has_not_begun_goes_along_with_its_seat() -> None:
         ran.append("paid")
         return "paid"
 
-    agent = agent_of([call("hang"), call("pay")], tools=[hang, pay])
+    begun: list[str] = []
+
+    def note(tool: BaseTool, **_: Any) -> None:
+        """Take down which call is about to be asked for."""
+        begun.append(tool.name)
+
+    agent = agent_of([call("hang"), call("pay")], tools=[hang, pay], before_tool_callback=note)
     with opened(agent, tools="real") as sim:
-        assert not sim.query("go", wait=0.1)
+        assert not sim.query("go", wait=0.0)
+        wait_until(lambda: len(begun) == len(agent.tools), what="both calls", seconds=PATIENCE)
         sim.set_player("tool", "person", "pay", wait=0)
         (request,) = tool_requests(sim)
         assert request.tool_name == "pay"
