@@ -54,7 +54,7 @@ class Journal:
             self.append(fact)
 
     def __len__(self) -> int:
-        return len(self._facts)
+        return len(self._parents)
 
     @property
     def head(self) -> int:
@@ -74,6 +74,7 @@ class Journal:
         """
         number = len(self._facts)
         self._fold.take(number, fact)
+        # In this order, as another thread may be reading.
         self._facts.append(fact)
         self._parents.append(self._head)
         self._head = number
@@ -129,13 +130,17 @@ class Journal:
         return Journal(fact for _, fact in self.path(number))
 
     def to_json(self) -> str:
-        """Write the journal: format, version, head, and each fact with its parent."""
+        """Write the journal: format, version, head, and each fact with its parent.
+
+        Safe in any thread: while an agent runs, what it appends in the meantime is left out.
+        """
+        head, parents = self._head, tuple(self._parents)
         nodes = [
             {"parent": parent, "fact": _FACT.dump_python(fact, mode="json")}
-            for parent, fact in zip(self._parents, self._facts, strict=True)
+            for parent, fact in zip(parents, self._facts, strict=False)
         ]
         return json.dumps(
-            {"format": FORMAT, "version": VERSION, "head": self._head, "nodes": nodes}, ensure_ascii=False
+            {"format": FORMAT, "version": VERSION, "head": head, "nodes": nodes}, ensure_ascii=False
         )
 
     @classmethod

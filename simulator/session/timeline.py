@@ -37,8 +37,7 @@ class Timeline:
     """
 
     def __init__(self) -> None:
-        self._unread: list[Fact] = []
-        self._numbers: list[int] = []
+        self._unread: list[tuple[int, Fact]] = []
         self._entries: list[HistoryEntry] = []
         self._current: list[HistoryEntry] = []
         self._notes: list[Callable[[int], HistoryEntry]] = []
@@ -51,14 +50,12 @@ class Timeline:
 
     def apply(self, number: int, fact: Fact) -> None:
         """Note a fact; `number` is its number in the journal."""
-        self._unread.append(fact)
-        self._numbers.append(number)
+        self._unread.append((number, fact))
 
     def entries(self, live_events: Iterable[JsonObject] = ()) -> tuple[HistoryEntry, ...]:
         """Give the history; `live_events` are those that ADK has appended in the running turn."""
         unread, self._unread = self._unread, []
-        numbers, self._numbers = self._numbers, []
-        for number, fact in zip(numbers, unread, strict=True):
+        for number, fact in unread:
             self._read(number, fact)
         current = self._with_responses(live_events, self._last_model_fact) if self._running else self._current
         return (*self._entries, *current)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 from typing import Any
 
 import pytest
@@ -32,7 +33,7 @@ from simulator.facts import (
 )
 from simulator.journal import ROOT, VERSION, Journal, JournalError
 from simulator.session import IllegalFactError, SimulationSession
-from tests.session.making import DIGESTS, WRITTEN, answered_turn, asked, journal_of, opened, selected
+from tests.session.making import DIGESTS, WRITTEN, answered_turn, asked, ended, journal_of, opened, selected
 
 _json = st.recursive(
     st.none()
@@ -306,3 +307,25 @@ def test_a_fact_that_is_not_there_cannot_be_the_head(number: int) -> None:
     with pytest.raises(JournalError, match=f"holds no fact {number}"):
         journal.move_head(number)
     assert journal.head == 6
+
+
+def test_a_journal_is_written_while_it_grows() -> None:
+    """Each writing in another thread can be read, and is a journal that there was."""
+    journal, written = journal_of(), list[str]()
+    stop = threading.Event()
+
+    def write() -> None:
+        """Write until the journal is done."""
+        while not stop.is_set() or not written:
+            written.append(journal.to_json())
+
+    thread = threading.Thread(target=write)
+    thread.start()
+    for turn in range(200):
+        journal.append(asked(turn=turn))
+        journal.append(ended(turn=turn))
+    stop.set()
+    thread.join()
+    lengths = [len(Journal.from_json(text)) for text in written]
+    assert lengths == sorted(lengths)
+    assert Journal.from_json(written[-1]).to_json() == written[-1]
