@@ -52,6 +52,8 @@ from simulator.runtime.waiting import Waiting
 from simulator.session import Seats
 
 _PATIENCE_WITH_STOP = 0.05
+_PATIENCE_WITH_CANCELLATION = 1.0
+_CANCELLATIONS = 5
 
 
 class Engine:
@@ -318,43 +320,53 @@ class Engine:
         run.let_threads_go()
         await asyncio.wait({task}, timeout=_PATIENCE_WITH_STOP)
         if not task.done():
-            if self._agent is not None:
-                self._agent.cancel()
-            await asyncio.wait({task})
+            await _cancelled(self._agent)
+            await asyncio.wait({task}, timeout=_PATIENCE_WITH_CANCELLATION)
+        if not task.done():
+            raise SimulationError(
+                "code of the agent goes on however often it is cancelled; the turn cannot be stopped"
+            )
 
     async def close(self) -> None:
         """Drop the turn in progress without a word in the journal; it can be resumed from there."""
         task, agent, run = self._task, self._agent, self.run
         self._task = self._agent = self.run = self.answering = None
         if run is not None:
+            run.is_over = True
             run.let_threads_go()
-        await _cancelled(task, agent)  # both: one that has not begun cannot end the other
+        await _cancelled(task)
+        await _cancelled(agent)  # which the one before ends, but if it has not begun itself
 
 
 async def _end_of(task: asyncio.Task[None]) -> BaseException | None:
     """Wait until a task has ended; give what it raised.
 
     Raises:
-        asyncio.CancelledError: The task that waits is cancelled, and the other one with it.
+        asyncio.CancelledError: The task that waits was cancelled, and so was the other one, whatever came of that.
     """
+    raised: BaseException | None = None
     try:
         await task
-    except asyncio.CancelledError:
-        waits = asyncio.current_task()
-        if waits is not None and waits.cancelling():
-            raise
-        return asyncio.CancelledError("code of the agent cancelled the task that it runs in")
     except BaseException as error:  # noqa: BLE001 - whatever an agent's code raises is how its turn ends
-        return error
-    return None
+        raised = error
+    waits = asyncio.current_task()
+    if waits is not None and waits.cancelling():
+        raise asyncio.CancelledError
+    if isinstance(raised, asyncio.CancelledError):
+        return asyncio.CancelledError("code of the agent cancelled the task that it runs in")
+    return raised
 
 
 async def _cancelled(*tasks: asyncio.Task[None] | None) -> None:
-    running = [task for task in tasks if task is not None and not task.done()]
-    for task in running:
-        task.cancel()
-    if running:
-        await asyncio.wait(running)
+    """Cancel tasks until they have ended; one that swallows its cancellation again and again is left alone at last."""
+    running = {task for task in tasks if task is not None and not task.done()}
+    for _ in range(_CANCELLATIONS):
+        if not running:
+            break
+        for task in running:
+            task.cancel()
+        # An agent's code that swallows it goes on, to where ADK waits for somebody who has gone: it takes another one.
+        _, running = await asyncio.wait(running, timeout=_PATIENCE_WITH_CANCELLATION)
     for ended in tasks:
-        if ended is not None and not ended.cancelled():
+        if ended is not None and ended.done() and not ended.cancelled():
             ended.exception()  # looked at, so that asyncio does not log it as forgotten

@@ -121,6 +121,7 @@ class TurnRun:
         self.artifacts: list[SavedArtifact] = []
         self.chain, self._at_once = "", Moment("", at_once=True)
         self.abort = asyncio.Event()
+        self.is_over = False
         self.caught_up = asyncio.Event()
         self.last_model_call: ModelCall | None = None
         self.replay = Replay(self, recorded, as_then=as_then)
@@ -225,6 +226,8 @@ class TurnRun:
         *,
         arguments: JsonObject | None = None,
     ) -> tuple[Waiting[Any], Answered]:
+        if self.is_over:
+            raise asyncio.CancelledError
         waiting = self._new_waiting(base, call, agent, name, parts=parts, arguments=arguments or {})
         key = waiting.key
         is_recorded = key in self.replay.keys
@@ -349,6 +352,8 @@ class TurnRun:
         return True
 
     def _recorded_now(self, fact: Answered) -> Answered:
+        if self.is_over:  # code that swallowed its cancellation has answered: that is no fact any more
+            raise asyncio.CancelledError
         self.host.append(fact)
         self.passed(fact)
         return fact
