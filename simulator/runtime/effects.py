@@ -87,7 +87,7 @@ async def _outcome(
     let_events_be_heard(context)
     inside = INSIDE_REAL_CALL.set(RealCall(key, saved.append, hear))
     try:
-        return Returned.known(value=tool_value(await real()))
+        return Returned(value=tool_value(await real()))
     except BaseException as error:
         if ends_the_work(error):
             raise

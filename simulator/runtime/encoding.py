@@ -68,12 +68,19 @@ def _jsonable(value: Any) -> Any:  # noqa: PLR0911 - one per kind of value
         return jsonable({name: item for name, item in present.items() if item is not None})
     if isinstance(value, type) and issubclass(value, BaseModel):
         return value.model_json_schema()
-    return to_jsonable_python(
-        value,
-        bytes_mode="base64",
-        inf_nan_mode="strings",
-        fallback=lambda item: f"<{type(item).__qualname__}>",
+    if isinstance(value, (int, float)):
+        return _number(value)
+    made = to_jsonable_python(
+        value, bytes_mode="base64", fallback=lambda item: f"<{type(item).__qualname__}>"
     )
+    return made if made is None else jsonable(made)
+
+
+def _number(value: float) -> Any:
+    """Write the numbers that JSON has no word for: as words, and one that is pages long in hexadecimal."""
+    if isinstance(value, int):
+        return f"{value:#x}"
+    return {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}.get(repr(float(value)), float(value))
 
 
 def _text(value: str) -> str:
@@ -118,7 +125,7 @@ def _tool_value(value: Any) -> Any:
     if isinstance(value, types.Part):
         return {_PART: value.model_dump(mode="json", exclude_none=True)}
     if isinstance(value, dict):
-        return {str(key): tool_value(item) for key, item in value.items()}
+        return {_text(str(key)): tool_value(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
         return [tool_value(item) for item in value]
     return jsonable(value)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import sys
 import threading
 from collections.abc import Callable
@@ -12,6 +13,8 @@ import pytest
 from google.adk.agents.callback_context import CallbackContext
 from google.adk.tools.base_tool import BaseTool
 
+from simulator.facts import Returned
+from simulator.journal import Journal
 from simulator.runtime import Simulation
 from tests.harness.processes import wait_until
 from tests.runtime.stage import PATIENCE, agent_of, call, entries, opened, tool_facts, tool_requests
@@ -138,3 +141,27 @@ def test_a_real_call_that_has_not_begun_goes_along_with_its_seat() -> None:
             "hang": "real",
             "pay": "written",
         }
+
+
+@pytest.mark.parametrize(
+    ("value", "kept"),
+    [
+        ({"n": math.nan, "more": [math.inf, -math.inf]}, {"n": "NaN", "more": ["Infinity", "-Infinity"]}),
+        ({"half \ud800": {"half \udc80": "\ud800"}}, {"half ?": {"half ?": "?"}}),
+        ({"n": 1 << 20_000}, {"n": f"{1 << 20_000:#x}"}),
+    ],
+    ids=["no number", "half a character", "a number of pages"],
+)
+def test_what_json_cannot_hold_is_kept_as_json(value: Any, kept: Any) -> None:
+    """As a tool's result: the session can be seen, saved and read again."""
+
+    async def odd() -> Any:
+        """Return something odd."""
+        return value
+
+    with opened(agent_of([call("odd")], tools=[odd]), tools="real") as sim:
+        assert sim.query("go", wait=PATIENCE)
+        (fact,) = tool_facts(sim)
+        assert fact.outcome == Returned(value=kept)
+        assert sim.session.turns[0].error is None
+        assert Journal.from_json(sim.journal.to_json()).session() == sim.session
