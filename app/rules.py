@@ -56,6 +56,8 @@ def form_of(rule: InjectionRule) -> RuleForm:
         return RuleForm.model_validate(
             {**common, "effect": "error", "code": effect.error_code, "message": effect.error_message}
         )
+    if not isinstance(effect, ResponseEffect):
+        raise RuleFormError("name", f"The form has no fields for an effect of the kind {effect.kind!r}.")
     return RuleForm.model_validate(
         {**common, "effect": "response", "response": write_json(dict(effect.value))}
     )
@@ -127,7 +129,8 @@ def unused_name(tool: str, taken: Iterable[str]) -> str:
 def effect_line(rule: InjectionRule) -> str:
     """Say in a line what the rule answers, and under which conditions. Plain text."""
     effect = rule.effect
-    what = f"error {effect.error_code}" if isinstance(effect, ErrorEffect) else "fixed response"
+    what = f"error {effect.error_code}" if isinstance(effect, ErrorEffect) else effect.kind
+    what = "fixed response" if isinstance(effect, ResponseEffect) else what
     conditions = [
         f"when {show_json(dict(rule.match_args))}" if rule.match_args else "",
         f"{rule.probability * 100:g} %" if rule.probability < 1 else "",

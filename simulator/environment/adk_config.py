@@ -239,6 +239,8 @@ def _tool_name(document: JsonObject, index: int) -> str:
 def _unwritable(rule: InjectionRule) -> str | None:
     if not rule.enabled:
         return f"rule {rule.rule_id!r} is switched off, which ADK cannot say; it is left out"
+    if not isinstance(rule.effect, ErrorEffect | ResponseEffect):
+        return f"rule {rule.rule_id!r} has an effect of the kind {rule.effect.kind!r}, which ADK cannot say; it is left out"
     if isinstance(rule.effect, ResponseEffect) and not rule.effect.value:
         return f"rule {rule.rule_id!r} answers {{}}, which ADK refuses; it is left out"
     return None
@@ -280,7 +282,9 @@ def _injection(rule: InjectionRule) -> JsonObject:
             "error_message": effect.error_message,
         }
         return {**written, "injected_error": error}
-    return {**written, "injected_response": rule.effect.response()}
+    if isinstance(rule.effect, ResponseEffect):
+        return {**written, "injected_response": rule.effect.response()}
+    raise TypeError(f"ADK has no word for {rule.effect.kind!r}")
 
 
 def _tools(injections: Mapping[str, list[JsonValue]], base: JsonObject) -> Iterator[JsonObject]:

@@ -10,7 +10,7 @@ from dataclasses import asdict
 from typing import Any
 
 from simulator.environment.draws import DrawStreams
-from simulator.environment.rules import Verdict, evaluate
+from simulator.environment.rules import CallContext, Effect, Verdict, evaluate
 from simulator.facts import (
     Answered,
     CallStarted,
@@ -176,13 +176,8 @@ class Answering:
         waiting.running, waiting.since = True, self._table.now()
         self._table.changed()
         await asyncio.sleep(rule.latency_seconds)
-        outcome: Outcome = (
-            Failed(error_code=rule.effect.error_code, error_message=rule.effect.error_message)
-            if rule.effect.kind == "error"
-            else Returned(value=rule.effect.value)
-        )
         await self.release_tool(
-            waiting, outcome, ToolEffects(), self.provenance(waiting, "injected", rule.rule_id)
+            waiting, _outcome(rule.effect), ToolEffects(), self.provenance(waiting, "injected", rule.rule_id)
         )
         return True
 
@@ -194,8 +189,7 @@ class Answering:
                 taken.update(other.drawn)
         verdict = evaluate(
             waiting.rules,
-            waiting.name,
-            waiting.arguments,
+            CallContext(waiting.name, waiting.arguments, waiting.agent),
             lambda rule: self._streams.value(rule, taken[rule.rule_id]),
         )
         waiting.judged, waiting.misses, waiting.drawn = True, verdict.misses, verdict.drawn
@@ -376,3 +370,13 @@ class Answering:
         if released:
             self._drawn.update(waiting.drawn)
         return released
+
+
+def _outcome(effect: Effect) -> Outcome:
+    match effect.kind:
+        case "error":
+            return Failed(error_code=effect.error_code, error_message=effect.error_message)
+        case "response":
+            return Returned(value=effect.value)
+        case kind:
+            raise NotImplementedError(f"an injection of the kind {kind!r} gives no answer by itself")

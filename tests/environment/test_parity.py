@@ -28,7 +28,7 @@ from hypothesis import strategies as st
 
 from simulator.environment.adk_config import config_from_rules, rules_from_config
 from simulator.environment.draws import DrawStreams
-from simulator.environment.rules import InjectionRule, evaluate
+from simulator.environment.rules import CallContext, ErrorEffect, InjectionRule, ResponseEffect, evaluate
 from simulator.jsonvalue import JsonObject
 
 TOOLS = ("find_order", "refund", "search", "unknown_to_the_config")
@@ -86,15 +86,18 @@ def by_us(rules: tuple[InjectionRule, ...], calls: list[Call]) -> list[Answer]:
     streams, drawn = DrawStreams("any session"), Counter[str]()
     answers = []
     for tool_name, arguments in calls:
-        verdict = evaluate(rules, tool_name, arguments, lambda rule: streams.value(rule, drawn[rule.rule_id]))
+        verdict = evaluate(
+            rules, CallContext(tool_name, arguments), lambda rule: streams.value(rule, drawn[rule.rule_id])
+        )
         drawn.update(verdict.drawn)
         fired = verdict.fired
-        answers.append(
-            Answer(response=fired.effect.response(), latency=fired.latency_seconds)
-            if fired
-            else Answer(response=None, latency=0.0)
-        )
+        answers.append(_answer(fired) if fired else Answer(response=None, latency=0.0))
     return answers
+
+
+def _answer(fired: InjectionRule) -> Answer:
+    assert isinstance(fired.effect, ErrorEffect | ResponseEffect)
+    return Answer(response=fired.effect.response(), latency=fired.latency_seconds)
 
 
 # 0 and 1 are left out, since ADK takes them for false and true.

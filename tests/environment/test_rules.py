@@ -10,7 +10,14 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from simulator.environment.draws import DrawStreams
-from simulator.environment.rules import ErrorEffect, InjectionRule, ResponseEffect, Verdict, evaluate
+from simulator.environment.rules import (
+    CallContext,
+    ErrorEffect,
+    InjectionRule,
+    ResponseEffect,
+    Verdict,
+    evaluate,
+)
 from simulator.jsonvalue import JsonObject
 
 TOOLS = ("find", "pay")
@@ -39,21 +46,25 @@ def fired(verdict: Verdict) -> str | None:
 )
 def test_a_boolean_is_no_number(wanted: object, given_value: object) -> None:
     """ADK takes true for 1; here they are two values, also inside lists."""
-    verdict = evaluate([rule("a", match_args={"x": wanted})], "find", {"x": given_value}, never)  # type: ignore[dict-item] # any JSON value
+    verdict = evaluate([rule("a", match_args={"x": wanted})], CallContext("find", {"x": given_value}), never)  # type: ignore[dict-item] # any JSON value
     assert fired(verdict) is None
     assert "wanted" in verdict.misses[0].reason
 
 
 def test_numbers_match_by_value() -> None:
     """1 and 1.0 are one JSON number."""
-    assert fired(evaluate([rule("a", match_args={"x": 1})], "find", {"x": 1.0}, lambda _: 0.0)) == "a"
+    assert (
+        fired(evaluate([rule("a", match_args={"x": 1})], CallContext("find", {"x": 1.0}), lambda _: 0.0))
+        == "a"
+    )
 
 
 def test_an_empty_response_is_an_answer() -> None:
     """ADK refuses `{}`; here it fires like any other response."""
     empty = InjectionRule(rule_id="e", tool_name="find", effect=ResponseEffect(value={}))
-    verdict = evaluate([empty], "find", {}, lambda _: 0.0)
+    verdict = evaluate([empty], CallContext("find", {}), lambda _: 0.0)
     assert verdict.fired is not None
+    assert isinstance(verdict.fired.effect, ResponseEffect)
     assert verdict.fired.effect.response() == {}
 
 
@@ -91,8 +102,8 @@ def test_an_edit_of_an_answer_stays_in_that_answer() -> None:
 def test_arguments_that_json_cannot_hold_are_a_miss_not_a_crash() -> None:
     """A model's NaN is shown in the reason, and a long argument is cut."""
     rules = [rule("a", match_args={"x": 1})]
-    assert "nan" in evaluate(rules, "find", {"x": float("nan")}, never).misses[0].reason
-    assert len(evaluate(rules, "find", {"x": "y" * 10_000}, never).misses[0].reason) < 200
+    assert "nan" in evaluate(rules, CallContext("find", {"x": float("nan")}), never).misses[0].reason
+    assert len(evaluate(rules, CallContext("find", {"x": "y" * 10_000}), never).misses[0].reason) < 200
 
 
 def test_each_rule_that_did_not_answer_says_why() -> None:
@@ -106,7 +117,7 @@ def test_each_rule_that_did_not_answer_says_why() -> None:
         rule("hit"),
         rule("late"),
     ]
-    verdict = evaluate(rules, "find", {"y": "Oslo"}, lambda _: 0.25)
+    verdict = evaluate(rules, CallContext("find", {"y": "Oslo"}), lambda _: 0.25)
     assert [(miss.rule_id, miss.reason) for miss in verdict.misses] == [
         ("off", "switched off"),
         ("absent", "args.x is absent, wanted 1"),
@@ -133,7 +144,7 @@ class Session:
             return value
 
         pending: list[tuple[str, float]] = []
-        verdict = evaluate(rules, tool_name, arguments, draw)
+        verdict = evaluate(rules, CallContext(tool_name, arguments), draw)
         assert tuple(name for name, _ in pending) == verdict.drawn
         for name, value in pending:
             self.drawn.setdefault(name, []).append(value)
