@@ -1,0 +1,86 @@
+"""Describes tools that do not exist yet: the agent may call them, and the environment answers."""
+
+from __future__ import annotations
+
+import keyword
+import re
+from typing import Self
+
+from pydantic import Field, JsonValue, field_validator, model_validator
+
+from simulator.environment.connections import ToolShape
+from simulator.environment.tool_settings import schema_of
+from simulator.environment.value import Value
+from simulator.jsonvalue import JsonObject
+
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}")
+_NO_PARAMETERS: JsonObject = {"type": "object", "properties": {}}
+
+
+class DeclaredTool(Value):
+    """A tool that is only declared: its name, what it does, and the JSON schemas of its parameters and its answers.
+
+    The name is what a model can call: up to 64 ASCII letters, digits and underscores, no digit first. The parameters are
+    an object's schema. No output schema means that an answer may have any shape.
+    """
+
+    name: str
+    description: str = ""
+    parameters: JsonObject = Field(default_factory=lambda: dict(_NO_PARAMETERS))
+    output_schema: JsonObject | None = None
+
+    @field_validator("name")
+    @classmethod
+    def _is_a_name(cls, name: str) -> str:
+        if not _NAME.fullmatch(name) or keyword.iskeyword(name):
+            raise ValueError(
+                f"{name!r} is no tool name: use up to 64 ASCII letters, digits and underscores, no digit first"
+            )
+        return name
+
+    @field_validator("parameters")
+    @classmethod
+    def _are_of_an_object(cls, parameters: JsonObject) -> JsonObject:
+        if not parameters:
+            return dict(_NO_PARAMETERS)
+        kind = parameters.get("type", "object")
+        if not isinstance(kind, str) or kind.lower() != "object":
+            raise ValueError(f"the parameters are of type {kind!r}; they must be an object's schema")
+        _check_properties(parameters.get("properties", {}))
+        return schema_of(parameters)
+
+    @model_validator(mode="after")
+    def _requires_what_it_has(self) -> Self:
+        required = self.parameters.get("required", [])
+        named = self.parameters.get("properties", {})
+        unknown = (
+            [name for name in required if not isinstance(named, dict) or name not in named]
+            if isinstance(required, list)
+            else [required]
+        )
+        if unknown:
+            raise ValueError(f"required parameters that are not declared: {', '.join(map(str, unknown))}")
+        return self
+
+    @field_validator("output_schema")
+    @classmethod
+    def _is_readable(cls, schema: JsonObject | None) -> JsonObject | None:
+        return None if schema is None else schema_of(schema)
+
+    def shape(self) -> ToolShape:
+        """Give the tool as the search for connections takes it."""
+        return ToolShape(
+            name=self.name,
+            description=self.description,
+            parameters=self.parameters,
+            response_schema=self.output_schema,
+        )
+
+
+def _check_properties(named: JsonValue) -> None:
+    if not isinstance(named, dict):
+        problem = "the parameters' properties are no object"
+        raise ValueError(problem)  # noqa: TRY004 - pydantic turns a ValueError into a problem of its field
+    for name, schema in named.items():
+        if not name or not isinstance(schema, (dict, bool)):
+            raise ValueError(f"parameter {name!r}: it has {'no schema' if name else 'no name'}")

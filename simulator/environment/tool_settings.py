@@ -1,0 +1,93 @@
+"""Keeps what a person has set for the environment of a session, and for each of its tools."""
+
+from __future__ import annotations
+
+from typing import Any, Literal, Self, TypeAlias
+
+from pydantic import BaseModel, Field, TypeAdapter, field_validator, model_validator
+from pydantic.errors import PydanticUserError
+
+from simulator.environment.connections import NO_EDITS, ConnectionEdits
+from simulator.environment.schemas import BrokenSchemaError, normalise
+from simulator.environment.value import Value
+from simulator.jsonvalue import JsonObject
+
+Authority: TypeAlias = Literal["auto", "closed", "open"]
+"""Whether a thing that is not known exists: never (closed), perhaps (open), or as the world can tell (auto)."""
+
+MOST_REMEMBERED_CALLS = 20
+"""How many calls a state key remembers, where nothing else is set."""
+
+
+class ToolSettings(Value):
+    """What is set for one tool.
+
+    `name` is what the tool is called; `output_schema` is the JSON schema that its answers are held to; tools with the
+    same `share_state_id` see each other's calls; `initial_state_description` says in words what there is in the beginning.
+    """
+
+    name: str = Field(min_length=1)
+    output_schema: JsonObject | None = None
+    share_state_id: str = ""
+    initial_state_description: str = ""
+
+    @field_validator("output_schema")
+    @classmethod
+    def _is_readable(cls, schema: JsonObject | None) -> JsonObject | None:
+        return None if schema is None else schema_of(schema)
+
+    @property
+    def state_key(self) -> str:
+        """Where the tool's calls are remembered."""
+        return self.share_state_id or self.name
+
+
+class EnvironmentSettings(Value):
+    """What is set for the environment as a whole; written as JSON and read again, nothing is lost."""
+
+    tools: dict[str, ToolSettings] = Field(default_factory=dict)
+    environment: str = ""
+    invariants: tuple[str, ...] = ()
+    implicit_contradictions: bool = True
+    connections: ConnectionEdits = NO_EDITS
+    authority: dict[str, Authority] = Field(default_factory=dict)
+    max_tool_call_cache_size: int = Field(default=MOST_REMEMBERED_CALLS, ge=1)
+    simulation_model: str = ""
+    simulation_model_configuration: JsonObject = Field(default_factory=dict)
+
+    @model_validator(mode="after")
+    def _each_tool_stands_under_its_name(self) -> Self:
+        for name, settings in self.tools.items():
+            if name != settings.name:
+                raise ValueError(f"the settings of tool {settings.name!r} stand under {name!r}")
+        return self
+
+    def tool(self, name: str) -> ToolSettings:
+        """Give what is set for a tool; the defaults where nothing is."""
+        return self.tools.get(name) or ToolSettings(name=name)
+
+
+class DefaultToolResponse(BaseModel):
+    """What a tool with no output schema at all answers, where a schema is wanted: one text."""
+
+    response: str
+
+
+def schema_of(model_or_schema: Any) -> JsonObject:
+    """Give the JSON schema of a pydantic class, of any type that pydantic knows, or a JSON schema as it is.
+
+    Raises:
+        ValueError: It is neither, or the schema is broken; the text says where.
+    """
+    if isinstance(model_or_schema, dict):
+        schema: JsonObject = model_or_schema
+    else:
+        try:
+            schema = TypeAdapter(model_or_schema).json_schema(mode="serialization")
+        except (PydanticUserError, TypeError) as error:
+            raise ValueError(f"{model_or_schema!r} is no output schema: {error}") from error
+    try:
+        normalise(schema)
+    except BrokenSchemaError as error:
+        raise ValueError(f"the output schema is broken: {error}") from error
+    return schema
