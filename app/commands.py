@@ -11,6 +11,9 @@ from app.opening import StartForm
 from simulator.environment.rules import InjectionRule
 from simulator.facts import EVERY, AgentPlayer, ToolPlayer, Value
 
+NEW_RULE = "\n"
+"""Stands for the rule that is being written and has no id yet; no id has a line break."""
+
 
 class StopTurn(Value):
     """End the turn that is running; what has happened so far stays."""
@@ -54,6 +57,19 @@ class OpenExport(Value):
     kind: Literal["open_export"] = "open_export"
 
 
+class OpenEnvironment(Value):
+    """Show the page on which the environment is shaped; `rule` is the id of a rule to edit, `NEW_RULE` begins one."""
+
+    kind: Literal["open_environment"] = "open_environment"
+    rule: str | None = None
+
+
+class CloseEnvironment(Value):
+    """Go back from the environment to the session."""
+
+    kind: Literal["close_environment"] = "close_environment"
+
+
 class NewSession(Value):
     """Leave this session, which goes on living, and show the start page."""
 
@@ -75,7 +91,14 @@ class CloseSession(Value):
 
 
 Command: TypeAlias = Annotated[
-    StopTurn | UndoStep | SetRules | SwitchRule | ChangeSeat | OpenExport,
+    StopTurn
+    | UndoStep
+    | SetRules
+    | SwitchRule
+    | ChangeSeat
+    | OpenExport
+    | OpenEnvironment
+    | CloseEnvironment,
     Field(discriminator="kind"),
 ]
 """What is asked of the session on the screen."""

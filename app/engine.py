@@ -4,7 +4,17 @@ from __future__ import annotations
 
 from typing import assert_never
 
-from app.commands import ChangeSeat, Command, OpenExport, SetRules, StopTurn, SwitchRule, UndoStep
+from app.commands import (
+    ChangeSeat,
+    CloseEnvironment,
+    Command,
+    OpenEnvironment,
+    OpenExport,
+    SetRules,
+    StopTurn,
+    SwitchRule,
+    UndoStep,
+)
 from app.live import LiveSimulation
 from app.settling import AT_ONCE
 
@@ -26,7 +36,7 @@ def command(simulation: LiveSimulation, asked: Command) -> None:
             simulation.switch_rule(asked.rule_id, asked.enabled)
         case ChangeSeat():
             simulation.set_player(asked.seat, asked.player, asked.target, wait=AT_ONCE)
-        case OpenExport():
+        case OpenExport() | OpenEnvironment() | CloseEnvironment():
             raise ValueError(f"{asked.kind} is for the page, not for a simulation")
         case never:
             assert_never(never)

@@ -34,7 +34,7 @@ def export_page(live: LiveSession, view: SimulationView) -> None:
     shown = ExportView(result, refused, str(failed) if failed else None, written)
     match export(kept, chosen, shown):
         case CloseExport():
-            state.show_export(shown=False)
+            state.show(None)
             state.put("unwritten", None)
             st.rerun()
         case WriteTrace(form=form):

@@ -10,7 +10,15 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from app import decisions, state
-from app.commands import CloseSession, Command, NewSession, OpenExport, OpenSession
+from app.commands import (
+    CloseEnvironment,
+    CloseSession,
+    Command,
+    NewSession,
+    OpenEnvironment,
+    OpenExport,
+    OpenSession,
+)
 from app.decisions import Decision, PartlyAnsweredError, SubmitQuery
 from app.drafts import Drafts
 from app.engine import command
@@ -20,12 +28,14 @@ from app.kept import gather
 from app.overview import title
 from app.panels.context import context
 from app.panels.decision import decision_panel
+from app.panels.environment import environment
 from app.panels.header import header
 from app.panels.parts import problem
 from app.panels.query import query
 from app.panels.sidebar import sidebar
 from app.panels.timeline import timeline
 from app.registry import LiveSession, registry
+from app.scene import Scene
 from app.settling import AT_ONCE, settle
 from app.start_page import start_page
 
@@ -59,10 +69,13 @@ def page() -> None:
     view = live.simulation.view()
     live.title = title(view.session) if view.session.history else ""
     _sidebar()
-    if state.exporting():
-        export_page(live, view)
-    else:
-        _session(live, view)
+    match state.view():
+        case "export":
+            export_page(live, view)
+        case "environment":
+            _environment(live, view)
+        case None:
+            _session(live, view)
 
 
 def _gather(live: LiveSession | None) -> None:
@@ -104,6 +117,15 @@ def _session(live: LiveSession, view: SimulationView) -> None:
         timeline(view, live.simulation)
 
 
+def _environment(live: LiveSession, view: SimulationView) -> None:
+    """Draw the page on which the environment of a session is shaped, while the session goes on."""
+    notes = st.container(gap="xsmall")
+    asked = environment(Scene(live, view))
+    with notes:
+        _notes(view)
+    _act(live, asked)
+
+
 def _decide(live: LiveSession, view: SimulationView) -> None:
     """Draw the middle pane: what waits for a person; where nothing does, the progress or the next query."""
     idle = not (view.pending or view.running or view.busy or view.session.open_calls)
@@ -128,7 +150,17 @@ def _act(live: LiveSession, asked: Command | None) -> None:
         case OpenExport():
             state.put("problem", None)
             state.put("unwritten", None)
-            state.show_export(shown=True)
+            state.show("export")
+            st.rerun()
+        case OpenEnvironment(rule=rule):
+            state.put("problem", None)
+            if rule is not None:
+                state.put("editing_rule", rule)
+            state.show("environment")
+            st.rerun()
+        case CloseEnvironment():
+            state.put("problem", None)
+            state.show(None)
             st.rerun()
         case _:
             _carry_out(lambda: command(live.simulation, asked), live)

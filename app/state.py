@@ -6,7 +6,7 @@ the registry, on the server.
 
 from __future__ import annotations
 
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, get_args
 
 import streamlit as st
 from pydantic import JsonValue
@@ -16,12 +16,37 @@ from app.registry import LiveSession, registry
 
 _SESSION = "session"
 _VIEW = "view"
-_EXPORT = "export"
 _PREFIX = "studio:"
 _SEEN = "studio:seen:"
+View: TypeAlias = Literal["export", "environment"]
+VIEWS: tuple[View, ...] = get_args(View)
+"""The pages of a session beside the session itself."""
+
 Flag: TypeAlias = Literal[
-    "agent", "changed", "earlier", "editing_rule", "exported", "looked", "problem", "shown", "unwritten"
+    "agent",
+    "changed",
+    "deleted_rules",
+    "earlier",
+    "editing_rule",
+    "exported",
+    "looked",
+    "problem",
+    "rules_side",
+    "saving_rule",
+    "shown",
+    "unwritten",
 ]
+_OF_ONE_SESSION: tuple[Flag, ...] = (
+    "earlier",
+    "editing_rule",
+    "deleted_rules",
+    "rules_side",
+    "saving_rule",
+    "exported",
+    "problem",
+    "changed",
+    "unwritten",
+)
 
 
 def session_id() -> str | None:
@@ -43,24 +68,25 @@ def go_to(wanted: str) -> None:
 
 def leave() -> None:
     """Go back to the start page; call `st.rerun` after."""
-    for name in ("earlier", "editing_rule", "exported", "problem", "changed", "unwritten"):
+    for name in _OF_ONE_SESSION:
         st.session_state.pop(_PREFIX + name, None)
     forget_followed()
-    show_export(shown=False)
+    show(None)
     st.query_params.pop(_SESSION, None)
 
 
-def exporting() -> bool:
-    """Tell whether the address names the export of its session, so that the browser's way back leads out of it."""
-    return st.query_params.get(_VIEW) == _EXPORT
+def view() -> View | None:
+    """Give the page of the session that the address names, so that the browser's way back leads out of it; None is the session itself."""
+    named = st.query_params.get(_VIEW)
+    return next((each for each in VIEWS if each == named), None)
 
 
-def show_export(*, shown: bool) -> None:
-    """Show the export of the session in the address, or the session itself; call `st.rerun` after."""
-    if shown:
-        st.query_params[_VIEW] = _EXPORT
-    else:
+def show(wanted: View | None) -> None:
+    """Show a page of the session in the address, or the session itself; call `st.rerun` after."""
+    if wanted is None:
         st.query_params.pop(_VIEW, None)
+    else:
+        st.query_params[_VIEW] = wanted
 
 
 def get(flag: Flag) -> Any:

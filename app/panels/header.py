@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from app.commands import Command, OpenExport, StopTurn, UndoStep
+from app.commands import Command, OpenEnvironment, OpenExport, StopTurn, UndoStep
 from app.labels import literal, safe_label
 from app.overview import short_id, status, title
 from app.panels.parts import badge
@@ -69,6 +69,13 @@ def _actions(view: SimulationView, *, can_undo: bool) -> Command | None:
         help="End this turn here; what has happened so far stays in the timeline",
     ):
         asked = StopTurn()
+    if st.button(
+        "Environment",
+        key="open_environment",
+        icon=":material/tune:",
+        help="Shape what the tools answer: injection rules, faults and more; the session goes on meanwhile",
+    ):
+        asked = OpenEnvironment()
     if st.button(
         "Export",
         key="open_export",

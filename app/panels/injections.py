@@ -8,7 +8,7 @@ import streamlit as st
 
 from app import state
 from app.cast import Cast, known_tools
-from app.commands import Command, SetRules, SwitchRule
+from app.commands import NEW_RULE, Command, SetRules, SwitchRule
 from app.drafts import Drafts
 from app.kept import Kept, slug
 from app.labels import literal, safe_label
@@ -31,8 +31,7 @@ from simulator.seats.requests import ModelRequest
 if TYPE_CHECKING:
     from simulator.runtime import SimulationView
 
-NEW = "new"
-"""Stands for the rule that is being written and has no id yet."""
+NEW = NEW_RULE
 
 
 def injections(view: SimulationView, cast: Cast, drafts: Drafts) -> Command | None:

@@ -1,0 +1,105 @@
+"""The page of a session's environment: its tabs, what waits meanwhile, and the way back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TypeAlias
+
+import streamlit as st
+
+from app import state
+from app.commands import CloseEnvironment, Command
+from app.kept import keep_typed
+from app.labels import literal, safe_label
+from app.overview import is_underway, status, title, waits_for_reply
+from app.panels.parts import badge
+from app.panels.rules_tab import rules_tab
+from app.scene import Scene
+from simulator.seats.requests import CodeRequest, ModelRequest, Request, ToolRequest
+
+Tab: TypeAlias = Callable[[Scene], Command | None]
+"""Draws one tab below the head; gives what was asked for in it."""
+
+TABS: Mapping[str, Tab] = {
+    "Rules": rules_tab,
+}
+"""The tabs by name, in their order; another one is a panel of its own and a line here."""
+
+LOOK_AGAIN_SECONDS = 0.5
+LOOK_AGAIN_IDLE_SECONDS = 3.0
+
+
+def environment(scene: Scene) -> Command | None:
+    """Draw the page; give what was asked for."""
+    asked = _head(scene)
+    names = list(TABS)
+    chosen = st.segmented_control(
+        "Part of the environment",
+        names,
+        default=names[0],
+        required=True,
+        key="environment_tab",
+        label_visibility="collapsed",
+        persist_state="session",
+    )
+    asked = TABS[chosen or names[0]](scene) or asked
+    underway = is_underway(scene.view)
+    st.fragment(_watch, run_every=LOOK_AGAIN_SECONDS if underway else LOOK_AGAIN_IDLE_SECONDS)(scene)
+    return asked
+
+
+def _head(scene: Scene) -> Command | None:
+    with st.container(
+        horizontal=True, vertical_alignment="center", gap="xsmall", key="environment_head", wrap=False
+    ):
+        st.subheader("Environment", anchor=False, width="content")
+        with st.container(key="session_title", width="content"):
+            st.text(literal(title(scene.session)), wrap=False)
+        badge(status(scene.view))
+        st.space("stretch")
+        back = st.button(
+            "Back to the session",
+            key="environment_back",
+            type="tertiary",
+            icon=":material/arrow_back:",
+            help="Everything here is kept",
+        )
+    return CloseEnvironment() if _waiting(scene) or back else None
+
+
+def _waiting(scene: Scene) -> bool:
+    """Say in a line what waits for a person in the session; tell whether they go there."""
+    words = _waiting_words(scene)
+    if not words:
+        return False
+    with st.container(
+        border=True, horizontal=True, vertical_alignment="center", gap="xsmall", key="environment_waiting"
+    ):
+        st.markdown(f":material/hourglass_top: {words}", width="content")
+        st.space("stretch")
+        return st.button("Go there", key="environment_answer", icon=":material/arrow_forward:")
+
+
+def _waiting_words(scene: Scene) -> str:
+    pending = scene.view.pending
+    if pending:
+        more = f", and {len(pending) - 1} more" if len(pending) > 1 else ""
+        return f"{_asks(pending[0])} waits for you in the session{more}"
+    return "The agent asks you something in the session" if waits_for_reply(scene.session) else ""
+
+
+def _asks(request: Request) -> str:
+    match request:
+        case ToolRequest():
+            return f"A call of **{safe_label(request.tool_name, 32)}**"
+        case ModelRequest():
+            return f"The turn of **{safe_label(request.agent, 32)}**"
+        case CodeRequest():
+            return f"The code of **{safe_label(request.agent, 32)}**"
+
+
+def _watch(scene: Scene) -> None:
+    """Draw the page anew as soon as the session has changed; keep what was typed so far for a refresh."""
+    keep_typed(state.drafts())
+    if scene.live.simulation.version != scene.view.version:
+        st.rerun()

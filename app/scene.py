@@ -1,0 +1,68 @@
+"""Holds what a page of one session draws from: the live session, and one snapshot of it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from app.cast import Cast, known_agents, known_tools
+from app.registry import LiveSession
+from simulator.seats.requests import ModelRequest, ToolDeclaration, ToolRequest
+
+if TYPE_CHECKING:
+    from app.drafts import Drafts
+    from simulator.runtime import SimulationView
+    from simulator.session import SimulationSession
+
+
+class Scene(NamedTuple):
+    """A live session as it stands in this run of the page."""
+
+    live: LiveSession
+    view: SimulationView
+
+    @property
+    def session(self) -> SimulationSession:
+        """The session."""
+        return self.view.session
+
+    @property
+    def drafts(self) -> Drafts:
+        """What was typed and not sent."""
+        return self.live.drafts
+
+    @property
+    def cast(self) -> Cast:
+        """The agents and tools, as far as they are known without a run."""
+        return self.live.cast
+
+    def waiting_calls(self) -> tuple[ToolRequest, ...]:
+        """Give the tool calls that wait for a person."""
+        return tuple(each for each in self.view.pending if isinstance(each, ToolRequest))
+
+    def declarations(self) -> dict[str, ToolDeclaration]:
+        """Give the tools that are known with their schemas, by name: those a model was shown, those that wait."""
+        shown = [each for each in self.view.pending if isinstance(each, ModelRequest)]
+        last = self.live.simulation.model_view()
+        found = {
+            tool.name: tool for request in (*((last,) if last else ()), *shown) for tool in request.tools
+        }
+        for call in self.waiting_calls():
+            found.setdefault(
+                call.tool_name,
+                ToolDeclaration(
+                    name=call.tool_name,
+                    description=call.description,
+                    parameters=call.parameters or {"type": "object", "properties": {}},
+                    response=call.response_schema,
+                ),
+            )
+        return found
+
+    def tools(self) -> tuple[str, ...]:
+        """Give the names of the tools that may be called."""
+        named = known_tools(self.cast, self.session, self.declarations())
+        return tuple(name for name in named if name != "*")
+
+    def agents(self) -> tuple[str, ...]:
+        """Give the names of the agents that take turns."""
+        return known_agents(self.cast, self.session)

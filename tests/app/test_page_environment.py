@@ -1,0 +1,50 @@
+"""The page of the environment: the way there and back, and what waits meanwhile."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from app.registry import registry
+from tests.app.fakes import FakeSimulation, put_live, tool_request
+from tests.app.pages import HOSTILE, Tab
+
+SESSION = "session-0001-abcdef"
+
+
+@pytest.fixture(autouse=True)
+def _no_sessions_stay() -> Iterator[None]:
+    yield
+    registry().close_all()
+
+
+@pytest.fixture
+def simulation() -> FakeSimulation:
+    """A session that waits for an answer."""
+    fake = FakeSimulation(SESSION).ask("Where is order A-1?").call("c1", order_id="A-1")
+    fake.pending = (tool_request("c1"),)
+    put_live(fake)
+    return fake
+
+
+@pytest.mark.usefixtures("simulation")
+def test_the_header_leads_there_and_back() -> None:
+    """A button in the header opens the page, whose address a refresh keeps; another one leads back."""
+    tab = Tab(SESSION).click("open_environment")
+    assert tab.has("environment_tab")
+    assert not tab.keys("pane_timeline")
+    assert tab.app.query_params["view"] in ("environment", ["environment"])
+    assert tab.click("environment_back").keys("pane_timeline")
+    assert "view" not in tab.app.query_params
+
+
+def test_what_waits_is_said_with_a_way_to_it(simulation: FakeSimulation) -> None:
+    """While a call waits, the page names it letter for letter and leads to it; nothing else is said when none waits."""
+    simulation.pending = (tool_request("c1", HOSTILE), tool_request("c2"))
+    tab = Tab(SESSION).click("open_environment")
+    assert "waits for you in the session, and 1 more" in tab.words
+    assert tab.live_marks() == []
+    assert tab.click("environment_answer").keys("pane_timeline")
+    simulation.pending = ()
+    assert not tab.run().click("open_environment").has("environment_answer")
