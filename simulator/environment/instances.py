@@ -12,6 +12,7 @@ from simulator.environment.choices import best_choice
 from simulator.environment.comparisons import limit_of
 from simulator.environment.echoes import Echo, is_own_id
 from simulator.environment.fields import count_of, holds, is_null, item_of, rank, singular_of, texts_of, turn
+from simulator.environment.knowledge import Knowledge, told_of
 from simulator.environment.merging import NEVER
 from simulator.environment.patterns import matching
 from simulator.environment.plausible import Chance, words_of
@@ -48,7 +49,8 @@ def instance(
     currency: str = "EUR",
     style: Style = "usual",
     rows: Rows | None = None,
-    prices: Mapping[str, float] | None = None,
+    knowledge: Knowledge | None = None,
+    ids: Mapping[str, JsonValue] | None = None,
 ) -> JsonValue:
     """Make a value that fits a schema as `normalise` gives it.
 
@@ -62,7 +64,8 @@ def instance(
         currency: What amounts are in, where nothing else says so.
         style: Whether the answer is as usual, as empty as the schema allows, or as full.
         rows: The rows of a table that the call asks for; the list that they fit holds them and nothing else.
-        prices: What articles cost, where that was told before.
+        knowledge: Tells what articles cost, and what is known of the things that lists name.
+        ids: The ids of what the tool makes, by the name of the field.
 
     Raises:
         NoValueError: No value was found that fits.
@@ -73,7 +76,8 @@ def instance(
         currency,
         chance,
         style=style,
-        prices=prices or {},
+        knowledge=knowledge,
+        ids=ids or {},
     )
     return _Maker(plan_of(schema), rows).value(schema, name, scope)
 
@@ -135,6 +139,8 @@ class _Maker:
         """Give what a row, the arguments, a known record or the objects around it say of a field, as a tuple of one."""
         if not name or scope.shift:
             return ()
+        if scope.item is None and name in scope.ids and self._plan.fits(scope.ids[name], node):
+            return (scope.ids[name],)
         if scope.item is not None and name in scope.row:
             value = scope.row[name]
             if self._plan.fits(value, node):
@@ -284,7 +290,7 @@ class _Maker:
         properties, patterns = plain.get("properties"), plain.get("patternProperties")
         yield from properties if isinstance(properties, dict) else ()
         said = [value for row in scope.echo.rows("", [singular_of(name)]) for value in row.values()]
-        yield from (value for value in said if isinstance(value, str) and self._may_be(value, plain))
+        yield from (one for one in said if isinstance(one, str) and self._may_be(one, plain))
         for place in range(40):
             chance = Chance(str(scope.chance.number(f"key:{name}:{place}", 2**53)))
             keys: list[JsonValue] = [
@@ -352,6 +358,7 @@ class _Maker:
             chance = Chance("thing", row.kind, row.key)
         held = {key: value for key, value in scope.held.items() if not is_own_id(key, item)}
         if row is not None:
+            row = row if isinstance(row, Record) else told_of(row, scope.knowledge)
             held = {key: value for key, value in held.items() if key not in row}
         return replace(
             scope,
@@ -379,7 +386,7 @@ class _Maker:
 
     def _rows_of(self, name: str, items: JsonValue, scope: Scope) -> list[Mapping[str, JsonValue]] | None:
         """Give the records that a list is about; an empty list where it is about none, None where there are none."""
-        fields = self._fields_of(items)
+        fields = self._plan.fields(items)
         own = scope.row.get(name)
         if isinstance(own, list) and own and fields:
             return [row for row in own if isinstance(row, dict)]
@@ -388,15 +395,6 @@ class _Maker:
         if not fields or scope.row:
             return []
         return list(scope.echo.rows(name, fields))
-
-    def _fields_of(self, items: JsonValue) -> frozenset[str]:
-        if not isinstance(items, dict):
-            return frozenset()
-        for plain in self._plan.alternatives(items):
-            properties = plain.get("properties")
-            if isinstance(properties, dict):
-                return frozenset(properties)
-        return frozenset()
 
 
 def _fitting(value: JsonValue, name: str) -> JsonValue:

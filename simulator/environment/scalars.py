@@ -12,6 +12,7 @@ from simulator.environment import plausible
 from simulator.environment.articles import price_of
 from simulator.environment.comparisons import bounds_on
 from simulator.environment.echoes import Echo, amounts_in
+from simulator.environment.knowledge import Knowledge
 from simulator.environment.numerals import fitted, highest, lowest
 from simulator.environment.patterns import matches, matching
 from simulator.environment.plausible import Chance, is_identifier, words_of
@@ -43,7 +44,7 @@ class Scope:
     `held` what the objects around it say for all that they hold, `beside` what was made before in the same object, and
     `about` what the value's object may be, nearest first. `shift` tells items apart that must differ.
     `depth` counts the objects and lists around it, `nested` the references among them; where it is `lean`, it is time
-    to come to an end. `prices` are what articles cost.
+    to come to an end. `knowledge` tells what articles cost, and `ids` are those of what the tool makes, by field.
     """
 
     echo: Echo
@@ -62,7 +63,8 @@ class Scope:
     depth: int = 0
     nested: int = 0
     lean: bool = False
-    prices: Mapping[str, float] = field(default_factory=dict)
+    knowledge: Knowledge | None = None
+    ids: Mapping[str, JsonValue] = field(default_factory=dict)
 
     def again(self, times: int) -> Scope:
         """Give the scope for another try."""
@@ -193,8 +195,9 @@ def _price(words: set[str], scope: Scope) -> float | None:
         if isinstance(value, str) and set(words_of(key)) & _ARTICLES
     ]
     for article in named:
-        if article in scope.prices:
-            return scope.prices[article]
+        told_before = scope.knowledge.price(article) if scope.knowledge is not None else None
+        if told_before is not None:
+            return told_before
     for article in (*named, *scope.about, scope.tool_name):
         found = price_of(article, scope.chance)
         if found is not None:

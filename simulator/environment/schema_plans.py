@@ -91,6 +91,14 @@ class Plan:
             kept = self._fields[id(plain), name] = (plain, _property(plain, name))
         return kept[1]
 
+    def fields(self, node: JsonValue) -> frozenset[str]:
+        """Give the names of an object's properties; none where the part is of no object."""
+        for plain in self.alternatives(node) if isinstance(node, dict) else ():
+            properties = plain.get("properties")
+            if isinstance(properties, dict):
+                return frozenset(properties)
+        return frozenset()
+
     def both(self, left: JsonValue, right: JsonValue) -> JsonValue:
         """Give the schema that asks for what two parts ask for."""
         kept = self._pairs.get((id(left), id(right)))
