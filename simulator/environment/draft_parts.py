@@ -22,8 +22,8 @@ from simulator.environment.records import Layers, Record, spelled
 from simulator.environment.refusals import done_state, makes_something, refusal
 from simulator.environment.rows import Rows, found_rows
 from simulator.environment.scalars import Style
-from simulator.environment.schema_plans import Plan, is_error_branch, plan_of
-from simulator.environment.schemas import BrokenSchemaError, Problem, check, normalise
+from simulator.environment.schema_plans import Plan, is_error_branch, plan_for, plan_of
+from simulator.environment.schemas import BrokenSchemaError, Problem, check
 from simulator.environment.shapes import filled_shape, plain_answer
 from simulator.jsonvalue import JsonObject
 
@@ -55,7 +55,7 @@ class Parts:
     def plan(self) -> Plan | None:
         """The plan of the tool's schema; None where it has none, or one that cannot be read."""
         try:
-            return None if self.schema is None else plan_of(normalise(self.schema))
+            return None if self.schema is None else plan_for(self.schema)
         except BrokenSchemaError:
             return None
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from pydantic import JsonValue
@@ -89,11 +89,10 @@ class _Maker:
         self._left = _MOST_VALUES
 
     def value(self, node: JsonValue, name: str, scope: Scope) -> JsonValue:
+        if node is False:
+            raise NoValueError(f"{name or 'the answer'}: nothing is allowed there")
         if not isinstance(node, dict):
-            if node is False:
-                raise NoValueError(f"{name or 'the answer'}: nothing is allowed there")
-            return plausible.by_name(name, scope.chance) if name else {"status": "success"}
-        node = self._plan.schema if node == self._plan.schema else node
+            return self._of_type({}, name, scope)
         self._left -= 1
         said = self._said(node, name, scope)
         if said:
@@ -216,19 +215,22 @@ class _Maker:
         raise NoValueError(f"{name}: none of the choices fits")
 
     def _object(self, plain: JsonObject, name: str, scope: Scope) -> JsonObject:
-        required = texts_of(plain.get("required"))
+        required = dict.fromkeys(texts_of(plain.get("required")))
         names = self._wanted(plain, required, lean=scope.lean)
         about = (*reversed(words_of(name)), *scope.about) or tuple(reversed(words_of(scope.tool_name)))
-        inner = replace(scope, siblings=frozenset(names), about=about, depth=scope.depth + 1, beside={})
         made: dict[str, JsonValue] = {}
+        held = dict(scope.held)
+        inner = replace(
+            scope, siblings=frozenset(names), about=about, depth=scope.depth + 1, beside=made, held=held
+        )
 
         def make(one: str) -> None:
-            held = {**scope.held, **{key: made[key] for key in made if holds(key)}}
-            own = replace(inner, held=held, beside=made)
-            made[one] = self.value(self._plan.field(plain, one), one, own)
+            made[one] = self.value(self._plan.field(plain, one), one, inner)
+            if holds(one):
+                held[one] = made[one]
 
         for one in sorted(names, key=turn):
-            if one not in required and not self._is_told(one, replace(inner, beside=made)):
+            if one not in required and not self._is_told(one, inner):
                 continue
             try:
                 make(one)
@@ -239,11 +241,11 @@ class _Maker:
         ordered = [one for one in names if one in made]
         return {one: made[one] for one in (*ordered, *(key for key in made if key not in names))}
 
-    def _wanted(self, plain: JsonObject, required: list[str], *, lean: bool) -> list[str]:
+    def _wanted(self, plain: JsonObject, required: Collection[str], *, lean: bool) -> list[str]:
         properties = plain.get("properties")
         fields = properties if isinstance(properties, dict) else {}
         if lean:
-            return required
+            return list(required)
         optional = [one for one in fields if one not in required]
         most = plain.get("maxProperties")
         if isinstance(most, int):
@@ -271,18 +273,15 @@ class _Maker:
             for one in dict.fromkeys(missing):
                 make(one)
         least, most = count_of(plain, "minProperties", 0), count_of(plain, "maxProperties", 1_000)
-        if (
-            "properties" not in plain
-            and isinstance(plain.get("additionalProperties"), dict)
-            and scope.style != "least"
-        ):
+        is_map = "properties" not in plain and isinstance(plain.get("additionalProperties"), dict)
+        if is_map and scope.style != "least":
             least = max(least, min(_FEW, most))
         for key in self._keys(plain, name, scope):
             if len(made) >= least:
                 break
             if key not in made:
                 make(key)
-        if not len(made) >= count_of(plain, "minProperties", 0):
+        if len(made) < count_of(plain, "minProperties", 0):
             raise NoValueError(f"{name}: it cannot have as many fields as it must")
 
     def _keys(self, plain: JsonObject, name: str, scope: Scope) -> Iterator[str]:

@@ -62,6 +62,11 @@ class Knowledge:
         return source.currency if source is not None else "EUR"
 
     @property
+    def names_currency(self) -> bool:
+        """Whether amounts have a currency already: one was named, or there were answers before."""
+        return bool(self.earlier) or bool(self.tables) or self.currency != "EUR"
+
+    @property
     def complete(self) -> frozenset[str]:
         """The kinds of which all is known."""
         if self.world is None:
