@@ -20,7 +20,7 @@ from pydantic import ValidationError
 from simulator.runtime.boundaries import install
 from simulator.runtime.context import CURRENT_TURN, INSIDE_REAL_CALL, SCOPE
 from simulator.runtime.model_generator import generate
-from tests.harness.loopback import HANGS, loopback
+from tests.harness.loopback import HANGS, Reply, loopback
 from tests.runtime.model_servers import CALL, GOOD, KEY, PROVIDERS, Told, gemini_at, generated, on_loop
 from tests.runtime.stage import PATIENCE
 
@@ -196,6 +196,32 @@ def test_a_model_is_made_of_its_name_with_the_key_of_the_environment(monkeypatch
             assert generated("gemini-2.5-flash").value == GOOD
             assert server.asked[0].headers["x-goog-api-key"] == f"{KEY}-{number}"
             assert "models/gemini-2.5-flash:generateContent" in server.asked[0].path
+
+
+def test_litellm_is_reached_by_a_providers_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A name with a provider goes to LiteLLM, with the key and the address of the environment."""
+    monkeypatch.setenv("LITELLM_LOCAL_MODEL_COST_MAP", "True")
+    openai = PROVIDERS["litellm"]
+    with loopback(openai.says(json.dumps(GOOD))) as server:
+        monkeypatch.setenv("OPENAI_API_BASE", f"{server.url}/v1")
+        monkeypatch.setenv("OPENAI_API_KEY", KEY)
+        assert generated("openai/m").value == GOOD
+        assert openai.json_mode(server.asked[0].body)
+
+
+def test_ollama_is_asked_for_json_with_the_schema(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A model on one's own machine needs no key; its client passes the schema on as Ollama's format."""
+    monkeypatch.setenv("LITELLM_LOCAL_MODEL_COST_MAP", "True")
+    said = {"role": "assistant", "content": json.dumps(GOOD)}
+    reply = {"model": "m", "message": said, "done": True, "done_reason": "stop", "prompt_eval_count": 7}
+    # Its client also asks several times what the model can do.
+    with loopback(*[Reply({**reply, "eval_count": 2})] * 12) as server:
+        monkeypatch.setenv("OLLAMA_API_BASE", server.url)
+        done = generated("ollama_chat/m")
+        (chat,) = [asked for asked in server.asked if asked.path == "/api/chat"]
+    assert done.value == GOOD
+    assert done.tokens.asked == 7
+    assert chat.body["format"]["properties"]["status"]["enum"] == ["open", "shipped"]
 
 
 def test_an_old_gemini_is_not_asked_to_think() -> None:
