@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from pydantic import BaseModel
 
@@ -169,6 +169,12 @@ def _larger(inner: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
     return lists | objects | choices
 
 
+_PATTERNS = {
+    "type": "object",
+    "properties": {},
+    "patternProperties": {"^x": {}},
+    "additionalProperties": False,
+}
 _VALUES = st.recursive(
     st.sampled_from([None, True, 0, 1, 2.5, "a", "ab", "2024-01-31"]),
     lambda inner: (
@@ -180,6 +186,8 @@ _VALUES = st.recursive(
 
 
 @settings(max_examples=200, deadline=None)
+@example(_PATTERNS, [{"xy": 1}])
+@example({"type": "array", "prefixItems": [{"type": "string"}], "items": False}, [["a"]])
 @given(_schemas(), st.lists(_VALUES, min_size=1, max_size=8))
 def test_what_gemini_is_sent_allows_all_that_the_schema_allows(schema: Any, values: list[Any]) -> None:
     """A keyword that is left out never makes the rest stricter: no right answer is ruled out."""
