@@ -27,6 +27,9 @@ _REFUSED = frozenset(
      "pystr_format", "tar", "tsv", "xml", "zip"}
 )  # fmt: skip
 
+# What making a short one costs, in the steps of a `Budget`.
+_STEPS = 300
+
 _lock = threading.Lock()
 
 
@@ -78,7 +81,7 @@ class Fake:
         )
 
     def _made(self, budget: Budget, name: str, args: tuple[Any, ...], options: Mapping[str, Any]) -> Any:
-        budget.spend(1_000)
+        budget.spend(_STEPS)
         with _lock:
             faker = _faker()
             method: Callable[..., Any] = getattr(faker, name)
@@ -86,9 +89,11 @@ class Fake:
             faker.seed_instance(f"{len(self._seed)}:{self._seed}:{self._asked}")
             self._asked += 1
             try:
-                return _as_json(method(*args, **options))
+                made = _as_json(method(*args, **options))
             except Exception as error:  # a provider may raise anything at arguments that it did not expect
                 raise ValueError(f"fake.{name}: {error}") from error
+        budget.spend(len(repr(made)))  # making a text is dearer than looking at one
+        return made
 
 
 def _check_sizes(
