@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Callable, Collection, Iterator, Mapping
+from functools import lru_cache
 
 from pydantic import JsonValue
 
@@ -124,6 +125,7 @@ def amounts_in(values: Mapping[str, JsonValue]) -> list[float]:
     ]
 
 
+@lru_cache(maxsize=8192)
 def meaning(name: str) -> frozenset[str]:
     """Give the words of a name that carry its meaning, in one spelling: `departs_on` means a departure's date."""
     words = words_of(name)

@@ -2,30 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from pydantic import JsonValue
 
-from simulator.environment import plausible
+from simulator.environment import plausible, scalars
 from simulator.environment.choices import best_choice
-from simulator.environment.echoes import Echo, amounts_in, is_own_id
-from simulator.environment.plausible import Chance, is_identifier, words_of
-from simulator.environment.schemas import BrokenSchemaError, check
-from simulator.jsonvalue import JsonObject
+from simulator.environment.comparisons import limit_of
+from simulator.environment.echoes import Echo, is_own_id
+from simulator.environment.fields import count_of, holds, is_null, item_of, rank, singular_of, texts_of, turn
+from simulator.environment.merging import NEVER
+from simulator.environment.patterns import matching
+from simulator.environment.plausible import Chance, words_of
+from simulator.environment.presence import is_for_later, is_trouble
+from simulator.environment.records import Record
+from simulator.environment.rows import Rows, answers
+from simulator.environment.scalars import Scope, Style
+from simulator.environment.schema_plans import Plan, is_error_branch, plan_of
+from simulator.jsonvalue import JsonObject, same
 
 _MOST_DEPTH = 8
-_FEW = 2
-"""How many items a list gets where its schema does not say."""
-_PLACES = frozenset({"line", "row", "position", "rank", "no", "number"})
-"""Words of fields that count the items of their list."""
-_ANY_ITEM = frozenset({"", "result", "data", "item", "record", "entry", "value"})
-_GRANTED = frozenset({"allowed", "approved", "granted"})
-_COUNTED = frozenset(
-    {"days", "hours", "minutes", "quantity", "count", "seats", "attempts", "nights", "items"}
-)
-_NOTES = frozenset({"type", "title", "description", "default", "examples"})
+_MOST_REFERENCES = 2
+"""How often a schema that holds itself is followed before as little as it allows is made."""
+_MOST_VALUES = 3_000
+_LEAN_FROM = 1_200
+_TRIES = 12
+_FEW, _MANY = 2, 12
+"""How many items a list gets where its schema does not say: usually, and at most."""
+_TEXT: JsonObject = {"type": "string"}
+
+
+class NoValueError(ValueError):
+    """No value was found that fits; the text names the place."""
 
 
 def instance(
@@ -37,326 +46,360 @@ def instance(
     arguments: Mapping[str, JsonValue] | None = None,
     tool_name: str = "",
     currency: str = "EUR",
+    style: Style = "usual",
+    rows: Rows | None = None,
+    prices: Mapping[str, float] | None = None,
 ) -> JsonValue:
     """Make a value that fits a schema as `normalise` gives it.
 
     Args:
-        schema: The schema. Where it asks for what this cannot make (a rare pattern), the value may miss it; whoever
-            needs to be sure checks it.
+        schema: The schema. A value that misses it in a rare corner is possible; whoever needs to be sure checks it.
         chance: Decides between values that fit.
         known: Values by field name, used wherever a field of that name may take them, except in items of lists.
         name: What the value itself is called.
         arguments: What the tool was asked; fields that mean the same take it, also in items of lists.
         tool_name: The tool; tells whether it makes a new thing, and what an unnamed object is.
         currency: What amounts are in, where nothing else says so.
+        style: Whether the answer is as usual, as empty as the schema allows, or as full.
+        rows: The rows of a table that the call asks for; the list that they fit holds them and nothing else.
+        prices: What articles cost, where that was told before.
+
+    Raises:
+        NoValueError: No value was found that fits.
     """
-    scope = _Scope(Echo(arguments or {}, known, tool_name), tool_name, currency)
-    return _Maker(schema, chance, scope).value(schema, name, 0)
-
-
-@dataclass(frozen=True)
-class _Scope:
-    """Where in the answer a value stands.
-
-    `row` is the object of the arguments that the nearest list item is about, `place` and `item` that item's number
-    (from 1) and name, `held` what the objects around it say for all that they hold, and `about` what the value's object
-    may be, nearest first.
-    """
-
-    echo: Echo
-    tool_name: str
-    currency: str
-    row: Mapping[str, JsonValue] = field(default_factory=dict)
-    held: Mapping[str, JsonValue] = field(default_factory=dict)
-    siblings: frozenset[str] = frozenset()
-    about: tuple[str, ...] = ()
-    item: str | None = None
-    place: int = 0
+    scope = Scope(
+        Echo(arguments or {}, known, tool_name),
+        tool_name,
+        currency,
+        chance,
+        style=style,
+        prices=prices or {},
+    )
+    return _Maker(plan_of(schema), rows).value(schema, name, scope)
 
 
 class _Maker:
-    def __init__(self, root: JsonObject, chance: Chance, scope: _Scope) -> None:
-        self._root = root
-        self._chance = chance
-        self._scope = scope
+    def __init__(self, plan: Plan, rows: Rows | None) -> None:
+        self._plan = plan
+        self._rows = rows
+        self._left = _MOST_VALUES
 
-    def value(self, schema: JsonValue, name: str, depth: int) -> JsonValue:  # noqa: PLR0911 - one per keyword
-        if not isinstance(schema, dict):
-            return plausible.by_name(name, self._chance)
-        whole = _merged(self._resolved(schema))
-        if "const" in whole:
-            return whole["const"]
-        said = self._said(name, whole)
+    def value(self, node: JsonValue, name: str, scope: Scope) -> JsonValue:
+        if not isinstance(node, dict):
+            if node is False:
+                raise NoValueError(f"{name or 'the answer'}: nothing is allowed there")
+            return plausible.by_name(name, scope.chance) if name else {"status": "success"}
+        node = self._plan.schema if node == self._plan.schema else node
+        self._left -= 1
+        said = self._said(node, name, scope)
         if said:
             return said[0]
-        choices = whole.get("enum")
-        if isinstance(choices, list) and choices:
-            return best_choice(choices, self._scope.tool_name) or self._any(name, choices)
-        for key in ("anyOf", "oneOf"):
-            branches = whole.get(key)
-            if isinstance(branches, list) and branches:
-                rest = {word: value for word, value in whole.items() if word != key}
-                return self.value(_joined(rest, self._first(branches, depth)), name, depth)
-        examples = whole.get("examples")
-        if isinstance(examples, list) and examples:
-            return self._chance.choice(name, examples)
-        return self._of_type(whole, name, depth)
+        scope = self._inside(node, scope)
+        tries = _TRIES if self._plan.is_strict(node) else 1
+        for plain in self._ordered(node, name, scope):
+            for again in range(tries):
+                if self._left < 0:
+                    raise NoValueError(f"{name or 'the answer'}: the schema is too large")
+                try:
+                    made = self._of(plain, name, scope.again(again))
+                except NoValueError:
+                    break
+                if tries == 1 or self._plan.fits(made, node):
+                    return made
+        raise NoValueError(f"{name or 'the answer'}: no value was found that fits its schema")
 
-    def _any(self, name: str, choices: list[JsonValue]) -> JsonValue:
-        full = [choice for choice in choices if choice is not None] or choices
-        return self._chance.choice(name, full)
+    def _inside(self, node: JsonObject, scope: Scope) -> Scope:
+        """Note how deep the value stands, and whether it is time to come to an end."""
+        nested = scope.nested + self._plan.refers(node)
+        lean = scope.depth >= _MOST_DEPTH or nested > _MOST_REFERENCES or self._left < _LEAN_FROM
+        return (
+            scope
+            if (nested, lean) == (scope.nested, scope.lean)
+            else replace(scope, nested=nested, lean=lean)
+        )
 
-    def _said(self, name: str, whole: JsonObject) -> tuple[JsonValue, ...]:
-        """Give what the arguments, a known record or the objects around it say of a field, as a tuple of one."""
-        scope = self._scope
-        if not name:
+    def _ordered(self, node: JsonObject, name: str, scope: Scope) -> Sequence[JsonObject]:
+        """Give the ways to settle a schema's choices, the one that is wanted first."""
+        found = self._plan.alternatives(node)
+        if len(found) < 2:  # noqa: PLR2004 - with one there is no order
+            return found
+        if scope.lean or scope.style == "least":
+            return sorted(found, key=lambda one: (is_error_branch(one), rank(one)))
+        if is_trouble(name) or (is_for_later(name, scope) and scope.style == "usual"):
+            return sorted(found, key=lambda one: not is_null(one))
+        usual = sorted(found, key=lambda one: (is_null(one), is_error_branch(one)))
+        turned = scope.shift % len(usual)
+        return [*usual[turned:], *usual[:turned]]
+
+    def _said(self, node: JsonObject, name: str, scope: Scope) -> tuple[JsonValue, ...]:
+        """Give what a row, the arguments, a known record or the objects around it say of a field, as a tuple of one."""
+        if not name or scope.shift:
             return ()
-        if scope.item is not None and name in scope.row and self._fits(scope.row[name], whole):
-            return (scope.row[name],)
-        if name in scope.held and self._fits(scope.held[name], whole):
+        if scope.item is not None and name in scope.row:
+            value = scope.row[name]
+            if self._plan.fits(value, node):
+                return (value,)
+        if name in scope.held and self._fits(scope.held[name], node, scope):
             return (scope.held[name],)
         if name == scope.item:
             return ()
-        return scope.echo.field(name, lambda value: self._fits(value, whole), scope.siblings, scope.item)
+        return scope.echo.field(
+            name, lambda value: self._fits(value, node, scope), scope.siblings, scope.item
+        )
 
-    def _fits(self, value: JsonValue, whole: JsonObject) -> bool:
-        if isinstance(value, (dict, list)):
-            return bool(value) and self._scope.item is None and self._is_valid(value, whole)
-        if not _is_of(value, _type(whole)):
+    def _fits(self, value: JsonValue, node: JsonObject, scope: Scope) -> bool:
+        if isinstance(value, (dict, list)) and (
+            not value or scope.item is not None or scope.style == "least"
+        ):
             return False
-        return not whole.keys() - _NOTES or self._is_valid(value, whole)
+        if node.keys() <= {"title", "description"} and isinstance(value, (dict, list)):
+            return True
+        return self._plan.fits(value, node)
 
-    def _is_valid(self, value: JsonValue, whole: JsonObject) -> bool:
-        try:
-            return not check(value, {"$defs": self._root.get("$defs", {}), **whole})
-        except BrokenSchemaError:
-            return False
+    def _of(self, plain: JsonObject, name: str, scope: Scope) -> JsonValue:
+        if plain == NEVER:
+            raise NoValueError(f"{name}: nothing is allowed there")
+        if "const" in plain:
+            return self._checked(plain["const"], plain, name)
+        choices = plain.get("enum")
+        if isinstance(choices, list):
+            return self._choice(choices, plain, name, scope)
+        examples = plain.get("examples")
+        if isinstance(examples, list) and scope.style == "usual" and not scope.shift:
+            fitting = [one for one in examples if self._plan.fits(one, plain)]
+            if fitting:
+                return scope.chance.choice(name, fitting)
+        return self._of_type(plain, name, scope)
 
-    def _first(self, branches: list[JsonValue], depth: int) -> JsonObject:
-        """Take the first branch that is not null; deep inside a schema that holds itself, the shallowest."""
-        real = [branch for branch in branches if isinstance(branch, dict)]
-        full = [branch for branch in real if branch.get("type") != "null"]
-        if depth >= _MOST_DEPTH:
-            full = [branch for branch in real if branch.get("type") == "null"] or full
-        chosen = (full or real or [{}])[0]
-        return self._resolved(chosen)
-
-    def _resolved(self, schema: JsonObject) -> JsonObject:
-        seen: set[str] = set()
-        while isinstance(ref := schema.get("$ref"), str) and ref not in seen:
-            seen.add(ref)
-            target: Any = self._root
-            for step in ref.removeprefix("#/").split("/"):
-                target = target.get(step.replace("~1", "/").replace("~0", "~"), {})
-            rest = {key: value for key, value in schema.items() if key != "$ref"}
-            schema = {**target, **rest} if isinstance(target, dict) else rest
-        return schema
-
-    def _of_type(self, schema: JsonObject, name: str, depth: int) -> JsonValue:  # noqa: PLR0911 - one per type
-        match _type(schema):
+    def _of_type(self, plain: JsonObject, name: str, scope: Scope) -> JsonValue:  # noqa: PLR0911 - one per type
+        match plain.get("type"):
             case "object":
-                return self._object(schema, name, depth)
+                return self._object(plain, name, scope)
             case "array":
-                return self._array(schema, name, depth)
+                return self._array(plain, name, scope)
             case "string":
-                return self._string(schema, name)
-            case "integer":
-                return self._number(schema, name, whole=True)
-            case "number":
-                return self._number(schema, name, whole=False)
+                return _fitting(scalars.text(plain, name, scope), name)
+            case "integer" | "number" as kind:
+                return _fitting(scalars.number(plain, name, scope, whole=kind == "integer"), name)
             case "boolean":
-                return plausible.truth(name)
+                return (plausible.truth(name) and scope.style != "least") ^ bool(scope.shift % 2)
             case "null":
                 return None
             case _:
-                return plausible.by_name(name, self._chance) if name else {"status": "success"}
+                return plausible.by_name(name, scope.chance) if name else {"status": "success"}
 
-    def _object(self, schema: JsonObject, name: str, depth: int) -> JsonValue:
-        properties = schema.get("properties")
-        fields = properties if isinstance(properties, dict) else {}
-        required = schema.get("required")
-        wanted = [one for one in required if isinstance(one, str)] if isinstance(required, list) else []
-        names = [*fields, *(one for one in wanted if one not in fields)] if depth < _MOST_DEPTH else wanted
-        open_ended = schema.get("additionalProperties", True)
-        scope = self._scope
+    def _checked(self, value: JsonValue, plain: JsonObject, name: str) -> JsonValue:
+        if plain.keys() <= {"const", "enum", "title", "description"} or self._plan.fits(value, plain):
+            return value
+        raise NoValueError(f"{name}: {value!r} is the only choice, and it does not fit")
+
+    def _choice(self, choices: list[JsonValue], plain: JsonObject, name: str, scope: Scope) -> JsonValue:
+        best = best_choice(choices, scope.tool_name) if scope.style != "most" else None
+        full: list[JsonValue] = [one for one in choices if one is not None] or choices
+        start = scope.chance.number(name, len(full)) + scope.shift if full else 0
+        turned = [full[(start + place) % len(full)] for place in range(len(full))]
+        rest: list[JsonValue] = [None] if None in choices and full != choices else []
+        first: list[JsonValue] = [] if best is None or scope.shift else [best]
+        if scope.shift and rest and scope.shift % len(choices) == len(choices) - 1:
+            first = rest
+        for one in [*first, *turned, *rest]:
+            if plain.keys() <= {"enum", "type", "title", "description"} and "type" not in plain:
+                return one
+            if self._plan.fits(one, plain):
+                return one
+        raise NoValueError(f"{name}: none of the choices fits")
+
+    def _object(self, plain: JsonObject, name: str, scope: Scope) -> JsonObject:
+        required = texts_of(plain.get("required"))
+        names = self._wanted(plain, required, lean=scope.lean)
         about = (*reversed(words_of(name)), *scope.about) or tuple(reversed(words_of(scope.tool_name)))
-        inner = replace(scope, siblings=frozenset(names), about=about)
+        inner = replace(scope, siblings=frozenset(names), about=about, depth=scope.depth + 1, beside={})
         made: dict[str, JsonValue] = {}
-        for one in names:
-            held = {**scope.held, **{key: made[key] for key in made if _holds(key)}}
-            maker = _Maker(self._root, self._chance, replace(inner, held=held))
-            made[one] = maker.value(fields.get(one, open_ended), one, depth + 1)
+
+        def make(one: str) -> None:
+            held = {**scope.held, **{key: made[key] for key in made if holds(key)}}
+            own = replace(inner, held=held, beside=made)
+            made[one] = self.value(self._plan.field(plain, one), one, own)
+
+        for one in sorted(names, key=turn):
+            if one not in required and not self._is_told(one, replace(inner, beside=made)):
+                continue
+            try:
+                make(one)
+            except NoValueError:
+                if one in required:
+                    raise
+        self._complete(plain, name, made, make, inner)
+        ordered = [one for one in names if one in made]
+        return {one: made[one] for one in (*ordered, *(key for key in made if key not in names))}
+
+    def _wanted(self, plain: JsonObject, required: list[str], *, lean: bool) -> list[str]:
+        properties = plain.get("properties")
+        fields = properties if isinstance(properties, dict) else {}
+        if lean:
+            return required
+        optional = [one for one in fields if one not in required]
+        most = plain.get("maxProperties")
+        if isinstance(most, int):
+            optional = optional[: max(most - len(required), 0)]
+        kept = {*required, *optional}
+        return [*(one for one in fields if one in kept), *(one for one in required if one not in fields)]
+
+    def _is_told(self, name: str, scope: Scope) -> bool:
+        if scope.style == "most" or name in scope.echo.known or name in scope.row:
+            return True
+        return not is_trouble(name) and not is_for_later(name, scope)
+
+    def _complete(
+        self, plain: JsonObject, name: str, made: JsonObject, make: Callable[[str], None], scope: Scope
+    ) -> None:
+        """Add what the fields ask for that are there, and as many more as an object must have."""
+        dependent = plain.get("dependentRequired")
+        for _ in range(len(dependent) if isinstance(dependent, dict) else 0):
+            missing = [
+                one
+                for key in list(made)
+                for one in texts_of(dependent.get(key) if isinstance(dependent, dict) else None)
+                if one not in made
+            ]
+            for one in dict.fromkeys(missing):
+                make(one)
+        least, most = count_of(plain, "minProperties", 0), count_of(plain, "maxProperties", 1_000)
+        if (
+            "properties" not in plain
+            and isinstance(plain.get("additionalProperties"), dict)
+            and scope.style != "least"
+        ):
+            least = max(least, min(_FEW, most))
+        for key in self._keys(plain, name, scope):
+            if len(made) >= least:
+                break
+            if key not in made:
+                make(key)
+        if not len(made) >= count_of(plain, "minProperties", 0):
+            raise NoValueError(f"{name}: it cannot have as many fields as it must")
+
+    def _keys(self, plain: JsonObject, name: str, scope: Scope) -> Iterator[str]:
+        """Give names for the fields of an object that its schema does not name."""
+        properties, patterns = plain.get("properties"), plain.get("patternProperties")
+        yield from properties if isinstance(properties, dict) else ()
+        said = [value for row in scope.echo.rows("", [singular_of(name)]) for value in row.values()]
+        yield from (value for value in said if isinstance(value, str) and self._may_be(value, plain))
+        for place in range(40):
+            chance = Chance(str(scope.chance.number(f"key:{name}:{place}", 2**53)))
+            keys: list[JsonValue] = [
+                matching(pattern, chance, name)
+                for pattern in (patterns if isinstance(patterns, dict) else ())
+            ]
+            rule = plain.get("propertyNames")
+            if isinstance(rule, dict):
+                own = replace(scope, chance=chance, shift=place, row={}, style="usual", depth=_MOST_DEPTH)
+                keys.append(self.value(self._plan.both(_TEXT, rule), "key", own))
+            keys.append(plausible.key(singular_of(name), place, chance))
+            yield from (key for key in keys if isinstance(key, str) and self._may_be(key, plain))
+
+    def _may_be(self, key: str, plain: JsonObject) -> bool:
+        rule = plain.get("propertyNames", True)
+        if rule is False or (isinstance(rule, dict) and not self._plan.fits(key, rule)):
+            return False
+        return self._plan.field(plain, key) is not False
+
+    def _array(self, plain: JsonObject, name: str, scope: Scope) -> list[JsonValue]:
+        first, items = plain.get("prefixItems"), plain.get("items", plain.get("unevaluatedItems", True))
+        fixed = first if isinstance(first, list) else []
+        least, most = count_of(plain, "minItems", 0), count_of(plain, "maxItems", 1_000)
+        rows = [] if fixed else self._rows_of(name, items, scope)
+        count = self._count(rows, scope)
+        count = 0 if items is False else max(count - len(fixed), 0)
+        needed = count_of(plain, "minContains", 1) if "contains" in plain else 0
+        count = min(max(count, least - len(fixed), needed), max(most - len(fixed), 0))
+        if items is False and least > len(fixed):
+            raise NoValueError(f"{name}: it cannot have as many items as it must")
+        if "contains" in plain and count_of(plain, "maxContains", 1_000) < needed:
+            raise NoValueError(f"{name}: it must hold more of something than it may")
+        made: list[JsonValue] = []
+        unique = plain.get("uniqueItems") is True
+        for place in range(min(len(fixed), most) + count):
+            node = fixed[place] if place < len(fixed) else items
+            number = place - len(fixed)
+            if 0 <= number < needed:
+                node = self._plan.both(node, plain["contains"])
+            row = rows[number] if rows and 0 <= number < len(rows) else None
+            try:
+                self._append(made, node, name, self._of_item(scope, name, place, row), unique=unique)
+            except NoValueError:
+                if len(made) < least or place < len(fixed) or number < needed:
+                    raise
+                break
         return made
 
-    def _array(self, schema: JsonObject, name: str, depth: int) -> JsonValue:
-        first = schema.get("prefixItems")
-        fixed = first if isinstance(first, list) else []
-        items = schema.get("items", not fixed)
-        rows = [] if fixed else self._rows(name, items)
-        least, most = _whole(schema, "minItems", 0), _whole(schema, "maxItems", 1_000)
-        count = 0 if depth >= _MOST_DEPTH or items is False else len(rows) or max(_FEW - len(fixed), 0)
-        count = min(max(count, least - len(fixed)), max(most - len(fixed), 0))
-        singular = name[:-1] if name.endswith("s") and len(name) > 1 else name
-        values = [self.value(one, "", depth + 1) for one in fixed[:most]]
-        item = (
-            singular
-            if singular not in _ANY_ITEM
-            else self._scope.tool_name.replace("s_", "_").removesuffix("s")
+    def _append(
+        self, made: list[JsonValue], node: JsonValue, name: str, scope: Scope, *, unique: bool
+    ) -> None:
+        """Make one more item; where all must differ, try until it does."""
+        for again in range(4 * _TRIES if unique else 1):
+            shifted = scope if not again else replace(scope.again(again), shift=again)
+            value = self.value(node, singular_of(name), shifted)
+            if not unique or not any(same(value, one) for one in made):
+                made.append(value)
+                return
+        raise NoValueError(f"{name}: there are not as many different items as it must have")
+
+    def _of_item(self, scope: Scope, name: str, place: int, row: Mapping[str, JsonValue] | None) -> Scope:
+        item = item_of(name, scope.tool_name)
+        chance = Chance(str(scope.chance.number(f"{name}:{place}", 2**31)))
+        if isinstance(row, Record) and row.key:
+            chance = Chance("thing", row.kind, row.key)
+        held = {key: value for key, value in scope.held.items() if not is_own_id(key, item)}
+        if row is not None:
+            held = {key: value for key, value in held.items() if key not in row}
+        return replace(
+            scope,
+            row=row or {},
+            item=item,
+            place=place + 1,
+            held=held,
+            chance=chance,
+            shift=0,
+            beside={},
+            depth=scope.depth + 1,
         )
-        for index in range(count):
-            chance = Chance(str(self._chance.number(f"{name}:{index}", 2**31)))
-            row = rows[index] if index < len(rows) else {}
-            held = {key: value for key, value in self._scope.held.items() if not is_own_id(key, item)}
-            scope = replace(self._scope, row=row, item=item, place=index + 1, held=held)
-            values.append(_Maker(self._root, chance, scope).value(items, singular, depth + 1))
-        return _distinct(values) if schema.get("uniqueItems") is True else values
 
-    def _rows(self, name: str, items: JsonValue) -> list[JsonObject]:
-        whole = _merged(self._resolved(items)) if isinstance(items, dict) else {}
-        properties = whole.get("properties")
-        own = self._scope.row.get(name)
-        if isinstance(own, list) and own and isinstance(properties, dict):
+    def _count(self, rows: Sequence[object] | None, scope: Scope) -> int:
+        if scope.style == "least" or rows is None:
+            return 0
+        if rows:
+            return len(rows)
+        if scope.lean:
+            return 0
+        if scope.style == "most":
+            return _MANY if scope.depth <= _FEW else _FEW
+        limit = limit_of(scope.echo.arguments) if scope.depth <= 1 else None
+        return _FEW if limit is None else min(_FEW, limit)
+
+    def _rows_of(self, name: str, items: JsonValue, scope: Scope) -> list[Mapping[str, JsonValue]] | None:
+        """Give the records that a list is about; an empty list where it is about none, None where there are none."""
+        fields = self._fields_of(items)
+        own = scope.row.get(name)
+        if isinstance(own, list) and own and fields:
             return [row for row in own if isinstance(row, dict)]
-        if not isinstance(properties, dict) or self._scope.row:
+        if fields and not scope.row and self._rows is not None and answers(self._rows, name, fields):
+            return list(self._rows.records) or None
+        if not fields or scope.row:
             return []
-        return self._scope.echo.rows(name, properties)
+        return list(scope.echo.rows(name, fields))
 
-    def _string(self, schema: JsonObject, name: str) -> str:
-        made = self._formatted(schema.get("format"), name)
-        least, most = _whole(schema, "minLength", 0), _whole(schema, "maxLength", 100_000)
-        if len(made) < least:
-            made = (made + " " + "x" * least)[:least]
-        return made[:most]
-
-    def _formatted(self, kind: JsonValue, name: str) -> str:  # noqa: PLR0911 - one per format
-        chance = self._chance
-        match kind:
-            case "date":
-                return plausible.date(name, chance)
-            case "time":
-                return f"{plausible.clock(name, chance)}Z"
-            case "date-time":
-                return f"{plausible.date(name, chance)}T{plausible.clock(name, chance)}Z"
-            case "email":
-                return plausible.text("email", chance)
-            case "uri" | "url":
-                return plausible.text(f"{name or 'page'}_url", chance)
-            case "uuid":
-                digits = f"{chance.number(f'uuid:{name}', 16**12):012x}"
-                return f"6f1c2a9e-3b47-4d58-9a10-{digits}"
-            case "ipv4":
-                return f"192.0.2.{chance.number(name, 254) + 1}"
-            case "ipv6":
-                return f"2001:db8::{chance.number(name, 65_000) + 1:x}"
-            case _:
-                if "currency" in words_of(name):
-                    return self._scope.currency
-                return plausible.text(name, chance, self._scope.about)
-
-    def _number(self, schema: JsonObject, name: str, *, whole: bool) -> float | int:
-        made = self._amount(name, whole=whole)
-        step = _bound(schema, "multipleOf")
-        unit = step or (1 if whole else 0.5)
-        low, high = _bound(schema, "minimum"), _bound(schema, "maximum")
-        above, below = _bound(schema, "exclusiveMinimum"), _bound(schema, "exclusiveMaximum")
-        if above is not None and (low is None or above >= low):
-            low = above + (unit if below is None or above + unit < below else (below - above) / 2)
-        if below is not None and (high is None or below <= high):
-            high = below - (unit if above is None or below - unit > above else (below - above) / 2)
-        made = made if low is None else max(made, low)
-        made = made if high is None else min(made, high)
-        if step:
-            made = step * round(made / step)
-            made = made + step if low is not None and made < low else made
-        return int(made) if whole else made
-
-    def _amount(self, name: str, *, whole: bool) -> float | int:
-        """Draw a number: a line's place is counted, and what a request is measured against is enough for it."""
-        words = set(words_of(name))
-        if whole and self._scope.place and words and words <= _PLACES:
-            return self._scope.place
-        made = plausible.number(name, self._chance, whole=whole)
-        asked = max(amounts_in(self._scope.row) or self._scope.echo.amounts(), default=0)
-        if not asked or not words & plausible.ALLOWANCES or words & _COUNTED:
-            return made
-        if words & _GRANTED:
-            return asked
-        return made if made >= 2 * asked else round(made + asked, 2)
+    def _fields_of(self, items: JsonValue) -> frozenset[str]:
+        if not isinstance(items, dict):
+            return frozenset()
+        for plain in self._plan.alternatives(items):
+            properties = plain.get("properties")
+            if isinstance(properties, dict):
+                return frozenset(properties)
+        return frozenset()
 
 
-def _holds(name: str) -> bool:
-    """Tell whether a field of an object is as well one of all that the object holds: a key of several words."""
-    words = words_of(name)
-    return "currency" in words or (is_identifier(name) and len(words) > 1)
-
-
-def _merged(schema: JsonObject) -> JsonObject:
-    """Take all that `allOf` asks for into the schema itself."""
-    parts = schema.get("allOf")
-    if not isinstance(parts, list):
-        return schema
-    whole = {key: value for key, value in schema.items() if key != "allOf"}
-    for part in parts:
-        if isinstance(part, dict):
-            whole = _joined(whole, _merged(part))
-    return whole
-
-
-def _joined(one: JsonObject, other: JsonObject) -> JsonObject:
-    joined = {**one, **other}
-    left, right = one.get("properties"), other.get("properties")
-    if isinstance(left, dict) and isinstance(right, dict):
-        joined["properties"] = {**left, **right}
-    must, also = one.get("required"), other.get("required")
-    if isinstance(must, list) and isinstance(also, list):
-        joined["required"] = [*must, *(name for name in also if name not in must)]
-    return joined
-
-
-def _type(schema: JsonObject) -> str | None:
-    kind = schema.get("type")
-    if isinstance(kind, list):
-        kind = next((one for one in kind if one != "null"), "null")
-    if isinstance(kind, str):
-        return kind
-    if "properties" in schema or "required" in schema:
-        return "object"
-    return "array" if "items" in schema or "prefixItems" in schema else None
-
-
-def _is_of(value: JsonValue, kind: str | None) -> bool:
-    match kind:
-        case "string":
-            return isinstance(value, str)
-        case "integer":
-            return isinstance(value, int) and not isinstance(value, bool)
-        case "number":
-            return isinstance(value, (int, float)) and not isinstance(value, bool)
-        case "boolean":
-            return isinstance(value, bool)
-        case None:
-            return True
-        case _:
-            return False
-
-
-def _whole(schema: JsonObject, key: str, default: int) -> int:
-    value = schema.get(key)
-    return value if isinstance(value, int) else default
-
-
-def _bound(schema: JsonObject, key: str) -> float | int | None:
-    value = schema.get(key)
-    return value if isinstance(value, (int, float)) and not isinstance(value, bool) else None
-
-
-def _distinct(values: list[JsonValue]) -> list[JsonValue]:
-    """Tell equal texts and numbers apart, as `uniqueItems` asks."""
-    kept: list[JsonValue] = []
-    for value in values:
-        one = value
-        while one in kept and isinstance(one, (str, int, float)) and not isinstance(one, bool):
-            one = f"{one} {len(kept) + 1}" if isinstance(one, str) else one + 1
-        if one not in kept:
-            kept.append(one)
-    return kept
+def _fitting(value: JsonValue, name: str) -> JsonValue:
+    if value is None:
+        raise NoValueError(f"{name}: no value was found that fits its bounds")
+    return value

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import TypeVar
 
 from pydantic import JsonValue
@@ -129,6 +130,8 @@ _NUMBERS: tuple[tuple[frozenset[str], float, float, int], ...] = (
 _NAMED = (_NAMES, _PRODUCTS, _COMPANIES, _HOTELS, _AIRLINES, _RESTAURANTS, _COUNTRIES)
 """The texts that are names of things."""
 
+_LONGEST_KEY = 40
+
 _CLOCKS = frozenset({"departs", "arrives", "opens", "closes", "starts", "ends", "departure", "arrival"})
 """Names of times of a day."""
 
@@ -158,11 +161,13 @@ class Chance:
         return round(value, digits) if digits else round(value)
 
 
+@lru_cache(maxsize=8192)
 def words_of(name: str) -> tuple[str, ...]:
     """Give the words of a name in lower case: `orderId`, `order_id` and `order-ID` give `order`, `id`."""
     return tuple(word.lower() for word in _WORD.findall(name))
 
 
+@lru_cache(maxsize=8192)
 def is_identifier(name: str) -> bool:
     """Tell whether a field names a thing by a key: `id`, `order_id`, `trackingNumber`, `reference`."""
     words = words_of(name)
@@ -202,7 +207,7 @@ def text(name: str, chance: Chance, about: Sequence[str] = ()) -> str:  # noqa: 
     if known & {"email", "mail"}:
         return chance.choice(name, _NAMES).lower().replace(" ", ".") + "@example.com"
     if known & {"url", "uri", "link", "website"}:
-        return f"https://example.com/{words[0]}/{chance.number(name, 9_000) + 1_000}"
+        return url(name, chance)
     if (known & {"date", "day", "deadline", "eta", "birthday"} and "time" not in known) or words[-1:] == (
         "on",
     ):
@@ -235,6 +240,30 @@ def date(name: str, chance: Chance) -> str:
 def clock(name: str, chance: Chance) -> str:
     """Give an ISO time of a working day."""
     return f"{chance.number(f'hour:{name}', 10) + 8:02d}:{chance.number(f'minute:{name}', 12) * 5:02d}:00"
+
+
+def url(name: str, chance: Chance) -> str:
+    """Give an address of a page that nobody owns."""
+    return f"https://example.com/{(words_of(name) or ('page',))[0]}/{chance.number(name, 9_000) + 1_000}"
+
+
+def uuid(name: str, chance: Chance) -> str:
+    """Give a UUID as random ones are written."""
+    digits = f"{chance.number(f'uuid:{name}', 2**62):016x}{chance.number(f'uuid-:{name}', 2**62):016x}"
+    return f"{digits[:8]}-{digits[8:12]}-4{digits[13:16]}-9{digits[17:20]}-{digits[20:]}"
+
+
+def sentence(name: str, chance: Chance) -> str:
+    """Give a sentence that suits any report."""
+    return chance.choice(name, _SENTENCES)
+
+
+def key(name: str, place: int, chance: Chance) -> str:
+    """Give the name of a field in an object whose fields are data: of prices by city a city, else a numbered one."""
+    drawn = text(name, chance)
+    return (
+        f"{name or 'key'}_{place + 1}" if drawn.startswith("example") or len(drawn) > _LONGEST_KEY else drawn
+    )
 
 
 def number(name: str, chance: Chance, *, whole: bool) -> float | int:

@@ -82,6 +82,14 @@ def _short(message: str) -> str:
 def _validator(schema_text: str) -> Draft202012Validator:
     schema = json.loads(schema_text)
     Draft202012Validator.check_schema(schema)
+    return unchecked_validator(schema)
+
+
+def unchecked_validator(schema: Any) -> Draft202012Validator:
+    """Give a validator for a schema that `normalise` has given; whether it is one is not checked, which takes long.
+
+    Each use of it may raise what a broken schema raises.
+    """
     # A registry of our own: the library's default one would fetch what a schema refers to.
     return Draft202012Validator(schema, registry=Registry(), format_checker=_formats())
 

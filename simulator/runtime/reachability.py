@@ -9,11 +9,12 @@ from __future__ import annotations
 import importlib.util
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from google.adk.agents import LlmAgent
 from google.adk.models.base_llm import BaseLlm
+from google.adk.models.registry import LLMRegistry
 
 from simulator.agent_config import SimulatedAgentConfig
 from simulator.facts import EVERY
@@ -76,6 +77,11 @@ def unreachable_models(agent: Any, environ: Mapping[str, str]) -> dict[str, str]
     return {each.name: reason for each in _agents(agent) if (reason := _reason(each, environ))}
 
 
+def model_problem(model: str | BaseLlm, environ: Mapping[str, str]) -> str | None:
+    """Say why a model, given by its name or as an object, cannot be asked from here; None if it can. Nothing is sent."""
+    return _model_reason(model, environ) if isinstance(model, BaseLlm) else _name_reason(model, environ)
+
+
 def _agents(root: Any) -> Iterator[LlmAgent]:
     return (node for node in _walk(root, set()) if isinstance(node, LlmAgent))
 
@@ -91,13 +97,18 @@ def _walk(node: Any, seen: set[int]) -> Iterator[Any]:
 
 
 def _reason(agent: LlmAgent, environ: Mapping[str, str]) -> str | None:
-    name = _named_model(agent)
+    return _name_reason(_named_model(agent), environ, lambda: agent.canonical_model)
+
+
+def _name_reason(
+    name: str, environ: Mapping[str, str], make: Callable[[], BaseLlm] | None = None
+) -> str | None:
     if "/" in name and not _NOT_LITELLM.fullmatch(name):
         if importlib.util.find_spec("litellm") is None:
             return f"the model {name} needs the package litellm, which is not installed"
         return _litellm_reason(name, {}, environ)
     try:
-        model = agent.canonical_model
+        model = make() if make else LLMRegistry.new_llm(name)
     except Exception as error:  # noqa: BLE001 - a model's own constructor may raise anything
         return f"the model {name} cannot be made: {' '.join(str(error).split())}"
     return _model_reason(model, environ)

@@ -18,7 +18,7 @@ from google.adk.tools.agent_tool import AgentTool
 from simulator.agent_config import SimulatedAgentConfig
 from simulator.runtime import default_seats, model_reachability
 from simulator.runtime.boundaries import install
-from simulator.runtime.reachability import unreachable_models
+from simulator.runtime.reachability import model_problem, unreachable_models
 
 
 class OwnModel(BaseLlm):
@@ -145,6 +145,16 @@ def test_an_inherited_model_is_said_once_for_all_that_share_it() -> None:
     agent = LlmAgent(name="one", model="openai/gpt-4o", sub_agents=[LlmAgent(name="two")])
     said = model_reachability(config_of(agent), {})
     assert said == "one, two: the model openai/gpt-4o needs a key, but OPENAI_API_KEY is not set"
+
+
+def test_a_model_by_itself_is_known_to_lack_a_key() -> None:
+    """What a model needs is told by its name or of the object, without an agent around it."""
+    assert "GOOGLE_API_KEY" in (model_problem("gemini-2.5-flash", {}) or "")
+    assert "OPENAI_API_KEY" in (model_problem("openai/gpt-4o", {}) or "")
+    assert "cannot be made" in (model_problem("no-such-model-1", {}) or "")
+    assert "GOOGLE_API_KEY" in (model_problem(Gemini(model="gemini-2.5-flash"), {}) or "")
+    assert model_problem("gemini-2.5-flash", {"GEMINI_API_KEY": "k"}) is None
+    assert model_problem(OwnModel(model="own"), {}) is None
 
 
 def test_a_person_sits_where_no_model_can_be_asked() -> None:

@@ -1,0 +1,68 @@
+"""Reads what the maker of answers needs to know of fields: which come first, and what their schemas say in a word."""
+
+from __future__ import annotations
+
+from pydantic import JsonValue
+
+from simulator.environment.plausible import is_identifier, words_of
+from simulator.jsonvalue import JsonObject
+
+_ANY_ITEM = frozenset({"", "result", "data", "item", "record", "entry", "value"})
+_RANKS = ("null", "array", "boolean", "integer", "number", "string", "object")
+
+
+def holds(name: str) -> bool:
+    """Tell whether a field of an object is as well one of all that the object holds: a key of several words."""
+    words = words_of(name)
+    return "currency" in words or (is_identifier(name) and len(words) > 1)
+
+
+def turn(name: str) -> int:
+    """Order fields as they depend on each other: ids and names tell what the rest is about, numbers come last."""
+    words = set(words_of(name))
+    if holds(name) or words & {"status", "state"}:
+        return 0
+    return (
+        1
+        if words & {"name", "title", "product", "item", "article", "sku", "category", "city", "country"}
+        else 2
+    )
+
+
+def singular_of(name: str) -> str:
+    """Give the name of one item of a list."""
+    return name[:-1] if name.endswith("s") and len(name) > 1 else name
+
+
+def item_of(name: str, tool_name: str) -> str:
+    """Give what one item of a list is called; of a list without a telling name, what the tool is about."""
+    singular = singular_of(name)
+    return singular if singular not in _ANY_ITEM else tool_name.replace("s_", "_").removesuffix("s")
+
+
+def rank(plain: JsonObject) -> tuple[int, int]:
+    """Order plain schemas by how little a value of theirs can hold, and how little leads on."""
+    kind = plain.get("type")
+    named = texts_of(plain.get("required"))
+    properties = plain.get("properties")
+    fields = properties if isinstance(properties, dict) else {}
+    holds = sum("$ref" in str(fields.get(one)) for one in named)
+    return _RANKS.index(kind) if isinstance(kind, str) and kind in _RANKS else 1, holds
+
+
+def is_null(plain: JsonObject) -> bool:
+    """Tell whether only null fits."""
+    return plain.get("type") == "null" or ("const" in plain and plain["const"] is None)
+
+
+def texts_of(value: JsonValue) -> list[str]:
+    """Give the texts of a list, such as `required`."""
+    return [one for one in value if isinstance(one, str)] if isinstance(value, list) else []
+
+
+def count_of(schema: JsonObject, key: str, default: int) -> int:
+    """Give a count that a schema sets, such as `minItems`."""
+    value = schema.get(key)
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
+    return value if isinstance(value, int) and not isinstance(value, bool) else default

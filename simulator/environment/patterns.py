@@ -1,0 +1,172 @@
+"""Makes texts that match a regular expression."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from re import _constants as op  # type: ignore[attr-defined] # the parser of `re` has no public name since 3.11
+from re import _parser as parser  # type: ignore[attr-defined] # as above
+from typing import Any
+
+import regex
+
+from simulator.environment.plausible import Chance
+
+_TRIES = 24
+_SECONDS = 0.05
+_MOST_REPEATS = 64
+_MOST_TIMES = 10_000
+_DIGITS = "0123456789"
+_LETTERS = "abcdefghijklmnopqrstuvwxyz"
+_WORD = f"{_LETTERS}{_LETTERS.upper()}{_DIGITS}_"
+_PRINTED = "".join(map(chr, range(32, 127)))
+_ANY = f"{_LETTERS}{_DIGITS} "
+
+
+def matching(
+    pattern: str, chance: Chance, name: str = "", *, least: int = 0, most: int = 1_000
+) -> str | None:
+    """Make a text that `re.search` finds the pattern in, of a length between two; None where none was found.
+
+    The same chance and name give the same text.
+    """
+    tree = _tree(pattern)
+    if tree is None:
+        return None
+    for place in range(_TRIES):
+        writer = _Writer(
+            Chance(str(chance.number(f"pattern:{name}:{place}", 2**53))), stretch=place // 2, least=least
+        )
+        text = writer.text(tree)
+        if text is None:
+            return None
+        if len(text) < least and not writer.anchored:
+            text = text + "x" * (least - len(text))
+        if least <= len(text) <= most and matches(pattern, text):
+            return text
+    return None
+
+
+def matches(pattern: str, text: str) -> bool:
+    """Tell whether a pattern is found in a text; one that takes too long is not."""
+    try:
+        return regex.search(pattern, text, timeout=_SECONDS) is not None
+    except (regex.error, TimeoutError, RecursionError):
+        return False
+
+
+@lru_cache(maxsize=256)
+def _tree(pattern: str) -> Any:
+    try:
+        return parser.parse(pattern)
+    except (re.error, OverflowError, RecursionError):
+        return None
+
+
+class _Writer:
+    """Writes one text along a parsed pattern. `stretch` is how far repetitions go beyond the least."""
+
+    def __init__(self, chance: Chance, *, stretch: int, least: int) -> None:
+        self._chance = chance
+        self._stretch = stretch
+        self._least = least
+        self._draws = 0
+        self._groups: dict[int, str] = {}
+        self.anchored = False
+
+    def text(self, tree: Any) -> str | None:
+        parts = []
+        for code, value in tree:
+            part = self._part(code, value)
+            if part is None:
+                return None
+            parts.append(part)
+        return "".join(parts)
+
+    def _part(self, code: Any, value: Any) -> str | None:  # noqa: PLR0911, PLR0912, C901 - one per construct
+        match code:
+            case op.LITERAL:
+                return chr(value)
+            case op.NOT_LITERAL:
+                return self._one(_ANY.replace(chr(value), ""))
+            case op.ANY:
+                return self._one(_ANY)
+            case op.IN:
+                return self._one(_set(value))
+            case op.MAX_REPEAT | op.MIN_REPEAT | op.POSSESSIVE_REPEAT:
+                return self._repeated(*value)
+            case op.SUBPATTERN:
+                inner = self.text(value[-1])
+                if inner is not None and value[0] is not None:
+                    self._groups[value[0]] = inner
+                return inner
+            case op.ATOMIC_GROUP:
+                return self.text(value)
+            case op.BRANCH:
+                return self.text(value[1][self._draw(len(value[1]))])
+            case op.GROUPREF:
+                return self._groups.get(value, "")
+            case op.AT:
+                self.anchored = self.anchored or value in (op.AT_END, op.AT_END_STRING)
+                return ""
+            case op.ASSERT | op.ASSERT_NOT:
+                return ""  # the text is searched for the whole pattern in the end
+            case _:
+                return None
+
+    def _repeated(self, low: int, high: int, inner: Any) -> str | None:
+        most = min(int(high), max(int(low), 1) + max(self._stretch, self._least), _MOST_REPEATS + int(low))
+        usual = min(most, max(int(low), 4))
+        times = int(low) + self._draw(usual - int(low) + 1)
+        if self._stretch:
+            times = int(low) + self._draw(most - int(low) + 1)
+        if times > _MOST_TIMES:
+            return None
+        parts = [self.text(inner) for _ in range(times)]
+        written = [part for part in parts if part is not None]
+        return "".join(written) if len(written) == len(parts) else None
+
+    def _one(self, among: str) -> str | None:
+        return among[self._draw(len(among))] if among else None
+
+    def _draw(self, below: int) -> int:
+        self._draws += 1
+        return self._chance.number(str(self._draws), max(below, 1))
+
+
+def _set(items: Any) -> str:
+    """Give the printable letters of a character set; of a set of others, its first few."""
+    negated = bool(items) and items[0][0] is op.NEGATE
+    found: list[str] = []
+    for code, value in items:
+        match code:
+            case op.LITERAL:
+                found.append(chr(value))
+            case op.RANGE:
+                found.extend(map(chr, range(value[0], min(value[1], value[0] + 200) + 1)))
+            case op.CATEGORY:
+                found.extend(_category(value))
+            case _:
+                pass
+    if negated:
+        left = [letter for letter in _ANY if letter not in found] or [
+            one for one in _PRINTED if one not in found
+        ]
+        return "".join(left)
+    return "".join(dict.fromkeys(found))
+
+
+def _category(kind: Any) -> str:
+    match kind:
+        case op.CATEGORY_DIGIT:
+            return _DIGITS
+        case op.CATEGORY_WORD:
+            return _WORD
+        case op.CATEGORY_SPACE:
+            return " "
+        case op.CATEGORY_NOT_DIGIT:
+            return _LETTERS
+        case op.CATEGORY_NOT_WORD:
+            return " -"
+        case _:
+            return _LETTERS + _DIGITS

@@ -1,0 +1,209 @@
+"""Makes the texts and numbers of an answer: by their names, inside the bounds of their schemas."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Literal, TypeAlias
+
+from pydantic import JsonValue
+
+from simulator.environment import plausible
+from simulator.environment.articles import price_of
+from simulator.environment.comparisons import bounds_on
+from simulator.environment.echoes import Echo, amounts_in
+from simulator.environment.numerals import fitted, highest, lowest
+from simulator.environment.patterns import matches, matching
+from simulator.environment.plausible import Chance, is_identifier, words_of
+from simulator.jsonvalue import JsonObject
+
+Style: TypeAlias = Literal["usual", "least", "most"]
+"""How much there is in an answer: what is usual, as little as its schema allows, or as much."""
+
+_PLACES = frozenset({"line", "row", "position", "rank", "no", "number"})
+"""Words of fields that count the items of their list."""
+_GRANTED = frozenset({"allowed", "approved", "granted"})
+_COUNTED = frozenset(
+    {"days", "hours", "minutes", "quantity", "count", "seats", "attempts", "nights", "items"}
+)
+_PRICES = frozenset({"price", "cost", "fare", "amount", "rate"})
+_ARTICLES = frozenset({"sku", "name", "title", "product", "item", "article", "description", "category"})
+_KEPT = frozenset({"status", "state", "currency", "unit", "units", "language", "timezone", "country", "code"})
+"""Words of texts that stand for something; in an extreme answer too they say what they usually say."""
+_LONG = "Zoë's café, naïve “quotes”, \u4f60\u597d, \u0645\u0631\u062d\u0628\u0627, \U0001f680 & <b>tags</b>; "
+"""What a long text is made of: letters of several scripts, and signs that careless code trips over."""
+_LONGEST = 2_000
+
+
+@dataclass(frozen=True)
+class Scope:
+    """Where in the answer a value stands, and what is known there.
+
+    `row` is the record that the nearest list item is about, `place` and `item` that item's number (from 1) and name,
+    `held` what the objects around it say for all that they hold, `beside` what was made before in the same object, and
+    `about` what the value's object may be, nearest first. `shift` tells items apart that must differ.
+    `depth` counts the objects and lists around it, `nested` the references among them; where it is `lean`, it is time
+    to come to an end. `prices` are what articles cost.
+    """
+
+    echo: Echo
+    tool_name: str
+    currency: str
+    chance: Chance
+    style: Style = "usual"
+    row: Mapping[str, JsonValue] = field(default_factory=dict)
+    held: Mapping[str, JsonValue] = field(default_factory=dict)
+    beside: Mapping[str, JsonValue] = field(default_factory=dict)
+    siblings: frozenset[str] = frozenset()
+    about: tuple[str, ...] = ()
+    item: str | None = None
+    place: int = 0
+    shift: int = 0
+    depth: int = 0
+    nested: int = 0
+    lean: bool = False
+    prices: Mapping[str, float] = field(default_factory=dict)
+
+    def again(self, times: int) -> Scope:
+        """Give the scope for another try."""
+        if not times:
+            return self
+        chance = Chance(str(self.chance.number(f"again:{times}", 2**53)))
+        return replace(self, chance=chance, shift=self.shift + times)
+
+
+def text(schema: JsonObject, name: str, scope: Scope) -> str | None:
+    """Make a text that fits a plain schema; None where none was found."""
+    least, most = _length(schema, "minLength", 0), _length(schema, "maxLength", 100_000)
+    if most < least:
+        return None
+    pattern, kind = schema.get("pattern"), schema.get("format")
+    made = _of_style(schema, name, scope, most)
+    if isinstance(pattern, str):
+        if least <= len(made) <= most and matches(pattern, made):
+            return made
+        return matching(pattern, scope.chance, name, least=least, most=most)
+    if isinstance(kind, str) and least <= len(made) <= most:
+        return made
+    if scope.shift and not scope.row:
+        made = f"{made} {scope.shift + 1}"
+    if len(made) < least:
+        made = (made + " " + plausible.sentence(name, scope.chance) + " " + "x" * least)[:least]
+    return _cut(made, most) if len(made) > most else made
+
+
+def _cut(made: str, most: int) -> str:
+    """Shorten a text, at the end of a word where there is one; the number that tells it apart stays."""
+    head, _, tail = made.rpartition(" ")
+    if tail.isdecimal() and len(tail) < most:
+        return (head[: most - len(tail)] + tail)[:most]
+    return made[:most]
+
+
+def _of_style(schema: JsonObject, name: str, scope: Scope, most: int) -> str:
+    words = set(words_of(name))
+    is_free = (
+        "format" not in schema and "pattern" not in schema and not words & _KEPT and not is_identifier(name)
+    )
+    if is_free and scope.style == "least" and not _means_moment(words):
+        return ""
+    if is_free and scope.style == "most" and not _means_moment(words):
+        return (_LONG * (_LONGEST // len(_LONG) + 1))[: min(most, _LONGEST)]
+    return _formatted(schema.get("format"), name, scope)
+
+
+def _means_moment(words: set[str]) -> bool:
+    return bool(
+        words & {"date", "day", "at", "on", "time", "timestamp", "departs", "arrives", "url", "uri", "email"}
+    )
+
+
+def _formatted(kind: JsonValue, name: str, scope: Scope) -> str:  # noqa: PLR0911 - one per format
+    chance = scope.chance
+    match kind:
+        case "date":
+            return plausible.date(name, chance)
+        case "time":
+            return f"{plausible.clock(name, chance)}Z"
+        case "date-time":
+            return f"{plausible.date(name, chance)}T{plausible.clock(name, chance)}Z"
+        case "email":
+            return plausible.text("email", chance)
+        case "uri" | "url":
+            return plausible.url(name or "page", chance)
+        case "uuid":
+            return plausible.uuid(name, chance)
+        case "ipv4":
+            return f"192.0.2.{chance.number(name, 254) + 1}"
+        case "ipv6":
+            return f"2001:db8::{chance.number(name, 65_000) + 1:x}"
+        case _:
+            if "currency" in words_of(name):
+                return scope.currency
+            return plausible.text(name, chance, scope.about)
+
+
+def number(schema: JsonObject, name: str, scope: Scope, *, whole: bool) -> float | int | None:
+    """Make a number that fits a plain schema; None where there is none."""
+    if scope.style == "least" and not is_identifier(name):
+        made = lowest(schema, whole=whole)
+    elif scope.style == "most" and not is_identifier(name):
+        made = highest(schema, whole=whole)
+    else:
+        made = fitted(_amount(name, scope, whole=whole), schema, whole=whole, shift=scope.shift)
+    return int(made) if whole and made is not None else made
+
+
+def _amount(name: str, scope: Scope, *, whole: bool) -> float | int:
+    """Draw a number: a line's place is counted, and what a request is measured against is enough for it."""
+    words = set(words_of(name))
+    if whole and scope.place and words and words <= _PLACES:
+        return scope.place
+    made = _price(words, scope) if words & _PRICES else None
+    if made is None:
+        made = plausible.number(name, scope.chance, whole=whole)
+    made = _within(made, name, scope)
+    asked = max(amounts_in(scope.row) or scope.echo.amounts(), default=0)
+    if not asked or not words & plausible.ALLOWANCES or words & _COUNTED:
+        return made
+    if words & _GRANTED:
+        return asked
+    return made if made >= 2 * asked else round(made + asked, 2)
+
+
+def _within(made: float, name: str, scope: Scope) -> float | int:
+    """Bring a number between the bounds that the call asked for: `max_price`, `min_rating`."""
+    low, high = bounds_on(name, scope.echo.arguments)
+    if high is not None and made > high:
+        part = scope.chance.within(f"part:{name}", 0.55, 0.97, 2)
+        made = round(max(low or 0, 0) + (high - max(low or 0, 0)) * part, 2)
+    return low if low is not None and made < low else made
+
+
+def _price(words: set[str], scope: Scope) -> float | None:
+    """Give the price of the article that the object names, as it was told before, or as such an article costs."""
+    if words & {"total", "subtotal", "tax"}:
+        return None
+    told = {**scope.row, **scope.beside}
+    named = [
+        value for key, value in told.items() if isinstance(value, str) and set(words_of(key)) & _ARTICLES
+    ] or [
+        value
+        for key, value in scope.echo.arguments.items()
+        if isinstance(value, str) and set(words_of(key)) & _ARTICLES
+    ]
+    for article in named:
+        if article in scope.prices:
+            return scope.prices[article]
+    for article in (*named, *scope.about, scope.tool_name):
+        found = price_of(article, scope.chance)
+        if found is not None:
+            return found
+    return None
+
+
+def _length(schema: JsonObject, key: str, default: int) -> int:
+    value = schema.get(key)
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
+    return value if isinstance(value, int) and not isinstance(value, bool) else default

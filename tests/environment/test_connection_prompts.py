@@ -1,0 +1,134 @@
+"""Proves how a model is asked for the connections of tools, and what of its answer is believed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from simulator.environment.connection_prompts import (
+    CONNECTIONS_SCHEMA,
+    MOST_CHARACTERS,
+    connections_prompt,
+    read_connections,
+    shapes_digest,
+)
+from simulator.environment.connections import ParameterUse, Produced, ToolRole, ToolShape
+from simulator.environment.schemas import check
+
+CREATE = ToolShape(
+    name="create_order",
+    description="Creates an order.",
+    parameters={
+        "type": "object",
+        "properties": {
+            "customer_id": {"type": "string"},
+            "items": {
+                "type": "array",
+                "items": {"type": "object", "properties": {"sku": {"type": "string"}}},
+            },
+            "tags": {"anyOf": [{"type": "array", "items": {"type": "string"}}, {"type": "null"}]},
+        },
+    },
+    response_schema={"type": "object", "properties": {"order_id": {"type": "string"}}},
+)
+PING = ToolShape(name="ping")
+
+
+def answer(**said: Any) -> dict[str, Any]:
+    """Give a model's answer that says this, and nothing else."""
+    value = {"uses": [], "produces": [], "roles": [], **said}
+    assert CONNECTIONS_SCHEMA.value is not None
+    assert not check(value, CONNECTIONS_SCHEMA.value)
+    return value
+
+
+def use(parameter: str, **more: Any) -> dict[str, Any]:
+    """Say that a tool reads what a parameter names."""
+    return {"tool_name": "create_order", "parameter": parameter, "kind": "customer", "use": "reads", **more}
+
+
+def test_every_tool_is_told_once_in_one_order() -> None:
+    """Tools that several agents share stand there once; the order of agents does not matter."""
+    prompt = connections_prompt([PING, CREATE, PING])
+    assert prompt == connections_prompt([CREATE, PING])
+    assert prompt.count('"name": "ping"') == 1
+    assert '"order_id"' in prompt
+    assert shapes_digest([PING, CREATE, PING]) == shapes_digest([CREATE, PING])
+    assert shapes_digest([CREATE]) != shapes_digest([CREATE.model_copy(update={"description": "Another."})])
+
+
+def test_the_prompt_is_bounded() -> None:
+    """A thousand tools with long descriptions do not make a prompt without end."""
+    tools = [ToolShape(name=f"tool_{number}", description="x" * 9_000) for number in range(1_000)]
+    assert len(connections_prompt(tools)) < MOST_CHARACTERS + 4_000
+
+
+def test_what_is_about_the_tools_is_read() -> None:
+    """Uses, produced ids and roles come out, said by the model."""
+    value = answer(
+        uses=[use("customer_id", why="its\n name")],
+        produces=[{"tool_name": "create_order", "field": "order_id", "kind": "Order", "creates": True}],
+        roles=[{"tool_name": "ping", "use": "reads", "kind": ""}],
+    )
+    read = read_connections(value, [CREATE, PING])
+    assert read.dropped == ()
+    assert read.connections.uses == (
+        ParameterUse(
+            tool_name="create_order",
+            parameter="customer_id",
+            kind="customer",
+            use="reads",
+            source="model",
+            why="its name",
+        ),
+    )
+    assert read.connections.produces == (
+        Produced(tool_name="create_order", field="order_id", kind="order", creates=True, source="model"),
+    )
+    assert read.connections.roles == (ToolRole(tool_name="ping", use="reads", source="model"),)
+
+
+@pytest.mark.parametrize(
+    ("said", "path"),
+    [
+        ("items[*].sku", "items[*].sku"),
+        ("items.sku", "items[*].sku"),
+        ("items[0].sku", "items[*].sku"),
+        ("tags", "tags[*]"),
+        ("tags[]", "tags[*]"),
+    ],
+)
+def test_paths_are_written_in_one_way(said: str, path: str) -> None:
+    """However a model writes a list, the path says so as ours do."""
+    read = read_connections(answer(uses=[use(said)]), [CREATE])
+    assert [one.parameter for one in read.connections.uses] == [path]
+
+
+def test_what_is_about_nothing_here_is_dropped_with_a_word() -> None:
+    """Unknown tools, parameters, fields and kinds are named; the rest stands, once."""
+    value = answer(
+        uses=[
+            use("customer_id"),
+            use("customer_id"),
+            use("nothing"),
+            use("x", tool_name="no_tool"),
+            use("tags", kind=" - "),
+        ],
+        produces=[{"tool_name": "create_order", "field": "total", "kind": "order", "creates": False}],
+    )
+    read = read_connections(value, [CREATE])
+    assert len(read.connections.uses) == 1
+    assert read.connections.produces == ()
+    assert read.dropped == (
+        "create_order has no parameter 'nothing'",
+        "there is no tool 'no_tool'",
+        "create_order: ' - ' is no kind of thing",
+        "the answers of create_order have no field 'total'",
+    )
+
+
+def test_fields_of_a_tool_that_declares_no_answers_are_believed() -> None:
+    """Where nothing is declared, the model may know better from the description."""
+    produced = {"tool_name": "ping", "field": "host_id", "kind": "host", "creates": False}
+    assert read_connections(answer(produces=[produced]), [PING]).connections.produces[0].field == "host_id"
