@@ -7,7 +7,7 @@ so on, and the rows of a group `c4:rows`. The root, node 0, is a group.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, TypeAlias, assert_never, cast
+from typing import Any, TypeAlias, assert_never
 
 from pydantic import JsonValue, TypeAdapter, ValidationError
 
@@ -110,7 +110,7 @@ def seed_condition(when: Condition | None) -> Seeds:
         rows: list[JsonValue] = []
         if when is not None:
             rows = [place := next(number)]
-            _node(seeds, cast("int", place), when, number, 1)
+            _node(seeds, place, when, number, 1)
         seeds["c0:rows"] = rows
     seeds["c:next"] = next(number)
     return seeds
@@ -206,7 +206,7 @@ def read_condition(fields: Fields) -> Condition | None:
 def _read_group(fields: Fields, node: int) -> Condition:
     rows = fields.rows(f"c{node}")
     if not rows:
-        fields.refuse(f"c{node}.kind", "This group is empty: add a condition, or remove the group.")
+        fields.lack(f"c{node}.kind", "This group is empty: add a condition, or remove the group.")
     read: list[Condition] = []
     failed: UnreadableError | None = None
     for row in rows:
@@ -252,7 +252,7 @@ def _read_plain(fields: Fields, node: int) -> Condition:  # noqa: PLR0911 - one 
                 return _read_json(fields, at)
     except ValidationError as error:
         inputs = dict(sorted(_INPUTS.items(), key=lambda item: item[0] != _FIRST_INPUT.get(kind, "")))
-        return cast("Condition", fields.refuse_all(at, error, inputs))
+        return fields.refuse_all(at, error, inputs)
 
 
 _FIRST_INPUT = {
@@ -291,7 +291,7 @@ def _read_test(fields: Fields, at: str) -> Test:
         case "holds":
             made["value"] = fields.json(f"{at}.value")
         case "matches":
-            made["pattern"] = fields.written(f"{at}.pattern") or fields.refuse(
+            made["pattern"] = fields.written(f"{at}.pattern") or fields.lack(
                 f"{at}.pattern", "Write a regular expression, for example ^A-\\d+$."
             )
             made |= {name: fields.flag(f"{at}.{name}") for name in ("whole", "ignore_case")}
@@ -299,11 +299,11 @@ def _read_test(fields: Fields, at: str) -> Test:
             made |= {name: fields.get(f"{at}.{name}") for name in ("low", "high")}
             made["exclusive"] = fields.flag(f"{at}.exclusive")
             if made["low"] is None and made["high"] is None:
-                fields.refuse(f"{at}.low", "Write the lowest value, the highest, or both.")
+                fields.lack(f"{at}.low", "Write the lowest value, the highest, or both.")
         case "one_of":
             lines = [line.strip() for line in fields.written(f"{at}.values").split("\n") if line.strip()]
             if not lines:
-                fields.refuse(f"{at}.values", "Write one value on each line.")
+                fields.lack(f"{at}.values", "Write one value on each line.")
             made["values"] = [typed(fields, f"{at}.values", line, fields.get(f"{at}.as")) for line in lines]
         case _:
             pass
@@ -311,7 +311,7 @@ def _read_test(fields: Fields, at: str) -> Test:
         return _TEST.validate_python(made)
     except ValidationError as error:
         inputs = {"low": "low", **_INPUTS} if kind == "between" else _INPUTS
-        return cast("Test", fields.refuse_all(at, error, inputs))
+        return fields.refuse_all(at, error, inputs)
 
 
 def typed(fields: Fields, name: str, text: str, kind: str) -> JsonValue:
@@ -321,10 +321,12 @@ def typed(fields: Fields, name: str, text: str, kind: str) -> JsonValue:
     try:
         value = parse_json(text)
     except JsonTextError as error:
+        if not text.strip():
+            fields.lack(name, "Write a value.")
         words = f"\u201c{text.strip()[:40]}\u201d is no {TYPES[kind]}." if kind != "json" else str(error)
-        return cast("JsonValue", fields.refuse(name, words if text.strip() else "Write a value."))
+        return fields.refuse(name, words)
     if kind != "json" and type_of(value) != kind:
-        return cast("JsonValue", fields.refuse(name, f"\u201c{text.strip()[:40]}\u201d is no {TYPES[kind]}."))
+        return fields.refuse(name, f"\u201c{text.strip()[:40]}\u201d is no {TYPES[kind]}.")
     return value
 
 
@@ -333,4 +335,4 @@ def _read_json(fields: Fields, at: str) -> Condition:
     try:
         return _CONDITION.validate_python(value)
     except ValidationError as error:
-        return cast("Condition", fields.refuse(f"{at}.json", complaints(error)))
+        return fields.refuse(f"{at}.json", complaints(error))

@@ -7,7 +7,7 @@ The inputs of the distortion in row 3 are called `d3.kind`, `d3.at` and so on, t
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, TypeAlias, TypeVar, assert_never, cast
+from typing import Any, TypeAlias, TypeVar, assert_never
 
 from pydantic import JsonValue, ValidationError
 
@@ -250,7 +250,7 @@ def _raise(fields: Fields) -> RaiseEffect:
     except ValidationError as error:
         if any(found["loc"][:1] == ("error_type",) for found in error.errors()):
             fields.refuse("raise.type", "Write a name such as TimeoutError, or httpx:ReadTimeout.")
-        return cast("RaiseEffect", fields.refuse_all("raise", error, {"message": "message"}))
+        return fields.refuse_all("raise", error, {"message": "message"})
 
 
 def read_distortions(fields: Fields) -> tuple[Distortion, ...]:
@@ -309,7 +309,7 @@ def _made(fields: Fields, at: str, names: Mapping[str, str], make: Callable[[], 
     try:
         return make()
     except ValidationError as error:
-        return cast("_Made", fields.refuse_all(at, error, names))
+        return fields.refuse_all(at, error, names)
 
 
 def _each(rows: list[int], read: Callable[[int], _Made]) -> list[_Made]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import Any, Protocol
+from typing import Any, NoReturn, Protocol
 
 from pydantic import JsonValue, ValidationError
 
@@ -35,6 +35,7 @@ class Fields:
 
     Attributes:
         problems: By the name of an input, what is wrong with it; filled by reading.
+        missing: Those of them where nothing was typed yet.
     """
 
     def __init__(
@@ -44,6 +45,7 @@ class Fields:
         self._seeds = dict(seeds)
         self._defaults = defaults
         self.problems: dict[str, str] = {}
+        self.missing: set[str] = set()
 
     def initial(self, name: str) -> Any:
         """Give what an input holds at first."""
@@ -77,12 +79,12 @@ class Fields:
 
     def needed(self, name: str, words: str) -> str:
         """Give a text that must not be empty."""
-        return self.text(name) or self.refuse(name, words)
+        return self.text(name) or self.lack(name, words)
 
     def number(self, name: str, words: str) -> float:
         """Give a number that must be there."""
         value = self.get(name)
-        return float(value) if value is not None else self.refuse(name, words)
+        return float(value) if value is not None else self.lack(name, words)
 
     def whole(self, name: str, words: str) -> int:
         """Give a whole number that must be there."""
@@ -108,12 +110,22 @@ class Fields:
         unchanged = isinstance(seed, (int, float)) and as_percent(float(seed)) == percent
         return float(seed) if unchanged and isinstance(seed, (int, float)) else percent / 100
 
-    def refuse(self, name: str, words: str) -> Any:
+    def refuse(self, name: str, words: str) -> NoReturn:
         """Note what is wrong with an input, and go no further with what it is part of."""
         self.problems.setdefault(name, words)
         raise UnreadableError(words)
 
-    def refuse_all(self, prefix: str, error: ValidationError, names: Mapping[str, str]) -> Any:
+    def lack(self, name: str, words: str) -> NoReturn:
+        """Note that nothing was typed yet where something is needed."""
+        self.missing.add(name)
+        self.refuse(name, words)
+
+    def clear(self) -> None:
+        """Forget what was wrong, before the inputs are read anew."""
+        self.problems.clear()
+        self.missing.clear()
+
+    def refuse_all(self, prefix: str, error: ValidationError, names: Mapping[str, str]) -> NoReturn:
         """Note what a model says of its fields at the inputs that they come from.
 
         Args:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
-from typing import Any, TypeAlias, cast
+from typing import Any, TypeAlias
 
 from pydantic import JsonValue, ValidationError
 
@@ -66,7 +66,7 @@ def read_rule(fields: Fields, taken: Iterable[str], *, enabled: bool = True) -> 
     Returns:
         The rule, or None where an input says nothing usable.
     """
-    fields.problems.clear()
+    fields.clear()
     read: dict[str, Any] = {"enabled": enabled, "label": fields.text("label")}
     for name, part in _PARTS.items():
         with suppress(UnreadableError):
@@ -115,7 +115,7 @@ def _seed(fields: Fields) -> int | None:
     try:
         return int(text)
     except ValueError:
-        return cast("int", fields.refuse("seed", "A seed is a whole number."))
+        return fields.refuse("seed", "A seed is a whole number.")
 
 
 _PARTS: Mapping[str, Callable[[Fields], Any]] = {
