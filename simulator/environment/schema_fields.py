@@ -63,9 +63,9 @@ def _walk(schema: JsonValue, path: str, name: str, parent: str, depth: int) -> I
 def _can_be_id(schema: JsonObject) -> bool:
     types = schema.get("type")
     kinds = set(_list(types)) if isinstance(types, list) else {types}
-    return not (
-        "enum" in schema or "const" in schema or "format" in schema and schema["format"] != "uuid"
-    ) and (types is None or bool(kinds & _ID_TYPES))
+    form = schema.get("format")
+    open_ended = "enum" not in schema and "const" not in schema and form in (None, "uuid")
+    return open_ended and (types is None or bool(kinds & _ID_TYPES))
 
 
 def _list(value: JsonValue) -> list[JsonValue]:

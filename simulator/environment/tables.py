@@ -115,11 +115,10 @@ def _table(name: str, value: JsonValue) -> Table | None:
     """Make a table of a value; None where it is none."""
     kind = kind_named(name)
     if isinstance(value, list):
-        if not value:
-            return Table(name=name, kind=kind, id_field=f"{kind}_id") if is_collection(name) else None
-        if not any(isinstance(row, dict) for row in value):
-            return None
-        return _with_ids(name, kind, _rows(name, value))
+        if _is_rows(value):
+            return _with_ids(name, kind, _rows(name, value))
+        empty = not value and is_collection(name)
+        return Table(name=name, kind=kind, id_field=f"{kind}_id") if empty else None
     if not isinstance(value, dict) or not value:
         return None
     if all(isinstance(row, dict) for row in value.values()):
