@@ -2,24 +2,47 @@
 
 from __future__ import annotations
 
+import re
 from typing import Annotated, Literal, Self, TypeAlias
 
-from pydantic import Field, JsonValue, model_validator
+import regex
+from pydantic import AfterValidator, Field, JsonValue, field_validator, model_validator
 
+from simulator.environment import paths
+from simulator.environment.expressions import compiled
 from simulator.environment.value import Value
+
+LONGEST_PATTERN = 1_000
+"""Characters that a regular expression may have."""
+
+_LARGEST_PATTERN = 50_000
+_REPEATED = re.compile(r"(\)?)\{(\d+)(?:,\d*)?\}")
+_VERBOSE = re.compile(r"\(\?[A-Za-z0-9]*x")
+
+
+_KNOWN = frozenset({"args", "world", "state", "calls", "agent"})
+
+
+def _path(text: str) -> str:
+    paths.parse(text)
+    return text
+
+
+ValuePath: TypeAlias = Annotated[str, AfterValidator(_path)]
+"""A path into a JSON value, as `paths.parse` reads it."""
 
 # ---------------------------------------------------------------- tests of one value
 
 
 class Equals(Value):
-    """The value is this one; types count, so 1, 1.0 and true differ as they do in JSON."""
+    """The value is this one, as JSON compares: 1 is 1.0, and neither is true."""
 
     test: Literal["equals"] = "equals"
     value: JsonValue
 
 
 class Holds(Value):
-    """The value holds this one: each named field of an object, at any depth, and each item of a list, in any order."""
+    """The value holds this one: each named field of an object, at any depth, and and for each item of a list one that holds it."""
 
     test: Literal["holds"] = "holds"
     value: JsonValue
@@ -29,9 +52,45 @@ class Matches(Value):
     """The value is a text in which the regular expression is found (`whole`: that is one match from start to end)."""
 
     test: Literal["matches"] = "matches"
-    pattern: str
+    pattern: str = Field(max_length=LONGEST_PATTERN)
     whole: bool = False
     ignore_case: bool = False
+
+    @model_validator(mode="after")
+    def _can_be_read(self) -> Self:
+        compiled_pattern(self)
+        return self
+
+
+def compiled_pattern(test: Matches) -> regex.Pattern[str]:
+    """Give a test's regular expression, ready to search.
+
+    Raises:
+        ValueError: It cannot be read, or it repeats so much that making it ready would fill the memory.
+    """
+    if _size(test.pattern) > _LARGEST_PATTERN:
+        raise ValueError(f"the pattern {test.pattern!r} repeats too much; use smaller numbers in braces")
+    try:
+        return regex.compile(test.pattern, regex.IGNORECASE if test.ignore_case else 0)
+    except regex.error as error:
+        raise ValueError(f"the pattern {test.pattern!r} cannot be read: {error}") from error
+    except (RecursionError, OverflowError) as error:
+        raise ValueError(f"the pattern {test.pattern!r} is nested too deeply or too large") from error
+
+
+def _size(pattern: str) -> int:
+    """Say how large a pattern can get at most, as the library writes `(ab){1000}` out as 1000 times `ab`.
+
+    Groups are not matched: a repeated one may hold all that stands before it.
+    """
+    spaced = _VERBOSE.search(pattern) is not None
+    size, end = 0, 0
+    for match in _REPEATED.finditer(pattern):
+        size += match.start() - end
+        repeated = max(1, int(match.group(2)[:9]))
+        size = size * repeated if match.group(1) or spaced else size + repeated
+        end = match.end()
+    return size + len(pattern) - end
 
 
 class Between(Value):
@@ -81,7 +140,7 @@ class ArgumentIs(Value):
     """An argument of the call passes a test; `path` is like `order.items[0].sku`, `items[*].sku` means any of them."""
 
     kind: Literal["argument"] = "argument"
-    path: str = Field(min_length=1)
+    path: ValuePath = Field(min_length=1)
     test: Test
 
 
@@ -99,16 +158,17 @@ class CallNumber(Value):
 
 
 class WorldIs(Value):
-    """Something in the world passes a test: a field of an entity, or the entity itself (`field` empty).
+    """Something in the world passes a test: what stands at the path `field` of an entity, or the entity itself.
 
-    The entity's id stands in `entity_id`, or in the argument at the path `id_from`.
+    `entity` is its kind, in the singular or the plural. Its id is `entity_id`, or stands in the argument at the path
+    `id_from`; where several stand there, any of them will do.
     """
 
     kind: Literal["world"] = "world"
     entity: str = Field(min_length=1)
     entity_id: str = ""
-    id_from: str = ""
-    field: str = ""
+    id_from: ValuePath = ""
+    field: ValuePath = ""
     test: Test
 
     @model_validator(mode="after")
@@ -126,6 +186,13 @@ class Expression(Value):
 
     kind: Literal["expression"] = "expression"
     text: str = Field(min_length=1)
+
+    @field_validator("text")
+    @classmethod
+    def _can_be_read(cls, text: str) -> str:
+        if unknown := sorted(compiled(text).names - _KNOWN):
+            raise ValueError(f"{', '.join(unknown)} is not known here; {', '.join(sorted(_KNOWN))} are")
+        return text
 
 
 class AgentIs(Value):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from array import array
 from random import Random
 
-from simulator.environment.rules import InjectionRule
+from simulator.environment.injections import InjectionRule
 
 
 class _Stream:
@@ -13,12 +13,11 @@ class _Stream:
 
     def __init__(self, seed: int | str) -> None:
         self._random = Random(seed)  # noqa: S311 - a repeatable stream is what is asked for, not a secret
-        self._values = array("d")
+        self.values = array("d")
 
-    def value(self, n: int) -> float:
-        while len(self._values) <= n:
-            self._values.append(self._random.random())
-        return self._values[n]
+    def extend(self, n: int) -> None:
+        while len(self.values) <= n:
+            self.values.append(self._random.random())
 
 
 class DrawStreams:
@@ -41,11 +40,14 @@ class DrawStreams:
         """
         if n < 0:
             raise ValueError(f"rule {rule.rule_id!r}: draw {n} does not exist; the first is 0")
-        seed = self._seed(rule)
-        stream = self._streams.get(seed)
+        seed = rule.random_seed
+        name: int | str = rule.rule_id if seed is None else seed
+        stream = self._streams.get(name)
         if stream is None:
-            stream = self._streams[seed] = _Stream(seed)
-        return stream.value(n)
+            stream = self._streams[name] = _Stream(self._seed(rule))
+        if n >= len(stream.values):
+            stream.extend(n)
+        return stream.values[n]
 
     def _seed(self, rule: InjectionRule) -> int | str:
         if rule.random_seed is not None:

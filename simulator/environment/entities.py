@@ -56,6 +56,20 @@ class EntityChange(Value):
     fields: JsonObject = Field(default_factory=dict)
 
 
+class Contradiction(Value):
+    """What an answer says against an invariant, or against what was said before.
+
+    `invariant` is empty where no rule of a person is broken. `earlier` is where the value was set that it contradicts;
+    None where the answer contradicts itself alone.
+    """
+
+    invariant: str = ""
+    kind: str = ""
+    id: str = ""
+    what: str
+    earlier: Origin | None = None
+
+
 @dataclass(slots=True)
 class Entity:
     """A thing of the world. Its fields are replaced as a whole, so whoever holds them sees no later change."""

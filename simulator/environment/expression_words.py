@@ -33,13 +33,23 @@ def _replaced(budget: Budget, text: str, old: str, new: str, count: int = -1) ->
     return text.replace(old, new, count)
 
 
-def _sum(budget: Budget, numbers: Any, start: float = 0) -> Any:
+def _sum(budget: Budget, numbers: Any, start: float = 0, *, attribute: str | None = None) -> Any:
     total = start
-    for number in budget.counted(numbers):
+    for item in budget.counted(numbers):
+        number = item if attribute is None else _field(item, attribute)
         if not isinstance(number, (int, float)):
             raise TypeError(f"sum adds numbers only, not {type(number).__name__}")
         total += number
     return total
+
+
+def _field(item: Any, path: str) -> Any:
+    """Give a field of an object, or one deeper inside: `price.amount`."""
+    for name in str(path).split("."):
+        if not isinstance(item, Mapping) or name not in item:
+            raise LookupError(f"sum: an item has no {path!r}")
+        item = item[name]
+    return item
 
 
 def _rounded(_budget: Budget, number: float, precision: int = 0, method: str = "common") -> float:

@@ -6,23 +6,15 @@ ordered list with a switch for each rule.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from typing import Self
-
-from pydantic import Field, model_validator
+from collections.abc import Callable, Iterable, Iterator
 
 from simulator.environment.calls import NOTHING_SO_FAR, CallContext, Tally
-from simulator.environment.conditions import Condition
-from simulator.environment.effects import (
-    LETS_GO_ON,
-    MAX_LATENCY_SECONDS,
-    Effect,
-    ErrorEffect,
-    LatencySpread,
-    ResponseEffect,
-)
-from simulator.environment.value import Value
-from simulator.jsonvalue import JsonObject, NotJsonError, canonical, same
+from simulator.environment.effects import MAX_LATENCY_SECONDS, Effect, ErrorEffect, ResponseEffect
+from simulator.environment.injections import EVERY_TOOL, InjectionRule
+from simulator.environment.matchers import Seen
+from simulator.environment.ready_rules import ReadyRule, ready_rules
+from simulator.environment.verdicts import Miss, Verdict, nearest_first
+from simulator.jsonvalue import JsonObject, same
 
 __all__ = [
     "EVERY_TOOL",
@@ -40,68 +32,7 @@ __all__ = [
     "nearest_first",
 ]
 
-EVERY_TOOL = "*"
-"""The tool name of a rule for every tool."""
-
-_SHOWN_LENGTH = 120
-
-
-class InjectionRule(Value):
-    """One injection for one tool, or for every tool (`*`).
-
-    `match_args` asks for equality of each named argument at the top level, `when` for anything else. `latency_seconds`
-    is fixed, `latency` is drawn for each call; a rule has one of the two. `random_seed` starts this rule's own stream
-    of draws; without one the stream comes from the session's seed, so every run can be repeated.
-    """
-
-    rule_id: str = Field(min_length=1)
-    tool_name: str = Field(min_length=1)
-    effect: Effect
-    label: str = ""
-    enabled: bool = True
-    probability: float = Field(default=1.0, ge=0.0, le=1.0)
-    match_args: JsonObject | None = None
-    when: Condition | None = None
-    latency_seconds: float = Field(default=0.0, ge=0.0, le=MAX_LATENCY_SECONDS)
-    latency: LatencySpread | None = None
-    random_seed: int | None = None
-
-    @model_validator(mode="after")
-    def _has_one_latency(self) -> Self:
-        if self.latency_seconds and self.latency is not None:
-            raise ValueError("latency_seconds and latency are both set; set one")
-        return self
-
-
-class Miss(Value):
-    """Why one rule did not answer a call, and how near it came: 0 is not at all, 1 would be an answer."""
-
-    rule_id: str
-    reason: str
-    nearness: float = 0.0
-
-
-def nearest_first(misses: Iterable[Miss]) -> tuple[Miss, ...]:
-    """Sort misses for people: those that came nearest to an answer first, equal ones in their order."""
-    return tuple(sorted(misses, key=lambda miss: -miss.nearness))
-
-
-class Verdict(Value):
-    """What the rules say about one call.
-
-    Attributes:
-        fired: The rule that answers it, if any.
-        modifiers: The rules that fired before it and only delay, distort or lose the answer, in their order.
-        misses: Why the others for this tool did not fire, in their order.
-        drawn: The rules that took a value from their stream for this call, in order.
-        counted: The rules whose own counter moves with this call, in order.
-    """
-
-    fired: InjectionRule | None
-    modifiers: tuple[InjectionRule, ...] = ()
-    misses: tuple[Miss, ...] = ()
-    drawn: tuple[str, ...] = ()
-    counted: tuple[str, ...] = ()
+_ABSENT = object()
 
 
 def evaluate(
@@ -109,51 +40,103 @@ def evaluate(
 ) -> Verdict:
     """Find the rules that fire for a call: the first in order that answers it, and those before it that let it go on.
 
-    A rule draws only when it is switched on, is for this tool, all that it asks for holds, and no earlier rule
-    answered: the stream of one rule does not move when another is switched.
+    Each rule for the tool that is switched on is judged in this order: `match_args` and `when`, where what it asks of
+    its own call numbers is left open; then its counter moves; then its own call numbers, and whether its answers are
+    used up; then the draw, which is taken at a probability of 1 too. So one rule's counter and stream do not move when
+    another is switched, unless that one has answered before.
 
     Args:
-        rules: All rules of the session, in their order.
+        rules: All rules of the session, in their order. A tuple is made ready once, and then known.
         call: The call.
         draw: Gives a rule's next value in [0, 1); called at most once for each rule.
     """
-    modifiers: list[InjectionRule] = []
-    misses: list[Miss] = []
-    drawn: list[str] = []
-    fired: InjectionRule | None = None
-    for rule in rules:
-        if rule.tool_name not in {call.tool_name, EVERY_TOOL}:
-            continue
-        reason = _mismatch(rule, call.arguments)
-        if reason is None:
-            drawn.append(rule.rule_id)
-            value = draw(rule)
-            if value < rule.probability:
-                if rule.effect.kind not in LETS_GO_ON:
-                    fired = rule
-                    break
-                modifiers.append(rule)
+    judge = _Judge(call, draw)
+    for_tool = ready_rules(rules).for_tool(call.tool_name)
+    fired = judge.first(for_tool)
+
+    def explain() -> Iterator[Miss]:
+        for step, rule, value in judge.missed:
+            yield judge.miss(step, rule, value)
+        if fired is not None:
+            for rule in for_tool[for_tool.index(fired) + 1 :]:
+                yield rule.comes_after(fired.rule_id) if rule.enabled else rule.is_off()
+
+    return Verdict(
+        fired=fired.rule if fired else None,
+        modifiers=tuple(judge.modifiers),
+        drawn=tuple(judge.drawn),
+        counted=tuple(judge.counted),
+        explain=explain,
+    )
+
+
+_OFF, _CONDITIONS, _NUMBER, _USED_UP, _DRAW = range(5)
+
+
+class _Judge:
+    """Judges the rules for one call; what is to be said of those that miss is put into words when it is asked for."""
+
+    def __init__(self, call: CallContext, draw: Callable[[InjectionRule], float]) -> None:
+        self._arguments, self._draw = call.arguments, draw
+        self._seen = Seen(call)
+        self.modifiers: list[InjectionRule] = []
+        self.missed: list[tuple[int, ReadyRule, float]] = []
+        self.drawn: list[str] = []
+        self.counted: list[str] = []
+
+    def first(self, rules: tuple[ReadyRule, ...]) -> ReadyRule | None:
+        """Give the first rule that answers, and note what the others before it do."""
+        arguments, missed, draw = self._arguments, self.missed, self._draw
+        for rule in rules:
+            if not rule.enabled:
+                missed.append((_OFF, rule, 0.0))
                 continue
-            reason = f"drew {value:.6g}, needed less than {rule.probability:g}"
-        misses.append(Miss(rule_id=rule.rule_id, reason=reason))
-    names = tuple(drawn)
-    return Verdict(fired=fired, modifiers=tuple(modifiers), misses=tuple(misses), drawn=names, counted=names)
+            if rule.wanted and not _fits(rule, arguments):
+                missed.append((_CONDITIONS, rule, 0.0))
+                continue
+            if rule.asks_for_more and (step := self._stops_at(rule)):
+                missed.append((step, rule, 0.0))
+                continue
+            rule_id = rule.rule_id
+            self.counted.append(rule_id)
+            self.drawn.append(rule_id)
+            value = draw(rule.rule)
+            if value >= rule.probability:
+                missed.append((_DRAW, rule, value))
+            elif rule.lets_go_on:
+                self.modifiers.append(rule.rule)
+            else:
+                return rule
+        return None
+
+    def _stops_at(self, rule: ReadyRule) -> int | None:
+        """Give the step at which a rule fails whose `match_args` fit, before the draw; None where it comes so far."""
+        seen = self._seen
+        held = True if rule.condition is None else rule.condition.holds(seen, None)
+        if held is False:
+            return _CONDITIONS
+        if held is None and rule.condition is not None and not rule.condition.holds(seen, rule.number(seen)):
+            self.counted.append(rule.rule_id)
+            return _NUMBER
+        if rule.is_used_up(seen):
+            self.counted.append(rule.rule_id)
+            return _USED_UP
+        return None
+
+    def miss(self, step: int, rule: ReadyRule, value: float) -> Miss:
+        """Say why a rule did not fire that failed at a step."""
+        if step == _OFF:
+            return rule.is_off()
+        if step == _CONDITIONS:
+            return rule.does_not_match(self._seen)
+        if step == _NUMBER:
+            return rule.has_another_number(self._seen)
+        return rule.ran_out() if step == _USED_UP else rule.had_no_luck(value)
 
 
-def _mismatch(rule: InjectionRule, arguments: JsonObject) -> str | None:
-    if not rule.enabled:
-        return "switched off"
-    for name, wanted in (rule.match_args or {}).items():
-        if name not in arguments:
-            return f"args.{name} is absent, wanted {_shown(wanted)}"
-        if not same(arguments[name], wanted):
-            return f"args.{name} was {_shown(arguments[name])}, wanted {_shown(wanted)}"
-    return None
-
-
-def _shown(value: object) -> str:
-    try:
-        text = canonical(value)
-    except NotJsonError:
-        text = repr(value)
-    return text if len(text) <= _SHOWN_LENGTH else f"{text[:_SHOWN_LENGTH]}..."
+def _fits(rule: ReadyRule, arguments: JsonObject) -> bool:
+    for wanted in rule.wanted:
+        given = arguments.get(wanted.name, _ABSENT)
+        if not (given == wanted.value if wanted.plain else same(given, wanted.value)):
+            return False
+    return True

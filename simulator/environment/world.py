@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pydantic import JsonValue
 
 from simulator.environment.connection_index import ConnectionIndex, Named, ToolIndex
-from simulator.environment.connections import NO_CONNECTIONS, Connections
+from simulator.environment.connections import NO_CONNECTIONS, Connections, ToolRole
 from simulator.environment.entities import (
     PERSON,
     SEED,
@@ -177,6 +177,15 @@ class World:
             if entity is not None:
                 known.update(entity.fields)
         return known
+
+    def role_of(self, tool_name: str, arguments: JsonObject) -> ToolRole:
+        """Tell what a call does, and to which kind of thing; of a tool that is in no connection, by its name."""
+        return self._index.tool(tool_name, arguments).role
+
+    def named(self, tool_name: str, arguments: JsonObject) -> tuple[tuple[str, str], ...]:
+        """Give the kind and the id of each thing that a call's arguments name."""
+        tool = self._index.tool(tool_name, arguments)
+        return tuple(map(self._resolved, self._index.named(tool, arguments)))
 
     def not_found(self, tool_name: str, arguments: JsonObject) -> JsonObject | None:
         """Give the answer for a call about a thing that is gone or, where that can be told, never was; else None.

@@ -107,7 +107,7 @@ def test_arguments_that_json_cannot_hold_are_a_miss_not_a_crash() -> None:
 
 
 def test_each_rule_that_did_not_answer_says_why() -> None:
-    """Switched off, absent, unequal and unlucky are told apart; rules after the answer say nothing."""
+    """Switched off, absent, unequal, unlucky and too late are told apart."""
     rules = [
         rule("off", enabled=False),
         rule("absent", match_args={"x": 1}),
@@ -123,6 +123,7 @@ def test_each_rule_that_did_not_answer_says_why() -> None:
         ("absent", "args.x is absent, wanted 1"),
         ("unequal", 'args.y was "Oslo", wanted "Rome"'),
         ("unlucky", "drew 0.25, needed less than 0.2"),
+        ("late", "rule 'hit' answered before it was its turn"),
     ]
     assert fired(verdict) == "hit"
     assert verdict.drawn == ("unlucky", "hit")

@@ -16,12 +16,17 @@ PATIENCE = 30.0
 
 @dataclass(frozen=True)
 class Reply:
-    """One answer: a JSON body, or several of them as a stream of server-sent events."""
+    """One answer: a JSON body, or several of them as a stream of server-sent events.
+
+    A body of bytes is sent as it is. With `drops`, the connection ends in the middle of the body.
+    """
 
     body: Any = None
     status: int = 200
     stream: tuple[Any, ...] = ()
     hangs: bool = False
+    headers: tuple[tuple[str, str], ...] = ()
+    drops: bool = False
 
 
 @dataclass(frozen=True)
@@ -93,11 +98,19 @@ def _send(handler: BaseHTTPRequestHandler, served: Loopback, reply: Reply) -> No
     handler.send_response(reply.status)
     handler.send_header("content-type", "text/event-stream" if events else "application/json")
     handler.send_header("content-length", str(len(body)))
+    for name, value in reply.headers:
+        handler.send_header(name, value)
     handler.end_headers()
+    if reply.drops:
+        handler.wfile.write(body[: len(body) // 2])
+        handler.close_connection = True
+        return
     handler.wfile.write(body)
 
 
 def _bytes(value: Any) -> bytes:
+    if isinstance(value, bytes):
+        return value
     return value.encode() if isinstance(value, str) else json.dumps(value).encode()
 
 

@@ -1,0 +1,138 @@
+"""Tells where an answer contradicts what earlier calls said, with no rule of a person to say so."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from typing import TypeGuard
+
+from pydantic import JsonValue
+
+from simulator.environment.entities import Contradiction, Entity, EntityChange, Origin, WorldCall
+from simulator.environment.kinds import id_kind
+from simulator.environment.plausible import words_of
+from simulator.environment.sayings import failed, says_missing
+from simulator.environment.world import World
+from simulator.jsonvalue import JsonObject, same
+
+_BEGINNINGS = frozenset(
+    {"created", "placed", "ordered", "registered", "joined", "issued", "born", "birth", "birthday"}
+)
+_FOR_GOOD = frozenset({"currency"})
+_TOTALS = frozenset({"total", "subtotal"})
+_PRICES = frozenset({"price", "cost", "rate"})
+_ADDED = frozenset(
+    {"tax", "shipping", "fee", "fees", "delivery", "vat", "discount", "express", "tip", "credit"}
+)
+_CENT = 0.01
+_LARGEST = 10**12
+_SHOWN = 60
+
+
+def broken_off(world: World, changes: Sequence[EntityChange], call: WorldCall) -> Iterator[Contradiction]:
+    """Give what an answer says against earlier ones.
+
+    These are: a field that identifies a thing (when it began, its currency, the ids that it refers to) is changed by a
+    mere question; a thing that was taken away lives; a thing that lives is said not to be there; what was just made
+    has the id of another thing; the total of an order is not the sum of its lines.
+    """
+    yield from _missing(world, call)
+    role = world.role_of(call.tool_name, call.arguments)
+    named = set(world.named(call.tool_name, call.arguments))
+    for change in changes:
+        entity = world.entity(change.kind, change.id)
+        if change.op == "delete":
+            continue
+        yield from _sums(change, entity)
+        if entity is None:
+            continue
+        if entity.gone:
+            if role.use != "creates" or (change.kind, change.id) in named:
+                yield _said(change, f"{_name(change)} is answered about, but it is gone", entity.last)
+        elif role.use == "reads":
+            yield from _identity(change, entity)
+        elif role.use == "creates" and (change.kind, change.id) not in named and change.kind == role.kind:
+            yield _said(change, f"{_name(change)} was just made, but it was there before", entity.first)
+
+
+def _missing(world: World, call: WorldCall) -> Iterator[Contradiction]:
+    if not isinstance(call.response, dict) or not failed(call.response) or not says_missing(call.response):
+        return
+    named = world.named(call.tool_name, call.arguments)
+    entity = world.entity(*named[0]) if len(named) == 1 else None
+    if entity is not None and not entity.gone:
+        what = f"{entity.kind} {entity.id!r} is said not to be there, but it is known"
+        yield Contradiction(
+            kind=entity.kind, id=entity.id, what=_with(what, entity.last), earlier=entity.last
+        )
+
+
+def _identity(change: EntityChange, entity: Entity) -> Iterator[Contradiction]:
+    for name, value in change.fields.items():
+        before = entity.fields.get(name)
+        if before is None or same(before, value) or not _identifies(name):
+            continue
+        what = f"{name} of {_name(change)} would be {_short(value)} now; it was {_short(before)}"
+        yield _said(change, what, entity.origins.get(name))
+
+
+def _identifies(name: str) -> bool:
+    words = set(words_of(name))
+    return bool(words & (_BEGINNINGS | _FOR_GOOD)) or id_kind(name) is not None
+
+
+def _sums(change: EntityChange, entity: Entity | None) -> Iterator[Contradiction]:
+    """Compare the total with the lines, where nothing else is in the price; a field that is absent proves nothing."""
+    record = {**(entity.fields if entity else {}), **change.fields}
+    totals = [name for name in record if words_of(name)[-1:] and set(words_of(name)) <= _TOTALS]
+    if len(totals) != 1 or any(set(words_of(name)) & _ADDED and record[name] for name in record):
+        return
+    for name, lines in record.items():
+        added = _sum(lines)
+        total = record[totals[0]]
+        if added is None or not _is_number(total) or abs(added - total) < _CENT:
+            continue
+        if name in change.fields or totals[0] in change.fields:
+            other = totals[0] if name in change.fields else name
+            where = entity.origins.get(other) if entity and other not in change.fields else None
+            what = f"{totals[0]} of {_name(change)} is {_short(total)}, but its {name} come to {added:.2f}"
+            yield _said(change, what, where)
+
+
+def _sum(lines: JsonValue) -> float | None:
+    if not isinstance(lines, list) or not lines:
+        return None
+    products = [_product(line) if isinstance(line, dict) else None for line in lines]
+    known = [product for product in products if product is not None]
+    return sum(known) if len(known) == len(products) else None
+
+
+def _product(line: JsonObject) -> float | None:
+    quantities = [value for name, value in line.items() if name in ("quantity", "qty")]
+    prices = [value for name, value in line.items() if set(words_of(name)) & _PRICES]
+    others = any(set(words_of(name)) & (_ADDED | _TOTALS) for name in line)
+    if len(quantities) != 1 or len(prices) != 1 or others:
+        return None
+    quantity, price = quantities[0], prices[0]
+    return quantity * price if _is_number(quantity) and _is_number(price) else None
+
+
+def _is_number(value: JsonValue) -> TypeGuard[float]:
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) < _LARGEST
+
+
+def _said(change: EntityChange, what: str, earlier: Origin | None) -> Contradiction:
+    return Contradiction(kind=change.kind, id=change.id, what=_with(what, earlier), earlier=earlier)
+
+
+def _with(what: str, earlier: Origin | None) -> str:
+    return f"{what} ({earlier.words()})." if earlier else f"{what}."
+
+
+def _name(change: EntityChange) -> str:
+    return f"{change.kind} {change.id!r}"
+
+
+def _short(value: JsonValue) -> str:
+    text = json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
