@@ -242,7 +242,7 @@ def _read_plain(fields: Fields, node: int) -> Condition:  # noqa: PLR0911 - one 
             case "world":
                 return _read_world(fields, at)
             case "agent":
-                agent, branch = fields.text(f"{at}.agent"), fields.text(f"{at}.branch")
+                agent, branch = fields.line(f"{at}.agent"), fields.line(f"{at}.branch")
                 return AgentIs(agent=agent, branch=branch)
             case "expression":
                 return Expression(
@@ -275,7 +275,7 @@ def _read_world(fields: Fields, at: str) -> WorldIs:
         entity=entity,
         entity_id="" if is_from else given,
         id_from=given if is_from else "",
-        field=fields.text(f"{at}.field"),
+        field=fields.line(f"{at}.field"),
         test=_read_test(fields, at),
     )
 

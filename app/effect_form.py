@@ -271,7 +271,7 @@ def _distortion(fields: Fields, at: str) -> Distortion:
         {"at": "at", "share": "share", "amount": "amount", "text": "text", "kind": "kind"},
         lambda: Distortion(
             kind=kind,
-            at=fields.text(f"{at}.at"),
+            at=fields.line(f"{at}.at"),
             share=fields.exact(f"{at}.share", percent),
             amount=amount if kind in AMOUNTS else None,
             text=fields.written(f"{at}.text") if kind == "hostile" else "",

@@ -61,7 +61,7 @@ class Fields:
         """Give what an input holds."""
         return self._values.value(name, self.initial(name))
 
-    def text(self, name: str) -> str:
+    def line(self, name: str) -> str:
         """Give a text, without the space around it."""
         return str(self.get(name) or "").strip()
 
@@ -79,7 +79,7 @@ class Fields:
 
     def needed(self, name: str, words: str) -> str:
         """Give a text that must not be empty."""
-        return self.text(name) or self.lack(name, words)
+        return self.line(name) or self.lack(name, words)
 
     def number(self, name: str, words: str) -> float:
         """Give a number that must be there."""

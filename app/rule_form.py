@@ -67,7 +67,7 @@ def read_rule(fields: Fields, taken: Iterable[str], *, enabled: bool = True) -> 
         The rule, or None where an input says nothing usable.
     """
     fields.clear()
-    read: dict[str, Any] = {"enabled": enabled, "label": fields.text("label")}
+    read: dict[str, Any] = {"enabled": enabled, "label": fields.line("label")}
     for name, part in _PARTS.items():
         with suppress(UnreadableError):
             read[name] = part(fields)
@@ -84,9 +84,9 @@ def read_rule(fields: Fields, taken: Iterable[str], *, enabled: bool = True) -> 
 
 
 def _name(fields: Fields, others: set[str]) -> str:
-    name = fields.text("name")
+    name = fields.line("name")
     if not name:
-        tool = fields.text("tool")
+        tool = fields.line("tool")
         return unused_name("every-tool" if tool == EVERY_TOOL else tool, others)
     if name in others:
         fields.refuse("name", "Another rule has this name already.")
@@ -98,7 +98,7 @@ def _tool(fields: Fields) -> str:
 
 
 def _match(fields: Fields) -> dict[str, JsonValue] | None:
-    return fields.object("match") if fields.text("match") else None
+    return fields.object("match") if fields.line("match") else None
 
 
 def _chance(fields: Fields) -> float:
@@ -109,7 +109,7 @@ def _chance(fields: Fields) -> float:
 
 
 def _seed(fields: Fields) -> int | None:
-    text = fields.text("seed")
+    text = fields.line("seed")
     if not text:
         return None
     try:

@@ -66,9 +66,9 @@ def rule_editor(scene: Scene, edited: InjectionRule | str) -> Command | None:
         _section("When")
         when(inputs, asked)
         _section("Then")
-        then(inputs, _answer_paths(scene, fields.text("tool"), calls))
+        then(inputs, _answer_paths(scene, fields.line("tool"), calls))
         _section("Try it")
-        call = call_picker(kept, calls, fields.text("tool"))
+        call = call_picker(kept, calls, fields.line("tool"))
         preview(inputs, scene, calls, call, read)
         trials(scene, calls, call, read, rule)
     if not save:
@@ -127,7 +127,9 @@ def _summary(inputs: Inputs, read: InjectionRule | None) -> None:
 
 def _overtaken(rule: InjectionRule | None, base: InjectionRule | None) -> None:
     if rule and base and rule.model_copy(update={"enabled": base.enabled}) != base:
-        st.warning("The rule was changed meanwhile. Saving puts this in its place.", icon=":material/sync_problem:")
+        st.warning(
+            "The rule was changed meanwhile. Saving puts this in its place.", icon=":material/sync_problem:"
+        )
 
 
 def _section(title: str) -> None:
@@ -145,8 +147,8 @@ def _basics(inputs: Inputs, scene: Scene) -> None:
             format_func=lambda name: "Every tool" if name == EVERY_TOOL else literal(name),
             width=220,
         )
-        inputs.text("Name", "name", placeholder="named after the tool", width=180)
-        inputs.text("Note", "label", placeholder="what it is for")
+        inputs.line("Name", "name", placeholder="named after the tool", width=180)
+        inputs.line("Note", "label", placeholder="what it is for")
 
 
 def _likely_tool(scene: Scene) -> str | None:
@@ -157,7 +159,7 @@ def _asked(scene: Scene, fields: Fields, calls: tuple[PastCall, ...]) -> Asked:
     schemas: dict[str, JsonObject] = {
         name: dict(tool.parameters) for name, tool in scene.declarations().items()
     }
-    return Asked(fields.text("tool"), schemas, calls, scene.agents())
+    return Asked(fields.line("tool"), schemas, calls, scene.agents())
 
 
 def _answer_paths(scene: Scene, tool: str, calls: tuple[PastCall, ...]) -> tuple[str, ...]:

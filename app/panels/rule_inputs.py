@@ -9,7 +9,7 @@ import streamlit as st
 
 from app.fields import Fields
 from app.kept import Kept
-from app.labels import literal, safe_label
+from app.labels import literal
 
 
 class Inputs:
@@ -28,7 +28,7 @@ class Inputs:
         """Begin an input: it holds its value from here on; give its key."""
         return self.kept.widget(name, self.fields.initial(name))
 
-    def text(self, label: str, name: str, **options: Any) -> str:
+    def line(self, label: str, name: str, **options: Any) -> str:
         """Draw a line of text."""
         value = st.text_input(label, key=self.key(name), **options)
         self.say(name)
@@ -83,14 +83,14 @@ class Inputs:
             **{"format_func": literal, **options},
         )
         self.say(name)
-        return self.fields.text(name)
+        return self.fields.line(name)
 
     def say(self, name: str) -> None:
         """Name what is wrong with an input; what is only missing, once it was tried to save."""
         problem = self.fields.problems.get(name)
         if problem and (self.tried or name not in self.fields.missing):
             with st.container(key=self.kept.key(f"wrong:{name}"), gap=None):
-                st.markdown(f":red[:material/error: {safe_label(problem, 240)}]")
+                st.text(literal(problem))
 
     # ------------------------------------------------------------ rows
 

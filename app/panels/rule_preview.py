@@ -52,5 +52,3 @@ def _draw(shown: Preview) -> None:
         st.code(literal(shown.after), language="json", wrap_lines=True)
     for note in shown.notes:
         st.text(literal(note))
-
-

@@ -6,6 +6,7 @@ import streamlit as st
 
 from app.effect_form import AMOUNTS, DISTORTIONS, KINDS, LATENCIES, THEN, WAYS, read_latency
 from app.fields import UnreadableError
+from app.labels import literal
 from app.latency_plot import curve, quantiles
 from app.panels.rule_inputs import Inputs
 from app.preset_texts import EXCEPTIONS, HTTP, http_seeds
@@ -37,8 +38,10 @@ def then(inputs: Inputs, paths: tuple[str, ...]) -> None:
         case "sequence":
             _sequence(inputs)
         case "raise":
-            inputs.suggested("Exception", "raise.type", EXCEPTIONS, placeholder="TimeoutError, or httpx:ReadTimeout")
-            inputs.text("Message", "raise.message")
+            inputs.suggested(
+                "Exception", "raise.type", EXCEPTIONS, placeholder="TimeoutError, or httpx:ReadTimeout"
+            )
+            inputs.line("Message", "raise.message")
             _templated(inputs, "raise.templated")
         case "hang":
             _hang(inputs)
@@ -47,7 +50,7 @@ def then(inputs: Inputs, paths: tuple[str, ...]) -> None:
         case "lose":
             _lose(inputs)
         case "ask":
-            inputs.text("Note for you", "ask.note", placeholder="Why this call comes to you")
+            inputs.line("Note for you", "ask.note", placeholder="Why this call comes to you")
         case _:
             st.caption("Whoever would answer without this rule does so, after the time below.")
     _latency(inputs)
@@ -65,7 +68,7 @@ def _error(inputs: Inputs) -> None:
             on_click=_preset,
             args=(inputs, key),
         )
-    inputs.text("Error message", "error.message")
+    inputs.line("Error message", "error.message")
     inputs.area(
         "More fields of the error (JSON object)",
         "error.details",
@@ -102,7 +105,7 @@ def _sequence(inputs: Inputs) -> None:
 def _templated(inputs: Inputs, name: str) -> None:
     if inputs.flag(_TEMPLATED, name, help="Texts are filled in from the call, the session and made-up data"):
         with st.expander("What can be filled in"):
-            st.code(_VARIABLES, language=None)
+            st.code(literal(_VARIABLES), language=None)
 
 
 def _hang(inputs: Inputs) -> None:
@@ -114,14 +117,14 @@ def _hang(inputs: Inputs) -> None:
         format="%g",
         placeholder="never: until you stop the turn",
     )
-    inputs.text("Message of the TimeoutError", "hang.message")
+    inputs.line("Message of the TimeoutError", "hang.message")
 
 
 def _lose(inputs: Inputs) -> None:
     st.caption("The call takes effect in the world; the agent does not learn of it.")
     if inputs.choice("What the agent sees", "lose.way", WAYS) == "error":
         inputs.number("Error code", "lose.code", step=1, width=_MIDDLE)
-    inputs.text("Message", "lose.message")
+    inputs.line("Message", "lose.message")
 
 
 def _distortions(inputs: Inputs, paths: tuple[str, ...]) -> None:
@@ -147,7 +150,9 @@ def _step(inputs: Inputs, row: int, what: str, rows: list[int], paths: tuple[str
         inputs.row_buttons("d", row, at, what, movable=rows)
     with st.container(horizontal=True, gap="small", vertical_alignment="top"):
         inputs.suggested("Where", f"{at}.at", paths, placeholder="everywhere", width=_WIDE)
-        inputs.number("Share of the places %", f"{at}.share", max_value=100.0, step=10.0, format="%g", width=_MIDDLE)
+        inputs.number(
+            "Share of the places %", f"{at}.share", max_value=100.0, step=10.0, format="%g", width=_MIDDLE
+        )
         if kind in AMOUNTS:
             inputs.number(
                 AMOUNTS[kind], f"{at}.amount", min_value=0, step=1, width=_MIDDLE, placeholder="as usual"
@@ -162,7 +167,13 @@ def _hostile(inputs: Inputs, at: str) -> None:
 
 def _latency(inputs: Inputs) -> None:
     kind = inputs.ways("Time that it takes", "l.kind", LATENCIES)
-    seconds = {"min_value": 0.0, "max_value": MAX_LATENCY_SECONDS, "step": 0.5, "format": "%g", "width": _MIDDLE}
+    seconds = {
+        "min_value": 0.0,
+        "max_value": MAX_LATENCY_SECONDS,
+        "step": 0.5,
+        "format": "%g",
+        "width": _MIDDLE,
+    }
     with st.container(horizontal=True, gap="small", vertical_alignment="bottom"):
         match kind:
             case "fixed":
@@ -198,4 +209,6 @@ def _plot(inputs: Inputs) -> None:
         alt="How likely each latency is",
     )
     half, most, nearly_all = quantiles(spread)
-    st.caption(f"Half of the calls stay below {half:.2g} s, 90 % below {most:.2g} s, 99 % below {nearly_all:.2g} s.")
+    st.caption(
+        f"Half of the calls stay below {half:.2g} s, 90 % below {most:.2g} s, 99 % below {nearly_all:.2g} s."
+    )

@@ -20,7 +20,9 @@ _CALL = "try_call"
 
 def call_picker(kept: Kept, calls: Sequence[PastCall], tool: str = "") -> PastCall | None:
     """Draw the choice of a call, the newest first; give the chosen one. Those of `tool` come before others."""
-    listed = sorted(calls[-_SHOWN:], key=lambda call: (tool not in {call.tool_name, EVERY_TOOL}, -call.number))
+    listed = sorted(
+        calls[-_SHOWN:], key=lambda call: (tool not in {call.tool_name, EVERY_TOOL}, -call.number)
+    )
     if not listed:
         st.caption("Once tools were called, you see here what this rule would have done to each call.")
         return None

@@ -54,7 +54,7 @@ class Asked:
 def suggest_types(fields: Fields, asked: Asked) -> None:
     """Let a value that nobody said the type of be of the type that its schema, or an earlier call, has."""
     for row in range(int(fields.get("c:next") or 0)):
-        path = fields.text(f"c{row}.path")
+        path = fields.line(f"c{row}.path")
         if path:
             fields.suggest(f"c{row}.as", asked.type_at(path))
 
@@ -68,8 +68,10 @@ def when(inputs: Inputs, asked: Asked) -> None:
         st.caption("Each call of the tool, unless you add a condition.")
         _adders(inputs, 0, 0)
     with st.container(horizontal=True, gap="small", vertical_alignment="bottom"):
-        inputs.number("Chance %", "chance", min_value=0.0, max_value=100.0, step=5.0, format="%g", width=_MIDDLE)
-        inputs.text("Seed of the chance", "seed", placeholder="from the session", width=_MIDDLE)
+        inputs.number(
+            "Chance %", "chance", min_value=0.0, max_value=100.0, step=5.0, format="%g", width=_MIDDLE
+        )
+        inputs.line("Seed of the chance", "seed", placeholder="from the session", width=_MIDDLE)
     with st.expander("Arguments as in ADK (match_args)"):
         inputs.area(
             "Each argument that is named here must be equal (JSON object)",
@@ -90,7 +92,9 @@ def _group(inputs: Inputs, node: int, level: int, asked: Asked) -> None:
 def _adders(inputs: Inputs, node: int, level: int) -> None:
     with st.container(horizontal=True, gap="xsmall", vertical_alignment="center"):
         if node == 0 and len(inputs.fields.rows("c0")) > 1:
-            inputs.choice("Which of these must hold", "c0.kind", GROUPS, label_visibility="collapsed", width=_MIDDLE)
+            inputs.choice(
+                "Which of these must hold", "c0.kind", GROUPS, label_visibility="collapsed", width=_MIDDLE
+            )
         st.button(
             "Add condition",
             key=inputs.kept.key(f"c{node}:add"),
@@ -149,10 +153,12 @@ def _fields(inputs: Inputs, at: str, kind: str, asked: Asked) -> None:
             case "world":
                 _world(inputs, at, asked)
             case "agent":
-                inputs.suggested("Agent", f"{at}.agent", asked.agents, placeholder="any; * stands for more", width=_WIDE)
-                inputs.text("Branch", f"{at}.branch", placeholder="any", width=_WIDE)
+                inputs.suggested(
+                    "Agent", f"{at}.agent", asked.agents, placeholder="any; * stands for more", width=_WIDE
+                )
+                inputs.line("Branch", f"{at}.branch", placeholder="any", width=_WIDE)
             case "expression":
-                inputs.text(
+                inputs.line(
                     "Expression",
                     f"{at}.text",
                     placeholder="args.quantity > world.products[args.sku].stock",
@@ -163,13 +169,13 @@ def _fields(inputs: Inputs, at: str, kind: str, asked: Asked) -> None:
 
 
 def _world(inputs: Inputs, at: str, asked: Asked) -> None:
-    inputs.text("Kind of thing", f"{at}.entity", placeholder="order", width=_MIDDLE)
+    inputs.line("Kind of thing", f"{at}.entity", placeholder="order", width=_MIDDLE)
     ways = {"from": "id in an argument", "fixed": "this id"}
     if inputs.choice("Which one", f"{at}.id", ways, width=_MIDDLE) == "from":
         inputs.suggested("Argument", f"{at}.id_from", asked.paths, placeholder="order_id", width=_MIDDLE)
     else:
-        inputs.text("Id", f"{at}.entity_id", placeholder="A-1001", width=_MIDDLE)
-    inputs.text("Field", f"{at}.field", placeholder="the thing itself", width=_MIDDLE)
+        inputs.line("Id", f"{at}.entity_id", placeholder="A-1001", width=_MIDDLE)
+    inputs.line("Field", f"{at}.field", placeholder="the thing itself", width=_MIDDLE)
     _test(inputs, at, "", asked)
 
 
@@ -185,11 +191,11 @@ def _test(inputs: Inputs, at: str, path: str, asked: Asked) -> None:
             elif kind == "boolean":
                 inputs.choice("Value", f"{at}.value", {"true": "true", "false": "false"}, width=_NARROW)
             else:
-                inputs.text("Value", f"{at}.value", width=_WIDE)
+                inputs.line("Value", f"{at}.value", width=_WIDE)
         case "holds":
             inputs.area("Value (JSON)", f"{at}.value", height=80, placeholder='{"status": "open"}')
         case "matches":
-            inputs.text("Regular expression", f"{at}.pattern", placeholder=r"^A-\d+$", width=_WIDE)
+            inputs.line("Regular expression", f"{at}.pattern", placeholder=r"^A-\d+$", width=_WIDE)
             inputs.flag("all of the text", f"{at}.whole")
             inputs.flag("in any case", f"{at}.ignore_case")
         case "between":

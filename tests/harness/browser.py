@@ -283,10 +283,17 @@ class Studio:
         self.rest()
         self.like("tool_rule").get_by_role("combobox").click()
         self.page.get_by_role("option", name=tool, exact=True).click()
-        self.like("code_rule").get_by_role("spinbutton").fill(str(code))
-        self.like("message_rule").get_by_role("textbox").fill(message)
+        self.rest()
+        for name, role, value in (("error-code", "spinbutton", str(code)), ("error-message", "textbox", message)):
+            field = self.like(f"{name}_rule").get_by_role(role)
+            field.fill(value)
+            field.press("Tab")
+            self.rest()
         self.button("rule_save").click()
         expect(self.like("rule_on_")).to_be_visible()
+        self.rest()
+        self.button("environment_back").click()
+        self.keyed("session_header").wait_for()
         self.rest()
 
     # ------------------------------------------------------------ the way out
