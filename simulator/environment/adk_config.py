@@ -2,25 +2,29 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, NamedTuple, Self
+from typing import NamedTuple, Self
 
-from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError, model_validator
-from pydantic_core import ErrorDetails
-
-from simulator.environment.rules import (
-    MAX_LATENCY_SECONDS,
-    Effect,
-    ErrorEffect,
-    InjectionRule,
-    ResponseEffect,
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    JsonValue,
+    ValidationError,
+    field_validator,
+    model_validator,
 )
+from pydantic_core import PydanticSerializationError
+
+from simulator.environment.adk_losses import injection, losses, unwritable
+from simulator.environment.complaints import complaint
+from simulator.environment.effects import MAX_LATENCY_SECONDS, Effect, ErrorEffect, ResponseEffect
+from simulator.environment.injections import InjectionRule
 from simulator.jsonvalue import JsonObject, NotJsonError, copied
 
 _TOOLS = "tool_simulation_configs"
-_UNSPECIFIED = 0
-"""ADK's `MockStrategy.MOCK_STRATEGY_UNSPECIFIED`."""
+MOCK_STRATEGIES = {"MOCK_STRATEGY_UNSPECIFIED": 0, "MOCK_STRATEGY_TOOL_SPEC": 1, "MOCK_STRATEGY_TRACING": 2}
+"""ADK's `MockStrategy`, by name. The last is deprecated, for the second with `tracing`."""
 
 
 class EnvironmentConfigError(ValueError):
@@ -63,15 +67,46 @@ class _Injection(_Strict):
 class _Tool(_Strict):
     tool_name: str = Field(min_length=1)
     injection_configs: tuple[_Injection, ...] = ()
-    mock_strategy_type: Any = _UNSPECIFIED
+    mock_strategy_type: int = 0
+
+    @field_validator("mock_strategy_type", mode="before")
+    @classmethod
+    def _number_of(cls, strategy: object) -> int:
+        value = getattr(strategy, "value", strategy)
+        number = MOCK_STRATEGIES.get(value) if isinstance(value, str) else value
+        if isinstance(number, bool) or not isinstance(number, int) or number not in MOCK_STRATEGIES.values():
+            raise ValueError(f"{strategy!r} is no mock strategy; there are {', '.join(MOCK_STRATEGIES)}")
+        return number
 
 
 class _Config(_Strict):
     tool_simulation_configs: tuple[_Tool, ...] = ()
     simulation_model: str = ""
-    simulation_model_configuration: Any = None
+    simulation_model_configuration: JsonObject | None = None
     tracing: str | None = None
     environment_data: str | None = None
+
+
+class ReadConfig(NamedTuple):
+    """What a configuration says.
+
+    Attributes:
+        rules: Its injections.
+        mock_tools: The tools for which a model makes the answer where no injection does.
+        listed_tools: All tools that it names; in ADK, any other tool runs for real.
+        simulation_model: The model that makes those answers; empty where it is ADK's default.
+        simulation_model_configuration: ADK's `GenerateContentConfig` in JSON, as far as it was set.
+        environment_data: What the model is told of the environment, mostly a small database in JSON.
+        tracing: Runs of the agent that the model is told of.
+    """
+
+    rules: tuple[InjectionRule, ...] = ()
+    mock_tools: tuple[str, ...] = ()
+    listed_tools: tuple[str, ...] = ()
+    simulation_model: str = ""
+    simulation_model_configuration: JsonObject = {}  # noqa: RUF012 - nobody changes it: it is copied when written
+    environment_data: str = ""
+    tracing: str = ""
 
 
 class WrittenConfig(NamedTuple):
@@ -100,6 +135,53 @@ def rules_from_config(config: object) -> tuple[InjectionRule, ...]:
     )
 
 
+def read_config(config: object) -> ReadConfig:
+    """Read all that a configuration says.
+
+    Args:
+        config: ADK's `EnvironmentSimulationConfig`, or the same as a mapping.
+
+    Raises:
+        EnvironmentConfigError: As `rules_from_config`.
+    """
+    rules = rules_from_config(config)
+    read = _read(_whole(config))
+    tools = read.tool_simulation_configs
+    return ReadConfig(
+        rules=rules,
+        mock_tools=tuple(tool.tool_name for tool in tools if tool.mock_strategy_type),
+        listed_tools=tuple(tool.tool_name for tool in tools),
+        simulation_model=read.simulation_model,
+        simulation_model_configuration=read.simulation_model_configuration or {},
+        environment_data=read.environment_data or "",
+        tracing=read.tracing or "",
+    )
+
+
+def written_config(read: ReadConfig) -> WrittenConfig:
+    """Write what `read_config` reads, and say in words what ADK has no word for."""
+    names = dict.fromkeys((*read.listed_tools, *read.mock_tools))
+    base: JsonObject = {
+        _TOOLS: [{"tool_name": name, "mock_strategy_type": int(name in read.mock_tools)} for name in names]
+    }
+    for name in ("simulation_model", "simulation_model_configuration", "environment_data", "tracing"):
+        if value := getattr(read, name):
+            base[name] = copied(value)
+    written = config_from_rules(read.rules, base)
+    kept = _read(written.config).tool_simulation_configs
+    lost = [name for name in names if name not in {tool.tool_name for tool in kept}]
+    return WrittenConfig(
+        written.config,
+        [
+            *written.losses,
+            *(
+                f"tool {name!r} has neither an injection nor a mock, and ADK refuses to list it so"
+                for name in lost
+            ),
+        ],
+    )
+
+
 def config_from_rules(rules: Iterable[InjectionRule], base: object = None) -> WrittenConfig:
     """Write rules as a configuration that ADK reads, and say in words what ADK has no word for.
 
@@ -111,19 +193,19 @@ def config_from_rules(rules: Iterable[InjectionRule], base: object = None) -> Wr
         EnvironmentConfigError: `base` is no configuration that `rules_from_config` reads.
     """
     kept = _whole(base) if base is not None else {}
-    losses: list[str] = []
+    lost: list[str] = []
     injections: dict[str, list[JsonValue]] = {}
     for rule in rules:
-        if reason := _unwritable(rule):
-            losses.append(reason)
+        if reason := unwritable(rule):
+            lost.append(reason)
             continue
         written = injections.setdefault(rule.tool_name, [])
-        losses += _differences(rule, _rule_id(rule.tool_name, len(written)))
-        written.append(_injection(rule))
+        lost += losses(rule, _rule_id(rule.tool_name, len(written)))
+        written.append(injection(rule))
     tools: list[JsonValue] = [*_tools(injections, kept)]
     if not tools:
-        losses.append("no injection is left, and ADK refuses a configuration without tools")
-    return WrittenConfig({**kept, _TOOLS: tools}, losses)
+        lost.append("no injection is left, and ADK refuses a configuration without tools")
+    return WrittenConfig({**kept, _TOOLS: tools}, lost)
 
 
 def _read(document: JsonObject) -> _Config:
@@ -147,7 +229,10 @@ def _injections_of(config: object) -> JsonObject:
 
 def _whole(config: object) -> JsonObject:
     if isinstance(config, BaseModel) and _TOOLS in type(config).model_fields:
-        config = config.model_dump(mode="json", exclude_unset=True)
+        try:
+            config = config.model_dump(mode="json", exclude_unset=True)
+        except PydanticSerializationError as error:
+            raise EnvironmentConfigError(f"the environment simulation config is no JSON: {error}") from error
     document = _mapping(config)
     _read(document)
     try:
@@ -184,30 +269,10 @@ def _rule(tool_name: str, index: int, injection: _Injection) -> InjectionRule:
 
 def _complaints(error: ValidationError, document: JsonObject) -> Iterator[str]:
     for detail in error.errors(include_url=False, include_context=False):
-        yield f"{_place(detail['loc'], document)}: {_complaint(detail)}"
+        yield f"{_place(detail['loc'], document)}: {complaint(detail, _KNOWN)}"
 
 
-def _complaint(detail: ErrorDetails) -> str:
-    got = f"got {detail['input']!r:.80}"
-    match detail["type"]:
-        case "extra_forbidden":
-            return f"unknown field{_suggestion(str(detail['loc'][-1]))}"
-        case "missing":
-            return "this field is required"
-        case "value_error":
-            return detail["msg"].removeprefix("Value error, ")
-        case "model_type":
-            return f"Input should be an object, {got}"
-        case "tuple_type":
-            return f"Input should be a list, {got}"
-        case _:
-            return f"{detail['msg']}, {got}"
-
-
-def _suggestion(field: str) -> str:
-    known = [name for model in (_Config, _Tool, _Injection, _Error) for name in model.model_fields]
-    near = difflib.get_close_matches(field, known, n=1)
-    return f"; did you mean {near[0]!r}?" if near else ""
+_KNOWN = [name for model in (_Config, _Tool, _Injection, _Error) for name in model.model_fields]
 
 
 def _place(loc: tuple[int | str, ...], document: JsonObject) -> str:
@@ -236,57 +301,6 @@ def _tool_name(document: JsonObject, index: int) -> str:
     return repr(name) if isinstance(name, str) and name else f"at index {index}"
 
 
-def _unwritable(rule: InjectionRule) -> str | None:
-    if not rule.enabled:
-        return f"rule {rule.rule_id!r} is switched off, which ADK cannot say; it is left out"
-    if not isinstance(rule.effect, ErrorEffect | ResponseEffect):
-        return f"rule {rule.rule_id!r} has an effect of the kind {rule.effect.kind!r}, which ADK cannot say; it is left out"
-    if isinstance(rule.effect, ResponseEffect) and not rule.effect.value:
-        return f"rule {rule.rule_id!r} answers {{}}, which ADK refuses; it is left out"
-    return None
-
-
-def _differences(rule: InjectionRule, reads_back_as: str) -> Iterator[str]:
-    if rule.rule_id != reads_back_as:
-        yield f"rule {rule.rule_id!r} loses its id; it reads back as {reads_back_as!r}"
-    if rule.random_seed is None and 0.0 < rule.probability < 1.0:
-        yield f"rule {rule.rule_id!r} has no random_seed, so in ADK each run draws differently"
-    if any(map(_is_loose, (rule.match_args or {}).values())):
-        yield f"rule {rule.rule_id!r} matches a boolean, 0 or 1 exactly; ADK takes true for 1 and false for 0"
-
-
-def _is_loose(value: JsonValue) -> bool:
-    match value:
-        case dict():
-            return any(map(_is_loose, value.values()))
-        case list():
-            return any(map(_is_loose, value))
-        case bool() | int() | float():
-            return value in {0, 1}
-        case _:
-            return False
-
-
-def _injection(rule: InjectionRule) -> JsonObject:
-    written: JsonObject = {"injection_probability": rule.probability}
-    if rule.match_args is not None:
-        written["match_args"] = copied(rule.match_args)
-    if rule.latency_seconds:
-        written["injected_latency_seconds"] = rule.latency_seconds
-    if rule.random_seed is not None:
-        written["random_seed"] = rule.random_seed
-    if isinstance(rule.effect, ErrorEffect):
-        effect = rule.effect
-        error: JsonObject = {
-            "injected_http_error_code": effect.error_code,
-            "error_message": effect.error_message,
-        }
-        return {**written, "injected_error": error}
-    if isinstance(rule.effect, ResponseEffect):
-        return {**written, "injected_response": rule.effect.response()}
-    raise TypeError(f"ADK has no word for {rule.effect.kind!r}")
-
-
 def _tools(injections: Mapping[str, list[JsonValue]], base: JsonObject) -> Iterator[JsonObject]:
     """Give one entry for each tool: those of the base in its order, then the others."""
     left = dict(injections)
@@ -298,7 +312,7 @@ def _tools(injections: Mapping[str, list[JsonValue]], base: JsonObject) -> Itera
         kept: JsonObject = {name: value for name, value in tool.items() if name != "injection_configs"}
         if written:
             yield {**kept, "injection_configs": written}
-        elif tool.get("mock_strategy_type", _UNSPECIFIED) != _UNSPECIFIED:
+        elif _Tool.model_validate(kept).mock_strategy_type:
             yield kept
     for tool_name, written in left.items():
         yield {"tool_name": tool_name, "injection_configs": written}

@@ -14,6 +14,7 @@ from simulator.environment.connections import (
     ToolRole,
     ToolShape,
 )
+from simulator.environment.kinds import kind_named
 from simulator.environment.prompt_text import Section, cut, in_json, laid_out, listed
 from simulator.environment.schemas import BrokenSchemaError, normalise
 from simulator.jsonvalue import JsonObject, canonical, digest
@@ -78,6 +79,26 @@ def connections_prompt(tools: Sequence[ToolShape]) -> str:
     """Build the prompt: the same tools, in any order, give the same text."""
     shapes = [cut(in_json(_told(tool)), _MOST_OF_ONE) for tool in _in_order(tools)]
     return laid_out(_HEAD, [Section("the tools", listed(shapes, MOST_CHARACTERS))], _FOOT)
+
+
+def connection_lines(connections: Connections, tool_name: str) -> tuple[str, ...]:
+    """Say connections in words, as a prompt for a call of one tool holds them: first this tool's, then those of its kinds.
+
+    Connections of other kinds of things are left out.
+    """
+    kinds = {use.kind for use in connections.uses if use.tool_name == tool_name}
+    kinds |= {made.kind for made in connections.produces if made.tool_name == tool_name}
+    lines: list[tuple[bool, str]] = []
+    for use in connections.uses:
+        if use.kind in kinds:
+            line = f"{use.tool_name} {use.use} the {use.kind} that {use.parameter} names"
+            lines.append((use.tool_name != tool_name, line))
+    for made in connections.produces:
+        if made.kind in kinds:
+            new = " that the call has made" if made.creates else ""
+            line = f"{made.tool_name} answers with the {made.kind} id{new} in {made.field}"
+            lines.append((made.tool_name != tool_name, line))
+    return tuple(line for _, line in sorted(lines, key=lambda one: one[0]))
 
 
 def shapes_digest(tools: Sequence[ToolShape]) -> str:
@@ -177,9 +198,7 @@ def _role(one: Any, _shapes: list[ToolShape]) -> ToolRole:
 
 
 def _kind(one: Any) -> str:
-    """Write a kind as kinds are written: `Sales Order` is `sales_order`."""
-    parted = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", one["kind"].strip())
-    kind = re.sub(r"[\W_]+", "_", parted.lower()).strip("_")
+    kind = kind_named(one["kind"])
     if not kind or kind[0].isdigit():
         raise _DroppedError(f"{one['tool_name']}: {one['kind']!r} is no kind of thing")
     return kind

@@ -5,12 +5,14 @@ from __future__ import annotations
 import ast
 import json
 import re
+from collections.abc import Iterator
 
 from pydantic import JsonValue
 
 from simulator.environment import plausible
 from simulator.environment.coherence import coherent
 from simulator.environment.plausible import Chance
+from simulator.environment.recall import is_error
 from simulator.jsonvalue import NotJsonError, copied
 
 _SECTION = re.compile(
@@ -92,16 +94,19 @@ def _told(description: str) -> str:
     return _NEXT_SECTION.split(sentence.group(1), maxsplit=1)[0].strip() if sentence else ""
 
 
-def _shown(told: str) -> JsonValue:
-    """Find the first JSON or Python literal of an object or a list in a text."""
-    for start in (match.start() for match in re.finditer(r"[{\[]", told)):
-        literal = _balanced(told[start : start + _LONGEST_EXAMPLE])
+def shown_values(text: str) -> Iterator[JsonValue]:
+    """Give the JSON or Python literals of objects and lists that a text shows, in order."""
+    for start in (match.start() for match in re.finditer(r"[{\[]", text)):
+        literal = _balanced(text[start : start + _LONGEST_EXAMPLE])
         value = _literal(literal) if literal else None
-        if isinstance(value, dict) and value:
-            return value
-        if isinstance(value, list) and value and isinstance(value[0], dict):
-            return value
-    return None
+        if isinstance(value, (dict, list)) and value:
+            yield value
+
+
+def _shown(told: str) -> JsonValue:
+    """Find the first literal of an object or a list of objects in a text; one of an error only where there is no other."""
+    values = [value for value in shown_values(told) if isinstance(value, dict) or isinstance(value[0], dict)]  # type: ignore[index]
+    return next((value for value in values if not is_error(value)), values[0] if values else None)
 
 
 def _balanced(text: str) -> str:

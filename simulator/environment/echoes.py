@@ -52,6 +52,7 @@ class Echo:
         self.known = known
         self._creates = is_creation(tool_name)
         self._inner = _unambiguous(arguments)
+        self._said = tuple({**self._inner, **arguments}.items())
 
     def field(
         self, name: str, fits: Fits, siblings: Collection[str] = (), item: str | None = None
@@ -97,7 +98,7 @@ class Echo:
         wanted = meaning(name)
         found = [
             value
-            for key, value in {**self._inner, **self.arguments}.items()
+            for key, value in self._said
             if key != name
             and key not in siblings
             and _means(wanted, key, value)

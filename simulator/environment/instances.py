@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from pydantic import JsonValue
@@ -12,6 +12,7 @@ from simulator.environment.choices import best_choice
 from simulator.environment.comparisons import limit_of
 from simulator.environment.echoes import Echo, is_own_id
 from simulator.environment.fields import count_of, holds, is_null, item_of, rank, singular_of, texts_of, turn
+from simulator.environment.knowledge import Knowledge, told_of
 from simulator.environment.merging import NEVER
 from simulator.environment.patterns import matching
 from simulator.environment.plausible import Chance, words_of
@@ -48,7 +49,8 @@ def instance(
     currency: str = "EUR",
     style: Style = "usual",
     rows: Rows | None = None,
-    prices: Mapping[str, float] | None = None,
+    knowledge: Knowledge | None = None,
+    ids: Mapping[str, JsonValue] | None = None,
 ) -> JsonValue:
     """Make a value that fits a schema as `normalise` gives it.
 
@@ -62,7 +64,8 @@ def instance(
         currency: What amounts are in, where nothing else says so.
         style: Whether the answer is as usual, as empty as the schema allows, or as full.
         rows: The rows of a table that the call asks for; the list that they fit holds them and nothing else.
-        prices: What articles cost, where that was told before.
+        knowledge: Tells what articles cost, and what is known of the things that lists name.
+        ids: The ids of what the tool makes, by the name of the field.
 
     Raises:
         NoValueError: No value was found that fits.
@@ -73,7 +76,8 @@ def instance(
         currency,
         chance,
         style=style,
-        prices=prices or {},
+        knowledge=knowledge,
+        ids=ids or {},
     )
     return _Maker(plan_of(schema), rows).value(schema, name, scope)
 
@@ -85,11 +89,10 @@ class _Maker:
         self._left = _MOST_VALUES
 
     def value(self, node: JsonValue, name: str, scope: Scope) -> JsonValue:
+        if node is False:
+            raise NoValueError(f"{name or 'the answer'}: nothing is allowed there")
         if not isinstance(node, dict):
-            if node is False:
-                raise NoValueError(f"{name or 'the answer'}: nothing is allowed there")
-            return plausible.by_name(name, scope.chance) if name else {"status": "success"}
-        node = self._plan.schema if node == self._plan.schema else node
+            return self._of_type({}, name, scope)
         self._left -= 1
         said = self._said(node, name, scope)
         if said:
@@ -135,6 +138,8 @@ class _Maker:
         """Give what a row, the arguments, a known record or the objects around it say of a field, as a tuple of one."""
         if not name or scope.shift:
             return ()
+        if scope.item is None and name in scope.ids and self._plan.fits(scope.ids[name], node):
+            return (scope.ids[name],)
         if scope.item is not None and name in scope.row:
             value = scope.row[name]
             if self._plan.fits(value, node):
@@ -210,19 +215,22 @@ class _Maker:
         raise NoValueError(f"{name}: none of the choices fits")
 
     def _object(self, plain: JsonObject, name: str, scope: Scope) -> JsonObject:
-        required = texts_of(plain.get("required"))
+        required = dict.fromkeys(texts_of(plain.get("required")))
         names = self._wanted(plain, required, lean=scope.lean)
         about = (*reversed(words_of(name)), *scope.about) or tuple(reversed(words_of(scope.tool_name)))
-        inner = replace(scope, siblings=frozenset(names), about=about, depth=scope.depth + 1, beside={})
         made: dict[str, JsonValue] = {}
+        held = dict(scope.held)
+        inner = replace(
+            scope, siblings=frozenset(names), about=about, depth=scope.depth + 1, beside=made, held=held
+        )
 
         def make(one: str) -> None:
-            held = {**scope.held, **{key: made[key] for key in made if holds(key)}}
-            own = replace(inner, held=held, beside=made)
-            made[one] = self.value(self._plan.field(plain, one), one, own)
+            made[one] = self.value(self._plan.field(plain, one), one, inner)
+            if holds(one):
+                held[one] = made[one]
 
         for one in sorted(names, key=turn):
-            if one not in required and not self._is_told(one, replace(inner, beside=made)):
+            if one not in required and not self._is_told(one, inner):
                 continue
             try:
                 make(one)
@@ -233,11 +241,11 @@ class _Maker:
         ordered = [one for one in names if one in made]
         return {one: made[one] for one in (*ordered, *(key for key in made if key not in names))}
 
-    def _wanted(self, plain: JsonObject, required: list[str], *, lean: bool) -> list[str]:
+    def _wanted(self, plain: JsonObject, required: Collection[str], *, lean: bool) -> list[str]:
         properties = plain.get("properties")
         fields = properties if isinstance(properties, dict) else {}
         if lean:
-            return required
+            return list(required)
         optional = [one for one in fields if one not in required]
         most = plain.get("maxProperties")
         if isinstance(most, int):
@@ -265,18 +273,15 @@ class _Maker:
             for one in dict.fromkeys(missing):
                 make(one)
         least, most = count_of(plain, "minProperties", 0), count_of(plain, "maxProperties", 1_000)
-        if (
-            "properties" not in plain
-            and isinstance(plain.get("additionalProperties"), dict)
-            and scope.style != "least"
-        ):
+        is_map = "properties" not in plain and isinstance(plain.get("additionalProperties"), dict)
+        if is_map and scope.style != "least":
             least = max(least, min(_FEW, most))
         for key in self._keys(plain, name, scope):
             if len(made) >= least:
                 break
             if key not in made:
                 make(key)
-        if not len(made) >= count_of(plain, "minProperties", 0):
+        if len(made) < count_of(plain, "minProperties", 0):
             raise NoValueError(f"{name}: it cannot have as many fields as it must")
 
     def _keys(self, plain: JsonObject, name: str, scope: Scope) -> Iterator[str]:
@@ -284,7 +289,7 @@ class _Maker:
         properties, patterns = plain.get("properties"), plain.get("patternProperties")
         yield from properties if isinstance(properties, dict) else ()
         said = [value for row in scope.echo.rows("", [singular_of(name)]) for value in row.values()]
-        yield from (value for value in said if isinstance(value, str) and self._may_be(value, plain))
+        yield from (one for one in said if isinstance(one, str) and self._may_be(one, plain))
         for place in range(40):
             chance = Chance(str(scope.chance.number(f"key:{name}:{place}", 2**53)))
             keys: list[JsonValue] = [
@@ -352,6 +357,7 @@ class _Maker:
             chance = Chance("thing", row.kind, row.key)
         held = {key: value for key, value in scope.held.items() if not is_own_id(key, item)}
         if row is not None:
+            row = row if isinstance(row, Record) else told_of(row, scope.knowledge)
             held = {key: value for key, value in held.items() if key not in row}
         return replace(
             scope,
@@ -379,7 +385,7 @@ class _Maker:
 
     def _rows_of(self, name: str, items: JsonValue, scope: Scope) -> list[Mapping[str, JsonValue]] | None:
         """Give the records that a list is about; an empty list where it is about none, None where there are none."""
-        fields = self._fields_of(items)
+        fields = self._plan.fields(items)
         own = scope.row.get(name)
         if isinstance(own, list) and own and fields:
             return [row for row in own if isinstance(row, dict)]
@@ -388,15 +394,6 @@ class _Maker:
         if not fields or scope.row:
             return []
         return list(scope.echo.rows(name, fields))
-
-    def _fields_of(self, items: JsonValue) -> frozenset[str]:
-        if not isinstance(items, dict):
-            return frozenset()
-        for plain in self._plan.alternatives(items):
-            properties = plain.get("properties")
-            if isinstance(properties, dict):
-                return frozenset(properties)
-        return frozenset()
 
 
 def _fitting(value: JsonValue, name: str) -> JsonValue:

@@ -164,7 +164,7 @@ def id_kind(name: str) -> str | None:
     Empty where it is an id, and of what must be told by what stands around (`id`, `reference`, `tracking_number`);
     None where it is no id (`currency_code`, `phone_number`, `request_id`).
     """
-    words = words_of(name)
+    words = words_of(name.replace("IDs", "Ids"))
     if not words or words[-1] not in _ENDS or set(words[:-1]) & _NO_THINGS:
         return None
     end, rest = words[-1], tuple(word for word in words[:-1] if word not in _QUALIFIERS)

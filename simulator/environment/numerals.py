@@ -21,6 +21,13 @@ def fitted(wanted: float, schema: JsonObject, *, whole: bool, shift: int = 0) ->
         whole: Whether it must be an integer.
         shift: Give the next number but so many instead, where the bounds leave room; it tells items apart.
     """
+    if (
+        not shift
+        and "multipleOf" not in schema
+        and (not whole or wanted == int(wanted))
+        and _inside(wanted, schema)
+    ):
+        return int(wanted) if whole else wanted
     low, high = _limits(schema)
     step = _step(schema, whole=whole)
     if step is None:

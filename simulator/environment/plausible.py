@@ -10,6 +10,8 @@ from typing import TypeVar
 
 from pydantic import JsonValue
 
+from simulator.environment.people import address_of, fake
+
 Item = TypeVar("Item")
 
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
@@ -17,7 +19,6 @@ _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 _NAMES = ("Ada Moreno", "Jonas Weber", "Mei Tanaka", "Priya Nair", "Lucas Silva", "Amara Okafor")
 _CITIES = ("Lisbon", "Oslo", "Kyoto", "Toronto", "Nairobi", "Vienna")
 _COUNTRIES = ("Portugal", "Norway", "Japan", "Canada", "Kenya", "Austria")
-_STREETS = ("12 Harbour Street", "48 Linden Avenue", "7 Market Square", "230 Park Road")
 _PRODUCTS = ("Desk lamp", "Travel mug", "Wireless keyboard", "Notebook", "Backpack", "Water bottle")
 _COMPANIES = ("Northwind Traders", "Blue Harbour Ltd", "Cedar & Co", "Alpine Systems")
 _HOTELS = ("Harbour View Hotel", "Garden Palace", "Station Inn", "Hotel Linden", "The Old Mill")
@@ -41,14 +42,11 @@ _TEXTS: tuple[tuple[frozenset[str], tuple[str, ...]], ...] = (
         _CITIES,
     ),
     (frozenset({"country", "nation"}), _COUNTRIES),
-    (frozenset({"street", "address"}), _STREETS),
-    (frozenset({"zip", "zipcode", "postcode", "postal"}), ("1050-017", "0150", "10115", "94107")),
     (frozenset({"product", "item", "article", "title", "goods"}), _PRODUCTS),
     (
         frozenset({"company", "vendor", "supplier", "merchant", "organization", "shop", "store", "account"}),
         _COMPANIES,
     ),
-    (frozenset({"phone", "mobile", "telephone"}), ("+351 21 555 0142", "+47 22 55 01 70", "+1 416 555 0118")),
     (frozenset({"language", "locale"}), ("en", "de", "pt")),
     (frozenset({"timezone", "tz"}), ("UTC", "Europe/Lisbon", "Asia/Tokyo")),
     (frozenset({"color", "colour"}), ("blue", "green", "black")),
@@ -92,6 +90,37 @@ _TEXTS: tuple[tuple[frozenset[str], tuple[str, ...]], ...] = (
         ),
         _SENTENCES,
     ),
+)
+
+_FAKED: tuple[tuple[frozenset[str], str], ...] = (
+    (frozenset({"first", "name"}), "first_name"),
+    (frozenset({"given", "name"}), "first_name"),
+    (frozenset({"last", "name"}), "last_name"),
+    (frozenset({"family", "name"}), "last_name"),
+    (frozenset({"surname"}), "last_name"),
+    (frozenset({"user", "name"}), "user_name"),
+    (frozenset({"username"}), "user_name"),
+    (frozenset({"login"}), "user_name"),
+    (frozenset({"file", "name"}), "file_name"),
+    (frozenset({"filename"}), "file_name"),
+    (frozenset({"street"}), "street_address"),
+    (frozenset({"address"}), "street_address"),
+    (frozenset({"zip"}), "postcode"),
+    (frozenset({"zipcode"}), "postcode"),
+    (frozenset({"postcode"}), "postcode"),
+    (frozenset({"postal"}), "postcode"),
+    (frozenset({"company"}), "company"),
+    (frozenset({"vendor"}), "company"),
+    (frozenset({"supplier"}), "company"),
+    (frozenset({"merchant"}), "company"),
+    (frozenset({"organization"}), "company"),
+    (frozenset({"job"}), "job"),
+    (frozenset({"occupation"}), "job"),
+    (frozenset({"profession"}), "job"),
+    (frozenset({"iban"}), "iban"),
+    (frozenset({"isbn"}), "isbn13"),
+    (frozenset({"plate"}), "license_plate"),
+    (frozenset({"slogan"}), "catch_phrase"),
 )
 
 ALLOWANCES = frozenset(
@@ -193,33 +222,76 @@ def identifier(name: str, chance: Chance) -> str:
     return f"{stem}-{10_000 + chance.number(f'id:{name}', 89_999)}"
 
 
-def text(name: str, chance: Chance, about: Sequence[str] = ()) -> str:  # noqa: PLR0911 - one per kind of field
+def text(name: str, chance: Chance, about: Sequence[str] = ()) -> str:  # noqa: PLR0911, C901 - one per kind of field
     """Give a plausible text for a field of this name.
 
     `about` is what the field's object may be, the nearest first: it tells the name of a hotel from that of a person.
     """
+    match _kind_of(name):
+        case "name":
+            return _name_of(name, chance, about)
+        case "id":
+            return identifier(name, chance)
+        case "email":
+            return address_of(person("name", chance))
+        case "url":
+            return url(name, chance)
+        case "date":
+            return date(name, chance)
+        case "clock":
+            return clock(name, chance)[:5]
+        case "moment":
+            return f"{date(name, chance)}T{clock(name, chance)}Z"
+        case "phone":
+            return f"+1 {chance.number(name, 700) + 210} 555 01{chance.number(f'{name}-', 100):02d}"
+        case ("fake", kind):
+            return fake(kind, chance.number(f"{kind}:{name}", 2**32))
+        case ("among", tuple() as among):
+            return str(chance.choice(name, among))
     words = words_of(name)
-    if words in {("name",), ("title",), ("label",)}:
-        return _name_of(name, chance, about)
+    return f"example {' '.join(words)}".strip() if words else "example"
+
+
+def person(name: str, chance: Chance) -> str:
+    """Give the name of a person."""
+    return (
+        fake("name", chance.number(f"person:{name}", 2**32))
+        .removeprefix("Dr. ")
+        .removeprefix("Mr. ")
+        .removeprefix("Mrs. ")
+    )
+
+
+@lru_cache(maxsize=8192)
+def _kind_of(name: str) -> str | tuple[str, object]:  # noqa: PLR0911, C901 - one per kind of field
+    """Tell what kind of text a field of this name holds; an empty text where the name does not tell."""
+    words = words_of(name)
     known = set(words)
+    if words in {("name",), ("title",), ("label",)}:
+        return "name"
     if is_identifier(name):
-        return identifier(name, chance)
+        return "id"
     if known & {"email", "mail"}:
-        return chance.choice(name, _NAMES).lower().replace(" ", ".") + "@example.com"
+        return "email"
     if known & {"url", "uri", "link", "website"}:
-        return url(name, chance)
+        return "url"
     if (known & {"date", "day", "deadline", "eta", "birthday"} and "time" not in known) or words[-1:] == (
         "on",
     ):
-        return date(name, chance)
+        return "date"
     if known & _CLOCKS and not known & {"at", "date", "datetime"}:
-        return clock(name, chance)[:5]
+        return "clock"
     if known & {"time", "timestamp", "datetime", "at", "created", "updated"}:
-        return f"{date(name, chance)}T{clock(name, chance)}Z"
+        return "moment"
+    if known & {"phone", "mobile", "telephone"}:
+        return "phone"
+    for names, kind in _FAKED:
+        if names <= known or (len(names) == 1 and f"{next(iter(names))}s" in known):
+            return ("fake", kind)
     for names, among in _TEXTS:
         if known & names or known & {f"{one}s" for one in names}:
-            return chance.choice(name, among)
-    return f"example {' '.join(words)}".strip() if words else "example"
+            return ("fake", "name") if among is _NAMES else ("among", among)
+    return ""
 
 
 def _name_of(name: str, chance: Chance, about: Sequence[str]) -> str:
@@ -228,8 +300,8 @@ def _name_of(name: str, chance: Chance, about: Sequence[str]) -> str:
     for what in (*about, "product" if name.lower() == "title" else "person"):
         for names, among in things:
             if {what, what.removesuffix("s")} & names:
-                return chance.choice(name, among)
-    return chance.choice(name, _NAMES)
+                return person(name, chance) if among is _NAMES else chance.choice(name, among)
+    return person(name, chance)
 
 
 def date(name: str, chance: Chance) -> str:
@@ -268,11 +340,14 @@ def key(name: str, place: int, chance: Chance) -> str:
 
 def number(name: str, chance: Chance, *, whole: bool) -> float | int:
     """Give a plausible number for a field of this name."""
+    low, high, digits = _range_of(name) or (1, 40, 1)
+    return chance.within(name, low, high, 0 if whole else digits)
+
+
+@lru_cache(maxsize=8192)
+def _range_of(name: str) -> tuple[float, float, int] | None:
     known = set(words_of(name))
-    for names, low, high, digits in _NUMBERS:
-        if known & names:
-            return chance.within(name, low, high, 0 if whole else digits)
-    return chance.within(name, 1, 40, 0 if whole else 1)
+    return next(((low, high, digits) for names, low, high, digits in _NUMBERS if known & names), None)
 
 
 def truth(name: str) -> bool:
@@ -292,7 +367,7 @@ def by_name(name: str, chance: Chance) -> JsonValue:
         return truth(name)
     if is_identifier(name):
         return identifier(name, chance)
-    if any(known & names for names, *_ in _NUMBERS):
+    if _range_of(name) is not None:
         return number(name, chance, whole=False)
     if len(words) == 1 and words[0] in _PLURALS:
         return [by_name(_PLURALS[words[0]], chance)]

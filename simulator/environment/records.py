@@ -80,6 +80,28 @@ class Record(Mapping[str, JsonValue]):
         return value
 
 
+class Layers(Mapping[str, JsonValue]):
+    """Several mappings read as one: what an earlier one has hides what a later one has."""
+
+    def __init__(self, *layers: Mapping[str, JsonValue]) -> None:
+        self._layers = layers
+
+    def __getitem__(self, name: str) -> JsonValue:
+        for layer in self._layers:
+            if name in layer:
+                return layer[name]
+        raise KeyError(name)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(dict.fromkeys(name for layer in self._layers for name in layer))
+
+    def __len__(self) -> int:
+        return len(list(iter(self)))
+
+    def __contains__(self, name: object) -> bool:
+        return any(name in layer for layer in self._layers)
+
+
 @lru_cache(maxsize=4096)
 def spelled(name: str) -> str:
     """Give a name in snake case, whatever case it is written in."""

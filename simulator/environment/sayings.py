@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
@@ -30,6 +31,8 @@ _COUNTS = frozenset(
 _OF_A_LINE = frozenset(
     {"quantity", "qty", "total", "subtotal", "line", "discount", "position", "status", "note", "notes"}
 )
+_LINES = frozenset({"items", "lines", "line_items", "lineItems", "rows", "entries", "steps", "positions"})
+_LIKE_AN_ID = re.compile(r"(?=\S*\d)[\w.:/#-]{1,64}")
 _QUANTITIES = frozenset({"quantity", "qty"})
 _REMARKS = frozenset({"message", "msg", "detail", "info"})
 _MISSING = ("not found", "not_found", "404", "no such", "does not exist", "unknown", "was found")
@@ -114,12 +117,28 @@ class Sayings:
         """Give what the call says, whose answer is no error."""
         use = self._tool.role.use
         deleted = {(one.kind, one.id): one for one in self._named if one.use == "deletes"}
-        if not deleted:
-            self._record(self._call.response, "", _Outside(), 0)
+        if not deleted and not self._record(self._call.response, "", _Outside(), 0):
+            self._bare_id(self._call.response)
         if use != "reads" or any(one.use != "reads" for one in self._named):
             self._given_things()
         self._found.update((key, Saying("delete", *key, named=one)) for key, one in deleted.items())
         return list(self._found.values())
+
+    def _bare_id(self, response: JsonValue) -> None:
+        """Take a word with a digit, which is all that a tool that makes something answers, as the new thing's id."""
+        if isinstance(response, dict) and len(response) == 1:
+            response = response.get("result")
+        key = id_of(response)
+        role = self._tool.role
+        if (
+            key
+            and role.use == "creates"
+            and role.kind
+            and key not in self._given
+            and _LIKE_AN_ID.fullmatch(key)
+        ):
+            self._created = self._saying(role.kind, key)
+            self._created.made = True
 
     def _given_things(self) -> None:
         """Take in what the arguments say of the thing that the call made or changed."""
@@ -173,6 +192,13 @@ class Sayings:
             own = _Id("", kind_named(outside.name), key, None)
         if own is None:
             return self._without_id(value, path, outside, depth)
+        if (
+            outside.listed
+            and outside.thing is not None
+            and outside.name in _LINES
+            and own_kind(own.field) == ""
+        ):
+            return True  # the lines of each order are numbered 1, 2, 3
         saying = self._saying(own.kind, own.id)
         self._note(saying, value, outside, line=line or (_is_line(value) and outside.thing is not None))
         if not line:

@@ -12,8 +12,11 @@ from simulator.environment import plausible
 from simulator.environment.articles import price_of
 from simulator.environment.comparisons import bounds_on
 from simulator.environment.echoes import Echo, amounts_in
+from simulator.environment.geography import place_of
+from simulator.environment.knowledge import Knowledge
 from simulator.environment.numerals import fitted, highest, lowest
 from simulator.environment.patterns import matches, matching
+from simulator.environment.people import address_of
 from simulator.environment.plausible import Chance, is_identifier, words_of
 from simulator.jsonvalue import JsonObject
 
@@ -43,7 +46,7 @@ class Scope:
     `held` what the objects around it say for all that they hold, `beside` what was made before in the same object, and
     `about` what the value's object may be, nearest first. `shift` tells items apart that must differ.
     `depth` counts the objects and lists around it, `nested` the references among them; where it is `lean`, it is time
-    to come to an end. `prices` are what articles cost.
+    to come to an end. `knowledge` tells what articles cost, and `ids` are those of what the tool makes, by field.
     """
 
     echo: Echo
@@ -62,7 +65,8 @@ class Scope:
     depth: int = 0
     nested: int = 0
     lean: bool = False
-    prices: Mapping[str, float] = field(default_factory=dict)
+    knowledge: Knowledge | None = None
+    ids: Mapping[str, JsonValue] = field(default_factory=dict)
 
     def again(self, times: int) -> Scope:
         """Give the scope for another try."""
@@ -128,7 +132,7 @@ def _formatted(kind: JsonValue, name: str, scope: Scope) -> str:  # noqa: PLR091
         case "date-time":
             return f"{plausible.date(name, chance)}T{plausible.clock(name, chance)}Z"
         case "email":
-            return plausible.text("email", chance)
+            return _address(name, scope)
         case "uri" | "url":
             return plausible.url(name or "page", chance)
         case "uuid":
@@ -138,9 +142,48 @@ def _formatted(kind: JsonValue, name: str, scope: Scope) -> str:  # noqa: PLR091
         case "ipv6":
             return f"2001:db8::{chance.number(name, 65_000) + 1:x}"
         case _:
-            if "currency" in words_of(name):
-                return scope.currency
-            return plausible.text(name, chance, scope.about)
+            return _of_place(name, scope) or _by_name(name, scope)
+
+
+def _by_name(name: str, scope: Scope) -> str:
+    words = words_of(name)
+    if "currency" in words:
+        return scope.currency
+    if words[-1:] == ("email",) or words[-2:] == ("email", "address"):
+        return _address(name, scope)
+    return plausible.text(name, scope.chance, scope.about)
+
+
+def _address(name: str, scope: Scope) -> str:
+    """Give the e-mail address of the person whose name stands beside it."""
+    for key in (
+        "name",
+        name.replace("email", "name"),
+        "full_name",
+        "customer_name",
+        "first_name",
+        "customer",
+        "user",
+    ):
+        person = scope.beside.get(key)
+        if isinstance(person, str) and person:
+            return address_of(f"{person} {scope.beside.get('last_name', '')}")
+    return plausible.text("email", scope.chance)
+
+
+def _of_place(name: str, scope: Scope) -> str | None:
+    """Give the country, the currency or the clock of the city that stands beside it."""
+    wanted = "_".join(words_of(name))
+    if wanted not in {"country", "country_code", "timezone", "airport", "airport_code", "currency"}:
+        return None
+    for key in ("city", "country", "location", "place"):
+        place = scope.beside.get(key)
+        found = (
+            place_of(place).get(wanted.replace("airport_code", "airport")) if isinstance(place, str) else None
+        )
+        if found and (wanted != "currency" or scope.knowledge is None or not scope.knowledge.names_currency):
+            return found
+    return None
 
 
 def number(schema: JsonObject, name: str, scope: Scope, *, whole: bool) -> float | int | None:
@@ -193,8 +236,9 @@ def _price(words: set[str], scope: Scope) -> float | None:
         if isinstance(value, str) and set(words_of(key)) & _ARTICLES
     ]
     for article in named:
-        if article in scope.prices:
-            return scope.prices[article]
+        told_before = scope.knowledge.price(article) if scope.knowledge is not None else None
+        if told_before is not None:
+            return told_before
     for article in (*named, *scope.about, scope.tool_name):
         found = price_of(article, scope.chance)
         if found is not None:

@@ -15,11 +15,12 @@ from referencing.exceptions import Unresolvable
 
 from simulator.environment.merging import NEVER, both_of, merged
 from simulator.environment.patterns import matches
-from simulator.environment.schemas import Problem, check_normal, unchecked_validator
-from simulator.jsonvalue import JsonObject, canonical, same
+from simulator.environment.schemas import Problem, check_normal, normalise, unchecked_validator
+from simulator.jsonvalue import JsonObject, same
 
 _MOST_ALTERNATIVES = 24
 _CHOICES = ("anyOf", "oneOf")
+_LEADING = frozenset({"$ref", "allOf", "anyOf", "oneOf"})
 _SPLIT = frozenset({"$ref", "allOf", "anyOf", "oneOf", "if", "then", "else", "dependentSchemas", "$defs"})
 _NOTES = frozenset({"title", "description", "default", "examples", "deprecated", "readOnly", "writeOnly"})
 _STRICT = frozenset(
@@ -39,6 +40,7 @@ _TYPES: dict[str, type | tuple[type, ...]] = {
     "object": dict,
     "array": list,
 }
+_NOTHING: list[JsonValue] = [{"nothing": "valid yet"}]
 _ALL = ("string", "integer", "object", "array", "boolean", "number", "null")
 
 
@@ -51,12 +53,16 @@ class Plan:
         self._validator = unchecked_validator(schema)
         self._alternatives: dict[int, tuple[JsonObject, tuple[JsonObject, ...]]] = {}
         self._shapes: dict[int, tuple[JsonObject, bool]] = {}
+        self._valid: JsonValue = _NOTHING
         self._fields: dict[tuple[int, str], tuple[JsonObject, JsonValue]] = {}
         self._pairs: dict[tuple[int, int], tuple[JsonValue, JsonValue, JsonValue]] = {}
 
     def problems(self, value: JsonValue) -> tuple[Problem, ...]:
         """Say what is wrong with a whole answer."""
+        if value == self._valid and same(value, self._valid):  # a draft is looked at more than once
+            return ()
         if _is_valid(self._validator, value):
+            self._valid = value
             return ()
         return check_normal(value, self._text)
 
@@ -91,6 +97,14 @@ class Plan:
             kept = self._fields[id(plain), name] = (plain, _property(plain, name))
         return kept[1]
 
+    def fields(self, node: JsonValue) -> frozenset[str]:
+        """Give the names of an object's properties; none where the part is of no object."""
+        for plain in self.alternatives(node) if isinstance(node, dict) else ():
+            properties = plain.get("properties")
+            if isinstance(properties, dict):
+                return frozenset(properties)
+        return frozenset()
+
     def both(self, left: JsonValue, right: JsonValue) -> JsonValue:
         """Give the schema that asks for what two parts ask for."""
         kept = self._pairs.get((id(left), id(right)))
@@ -100,6 +114,8 @@ class Plan:
 
     def refers(self, node: JsonObject) -> bool:
         """Tell whether a part is, or stands right beside, a reference: that is where a schema holds itself."""
+        if not node.keys() & _LEADING:
+            return False
         if "$ref" in node:
             return True
         return any(
@@ -163,12 +179,26 @@ def _is_valid(validator: Any, value: JsonValue) -> bool:
 
 def plan_of(schema: JsonObject) -> Plan:
     """Give the plan of a schema as `normalise` gives it; the plans that were used last are kept."""
-    return _plan(canonical(schema), json.dumps(schema))
+    return _plan(json.dumps(schema))
+
+
+def plan_for(schema: JsonObject) -> Plan:
+    """Give the plan of a schema in any form that `normalise` reads.
+
+    Raises:
+        BrokenSchemaError: It is no schema.
+    """
+    return _normal_plan(json.dumps(schema))
 
 
 @lru_cache(maxsize=128)
-def _plan(_sorted: str, text: str) -> Plan:
+def _plan(text: str) -> Plan:
     return Plan(json.loads(text))
+
+
+@lru_cache(maxsize=128)
+def _normal_plan(text: str) -> Plan:
+    return plan_of(normalise(json.loads(text)))
 
 
 def is_error_branch(schema: JsonObject) -> bool:

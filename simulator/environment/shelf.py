@@ -50,7 +50,7 @@ class Shelf:
         entity = self.entities.get(change.id)
         if entity is None:
             entity = self.entities[change.id] = Entity(change.kind, change.id, first=origin, made=made)
-            self.all_made_here &= made or change.op == "delete"
+            self.all_made_here &= made
         entity.last = origin
         if change.op == "delete":
             entity.gone = True

@@ -12,7 +12,7 @@ from pydantic import Field, JsonValue
 from simulator.environment.entities import columns_of
 from simulator.environment.kinds import id_kind, id_of, is_collection, is_own_key, kind_named
 from simulator.environment.value import Value
-from simulator.jsonvalue import JsonObject
+from simulator.jsonvalue import JsonObject, NotJsonError, taken
 
 _MEANT_AS_JSON = re.compile(r'\s*(?:\{|\[\s*[\[{"\d\]])')
 _MOST_DEPTH = 3
@@ -60,15 +60,15 @@ def read_tables(text: str) -> Tables:
     if not text.strip():
         return NO_TABLES
     try:
-        data: JsonValue = json.loads(text, object_pairs_hook=_object, parse_constant=_no_constant)
-    except TablesError:
-        raise
+        data: JsonValue = taken(json.loads(text, object_pairs_hook=_object, parse_constant=_no_constant))
     except json.JSONDecodeError as error:
         if _MEANT_AS_JSON.match(text):
             raise TablesError(f"line {error.lineno}, column {error.colno}: {error.msg}") from error
         return Tables(description=text.strip())
     except RecursionError as error:
         raise TablesError("it is nested too deeply") from error
+    except NotJsonError as error:
+        raise TablesError(str(error)) from error
     if isinstance(data, list):
         data = {_UNNAMED: data}
     if not isinstance(data, dict):

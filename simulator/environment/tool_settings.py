@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any, Literal, Self, TypeAlias
 
+from jsonschema import Draft202012Validator
+from jsonschema.exceptions import SchemaError
 from pydantic import BaseModel, Field, TypeAdapter, field_validator, model_validator
 from pydantic.errors import PydanticUserError
 
@@ -85,9 +87,12 @@ def schema_of(model_or_schema: Any) -> JsonObject:
         try:
             schema = TypeAdapter(model_or_schema).json_schema(mode="serialization")
         except (PydanticUserError, TypeError) as error:
-            raise ValueError(f"{model_or_schema!r} is no output schema: {error}") from error
+            reason = str(error).partition("\n")[0]
+            raise ValueError(f"{model_or_schema!r} is no output schema: {reason}") from error
     try:
-        normalise(schema)
+        Draft202012Validator.check_schema(normalise(schema))
     except BrokenSchemaError as error:
-        raise ValueError(f"the output schema is broken: {error}") from error
+        raise ValueError(f"the schema is broken: {error}") from error
+    except SchemaError as error:
+        raise ValueError(f"the schema is broken at {error.json_path}: {error.message}") from error
     return schema

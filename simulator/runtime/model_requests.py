@@ -55,7 +55,9 @@ async def own_model(model: str | BaseLlm) -> BaseLlm:
     except ModelUnavailableError:
         raise
     except Exception as error:
-        raise ModelUnavailableError(f"{type(error).__name__}: {' '.join(str(error).split())}") from error
+        name = model if isinstance(model, str) else model.model
+        why = " ".join(str(error).split())
+        raise ModelUnavailableError(f"the model {name} cannot be made: {why}") from error
 
 
 def _made(model: str | BaseLlm) -> BaseLlm:

@@ -180,6 +180,86 @@ def test_what_adk_cannot_say_is_named() -> None:
     assert [each.rule_id for each in rules_from_config(written)] == ["pay[0]", "pay[1]"]
 
 
+BUSY_NOW = {"kind": "call_number", "which": "nth", "n": 2}
+IS_ROME = {"kind": "argument", "path": "city", "test": {"test": "equals", "value": "Rome"}}
+
+
+@pytest.mark.parametrize(
+    ("fields", "reason"),
+    [
+        ({"tool_name": "*"}, "is for every tool, and ADK's are for one"),
+        ({"effect": {"kind": "response", "value": {"a": "{{ args.b }}"}, "templated": True}}, "from a template"),
+        *(
+            ({"effect": effect}, f"has an effect of the kind '{effect['kind']}'")
+            for effect in (
+                {"kind": "sequence", "values": [1]},
+                {"kind": "raise"},
+                {"kind": "hang"},
+                {"kind": "delay"},
+                {"kind": "distort", "distortions": [{"kind": "null"}]},
+                {"kind": "lose"},
+                {"kind": "ask"},
+            )
+        ),
+        ({"when": BUSY_NOW}, "asks for the call's number, and ADK knows only match_args"),
+        ({"when": {"kind": "agent", "agent": "a"}}, "asks for the agent or its branch"),
+        ({"when": {"kind": "expression", "text": "args.a"}}, "asks for an expression"),
+        ({"when": {"kind": "world", "entity": "order", "entity_id": "1", "test": {"test": "present"}}}, "the world"),
+        ({"when": {"kind": "not", "condition": IS_ROME}}, "asks for something not to be so"),
+        ({"when": {"kind": "any_of", "conditions": [IS_ROME, IS_ROME]}}, "asks for one of several conditions"),
+        ({"when": {"kind": "all_of", "conditions": [IS_ROME, BUSY_NOW]}}, "asks for the argument city, the call's number"),
+        ({"when": {**IS_ROME, "path": "a.b"}}, "asks for the argument a.b (equals)"),
+        ({"when": {**IS_ROME, "test": {"test": "present"}}}, "asks for the argument city (present)"),
+        ({"when": IS_ROME, "match_args": {"city": "Oslo"}}, "asks for the argument city"),
+    ],
+)  # fmt: skip
+def test_each_thing_that_adk_has_no_word_for_is_named_and_left_out(fields: Any, reason: str) -> None:
+    """A rule is never written without a condition that it has, as it would fire for other calls too."""
+    written, losses = config_from_rules([rule("pay[0]"), rule("r", **fields)])
+    assert len(losses) == 1
+    assert losses[0].startswith("rule 'r' ")
+    assert losses[0].endswith("it is left out")
+    assert reason in losses[0]
+    assert [each.rule_id for each in rules_from_config(written)] == ["pay[0]"]
+
+
+def test_conditions_that_match_args_can_say_are_written_so() -> None:
+    """Equality of arguments at the top level means the same in `when`."""
+    written, losses = config_from_rules(
+        [rule("pay[0]", match_args={"n": 5}, when={"kind": "all_of", "conditions": [IS_ROME]})]
+    )
+    assert losses == []
+    assert rules_from_config(written)[0].match_args == {"n": 5, "city": "Rome"}
+
+
+def test_what_is_written_in_another_way_is_named() -> None:
+    """Latency that is drawn, details of an error and labels have the nearest thing that ADK can say."""
+    detailed = {
+        "kind": "error",
+        "error_code": 429,
+        "error_message": "slow down",
+        "details": {"retry_after": 5},
+    }
+    written, losses = config_from_rules(
+        [
+            rule("pay[0]", latency={"kind": "uniform", "low": 1, "high": 3}),
+            rule("pay[1]", latency={"kind": "log_normal", "median": 0.5}, label="slow"),
+            rule("pay[2]", effect=detailed),
+        ]
+    )
+    assert [loss.partition(" ")[2].partition(",")[0] for loss in losses] == [
+        "'pay[0]' has a latency that is drawn (1 to 3 s)",
+        "'pay[1]' loses its label",
+        "'pay[1]' has a latency that is drawn (log-normal",
+        "'pay[2]' answers more than ADK's error says; it is written as a fixed response with the same fields",
+    ]
+    first, second, third = rules_from_config(EnvironmentSimulationConfig.model_validate(written))
+    assert (first.latency_seconds, second.latency_seconds) == (2.0, 0.5)
+    assert third.effect == ResponseEffect(
+        value={"error_code": 429, "error_message": "slow down", "retry_after": 5}
+    )
+
+
 def test_a_configuration_without_tools_is_a_loss() -> None:
     """ADK refuses a configuration without tools, so it is said that nothing is left."""
     written, losses = config_from_rules([])

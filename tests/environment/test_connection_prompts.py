@@ -9,11 +9,12 @@ import pytest
 from simulator.environment.connection_prompts import (
     CONNECTIONS_SCHEMA,
     MOST_CHARACTERS,
+    connection_lines,
     connections_prompt,
     read_connections,
     shapes_digest,
 )
-from simulator.environment.connections import ParameterUse, Produced, ToolRole, ToolShape
+from simulator.environment.connections import Connections, ParameterUse, Produced, ToolRole, ToolShape
 from simulator.environment.schemas import check
 
 CREATE = ToolShape(
@@ -68,7 +69,7 @@ def test_what_is_about_the_tools_is_read() -> None:
     """Uses, produced ids and roles come out, said by the model."""
     value = answer(
         uses=[use("customer_id", why="its\n name")],
-        produces=[{"tool_name": "create_order", "field": "order_id", "kind": "Order", "creates": True}],
+        produces=[{"tool_name": "create_order", "field": "order_id", "kind": "Orders", "creates": True}],
         roles=[{"tool_name": "ping", "use": "reads", "kind": ""}],
     )
     read = read_connections(value, [CREATE, PING])
@@ -132,3 +133,21 @@ def test_fields_of_a_tool_that_declares_no_answers_are_believed() -> None:
     """Where nothing is declared, the model may know better from the description."""
     produced = {"tool_name": "ping", "field": "host_id", "kind": "host", "creates": False}
     assert read_connections(answer(produces=[produced]), [PING]).connections.produces[0].field == "host_id"
+
+
+def test_connections_are_said_in_words_the_tools_own_first() -> None:
+    """A prompt for a call says what this tool does, then what others do to the same things, and nothing else."""
+    said = Connections(
+        uses=(
+            ParameterUse(tool_name="find_order", parameter="order_id", kind="order", use="reads"),
+            ParameterUse(tool_name="cancel_order", parameter="order_id", kind="order", use="changes"),
+            ParameterUse(tool_name="find_room", parameter="room_id", kind="room", use="reads"),
+        ),
+        produces=(Produced(tool_name="create_order", field="order_id", kind="order", creates=True),),
+    )
+    assert connection_lines(said, "cancel_order") == (
+        "cancel_order changes the order that order_id names",
+        "find_order reads the order that order_id names",
+        "create_order answers with the order id that the call has made in order_id",
+    )
+    assert connection_lines(said, "ping") == ()

@@ -152,7 +152,8 @@ def test_the_repair_shows_what_was_said_and_what_is_wrong() -> None:
 
 def test_half_a_character_does_not_make_a_prompt_that_cannot_be_sent() -> None:
     """A text from outside that is no text goes with a replacement."""
-    told(CALL.model_copy(update={"environment_data": "\ud800 mugs"})).encode()
+    prompt = told(CALL.model_copy(update={"environment_data": "\ud800 mugs"}))
+    assert b"? mugs" in prompt.encode()
 
 
 @settings(max_examples=60, deadline=None)

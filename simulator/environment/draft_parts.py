@@ -1,0 +1,279 @@
+"""Makes answers to one call: refusals, what tables say, and what is made up, each in the shape that the tool answers in."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cached_property
+
+from pydantic import JsonValue
+
+from simulator.environment.attempt import Try
+from simulator.environment.coherence import coherent
+from simulator.environment.docstrings import returned_example
+from simulator.environment.echoes import Echo
+from simulator.environment.error_answers import Trouble, error_answers, told_troubles
+from simulator.environment.inferred import inferred_schema
+from simulator.environment.instances import NoValueError, instance
+from simulator.environment.knowledge import Knowledge
+from simulator.environment.new_ids import new_id
+from simulator.environment.plausible import Chance, is_identifier, words_of
+from simulator.environment.recall import is_creation, is_error, is_read
+from simulator.environment.records import Layers, Record, spelled
+from simulator.environment.refusals import done_state, makes_something, refusal
+from simulator.environment.rows import Rows, found_rows
+from simulator.environment.scalars import Style
+from simulator.environment.schema_plans import Plan, is_error_branch, plan_for, plan_of
+from simulator.environment.schemas import BrokenSchemaError, Problem, check
+from simulator.environment.shapes import filled_shape, plain_answer
+from simulator.jsonvalue import JsonObject
+
+_NOT_FOUND = 404
+_STATES = ("status", "state")
+
+
+class Parts:
+    """One call, its tool, and all that is known; what several ways to answer need is worked out once."""
+
+    def __init__(
+        self,
+        *,
+        tool_name: str,
+        description: str,
+        arguments: JsonObject,
+        schema: JsonObject | None,
+        knowledge: Knowledge,
+        chance: Chance,
+    ) -> None:
+        self.tool_name = tool_name
+        self.description = description
+        self.arguments = arguments
+        self.schema = schema
+        self.knowledge = knowledge
+        self.chance = chance
+
+    @cached_property
+    def plan(self) -> Plan | None:
+        """The plan of the tool's schema; None where it has none, or one that cannot be read."""
+        try:
+            return None if self.schema is None else plan_for(self.schema)
+        except BrokenSchemaError:
+            return None
+
+    @cached_property
+    def told(self) -> Mapping[str, JsonValue]:
+        """What is known of the things that the call names."""
+        return self.knowledge.fields(self.tool_name, self.arguments)
+
+    @cached_property
+    def rows(self) -> Rows | None:
+        """The rows of a table that the call asks for."""
+        knowledge = self.knowledge
+        if not knowledge.tables or not is_read(self.tool_name):
+            return None
+        return found_rows(self.tool_name, self.arguments, knowledge.tables, knowledge.complete)
+
+    @cached_property
+    def known(self) -> Mapping[str, JsonValue]:
+        """What a field of the answer may take over, by its name: what is known, and above it the arguments."""
+        fields = dict(self.told)
+        rows = self.rows
+        single = rows.records[0] if rows is not None and len(rows.records) == 1 and rows.used else None
+        if single is not None:
+            fields = {**fields, **single.fields}
+        if not is_read(self.tool_name):
+            state = done_state(self.tool_name)
+            fields = {name: value for name, value in fields.items() if name not in _STATES or state is None}
+            fields |= dict.fromkeys(_STATES, state) if state else {}
+            if is_creation(self.tool_name):
+                fields = {name: value for name, value in fields.items() if name not in _STATES}
+        kind = (
+            single.kind
+            if single is not None
+            else next(map(_kind_of, filter(is_identifier, self.arguments)), "")
+        )
+        return Layers(self.arguments, Record(fields, kind, single.key if single is not None else ""))
+
+    @cached_property
+    def ids(self) -> dict[str, JsonValue]:
+        """The ids of what the call makes, by the names of their fields."""
+        if not makes_something(self.tool_name):
+            return {}
+        names = [name for name in self._id_fields() if name not in self.arguments]
+        nouns = set(words_of(self.tool_name))
+        own = [name for name in names if set(words_of(name)[:-1]) & nouns or name == "id"] or names[:1]
+        return {name: new_id(name, self.knowledge.ids(name), self.chance) for name in own if name in names}
+
+    def _id_fields(self) -> list[str]:
+        if self.plan is None:
+            noun = "_".join(words_of(self.tool_name)[1:])
+            return [f"{noun}_id"] if noun else []
+        for plain in self.plan.alternatives(self.plan.schema):
+            properties = plain.get("properties")
+            if isinstance(properties, dict) and not is_error_branch(plain):
+                inner = [one.get("properties") for one in properties.values() if isinstance(one, dict)]
+                nested = [name for fields in inner if isinstance(fields, dict) for name in fields]
+                return [name for name in (*properties, *nested) if is_identifier(name)]
+        return []
+
+    def problems(self, value: JsonValue) -> tuple[Problem, ...]:
+        """Say what is wrong with an answer by the tool's schema."""
+        if self.schema is None:
+            return ()
+        return check(value, self.schema) if self.plan is None else self.plan.problems(value)
+
+    def fits(self, value: JsonValue) -> bool:
+        """Tell whether the tool may give an answer."""
+        return not self.problems(value)
+
+    def error(self, trouble: Trouble) -> JsonObject | None:
+        """Give an error as this tool says it; None where its schema has no room for one."""
+        found = error_answers(
+            trouble,
+            plan=self.plan,
+            description=self.description,
+            earlier=self.knowledge.earlier,
+            tool_name=self.tool_name,
+            chance=self.chance,
+        )
+        return found[0] if found else None
+
+    def refused(self) -> Try | None:
+        """Answer that a thing does not exist, or that its state forbids what is asked; None where nothing is known."""
+        gone = self.knowledge.missing(self.tool_name, self.arguments)
+        if gone is not None:
+            return self._not_found(gone)
+        trouble = refusal(self.tool_name, self.arguments, self.told, self.knowledge)
+        if trouble is None or not self._says_errors():
+            return self._no_row()
+        answer = self.error(trouble)
+        return None if answer is None else Try(answer, f"by what is known of it: {trouble.message}")
+
+    def _not_found(self, gone: JsonObject) -> Try | None:
+        why = "what the call names does not exist"
+        if self.plan is None or self.fits(gone):
+            return Try(gone, why)
+        answer = self.error(Trouble(code=_NOT_FOUND, message=_message_of(gone)))
+        return None if answer is None else Try(answer, why)
+
+    def _no_row(self) -> Try | None:
+        """Answer that a complete table has no such row, where the tool gives one thing and no list."""
+        rows = self.rows
+        if rows is None or rows.records or not rows.used or self._gives_list() or not self._says_errors():
+            return None
+        said = ", ".join(f"{name} {self.arguments[name]!r}" for name in rows.used)
+        answer = self.error(
+            Trouble(code=_NOT_FOUND, message=f"No {rows.kind.replace('_', ' ')} with {said} was found.")
+        )
+        return None if answer is None else Try(answer, f"the table of {rows.kind} has no such row")
+
+    def _says_errors(self) -> bool:
+        """Tell whether the tool is known to answer with errors."""
+        if self.plan is not None and any(map(is_error_branch, self.plan.alternatives(self.plan.schema))):
+            return True
+        return bool(told_troubles(self.description)) or self.plan is None
+
+    def _gives_list(self) -> bool:
+        if self.plan is None:
+            return words_of(self.tool_name)[:1] in {
+                ("search",),
+                ("list",),
+                ("query",),
+            } or self.tool_name.endswith("s")
+        for plain in self.plan.alternatives(self.plan.schema):
+            properties = plain.get("properties")
+            if plain.get("type") == "array":
+                return True
+            for one in (
+                properties.values() if isinstance(properties, dict) and not is_error_branch(plain) else ()
+            ):
+                if isinstance(one, dict) and one.get("type") == "array":
+                    return True
+        return False
+
+    def of_rows(self) -> Try | None:
+        """Answer with the rows of a table, or the fields of a thing, in the tool's shape; None where there are none."""
+        rows = self.rows
+        if rows is None or not (rows.records or self._gives_list()):
+            return None
+        made = self._shaped("usual")
+        if made is None:
+            return None
+        keys = [row.key for row in rows.records if row.key]
+        named = f"row{'s' * (len(keys) > 1)} {', '.join(keys[:3])}{' and others' if len(keys) > 3 else ''}"  # noqa: PLR2004 - a few will do
+        return Try(made.value, f"from the table of {spelled(rows.kind)}: {named if keys else 'no row fits'}")
+
+    def made_up(self) -> Try:
+        """Make an answer up, in the shape that the tool answers in."""
+        made = self._shaped("usual")
+        if made is None:
+            return Try({"status": "success"}, "the tool's schema cannot be read, or no value fits it")
+        known = [name for name in self.told if name not in self.arguments]
+        return Try(made.value, f"{made.why}, with what is known of what the call names") if known else made
+
+    def styled(self, style: Style) -> JsonValue:
+        """Make an answer as empty or as full as the tool's schema allows; None where no value fits."""
+        made = self._shaped(style)
+        return None if made is None else made.value
+
+    def _shaped(self, style: Style) -> Try | None:
+        if self.schema is not None:
+            found = None if self.plan is None else self._of_plan(self.plan, style)
+            return None if found is None else Try(found, "made up by the tool's output schema")
+        shown = returned_example(self.description, self.chance)
+        if shown is not None and style == "usual":
+            echo = Echo(self.arguments, {**self.known, **self.ids}, self.tool_name)
+            return Try(
+                filled_shape(shown, echo, self.rows), "in the shape that the tool's description tells of"
+            )
+        before = [
+            answer.response
+            for answer in self.knowledge.earlier
+            if answer.tool_name == self.tool_name and not is_error(answer.response)
+        ]
+        samples = before if shown is None else [shown]
+        if samples:
+            found = self._of_plan(plan_of(inferred_schema(samples, closed=False)), style)
+            return None if found is None else Try(found, "in the shape of this tool's earlier answers")
+        if style != "usual":
+            return None
+        fields = {**self.known, **self.ids}
+        return Try(
+            plain_answer(self.tool_name, self.arguments, fields, self.chance, self.rows),
+            "made up by the tool's name",
+        )
+
+    def _of_plan(self, plan: Plan, style: Style) -> JsonValue:
+        """Make what fits a schema best: with all that is known, or else without it; None where no value is found."""
+        last: JsonValue = None
+        for known, now in ((self.known, style), ({}, style), ({}, "least")):
+            own = self.arguments if known else {}
+            try:
+                made = instance(
+                    plan.schema,
+                    self.chance,
+                    known,
+                    arguments=own,
+                    tool_name=self.tool_name,
+                    currency=self.knowledge.currency,
+                    style=now,
+                    rows=self.rows if known else None,
+                    knowledge=self.knowledge,
+                    ids=self.ids,
+                )
+            except NoValueError:
+                continue
+            agreeing = coherent(made, known, self.chance) if style == "usual" else made
+            for one in (agreeing, made):
+                if not plan.problems(one):
+                    return one
+            last = made
+        return last
+
+
+def _kind_of(name: str) -> str:
+    return spelled(name).removesuffix("_id")
+
+
+def _message_of(gone: JsonObject) -> str:
+    said = (gone.get(name) for name in ("error_message", "errorMessage", "message", "error", "detail"))
+    return next((one for one in said if isinstance(one, str)), "Not found.")

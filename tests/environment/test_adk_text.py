@@ -1,0 +1,210 @@
+"""Tests of ADK's configuration as text: JSON, YAML, and Python code that is read without being run."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from google.adk.tools.environment_simulation.environment_simulation_config import EnvironmentSimulationConfig
+from hypothesis import given
+from hypothesis import strategies as st
+
+from simulator.environment.adk_config import EnvironmentConfigError, ReadConfig, read_config
+from simulator.environment.adk_text import TextForm, config_text, read_config_text
+from simulator.environment.effects import ErrorEffect, ResponseEffect
+from simulator.environment.injections import InjectionRule
+from simulator.jsonvalue import JsonObject
+
+FORMS: tuple[TextForm, ...] = ("json", "yaml", "python")
+IMPORTS = """
+import json
+from google.adk.tools.environment_simulation.environment_simulation_config import *
+from google.genai import types
+"""
+
+
+def read_by_adk(text: str, form: TextForm) -> EnvironmentSimulationConfig:
+    """Read a text as a user of ADK would."""
+    if form == "json":
+        return EnvironmentSimulationConfig.model_validate_json(text)
+    if form == "yaml":
+        return EnvironmentSimulationConfig.model_validate(yaml.safe_load(text))
+    space: dict[str, Any] = {}
+    exec(text, space)  # noqa: S102 - the code is what we have just written, and a person would run it
+    config = space["config"]
+    assert isinstance(config, EnvironmentSimulationConfig)
+    return config
+
+
+def read(**more: Any) -> ReadConfig:
+    """Give a configuration that uses every field."""
+    rules = (
+        InjectionRule(
+            rule_id="pay[0]",
+            tool_name="pay",
+            effect=ErrorEffect(error_code=503, error_message='a "quoted" \\ line\nand another'),
+            probability=0.25,
+            match_args={"order_id": "A-1", "deep": {"n": [1.5, None, "no"]}},
+            latency_seconds=1.5,
+            random_seed=7,
+        ),
+        InjectionRule(rule_id="pay[1]", tool_name="pay", effect=ResponseEffect(value={"status": "ok"})),
+    )
+    fields: dict[str, Any] = {
+        "rules": rules,
+        "mock_tools": ("search",),
+        "listed_tools": ("search", "pay"),
+        "simulation_model": "some-model",
+        "simulation_model_configuration": {"temperature": 0.5, "thinking_config": {"thinking_budget": 16}},
+        "environment_data": '{"orders": [{"id": "A-1"}]}',
+        "tracing": "[]",
+    }
+    return ReadConfig(**{**fields, **more})
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_all_that_a_configuration_says_survives_as_text(form: TextForm) -> None:
+    """Written and read back, nothing is lost; and ADK takes each form for the same configuration."""
+    text, losses = config_text(read(), form)
+    assert losses == []
+    assert read_config_text(text) == read()
+    by_adk = read_by_adk(text, form)
+    assert by_adk == read_by_adk(config_text(read(), "json").text, "json")
+    assert read_config(by_adk) == read()
+
+
+_texts = st.text(max_size=8) | st.sampled_from(
+    ["no", "1e3", "2024-01-01", "~", "0x1F", "a: b", "- x", "'", '"""']
+)
+_values = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers(-(2**70), 2**70)
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | _texts,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(_texts, inner, max_size=3),
+    max_leaves=8,
+)
+
+
+@given(
+    arguments=st.dictionaries(_texts, _values, max_size=3),
+    response=st.dictionaries(_texts, _values, min_size=1, max_size=3),
+)
+def test_every_value_survives_in_every_form(arguments: JsonObject, response: JsonObject) -> None:
+    """No text is taken for a date, a number or a word such as `no`, by ADK's own reader neither."""
+    rule = InjectionRule(
+        rule_id="t[0]", tool_name="t", match_args=arguments, effect=ResponseEffect(value=response)
+    )
+    expected = ReadConfig(rules=(rule,), listed_tools=("t",))
+    for form in FORMS:
+        text = config_text(expected, form).text
+        assert read_config_text(text) == expected
+        (tool,) = read_by_adk(text, form).tool_simulation_configs
+        (injection,) = tool.injection_configs
+        assert repr(injection.match_args) == repr(arguments)
+        assert repr(injection.injected_response) == repr(response)
+
+
+def test_code_as_the_documentation_has_it_is_read() -> None:
+    """Names for literals and for parts, `json.dumps`, genai's classes and the members of the enumeration."""
+    code = f"""{IMPORTS}
+db = {{"products": [{{"id": "P-1", "price": -1.5}}]}}
+failing: object = InjectionConfig(
+    match_args={{"sku": "OOS-001"}},
+    injected_error=InjectedError(injected_http_error_code=503, error_message="a" "b"),
+    random_seed=7, injection_probability=0.2,
+)
+config = EnvironmentSimulationConfig(
+    tool_simulation_configs=[
+        ToolSimulationConfig(tool_name="stock", injection_configs=[failing]),
+        ToolSimulationConfig(tool_name="search", mock_strategy_type=MockStrategy.MOCK_STRATEGY_TOOL_SPEC),
+    ],
+    simulation_model="m",
+    simulation_model_configuration=types.GenerateContentConfig(
+        temperature=0.5, thinking_config=types.ThinkingConfig(thinking_budget=16)
+    ),
+    environment_data=json.dumps(db),
+)
+"""
+    found = read_config_text(code)
+    assert found == read_config(read_by_adk(code, "python"))
+    assert found.mock_tools == ("search",)
+    assert found.environment_data == '{"products": [{"id": "P-1", "price": -1.5}]}'
+    (rule,) = found.rules
+    assert (rule.rule_id, rule.match_args) == ("stock[0]", {"sku": "OOS-001"})
+
+
+TOOLS = 'tool_simulation_configs=[ToolSimulationConfig(tool_name="t", mock_strategy_type=MockStrategy.MOCK_STRATEGY_TOOL_SPEC)]'
+
+
+@pytest.mark.parametrize(
+    ("code", "complaint"),
+    [
+        ("config = EnvironmentSimulationConfig(", "no Python code"),
+        (f"a = EnvironmentSimulationConfig({TOOLS})\nb = EnvironmentSimulationConfig({TOOLS})", "makes 2, at the lines 1, 2"),
+        ("x = EnvironmentSimulationConfig(tool_simulation_configs=load())", "line 1: 'load()' cannot be read"),
+        ("x = EnvironmentSimulationConfig(\n  environment_data=open('f').read())", "line 2: \"open('f').read()\""),
+        ("x = EnvironmentSimulationConfig(tracing=f'{1}')", "cannot be read; only running it"),
+        ("x = EnvironmentSimulationConfig([])", "give EnvironmentSimulationConfig its fields by their names"),
+        ("x = EnvironmentSimulationConfig(**fields)", "its fields by their names"),
+        ("a = []\na.append(1)\nx = EnvironmentSimulationConfig(tool_simulation_configs=a)", "the code changes it"),
+        ("a = 'x'\na = 'y'\nx = EnvironmentSimulationConfig(tracing=a)", "the code changes it"),
+        ("a = [a]\nx = EnvironmentSimulationConfig(tool_simulation_configs=a)", "refers to itself"),
+        (f"x = EnvironmentSimulationConfig({TOOLS}, tracking='x')", "unknown field; did you mean 'tracing'?"),
+        ("x = EnvironmentSimulationConfig(tracing=" + "(" * 90 + "1" + ")" * 90 + ")", "tracing"),
+    ],
+)  # fmt: skip
+def test_code_that_only_running_would_explain_is_refused(code: str, complaint: str) -> None:
+    """The complaint names the line and what stands there."""
+    with pytest.raises(EnvironmentConfigError, match=re.escape(complaint)):
+        read_config_text(code)
+
+
+def test_reading_code_runs_nothing(tmp_path: Path) -> None:
+    """Code beside the configuration is not run, and what grows without bounds is refused at once."""
+    proof = tmp_path / "ran"
+    code = f"open({str(proof)!r}, 'w').write('x')\nconfig = EnvironmentSimulationConfig({TOOLS})\n"
+    assert read_config_text(code).mock_tools == ("t",)
+    assert not proof.exists()
+    laughs = "a0 = ['x']\n" + "".join(f"a{n} = [{', '.join([f'a{n - 1}'] * 10)}]\n" for n in range(1, 30))
+    with pytest.raises(EnvironmentConfigError, match="grows without bounds"):
+        read_config_text(f"{laughs}config = EnvironmentSimulationConfig(tool_simulation_configs=a29)")
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        ("", "the text is empty"),
+        ('{"tool_simulation_configs": [', "the text is no JSON: "),
+        ("tool_simulation_configs:\n  - tool_name: a\n   x: 1\n", "no YAML: .* at line 3"),
+        ("tool_simulation_configs: &a []\ntracing: *a\n", "aliases are not read, at line 2"),
+        ("tracing: a\ntracing: b\n", "the field 'tracing' stands twice in one object, at line 2"),
+        ('{"tracing": "a", "tracing": "b"}', "the field 'tracing' stands twice"),
+        ('{"tracing": NaN}', "holds NaN, which JSON has no word for"),
+        ("- 1\n", "of type list"),
+        ("tool_simulation_configs: [{tool_name: t, mock_strategy_type: 3}]", "tool 't': mock_strategy_type: 3 is no mock"),
+    ],
+)  # fmt: skip
+def test_a_text_that_cannot_be_read_is_refused_with_the_place(text: str, complaint: str) -> None:
+    """Neither JSON nor YAML is guessed at."""
+    with pytest.raises(EnvironmentConfigError, match=complaint):
+        read_config_text(text)
+
+
+def test_a_mock_strategy_may_be_given_by_name() -> None:
+    """YAML written by hand says `MOCK_STRATEGY_TOOL_SPEC`; what is written has ADK's number."""
+    text = "tool_simulation_configs: [{tool_name: t, mock_strategy_type: MOCK_STRATEGY_TOOL_SPEC}]"
+    found = read_config_text(text)
+    assert found.mock_tools == ("t",)
+    assert read_by_adk(config_text(found, "yaml").text, "yaml").tool_simulation_configs[0].tool_name == "t"
+
+
+def test_a_tool_that_is_only_listed_is_a_loss() -> None:
+    """ADK refuses a tool with neither injections nor a mock, so it is named."""
+    text, losses = config_text(read(listed_tools=("search", "pay", "bare")), "json")
+    assert losses == ["tool 'bare' has neither an injection nor a mock, and ADK refuses to list it so"]
+    assert read_config_text(text).listed_tools == ("search", "pay")

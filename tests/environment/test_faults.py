@@ -1,0 +1,166 @@
+"""Tests of the library of faults."""
+
+from __future__ import annotations
+
+import builtins
+from random import Random
+from typing import get_args
+
+import pytest
+from pydantic import JsonValue
+
+from simulator.environment.distortions import DistortionKind, distorted
+from simulator.environment.effects import DistortEffect, ErrorEffect, RaiseEffect, SequenceEffect
+from simulator.environment.faults import FaultLibraryError, fault, faults, read_faults, search
+from simulator.environment.hostile import categories
+from simulator.environment.realized import GivesError, GivesValue, Raises, answered, latency_of
+from simulator.environment.rules import InjectionRule
+from simulator.environment.templates import variables_of
+
+CALL = variables_of(args={"city": "Oslo"}, seed="s")
+HTTP = (400, 401, 402, 403, 404, 408, 409, 410, 422, 429, 500, 501, 502, 503, 504)
+
+
+def seeded() -> Random:
+    """Give a stream of draws."""
+    return Random(3)  # noqa: S311 - a repeatable stream
+
+
+def test_each_fault_makes_a_rule_that_survives_being_written() -> None:
+    """A preset becomes one rule for the tool, named for people, the same after JSON."""
+    for each in faults():
+        rule = each.rule("book", "r-1")
+        assert (rule.tool_name, rule.rule_id, rule.label, rule.enabled) == ("book", "r-1", each.title, True)
+        assert InjectionRule.model_validate_json(rule.model_dump_json()) == rule
+    assert len({each.name for each in faults()}) == len({each.title for each in faults()}) == len(faults())
+
+
+@pytest.mark.parametrize("code", HTTP)
+def test_http_faults_answer_in_adks_error_shape_with_details(code: int) -> None:
+    """The agent sees the code, a message and what a real service says beside them."""
+    effect = fault(f"http_{code}").rule("book", "r").effect
+    assert isinstance(effect, ErrorEffect)
+    given = answered(effect, CALL, 0)
+    assert isinstance(given, GivesError)
+    assert given.response["error_code"] == code
+    assert given.response["error_message"]
+    assert len(given.response) > 2
+
+
+def test_http_faults_say_what_the_call_and_the_service_say() -> None:
+    """429 and 503 say when to try again, 404 what was not found, 422 which field."""
+    said = {}
+    for code in HTTP:
+        effect = fault(f"http_{code}").rule("book", "r").effect
+        assert isinstance(effect, ErrorEffect)
+        given = answered(effect, CALL, 0)
+        assert isinstance(given, GivesError)
+        said[code] = given.response
+    assert said[429]["retry_after"] == 30
+    assert said[503]["headers"] == {"Retry-After": "120"}
+    assert said[404]["error_message"] == 'Not Found: nothing matches {"city": "Oslo"}.'
+    assert said[422]["errors"] == [
+        {"field": "city", "code": "invalid", "message": "The value is outside of the allowed range."}
+    ]
+
+
+def test_faults_that_raise_name_exceptions_that_there_are() -> None:
+    """Each raises a builtin exception."""
+    raised = [each.rule("t", "r").effect for each in faults() if each.category == "exceptions"]
+    assert len(raised) >= 10
+    for effect in raised:
+        assert isinstance(effect, RaiseEffect)
+        given = answered(effect, CALL, 0)
+        assert isinstance(given, Raises)
+        assert issubclass(getattr(builtins, given.error_type), Exception)
+        assert given.message
+
+
+def test_every_distortion_and_every_hostile_category_has_its_fault() -> None:
+    """Nothing that can be distorted is missing in the list, and each distorts a plain answer."""
+    kinds: set[str] = set()
+    answer: JsonValue = {
+        "rows": [{"name": "a long name", "n": n} for n in range(5)],
+        "text": "something to read",
+    }
+    for each in faults():
+        effect = each.rule("t", "r").effect
+        if isinstance(effect, DistortEffect):
+            kinds.update(step.kind for step in effect.distortions)
+            result = distorted(answer, effect.distortions, seeded(), earlier=[{"rows": []}])
+            assert result.value != answer, each.name
+    assert kinds == set(get_args(DistortionKind))
+    assert {each.name for each in faults() if each.category == "hostile"} == {
+        f"hostile_{c}" for c in categories()
+    }
+
+
+def test_slow_faults_are_slow() -> None:
+    """Each fault of latency takes its time, and only the plain ones leave the answer to others."""
+    for name in ("latency_fixed", "latency_uniform", "latency_log_normal", "latency_very_long"):
+        rule = fault(name).rule("t", "r")
+        assert rule.effect.kind == "delay"
+        assert latency_of(rule, seeded()) > 0.1
+    assert latency_of(fault("slow_error").rule("t", "r"), seeded()) == 8.0
+
+
+def test_a_polled_job_comes_to_its_end() -> None:
+    """The sequence goes from pending to done and stays there."""
+    effect = fault("status_sequence").rule("t", "r").effect
+    assert isinstance(effect, SequenceEffect)
+    given = [answered(effect, CALL, n) for n in range(5)]
+    statuses = [each.value["status"] for each in given if isinstance(each, GivesValue)]  # type: ignore[index, call-overload]
+    assert statuses == ["pending", "processing", "done", "done", "done"]
+
+
+@pytest.mark.parametrize(
+    ("text", "first"),
+    [
+        ("429", "http_429"),
+        ("rate limit", "rate_limit_after_calls"),
+        ("not found", "http_404"),
+        ("TimeoutError", "raise_timeout_error"),
+        ("ambiguous", "ambiguous_timeout"),
+        ("log normal", "latency_log_normal"),
+        ("hostile unicode", "hostile_unicode"),
+        ("mallformed json", "distort_malformed"),
+        ("stale", "distort_stale"),
+        ("ask", "ask"),
+        ("every second flaky", "flaky_every_second"),
+    ],
+)
+def test_search_finds_what_a_person_means(text: str, first: str) -> None:
+    """Numbers, names, parts of words and small mistakes lead to the fault."""
+    assert search(text)[0].name == first
+
+
+def test_search_gives_only_what_fits() -> None:
+    """Nothing written gives all, and nonsense gives none."""
+    assert search("  ") == faults()
+    assert search("zzzzqqq") == ()
+    assert {each.name for each in search("prompt injection")} >= {
+        f"hostile_{category}" for category in categories()
+    }
+    assert len(search("latency")) < len(faults()) / 2
+
+
+ONE = "- {name: a, title: t, category: c, description: d, rule: {effect: {kind: delay}}}\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        (ONE + ONE, "two faults are called 'a'"),
+        (ONE.replace("delay", "delai"), "delai"),
+        (
+            ONE.replace("{kind: delay}", "{kind: raise, message: '{{ 1 + }}', templated: true}"),
+            "it ends too early",
+        ),
+        ("{", "the library of faults"),
+    ],
+)
+def test_a_damaged_library_is_refused(text: str, reason: str) -> None:
+    """The error says what is wrong with the file."""
+    with pytest.raises(FaultLibraryError) as caught:
+        read_faults(text)
+    assert reason in str(caught.value)

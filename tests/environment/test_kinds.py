@@ -1,0 +1,151 @@
+"""Names tell which kind of thing is meant, and what a tool does to it."""
+
+from __future__ import annotations
+
+import pytest
+
+from simulator.environment.kinds import collection_of, id_kind, id_of, is_own_key, kind_named
+from simulator.environment.verbs import role_of
+
+
+@pytest.mark.parametrize(
+    ("kind", "collection"),
+    [
+        ("order", "orders"),
+        ("category", "categories"),
+        ("address", "addresses"),
+        ("status", "statuses"),
+        ("person", "people"),
+        ("child", "children"),
+        ("box", "boxes"),
+        ("batch", "batches"),
+        ("sales_order", "sales_orders"),
+        ("analysis", "analyses"),
+        ("invoice", "invoices"),
+        ("warehouse", "warehouses"),
+        ("movie", "movies"),
+        ("day", "days"),
+        ("bus", "buses"),
+        ("equipment", "equipment"),
+        ("series", "series"),
+        ("visa", "visas"),
+    ],
+)
+def test_a_plural_leads_back_to_its_singular(kind: str, collection: str) -> None:
+    """Things stand together under the plural, and the plural names their kind; a singular stays one."""
+    assert collection_of(kind) == collection
+    assert kind_named(collection) == kind
+    assert kind_named(kind) == kind
+
+
+@pytest.mark.parametrize(
+    "spelling", ["salesOrders", "sales_orders", "SalesOrder", "sales-order", "Sales Orders"]
+)
+def test_any_spelling_gives_one_kind(spelling: str) -> None:
+    """However a name is written, the kind is in the singular and in snake case."""
+    assert kind_named(spelling) == "sales_order"
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [
+        ("order_id", "order"),
+        ("orderId", "order"),
+        ("orderIDs", "order"),
+        ("order_ids", "order"),
+        ("customerID", "customer"),
+        ("order_number", "order"),
+        ("booking_reference", "booking"),
+        ("sku", "product"),
+        ("product_sku", "product"),
+        ("new_order_id", "order"),
+        ("from_account_id", "account"),
+        ("user_uuid", "user"),
+        ("id", ""),
+        ("_id", ""),
+        ("uuid", ""),
+        ("reference", ""),
+        ("tracking_number", ""),
+        ("currency_code", None),
+        ("phone_number", None),
+        ("zipCode", None),
+        ("error_code", None),
+        ("line_number", None),
+        ("api_key", None),
+        ("request_id", None),
+        ("trace_id", None),
+        ("number", None),
+        ("items", None),
+        ("name", None),
+        ("", None),
+    ],
+)
+def test_the_name_of_an_id_says_whose_it_is(name: str, kind: str | None) -> None:
+    """An id names a kind, or leaves it open (empty); codes and numbers that only describe are none."""
+    assert id_kind(name) == kind
+
+
+def test_an_id_of_another_thing_of_the_same_kind_is_not_the_things_own() -> None:
+    """`parent_id` and `original_order_id` do not find the order that has them."""
+    assert is_own_key("order_number", "order")
+    assert is_own_key("reference", "order")
+    assert not is_own_key("parent_id", "order")
+    assert not is_own_key("original_order_id", "order")
+    assert not is_own_key("customer_id", "order")
+
+
+def test_only_plain_words_and_whole_numbers_are_ids() -> None:
+    """7 and "7" are one id; truth values, fractions, lists, empty and endless texts are none."""
+    assert id_of(7) == id_of("7") == "7"
+    assert [id_of(value) for value in (True, 1.5, None, "", [], {}, "a\nb", "x" * 500, 10**50)] == [None] * 9
+
+
+@pytest.mark.parametrize(
+    ("tool", "use", "kind"),
+    [
+        ("find_order", "reads", "order"),
+        ("getOrderDetails", "reads", "order"),
+        ("list_all_orders", "reads", "order"),
+        ("order_lookup", "reads", "order"),
+        ("order_status", "reads", "order"),
+        ("count_orders", "reads", "order"),
+        ("look_up_entry_rules", "reads", "entry_rule"),
+        ("create_order", "creates", "order"),
+        ("shop_create_order", "creates", "order"),
+        ("github.create_issue", "creates", "issue"),
+        ("get_issue", "reads", "issue"),
+        ("issue_refund", "creates", "refund"),
+        ("get_file", "reads", "file"),
+        ("file_claim", "creates", "claim"),
+        ("cancel_order", "changes", "order"),
+        ("refund_order", "changes", "order"),
+        ("update_order_status", "changes", "order"),
+        ("return_item", "changes", "item"),
+        ("delete_order", "deletes", "order"),
+        ("users_delete", "deletes", "user"),
+        ("remove_user", "deletes", "user"),
+        ("remove_item_from_cart", "changes", "cart"),
+        ("add_to_cart", "changes", "cart"),
+    ],
+)
+def test_a_tools_name_says_what_it_does(tool: str, use: str, kind: str) -> None:
+    """The verb says what happens and the noun to what; cancelling changes, and only deleting deletes."""
+    role = role_of(tool)
+    assert (role.use, role.kind) == (use, kind)
+
+
+@pytest.mark.parametrize(
+    ("tool", "description", "use"),
+    [
+        ("reimburse", "Pays an employee back. The money leaves at once.", "changes"),
+        ("room_sensor", "Read current room temperature and humidity.", "reads"),
+        ("weather", "Returns the weather of a city.", "reads"),
+        ("hvac_controller", "Control home heating/cooling system.", "changes"),
+        ("orders_api", "This tool deletes an order.", "deletes"),
+        ("frobnicate", "", "changes"),
+        ("ticketing", "Creates a new ticket for a customer.", "creates"),
+    ],
+)
+def test_where_the_name_has_no_verb_the_description_says_it(tool: str, description: str, use: str) -> None:
+    """The first words of a docstring count, in any form of the verb."""
+    assert role_of(tool, description).use == use

@@ -1,0 +1,124 @@
+"""The environment's data is read as tables, notes and words, or refused with the place of what is wrong."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from simulator.environment.tables import Table, Tables, TablesError, read_tables
+
+
+def only_table(text: str) -> Table:
+    """Give the one table of a text."""
+    (table,) = read_tables(text).tables
+    return table
+
+
+def test_the_documented_environment_data_gives_tables_and_notes() -> None:
+    """Lists of objects are tables by their kind; other values are notes."""
+    read = read_tables(
+        '{"products": [{"id": "P-1", "stock": 3}, {"id": "P-2"}], "warehouse_location": "US", "cities": ["Oslo"]}'
+    )
+    assert [(table.name, table.kind, table.id_field) for table in read.tables] == [
+        ("products", "product", "id")
+    ]
+    assert dict(read.tables[0].records())["P-1"] == {"id": "P-1", "stock": 3}
+    assert read.notes == {"warehouse_location": "US", "cities": ["Oslo"]}
+
+
+def test_an_object_of_objects_is_a_table_by_its_keys() -> None:
+    """The key is the id, under the name that the rows use for it, or under one made from the kind."""
+    table = only_table('{"customers": {"C-1": {"name": "Ada"}, "C-2": {"name": "Mei"}}}')
+    assert table.id_field == "customer_id"
+    assert table.rows[0] == {"customer_id": "C-1", "name": "Ada"}
+    assert only_table('{"customers": {"7": {"id": 7}}}').rows == ({"id": 7},)
+
+
+def test_a_wrapped_database_is_opened() -> None:
+    """Tables that stand one level deeper are tables all the same, and so are the notes beside them."""
+    read = read_tables('{"database": {"orders": [{"order_id": 1}], "region": "EU"}, "day": "2026-03-01"}')
+    assert [table.kind for table in read.tables] == ["order"]
+    assert read.notes == {"region": "EU", "day": "2026-03-01"}
+
+
+@pytest.mark.parametrize(
+    ("rows", "id_field"),
+    [
+        ([{"customer_id": "C", "order_id": "A"}], "order_id"),
+        ([{"customer_id": "C", "id": "A"}], "id"),
+        ([{"orderNumber": "A"}], "orderNumber"),
+        ([{"reference": "A"}, {"reference": "B"}], "reference"),
+        ([{"code": "A"}, {"code": "B"}], "code"),
+        ([{"order": "A", "x": 1}], "order"),
+        ([{"name": "A"}, {"name": "B"}], "name"),
+        ([{"name": "A"}, {"name": "A"}], ""),
+        ([{"from": "EUR", "to": "USD"}], ""),
+        ([{"customer_id": "C"}], ""),
+    ],
+)
+def test_the_field_with_the_ids_is_found(rows: list[dict[str, str]], id_field: str) -> None:
+    """The kind's own id is taken before others; records without any are numbered, and get no field."""
+    table = only_table(json.dumps({"orders": rows}))
+    assert table.id_field == id_field
+    assert list(table.rows) == rows
+    if not id_field:
+        assert [key for key, _ in table.records()] == [str(number + 1) for number in range(len(rows))]
+
+
+def test_an_empty_list_with_a_plural_name_is_an_empty_table() -> None:
+    """Who writes `"orders": []` says that there are none."""
+    assert only_table('{"orders": []}').rows == ()
+    assert read_tables('{"nothing": []}').notes == {"nothing": []}
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ('{"orders": [{"id": 1}, {"id": 1}]}', "table 'orders', row 2, field 'id': row 1 has the id '1' too"),
+        ('{"orders": [{"id": 1}, {"x": 1}]}', "table 'orders', row 2, field 'id': it is missing"),
+        ('{"orders": [{"id": [1]}]}', "table 'orders', row 1, field 'id': [1] is no id"),
+        ('{"orders": [{"id": 1}, 3]}', "table 'orders', row 2: 3 is no object"),
+        ('{"orders": {"A": {"order_id": "B"}}}', "row 'A', field 'order_id': \"B\" is not its key"),
+        ('{"orders": {"": {"x": 1}}}', "table 'orders': '' is no id"),
+        ('{"orders": [], "order": [{"id": 1}]}', "table 'order': 'orders' holds the same kind"),
+        ('{"a": 1, "a": 2}', "'a' stands twice"),
+        ('{"a": NaN}', "NaN is no JSON number"),
+        ('{\n  "a": }', "line 2, column 8"),
+        ("{orders: []}", "line 1, column 2"),
+        ('{"a": "\\ud800"}', "not a JSON value"),
+        ('{"a": ' + "[" * 300 + "]" * 300 + "}", "nested"),
+        ("[" * 100_000, "nested too deeply"),
+    ],
+)
+def test_what_is_wrong_is_named_with_its_place(text: str, told: str) -> None:
+    """An error names the table, the row and the field, or the line and column."""
+    with pytest.raises(TablesError) as caught:
+        read_tables(text)
+    assert told in str(caught.value)
+
+
+@pytest.mark.parametrize("text", ["A shop in Oslo.", "[Note] all prices in EUR", "42", '"words"'])
+def test_a_text_that_is_no_json_of_tables_is_kept_in_words(text: str) -> None:
+    """ADK takes any text; so do we."""
+    assert read_tables(f" {text}\n") == Tables(description=text)
+
+
+@given(st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.sampled_from(["id", "orders", "order_id", "name", "", "x"]) | st.text(max_size=4), inner, max_size=4),
+    max_leaves=25,
+))  # fmt: skip
+@settings(max_examples=200, deadline=None)
+def test_any_json_is_read_or_refused(value: object) -> None:
+    """No JSON crashes the reader, and each row of a table has its own id."""
+    try:
+        read = read_tables(json.dumps(value))
+    except TablesError:
+        return  # what it says is the test above
+    for table in read.tables:
+        keys = [key for key, _ in table.records()]
+        assert len(set(keys)) == len(keys) == len(table.rows)
+    assert Tables.model_validate_json(read.model_dump_json()) == read
