@@ -26,8 +26,11 @@ def schema_paths(schema: JsonObject) -> dict[str, JsonObject]:
         plain = normalise(schema)
     except BrokenSchemaError:
         return {}
-    found = sorted(_fields(plain, "", 0), key=lambda item: item[0].count(".") + item[0].count("["))
-    return dict(found[:MOST])
+    found: dict[str, JsonObject] = {}
+    for place, inner in _fields(plain, "", 0):
+        found.setdefault(place, inner)  # the field itself comes before its variants
+    outer_first = sorted(found, key=lambda place: place.count(".") + place.count("["))
+    return {place: found[place] for place in outer_first[:MOST]}
 
 
 def _fields(schema: JsonValue, place: str, depth: int) -> Iterator[tuple[str, JsonObject]]:

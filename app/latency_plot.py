@@ -13,6 +13,7 @@ from simulator.environment.effects import (
 
 POINTS = 48
 _TAIL = 2.6
+_NARROWEST = 1e-3
 
 
 def curve(spread: LatencySpread) -> tuple[tuple[float, float], ...]:
@@ -46,7 +47,7 @@ def _box(low: float, high: float) -> tuple[tuple[float, float], ...]:
 
 
 def _tailed(median: float, sigma: float) -> tuple[tuple[float, float], ...]:
-    if sigma == 0:
+    if sigma < _NARROWEST:
         return _box(median, median)
     end = min(median * math.exp(_TAIL * sigma), MAX_LATENCY_SECONDS)
     times = [end * (step + 1) / POINTS for step in range(POINTS)]

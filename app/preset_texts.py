@@ -1,52 +1,45 @@
-"""Names the errors and exceptions that the rule editor offers to start from. Pure."""
+"""Names what the rule editor offers to start from: errors, exceptions and hostile texts, out of the libraries. Pure."""
 
 from __future__ import annotations
 
-from http import HTTPStatus
+from functools import cache
 
 from pydantic import JsonValue
 
-_CODES = (400, 401, 403, 404, 408, 409, 422, 429, 500, 502, 503, 504)
-_RETRY_AFTER = {429: 30, 503: 10}
-_SENTENCES = {
-    400: "The request is not valid.",
-    401: "Authentication is required.",
-    403: "You are not allowed to do this.",
-    404: "Not found.",
-    408: "The request took too long.",
-    409: "This conflicts with the current state.",
-    422: "The request cannot be processed as it is.",
-    429: "Too many requests; try again later.",
-    500: "Internal server error.",
-    502: "Bad gateway.",
-    503: "Service unavailable.",
-    504: "Gateway timeout.",
-}
+from app.effect_form import seed_effect
+from simulator.environment.effects import ErrorEffect, RaiseEffect
+from simulator.environment.faults import faults
+from simulator.environment.hostile import CATEGORY, categories, hostile_texts
 
-HTTP: dict[int, str] = {code: HTTPStatus(code).phrase for code in _CODES}
-"""HTTP statuses that a tool's backend may answer with."""
-
-EXCEPTIONS = (
-    "TimeoutError",
-    "ConnectionError",
-    "ConnectionResetError",
-    "ConnectionRefusedError",
-    "PermissionError",
-    "FileNotFoundError",
-    "ValueError",
-    "KeyError",
-    "TypeError",
-    "RuntimeError",
-    "NotImplementedError",
-)
-"""Exceptions that tools raise."""
+_MORE_EXCEPTIONS = ("FileNotFoundError", "TypeError", "NotImplementedError")
 
 
-def http_seeds(code: int) -> dict[str, JsonValue]:
-    """Give what the inputs of an error hold for an HTTP status."""
-    after = _RETRY_AFTER.get(code)
+@cache
+def http_presets() -> dict[str, str]:
+    """Give the HTTP errors of the fault library: titles by name."""
     return {
-        "error.code": code,
-        "error.message": _SENTENCES[code],
-        "error.details": f'{{"retry_after": {after}}}' if after else "",
+        fault.name: fault.title
+        for fault in faults()
+        if fault.category == "http" and isinstance(fault.rule("tool", "rule").effect, ErrorEffect)
     }
+
+
+def http_seeds(name: str) -> dict[str, JsonValue]:
+    """Give what the inputs of an error hold for one of them."""
+    fault = next(each for each in faults() if each.name == name)
+    return seed_effect(fault.rule("tool", "rule").effect)
+
+
+@cache
+def exceptions() -> tuple[str, ...]:
+    """Give the exceptions that tools raise, most likely ones first."""
+    effects = (fault.rule("tool", "rule").effect for fault in faults())
+    named = (effect.error_type for effect in effects if isinstance(effect, RaiseEffect))
+    return tuple(dict.fromkeys((*named, *_MORE_EXCEPTIONS)))
+
+
+@cache
+def hostile_names() -> dict[str, str]:
+    """Give what may stand for a hostile text, with words for a person: any of a category, or one by its name."""
+    any_of = {f"{CATEGORY}{each}": f"Any: {each.replace('_', ' ')}" for each in categories()}
+    return any_of | {text.name: text.title for text in hostile_texts()}

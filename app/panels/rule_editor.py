@@ -59,8 +59,8 @@ def rule_editor(scene: Scene, edited: InjectionRule | str) -> Command | None:
     read = read_rule(fields, others, enabled=rule.enabled if rule else True)
     inputs = Inputs(kept, fields, tried=bool(kept.value(_TRIED)))
     save = _head(scene, rule, owner)
+    _summary(inputs, read)
     with pane("rule_editor"):
-        _summary(inputs, read)
         _overtaken(rule, base)
         _basics(inputs, scene)
         _section("When")

@@ -9,7 +9,7 @@ from app.fields import UnreadableError
 from app.labels import literal
 from app.latency_plot import curve, quantiles
 from app.panels.rule_inputs import Inputs
-from app.preset_texts import EXCEPTIONS, HTTP, http_seeds
+from app.preset_texts import exceptions, hostile_names, http_presets, http_seeds
 from simulator.environment.effects import MAX_LATENCY_SECONDS
 
 _WIDE = 220
@@ -39,7 +39,7 @@ def then(inputs: Inputs, paths: tuple[str, ...]) -> None:
             _sequence(inputs)
         case "raise":
             inputs.suggested(
-                "Exception", "raise.type", EXCEPTIONS, placeholder="TimeoutError, or httpx:ReadTimeout"
+                "Exception", "raise.type", exceptions(), placeholder="TimeoutError, or httpx:ReadTimeout"
             )
             inputs.line("Message", "raise.message")
             _templated(inputs, "raise.templated")
@@ -62,9 +62,9 @@ def _error(inputs: Inputs) -> None:
         key = inputs.kept.key("error:preset")
         st.menu_button(
             "HTTP preset",
-            list(HTTP),
+            list(http_presets()),
             key=key,
-            format_func=lambda code: f"{code} {HTTP[code]}",
+            format_func=http_presets().__getitem__,
             on_click=_preset,
             args=(inputs, key),
         )
@@ -80,7 +80,7 @@ def _error(inputs: Inputs) -> None:
 
 def _preset(inputs: Inputs, key: str) -> None:
     chosen = st.session_state.get(key)
-    for name, value in http_seeds(chosen).items() if chosen in HTTP else ():
+    for name, value in http_seeds(chosen).items() if chosen in http_presets() else ():
         inputs.kept.put(name, value)
 
 
@@ -162,7 +162,14 @@ def _step(inputs: Inputs, row: int, what: str, rows: list[int], paths: tuple[str
 
 
 def _hostile(inputs: Inputs, at: str) -> None:
-    inputs.suggested("Hostile text", f"{at}.text", (), placeholder="drawn from the library, or type any text")
+    names = hostile_names()
+    inputs.suggested(
+        "Hostile text",
+        f"{at}.text",
+        names,
+        placeholder="drawn from the library, or type any text",
+        format_func=lambda name: literal(names.get(name) or name),
+    )
 
 
 def _latency(inputs: Inputs) -> None:

@@ -17,9 +17,9 @@ from simulator.environment.rules import EVERY_TOOL
 from simulator.jsonvalue import JsonObject
 
 _NOT = "not"
-_WIDE = 220
-_MIDDLE = 150
-_NARROW = 118
+_WIDE = 188
+_MIDDLE = 146
+_NARROW = 104
 
 
 class Asked:
@@ -180,7 +180,7 @@ def _world(inputs: Inputs, at: str, asked: Asked) -> None:
 
 
 def _test(inputs: Inputs, at: str, path: str, asked: Asked) -> None:
-    test = inputs.choice("Test", f"{at}.test", TESTS, width=_NARROW + 12)
+    test = inputs.choice("Test", f"{at}.test", TESTS, width=_NARROW + 14)
     match test:
         case "equals":
             kind = inputs.choice("Typed as", f"{at}.as", TYPES, width=_NARROW)

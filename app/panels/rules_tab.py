@@ -6,6 +6,7 @@ import streamlit as st
 
 from app.commands import Command
 from app.kept import Kept
+from app.panels.fault_library import fault_library
 from app.panels.parts import pane, pane_head
 from app.panels.rule_editor import edited_rule, finish_saving, rule_editor
 from app.panels.rule_list import edit, rule_list
@@ -14,7 +15,7 @@ from app.past_calls import past_calls
 from app.scene import Scene
 
 COLUMNS = (1, 1.65)
-SIDES = ("Try it",)
+SIDES = ("Fault library", "Try it")
 
 
 def rules_tab(scene: Scene) -> Command | None:
@@ -47,6 +48,8 @@ def _beside(scene: Scene) -> Command | None:
     side = pane_head("Make and test", SIDES, "rules_side")
     with pane("rules_side"):
         match side:
+            case "Fault library":
+                return fault_library(scene)
             case _:
                 _try(scene)
     return None

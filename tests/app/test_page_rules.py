@@ -235,3 +235,44 @@ def test_nothing_from_outside_comes_alive(simulation: FakeSimulation) -> None:
     page.click(page.key("rule_edit_"))
     page.write("match", f'{{"{HOSTILE}": }}')
     assert page.live_marks() == []
+
+
+def test_a_fault_is_found_by_words_and_given_to_a_tool(simulation: FakeSimulation) -> None:
+    """Searching narrows the cards; adding one puts its rule in force for the chosen tool and opens it for editing."""
+    page = Page()
+    page.app.text_input(key=page.key("search_fault-library")).input("zzzzqq")
+    page.run()
+    assert page.keys("fault_add_") == []
+    assert "Nothing in the library has these words." in page.words
+    page.app.text_input(key=page.key("search_fault-library")).input("too many requests")
+    page.run()
+    assert page.keys("fault_add_")[0] == "fault_add_http_429"
+    page.app.selectbox(key=page.key("tool_fault-library")).set_value("refund_order")
+    page.run().click("fault_add_http_429")
+    added = the_rule(simulation)
+    assert (added.rule_id, added.tool_name) == ("http_429", "refund_order")
+    assert page.app.text_input(key=page.input_key("name")).value == "http_429"
+
+
+def test_faults_are_shown_by_kind(simulation: FakeSimulation) -> None:
+    """One kind at a time, or all; a fault that is taken twice gets a name of its own."""
+    page = Page()
+    page.app.pills(key=page.key("kind_fault-library")).set_value("people")
+    page.run()
+    (only,) = page.keys("fault_add_")
+    page.click(only).click("rule_cancel").click(only)
+    names = [each.rule_id for each in simulation.session.rules]
+    assert names == [only.removeprefix("fault_add_"), f"{only.removeprefix('fault_add_')}-1"]
+
+
+def test_an_http_preset_fills_the_error_in(simulation: FakeSimulation) -> None:
+    """A preset writes code, message and details into the inputs, from where they can be changed."""
+    page = Page()
+    page.click("rule_add")
+    (menu,) = [node for node in page.nodes() if getattr(node, "key", None) == page.input_key("error:preset")]
+    menu.set_value("http_404")
+    page.run().click("rule_save")
+    effect = the_rule(simulation).effect
+    assert isinstance(effect, ErrorEffect)
+    assert effect.error_code == 404
+    assert effect.details

@@ -284,9 +284,12 @@ class Studio:
         self.like("tool_rule").get_by_role("combobox").click()
         self.page.get_by_role("option", name=tool, exact=True).click()
         self.rest()
-        for name, role, value in (("error-code", "spinbutton", str(code)), ("error-message", "textbox", message)):
-            field = self.like(f"{name}_rule").get_by_role(role)
-            field.fill(value)
+        fields = (
+            (self.like("error-code_rule").get_by_role("spinbutton"), str(code)),
+            (self.like("error-message_rule").get_by_role("textbox"), message),
+        )
+        for field, text in fields:
+            field.fill(text)
             field.press("Tab")
             self.rest()
         self.button("rule_save").click()
