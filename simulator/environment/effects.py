@@ -42,26 +42,39 @@ LatencySpread: TypeAlias = Annotated[UniformLatency | LogNormalLatency, Field(di
 # ---------------------------------------------------------------- effects that answer
 
 
-class ErrorEffect(Value):
+class _Templated(Value):
+    """An effect whose texts can hold `{{ ... }}`, which are filled in from the call where it is `templated`."""
+
+    templated: bool = False
+
+    @model_validator(mode="after")
+    def _can_be_filled_in(self) -> Self:
+        if self.templated:
+            # Templates bring a library that takes longer to import than all else here, and few rules have one.
+            from simulator.environment.templates import check_template  # noqa: PLC0415 - see above
+
+            check_template(self.model_dump(mode="json", exclude={"kind", "templated", "then", "error_type"}))
+        return self
+
+
+class ErrorEffect(_Templated):
     """Answers with ADK's error dict: `{"error_code": ..., "error_message": ...}`, and what else `details` says."""
 
     kind: Literal["error"] = "error"
     error_code: int
     error_message: str
     details: JsonObject = Field(default_factory=dict)
-    templated: bool = False
 
     def response(self) -> JsonObject:
         """Give the dict that the agent sees."""
         return {"error_code": self.error_code, "error_message": self.error_message, **copied(self.details)}
 
 
-class ResponseEffect(Value):
+class ResponseEffect(_Templated):
     """Answers with a fixed dict; `{}` is a response too. Where it is `templated`, `{{ ... }}` in its texts is filled in."""
 
     kind: Literal["response"] = "response"
     value: JsonObject
-    templated: bool = False
 
     def response(self) -> JsonObject:
         """Give the dict that the agent sees: a copy, so that no change of it reaches a later answer."""
@@ -69,7 +82,7 @@ class ResponseEffect(Value):
         return answer
 
 
-class SequenceEffect(Value):
+class SequenceEffect(_Templated):
     """Answers with one value after the other, each time that the rule fires; `then` says what follows the last.
 
     `repeat` gives the last one again, `cycle` begins anew, `pass` lets the call go on to the next rule.
@@ -78,10 +91,9 @@ class SequenceEffect(Value):
     kind: Literal["sequence"] = "sequence"
     values: tuple[JsonValue, ...] = Field(min_length=1)
     then: Literal["repeat", "cycle", "pass"] = "repeat"
-    templated: bool = False
 
 
-class RaiseEffect(Value):
+class RaiseEffect(_Templated):
     """Raises an exception: a builtin by its name, or `module:Name` of a module that the agent has imported."""
 
     kind: Literal["raise"] = "raise"
@@ -89,7 +101,6 @@ class RaiseEffect(Value):
         default="RuntimeError", pattern=r"^([A-Za-z_][\w.]*:)?[A-Za-z_]\w*(\.[A-Za-z_]\w*)*$"
     )
     message: str = ""
-    templated: bool = False
 
 
 class HangEffect(Value):

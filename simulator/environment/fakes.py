@@ -11,9 +11,6 @@ from enum import Enum
 from functools import lru_cache
 from typing import Any
 
-from faker import Faker
-from faker.providers import BaseProvider
-
 from simulator.environment.budget import Budget
 from simulator.environment.sandbox import Function, near
 
@@ -34,15 +31,17 @@ _lock = threading.Lock()
 
 
 @lru_cache(maxsize=1)
-def _faker() -> Faker:
+def _faker() -> Any:
     """Make the process's faker: making one takes tens of milliseconds, seeding it anew does not."""
+    from faker import Faker  # noqa: PLC0415 - importing it takes a while, and few templates ask for it
+
     return Faker("en_US")
 
 
 @lru_cache(maxsize=1)
 def fake_names() -> tuple[str, ...]:
     """Give the names of all that a faker can make, sorted."""
-    providers: Iterable[BaseProvider] = _faker().factories[0].providers
+    providers: Iterable[object] = _faker().factories[0].providers
     names = {
         name
         for provider in providers

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
+import logging
 from collections.abc import Awaitable, Callable
 from typing import Literal, NamedTuple, TypeAlias
 
@@ -26,6 +27,9 @@ What: TypeAlias = Literal["asked", "repair", "retry"]
 """Why a model was asked: for the answer, for a better one, or again, as it could not be heard."""
 
 _MOST_TOLD = 3
+
+
+_LOG = logging.getLogger(__name__)
 
 
 class Attempt(Value):
@@ -152,21 +156,21 @@ class _Asking:
         )
         prompt = await asyncio.to_thread(self._question.prompt)
         heard = await self._ask(model, prompt, "asked")
-        read = self._read(heard)
+        read = await self._read(heard)
         if read.problems and heard.stopped not in {"", CUT_OFF}:
             raise _GivenUpError(f"the model broke off: {heard.stopped}")
         if read.problems:
             self._tell(f"the answer cannot be used ({_in_short(read.problems)}), asking once more")
             heard = await self._ask(model, repair_prompt(prompt, heard.text, read.problems), "repair")
-            read = self._read(heard)
+            read = await self._read(heard)
         if read.problems:
             raise _GivenUpError(
                 f"the model's second answer cannot be used either: {_in_short(read.problems)}"
             )
         return read.value
 
-    def _read(self, heard: Heard) -> ReadAnswer:
-        read = read_answer(heard.text, self._question.schema)
+    async def _read(self, heard: Heard) -> ReadAnswer:
+        read = await asyncio.to_thread(read_answer, heard.text, self._question.schema)
         self._problems = read.problems
         if read.problems:
             if heard.stopped == CUT_OFF:
@@ -249,7 +253,10 @@ class _Asking:
         self._attempts[-1] = self._attempts[-1].model_copy(update={"outcome": outcome})
 
     def _tell(self, text: str, *, waits: float | None = None) -> None:
-        self._ways.on_progress(Progress(text=text, at=self._ways.clock(), waits=waits))
+        try:
+            self._ways.on_progress(Progress(text=text, at=self._ways.clock(), waits=waits))
+        except Exception:  # noqa: BLE001 - a listener's mistake is no reason to lose an answer
+            _LOG.exception("Progress could not be told")
 
 
 def _in_short(problems: tuple[str, ...]) -> str:

@@ -200,7 +200,7 @@ def test_several_distortions_work_one_after_the_other() -> None:
         Distortion(kind="drop", at="orders[*].lines"),
         Distortion(kind="truncate", at="note", amount=4),
     )
-    assert [list(order) for order in at(result, "orders[*]")] == [["id", "total", "paid"]] * 4  # type: ignore[arg-type]
+    assert [list(order) for order in at(result, "orders[*]")] == [["id", "total", "paid"]] * 4  # type: ignore[arg-type] # each order is an object
     assert at(result, "note") == ["deli"]
     assert [note.split(":")[0] for note in result.notes] == [
         "orders[0]", "orders[0].lines", "orders[1].lines", "orders[2].lines", "orders[3].lines", "note",

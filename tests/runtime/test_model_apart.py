@@ -234,6 +234,17 @@ def test_an_old_gemini_is_not_asked_to_think() -> None:
         assert gemini.thinking(server.asked[0].body) is None
 
 
+def test_a_listener_that_raises_loses_no_answer() -> None:
+    """What goes wrong in telling is logged, and the answer stands."""
+
+    def listens(_: object) -> None:
+        raise RuntimeError("the page is gone")
+
+    told = Told()
+    done = on_loop(generate(CALL, Doing(does=lambda _: None), clock=told.clock, on_progress=listens))
+    assert done.value == GOOD
+
+
 def test_numbers_out_of_bounds_are_refused() -> None:
     """That is a mistake of the caller, and nothing is asked."""
     with pytest.raises(ValidationError):

@@ -327,7 +327,7 @@ def test_no_key_is_logged_or_told(
     monkeypatch.setenv("OTHER_API_KEY", "another-secret-1")
     told = Told()
     with (
-        caplog.at_level(logging.INFO),
+        caplog.at_level(logging.DEBUG),
         loopback(provider.fails(401, f"{KEY} and another-secret-1 are no good keys")) as server,
     ):
         done = drafted(provider, server, told=told)
