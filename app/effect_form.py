@@ -183,14 +183,7 @@ def read_effect(fields: Fields) -> Effect:  # noqa: PLR0911 - one case for each 
         case "raise":
             return _raise(fields)
         case "hang":
-            return _made(
-                fields,
-                "hang",
-                {"timeout_seconds": "timeout", "message": "message"},
-                lambda: HangEffect(
-                    timeout_seconds=fields.get("hang.timeout"), message=fields.written("hang.message")
-                ),
-            )
+            return _hang(fields)
         case "distort":
             return DistortEffect(distortions=read_distortions(fields))
         case "lose":
@@ -203,6 +196,17 @@ def read_effect(fields: Fields) -> Effect:  # noqa: PLR0911 - one case for each 
             return AskEffect(note=fields.written("ask.note"))
         case _:
             return DelayEffect()
+
+
+def _hang(fields: Fields) -> HangEffect:
+    return _made(
+        fields,
+        "hang",
+        {"timeout_seconds": "timeout", "message": "message"},
+        lambda: HangEffect(
+            timeout_seconds=fields.get("hang.timeout"), message=fields.written("hang.message")
+        ),
+    )
 
 
 def _error(fields: Fields) -> ErrorEffect:
