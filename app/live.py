@@ -10,6 +10,7 @@ from simulator.facts import AgentPlayer, ToolPlayer
 from simulator.jsonvalue import JsonObject
 
 if TYPE_CHECKING:
+    from simulator.journal import Journal
     from simulator.runtime import SimulationView
     from simulator.seats.answers import Answer
     from simulator.seats.requests import ModelRequest, Request
@@ -22,6 +23,11 @@ class LiveSimulation(Protocol):
     @property
     def session(self) -> SimulationSession:
         """The session as it stands."""
+        ...
+
+    @property
+    def journal(self) -> Journal:
+        """The session's journal; to be read, not to be appended to."""
         ...
 
     @property
