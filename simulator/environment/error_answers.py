@@ -120,6 +120,7 @@ def _of_schema(trouble: Trouble, plan: Plan, chance: Chance) -> list[JsonObject]
                 continue
             if isinstance(one, dict) and not plan.problems(one) and is_error(one):
                 made.append(_with_message(one, schema, trouble, plan))
+                break
     return made
 
 

@@ -23,13 +23,13 @@ from simulator.environment.scalars import Scope, Style
 from simulator.environment.schema_plans import Plan, is_error_branch, plan_of
 from simulator.jsonvalue import JsonObject, same
 
-_MOST_DEPTH = 8
+_MOST_DEPTH, _DEEPEST = 8, 80
 _MOST_REFERENCES = 2
 """How often a schema that holds itself is followed before as little as it allows is made."""
 _MOST_VALUES = 3_000
 _LEAN_FROM = 1_200
 _TRIES = 12
-_FEW, _MANY = 2, 8
+_FEW, _MANY = 2, 5
 """How many items a list gets where its schema does not say: usually, and at most."""
 _TEXT: JsonObject = {"type": "string"}
 
@@ -89,7 +89,7 @@ class _Maker:
         self._left = _MOST_VALUES
 
     def value(self, node: JsonValue, name: str, scope: Scope) -> JsonValue:
-        if node is False:
+        if node is False or scope.depth > _DEEPEST:
             raise NoValueError(f"{name or 'the answer'}: nothing is allowed there")
         if not isinstance(node, dict):
             return self._of_type({}, name, scope)

@@ -7,7 +7,6 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from domain_judges import ExpenseJudge, Judge, OrderDeskJudge, TravelJudge
 from google.adk.tools.function_tool import FunctionTool
 
 from simulator.agents.demos.expense_approver import tools as expenses
@@ -19,6 +18,7 @@ from simulator.environment.generator import DraftCall, EarlierAnswer, Sources, d
 from simulator.environment.tables import read_tables
 from simulator.environment.world import World
 from simulator.runtime.requests import describe_tool
+from tests.environment.domain_judges import ExpenseJudge, Judge, OrderDeskJudge, TravelJudge
 
 SEEDS = ("one", "two", "three")
 SHOP = {
