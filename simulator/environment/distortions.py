@@ -344,9 +344,16 @@ def _hostile(work: _Work) -> list[str]:
             return [*value, attack.text]
         return f"{value}\n\n{attack.text}" if isinstance(value, str) and value else attack.text
 
-    spots = work.fitting(lambda value: isinstance(value, str)) or work.named()
+    spots = work.drawn(work.fitting(lambda value: isinstance(value, str)) or work.named())
+    fitting = max(1, _MOST_COPIED_BYTES // len(attack.text.encode()))
     name = attack.name or "as written"
-    return work.replace(spots, infect, lambda *_: f"hostile text added ({name})", "there is no such place")
+    notes = []
+    for spot in spots[:fitting]:
+        spot.holder[spot.key] = infect(spot.value)
+        notes.append(spot.note(f"hostile text added ({name})"))
+    if len(spots) > fitting:
+        notes.append(f"hostile: left out at {len(spots) - fitting} places, as there is no more room")
+    return notes or work.nothing("there is no such place")
 
 
 _STRIKES: dict[DistortionKind, Callable[[_Work], list[str]]] = {

@@ -186,6 +186,15 @@ def test_hostile_texts_reach_every_answer() -> None:
     assert len(drawn) > 8
 
 
+def test_a_long_hostile_text_ends_where_there_is_no_more_room() -> None:
+    """Thousands of texts do not become thousands of long lines."""
+    result = run(Distortion(kind="hostile", text="long_line"), value=["x"] * 5_000)
+    assert len(write(result.value)) < 6_000_000
+    assert result.value[-1] == "x"
+    once = run(Distortion(kind="hostile", text="\u00fc" * 6_000_000), value=["x"])
+    assert once.value != ["x"]
+
+
 def test_hostile_texts_name_the_tool_that_was_called() -> None:
     """Placeholders are filled in from the call."""
     step = Distortion(kind="hostile", text="fake_tool_call", at="note")
