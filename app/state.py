@@ -32,8 +32,10 @@ Flag: TypeAlias = Literal[
     "faults_shown",
     "looked",
     "problem",
+    "replaced_rules",
     "saving_rule",
     "shown",
+    "unsaved_set",
     "unwritten",
 ]
 _OF_ONE_SESSION: tuple[Flag, ...] = (
@@ -41,7 +43,9 @@ _OF_ONE_SESSION: tuple[Flag, ...] = (
     "editing_rule",
     "deleted_rules",
     "faults_shown",
+    "replaced_rules",
     "saving_rule",
+    "unsaved_set",
     "exported",
     "problem",
     "changed",
