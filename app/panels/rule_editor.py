@@ -122,7 +122,8 @@ def _summary(inputs: Inputs, read: InjectionRule | None) -> None:
     if read is None and inputs.tried:
         count = len(inputs.fields.problems)
         said = "One thing is" if count == 1 else f"{count} things are"
-        st.error(f"The rule was not saved. {said} to be mended below.", icon=":material/error:")
+        with st.container(key="rule_unsaved"):
+            st.error(f"The rule was not saved. {said} to be mended below.", icon=":material/error:")
 
 
 def _overtaken(rule: InjectionRule | None, base: InjectionRule | None) -> None:

@@ -67,4 +67,4 @@ def trials(
                 st.markdown(f"**{safe_label(each.rule_id, 40)}**", width="content")
                 if each.reason:
                     st.text(literal(each.reason), width="content")
-    st.caption("Each rule is tried as if it were switched on and spoke first.")
+    st.caption("Each rule is tried as if it spoke first.")
