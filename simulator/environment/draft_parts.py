@@ -179,13 +179,14 @@ class Parts:
     def _no_row(self) -> Try | None:
         """Answer that a complete table has no such row, where the tool gives one thing and no list."""
         rows = self.rows
-        if rows is None or rows.records or not rows.used or self._gives_list() or not self._says_errors():
+        if rows is None or rows.records or not rows.used or not self._says_errors():
             return None
+        if self._gives_list() and not rows.nobody:
+            return None
+        kind = (rows.nobody or rows.kind).replace("_", " ")
         said = ", ".join(f"{name} {self.arguments[name]!r}" for name in rows.used)
-        answer = self.error(
-            Trouble(code=_NOT_FOUND, message=f"No {rows.kind.replace('_', ' ')} with {said} was found.")
-        )
-        return None if answer is None else Try(answer, f"the table of {rows.kind} has no such row")
+        answer = self.error(Trouble(code=_NOT_FOUND, message=f"No {kind} with {said} was found."))
+        return None if answer is None else Try(answer, f"the table of {kind} has no such row")
 
     def _says_errors(self) -> bool:
         """Tell whether the tool is known to answer with errors."""
