@@ -106,7 +106,9 @@ class Desk:
             return
         response = as_response(really)
         call = WorldCall(fact.tool_name, fact.arguments, response, fact=number, turn=fact.turn)
-        if against := self.against(call):
+        # A rule says what it says on purpose.
+        by_rule = fact.provenance.source in {"injected", "refused"}
+        if not by_rule and (against := self.against(call)):
             self.flags.append(Flag(number, fact.tool_name, against))
         self.world.take(call)
         earlier = EarlierAnswer(tool_name=fact.tool_name, arguments=fact.arguments, response=response)
