@@ -160,6 +160,11 @@ class Parts:
         )
         return found[0] if found else None
 
+    @property
+    def is_gone(self) -> bool:
+        """Whether the call names a thing that is known not to exist."""
+        return self.knowledge.missing(self.tool_name, self.arguments) is not None
+
     def refused(self) -> Try | None:
         """Answer that a thing does not exist, or that its state forbids what is asked; None where nothing is known."""
         gone = self.knowledge.missing(self.tool_name, self.arguments)

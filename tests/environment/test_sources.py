@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from typing import Any
 
 import pytest
@@ -17,6 +16,7 @@ from simulator.environment.generator import Draft, DraftCall, EarlierAnswer, Sou
 from simulator.environment.new_ids import new_id
 from simulator.environment.plausible import Chance
 from simulator.environment.recorded import adapted_answer
+from simulator.environment.recordings import RecordedCall
 from simulator.environment.tables import read_tables
 from simulator.environment.world import World
 from simulator.jsonvalue import JsonObject
@@ -209,20 +209,18 @@ def test_a_made_up_result_keeps_within_what_was_asked() -> None:
         assert 0 < answer["products"][0]["price"] <= 20
 
 
-@dataclass(frozen=True)
-class Recorded:
-    """A recorded call."""
-
-    tool_name: str
-    arguments: JsonObject
-    response: Any
+def recorded(tool: str, ticket: str, answer: JsonObject, /) -> RecordedCall:
+    """Give a recorded call about a ticket."""
+    return RecordedCall(
+        tool_name=tool, arguments={"ticket_id": ticket, "lang": "en"}, response=answer, place=f"call {ticket}"
+    )
 
 
 RECORDED = (
-    Recorded("get_ticket", {"ticket_id": "T-1", "lang": "en"}, {"ticket_id": "T-1", "url": "https://x.example/T-1", "open": True}),
-    Recorded("get_ticket", {"ticket_id": "T-2", "lang": "en"}, {"ticket_id": "T-2", "url": "https://x.example/T-2", "open": False}),
-    Recorded("get_other", {"ticket_id": "T-3", "lang": "en"}, {"no": "ticket"}),
-)  # fmt: skip
+    recorded("get_ticket", "T-1", {"ticket_id": "T-1", "url": "https://x.example/T-1", "open": True}),
+    recorded("get_ticket", "T-2", {"ticket_id": "T-2", "url": "https://x.example/T-2", "open": False}),
+    recorded("get_other", "T-3", {"no": "ticket"}),
+)
 
 
 def test_a_recorded_answer_is_given_for_its_own_call_and_adapted_to_a_near_one() -> None:
@@ -233,9 +231,25 @@ def test_a_recorded_answer_is_given_for_its_own_call_and_adapted_to_a_near_one()
 
     assert of(ticket_id="T-1", lang="en").value == RECORDED[0].response
     near = of(ticket_id="T-9", lang="en")
-    assert near.value == {"ticket_id": "T-9", "url": "https://x.example/T-9", "open": False}
-    assert near.why == "as get_ticket was recorded, with another ticket_id"
+    assert isinstance(near.value, dict)
+    assert near.value["url"] == f"https://x.example/{near.value['ticket_id']}" == "https://x.example/T-9"
+    assert "args.ticket_id was 'T-" in near.why
     assert of(subject="x").value != RECORDED[0].response
+
+
+def test_a_question_that_was_recorded_twice_is_answered_twice() -> None:
+    """Polling gets the recorded answers in their order, and then the last one again."""
+    polls = [recorded("get_job", "J-1", {"state": state}) for state in ("pending", "running", "done")]
+    earlier: tuple[EarlierAnswer, ...] = ()
+    said: list[Any] = []
+    for _ in range(4):
+        call = DraftCall(tool_name="get_job", arguments={"ticket_id": "J-1", "lang": "en"}, earlier=earlier)
+        said.append(drafted(call, Sources(recorded=polls)).value)
+        earlier = (
+            *earlier,
+            EarlierAnswer(tool_name=call.tool_name, arguments=call.arguments, response=said[-1]),
+        )
+    assert [one["state"] for one in said] == ["pending", "running", "done", "done"]
 
 
 def test_adapting_leaves_what_only_looks_alike() -> None:
