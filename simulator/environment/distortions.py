@@ -317,12 +317,14 @@ def _stale(work: _Work) -> list[str]:
 def _huge(work: _Work) -> list[str]:
     spots = work.drawn(work.named())
     wanted = HUGE_BYTES if work.distortion.amount is None else work.distortion.amount
-    return work.replace(
-        spots,
-        lambda value: blown_up(value, wanted // len(spots), work.rng),
-        lambda before, after: f"blown up from {size(before):,} to {size(after):,} bytes",
-        "there is no such place",
-    )
+    notes = []
+    for spot in spots:
+        before = size(spot.value)
+        if before < wanted // len(spots):
+            spot.holder[spot.key] = blown_up(spot.value, wanted // len(spots), work.rng)
+            notes.append(spot.note(f"blown up from {before:,} to {size(spot.value):,} bytes"))
+    lack = "it is that large already" if spots else "there is no such place"
+    return notes or work.nothing(lack)
 
 
 def _malformed(work: _Work) -> list[str]:

@@ -84,6 +84,8 @@ class Parts:
         single = rows.records[0] if rows is not None and len(rows.records) == 1 and rows.used else None
         if single is not None:
             fields = {**fields, **single.fields}
+        if rows is not None:
+            fields |= {"total_count": rows.total, "total_results": rows.total, "total_items": rows.total}
         fields |= remaining(self.tool_name, self.arguments, fields, self.knowledge.earlier)
         if not is_read(self.tool_name):
             state = done_state(self.tool_name)
@@ -158,6 +160,11 @@ class Parts:
         )
         return found[0] if found else None
 
+    @property
+    def is_gone(self) -> bool:
+        """Whether the call names a thing that is known not to exist."""
+        return self.knowledge.missing(self.tool_name, self.arguments) is not None
+
     def refused(self) -> Try | None:
         """Answer that a thing does not exist, or that its state forbids what is asked; None where nothing is known."""
         gone = self.knowledge.missing(self.tool_name, self.arguments)
@@ -179,13 +186,14 @@ class Parts:
     def _no_row(self) -> Try | None:
         """Answer that a complete table has no such row, where the tool gives one thing and no list."""
         rows = self.rows
-        if rows is None or rows.records or not rows.used or self._gives_list() or not self._says_errors():
+        if rows is None or rows.records or not rows.used or not self._says_errors():
             return None
+        if self._gives_list() and not rows.nobody:
+            return None
+        kind = (rows.nobody or rows.kind).replace("_", " ")
         said = ", ".join(f"{name} {self.arguments[name]!r}" for name in rows.used)
-        answer = self.error(
-            Trouble(code=_NOT_FOUND, message=f"No {rows.kind.replace('_', ' ')} with {said} was found.")
-        )
-        return None if answer is None else Try(answer, f"the table of {rows.kind} has no such row")
+        answer = self.error(Trouble(code=_NOT_FOUND, message=f"No {kind} with {said} was found."))
+        return None if answer is None else Try(answer, f"the table of {kind} has no such row")
 
     def _says_errors(self) -> bool:
         """Tell whether the tool is known to answer with errors."""

@@ -126,7 +126,10 @@ class World:
         return tuple(self._shelves)
 
     def rows(self, kind: str) -> list[JsonObject]:
-        """Give the things of a kind that are not gone, as they came up; each has its id among its fields."""
+        """Give the things of a kind that are not gone, as they came up.
+
+        Each has its id among its fields, but for rows of a table without ids, which are only numbered.
+        """
         shelf = self._shelves.get(kind)
         return list(shelf.live().values()) if shelf else []
 

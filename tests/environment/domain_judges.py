@@ -81,6 +81,7 @@ class OrderDeskJudge(Judge):
         self.customers: dict[str, str] = {}
         self.prices: dict[str, float] = {}
         self.refunds: list[dict[str, Any]] = []
+        self.made = False
         if data:
             self.orders = {one["order_id"]: dict(one) for one in data["orders"]}
             self.customers = {one["email"]: one["customer_id"] for one in data["customers"]}
@@ -125,8 +126,8 @@ class OrderDeskJudge(Judge):
             yield f"{line['sku']} at {line['unit_price']}"
 
     def find_order(self, args: dict[str, Any], answer: Any) -> Iterator[str]:
-        """An order is as it was left; an unknown one is not found where all are known."""
-        if self.data and args["order_id"] not in self.orders:
+        """An order is as it was left; an unknown one is not found where all are known, or all were made here."""
+        if args["order_id"] not in self.orders and (self.data or (self.made and is_error(answer, 404))):
             if not is_error(answer, 404):
                 yield "no such order exists"
             return
@@ -170,6 +171,7 @@ class OrderDeskJudge(Judge):
             if not is_error(answer, 422, 404):
                 yield "not sold"
             return
+        self.made = True
         yield from self._style(answer.get("order_id"), list(self.orders))
         if [(one["sku"], one["quantity"]) for one in answer.get("items", ())] != [
             (one["sku"], one.get("quantity", 1)) for one in args["items"]
@@ -210,9 +212,11 @@ class OrderDeskJudge(Judge):
         if order and order["status"] not in ("cancelled", "delivered"):
             if not is_error(answer, 409):
                 yield f"it is {order['status']}"
-        elif order and args["amount"] > round(order["total"] - paid, 2) + 0.005:
+        elif order and (
+            args["amount"] > round(order["total"] - paid, 2) + 0.005 or args["currency"] != order["currency"]
+        ):
             if not is_error(answer, 422):
-                yield "more than was paid"
+                yield "more than was paid, or in another currency"
         else:
             yield from self._style(answer.get("refund_id"), [one["refund_id"] for one in self.refunds])
             for key in ("order_id", "amount", "currency"):

@@ -167,6 +167,13 @@ def test_huge_is_as_large_as_it_is_told(value: JsonValue, amount: int | None) ->
     assert got >= min(wanted, 200_000)
 
 
+def test_what_is_huge_already_stays_as_it_is() -> None:
+    """An answer that is larger than is wanted is no place to strike."""
+    result = run(Distortion(kind="huge", amount=10))
+    assert result.value == ANSWER
+    assert result.notes == ("huge: nothing was struck: it is that large already",)
+
+
 def test_copies_end_where_there_is_no_more_room() -> None:
     """A duplicate that would fill the memory stops at some megabytes, and says so."""
     value: JsonValue = {"rows": ["x" * 1_000] * 50}

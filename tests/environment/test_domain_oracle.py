@@ -159,10 +159,112 @@ def reports(ask: Ask) -> None:
     )
 
 
+def second_shop(ask: Ask) -> None:
+    """Work that was not looked at while the drafts were made better: other orders, part of the money, wrong words."""
+    ask("list_orders", email="grace@example.com")
+    ask("list_orders", email="nobody@example.com")
+    ask("refund_order", order_id="A-1003", amount=40.0, currency="USD")
+    ask("refund_order", order_id="A-1003", amount=40.0, currency="EUR")
+    ask("refund_order", order_id="A-1003", amount=39.0, currency="EUR")
+    ask("refund_order", order_id="A-1003", amount=1.0, currency="EUR")
+    ask("cancel_order", order_id="A-7777", reason="other")
+    ask("cancel_order", order_id="A-1004", reason="other")
+    first = ask("create_order", customer_id="C-17", items=[{"sku": "backpack", "quantity": 1}])
+    second = ask(
+        "create_order",
+        customer_id="C-18",
+        items=[{"sku": "mug", "quantity": 3}, {"sku": "lamp", "quantity": 1}],
+    )
+    ask("list_orders", customer_id="C-17")
+    ask("cancel_order", order_id=first.get("order_id", "none"), reason="too_late")
+    ask(
+        "refund_order", order_id=first.get("order_id", "none"), amount=first.get("total", 1.0), currency="EUR"
+    )
+    ask("find_order", order_id=second.get("order_id", "none"))
+    ask("list_orders", customer_id="C-18")
+
+
+def second_new_shop(ask: Ask) -> None:
+    """The same, where nothing is known."""
+    new = ask("create_order", customer_id="C-21", items=[{"sku": "notebook", "quantity": 10}], express=False)
+    ask("list_orders", customer_id="C-21")
+    ask("refund_order", order_id=new.get("order_id", "none"), amount=5.0, currency="EUR")
+    ask("cancel_order", order_id=new.get("order_id", "none"))
+    ask("refund_order", order_id=new.get("order_id", "none"), amount=new.get("total", 5.0), currency="EUR")
+    listed = ask("list_orders", customer_id="C-22")
+    for order in listed.get("orders", ())[:1]:
+        ask("cancel_order", order_id=order["order_id"])
+        ask("list_orders", customer_id="C-22")
+    ask("find_order", order_id="A-2001")
+    ask("find_order", order_id="A-2002")
+
+
+def second_trips(ask: Ask) -> None:
+    """Another traveller, with the words in another order."""
+    hotels = ask("search_hotels", city="Lisbon", check_in="2026-06-10", nights=5, guests=2).get("hotels", ())
+    for hotel in hotels[-1:]:
+        ask(
+            "book_hotel", hotel_id=hotel["hotel_id"], check_in="2026-06-10", nights=5, guest_name="Mei Tanaka"
+        )
+    ask("look_up_entry_rules", passport_country="Japan", destination_country="Portugal")
+    ask("look_up_entry_rules", passport_country="Sweden", destination_country="France")
+    flights = ask("search_flights", origin="Oslo", destination="Lisbon", date="2026-05-04").get("flights", ())
+    for flight in flights[-1:]:
+        ask("book_flight", flight_id=flight["flight_id"], passenger_name="Mei Tanaka")
+    ask("search_flights", origin="Lisbon", destination="Oslo", date="2026-06-15")
+    ask("get_weather", city="Lisbon")
+    ask("search_hotels", city="Rome", check_in="2026-06-15", nights=1)
+    ask("search_hotels", city="Lisbon", check_in="2026-06-10", nights=5, guests=2)
+
+
+def second_reports(ask: Ask) -> None:
+    """Other reports, and several payments out of one budget."""
+    party = {
+        "category": "entertainment",
+        "amount": 150.0,
+        "description": "Concert with customers",
+        "has_receipt": True,
+    }
+    laptop = {"category": "equipment", "amount": 749.0, "description": "Laptop", "has_receipt": True}
+    dinner = {
+        "category": "meals",
+        "amount": 61.2,
+        "description": "Dinner, receipt lost",
+        "has_receipt": False,
+    }
+    ask("get_budget", department="sales")
+    ask("check_policy", department="sales", lines=[party, dinner, laptop])
+    for amount in (150.0, 749.0):
+        payment = {"amount": amount, "currency": "EUR", "method": "payroll"}
+        ask("reimburse", employee_id="E-12", department="sales", payment=payment, line_numbers=[1, 3])
+        ask("get_budget", department="sales")
+    ask("get_budget", department="operations")
+    ask("check_policy", department="operations", lines=[laptop])
+    ask(
+        "reimburse",
+        employee_id="E-3",
+        department="engineering",
+        payment={"amount": 12.5, "currency": "EUR", "method": "bank_transfer"},
+        line_numbers=[2],
+    )
+
+
 CASES: dict[str, tuple[Any, type[Judge], list[tuple[Callable[[Ask], None], Any]]]] = {
-    "order_desk": (orders, OrderDeskJudge, [(shop, SHOP), (new_shop, None)]),
-    "travel_planner": (travel, TravelJudge, [(trips, TRIPS), (trips, None)]),
-    "expense_approver": (expenses, ExpenseJudge, [(reports, BUDGETS), (reports, None)]),
+    "order_desk": (
+        orders,
+        OrderDeskJudge,
+        [(shop, SHOP), (new_shop, None), (second_shop, SHOP), (second_new_shop, None)],
+    ),
+    "travel_planner": (
+        travel,
+        TravelJudge,
+        [(trips, TRIPS), (trips, None), (second_trips, TRIPS), (second_trips, None)],
+    ),
+    "expense_approver": (
+        expenses,
+        ExpenseJudge,
+        [(reports, BUDGETS), (reports, None), (second_reports, BUDGETS), (second_reports, None)],
+    ),
 }
 LEAST_CALLS, LEAST_SHARE = 25, 0.9
 
@@ -223,7 +325,12 @@ def session(
 
 @pytest.mark.parametrize("agent", CASES)
 def test_experts_accept_most_drafts_unchanged(agent: str) -> None:
-    """Of each demo agent's calls, in realistic sessions with and without data, experts accept at least 90 %."""
+    """Of each demo agent's calls, in realistic sessions with and without data, experts accept at least 90 %.
+
+    Measured: all of 276 drafts in the sessions that the drafts were made better with (74 % before), and 180 of 183
+    (98 %) in those whose functions are called `second_...`, which were written later, at their first run; what was
+    refused there, the orders of a customer that nobody knows, has been mended since.
+    """
     module, judge, scripts = CASES[agent]
     judged = [
         one
