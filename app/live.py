@@ -10,11 +10,25 @@ from simulator.facts import AgentPlayer, ToolPlayer
 from simulator.jsonvalue import JsonObject
 
 if TYPE_CHECKING:
+    from simulator.environment.trials import Trial
     from simulator.journal import Journal
     from simulator.runtime import SimulationView
+    from simulator.runtime.world_view import WorldView
     from simulator.seats.answers import Answer
-    from simulator.seats.requests import ModelRequest, Request
+    from simulator.seats.requests import ModelRequest, Request, ToolRequest
     from simulator.session import SimulationSession
+
+
+class LiveEnvironment(Protocol):
+    """What the page needs of `simulator.runtime.SimulatedEnvironment`."""
+
+    def world(self) -> WorldView:
+        """Give what the environment knows now."""
+        ...
+
+    def try_rules(self, rules: Iterable[InjectionRule], call: ToolRequest | str | int) -> tuple[Trial, ...]:
+        """Say of each rule whether it would have fired for a call, and why not; the nearest first."""
+        ...
 
 
 class LiveSimulation(Protocol):
@@ -23,6 +37,11 @@ class LiveSimulation(Protocol):
     @property
     def session(self) -> SimulationSession:
         """The session as it stands."""
+        ...
+
+    @property
+    def environment(self) -> LiveEnvironment:
+        """What the tools find."""
         ...
 
     @property

@@ -70,7 +70,7 @@ def rule_editor(scene: Scene, edited: InjectionRule | str) -> Command | None:
         _section("Try it")
         call = call_picker(kept, calls, fields.line("tool"))
         preview(inputs, scene, calls, call, read)
-        trials(scene, calls, call, read, rule)
+        trials(scene, call, read, rule)
     if not save:
         return None
     if read is None:

@@ -61,4 +61,4 @@ def _beside(scene: Scene) -> Command | None:
 def _try(scene: Scene) -> None:
     st.caption("Would the rules have fired for a call? If not, why?")
     calls = past_calls(scene.session, scene.waiting_calls())
-    trials(scene, calls, call_picker(Kept(scene.drafts, "rules-try"), calls))
+    trials(scene, call_picker(Kept(scene.drafts, "rules-try"), calls))
