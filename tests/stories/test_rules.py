@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 import pytest
 from playwright.sync_api import Locator, expect
 
@@ -44,25 +42,45 @@ def test_a_fault_from_the_library_reaches_the_agent(studio: Studio) -> None:
 
     _ask_and_accept(studio, "Where is order A-1002?")
     expect(studio.keyed("pane_context")).to_contain_text("1\u00d7")
-    assert _told(studio) != studio.drafted
+    expect(_last_answer(studio)).to_contain_text("hostile text added")
 
     studio.like("rule_on_").locator("label").first.click()
-    expect(studio.keyed("pane_timeline")).to_contain_text("switched")
+    expect(studio.like("rule_on_").locator("input").first).not_to_be_checked()
     studio.rest()
     _ask_and_accept(studio, "And order A-1002 once more?")
+    expect(studio.keyed("pane_timeline")).to_contain_text("switched hostile_")
     expect(studio.keyed("pane_context")).to_contain_text("1\u00d7")
 
 
-def _search(studio: Studio, words: str) -> None:
+def _add_fault(studio: Studio, words: str) -> None:
+    """Find a fault in the library, and give it to the tool that waits."""
     studio.keyed("environment_head").wait_for()
     studio.rest()
-    _fill(studio.like("search_fault").get_by_role("textbox"), words, studio)
-
-
-def _fill(field: Locator, text: str, studio: Studio) -> None:
-    field.fill(text)
-    field.press("Control+Enter")
+    field = studio.like("search_fault").get_by_role("textbox")
+    field.fill(words)
+    field.press("Enter")
+    card = studio.like("fault_hostile_").first
+    expect(studio.like("fault_http_400")).to_have_count(0)
+    expect(card).to_contain_text("Hostile text")
     studio.rest()
+    card.get_by_role("button", name="Add").click()
+    expect(studio.keyed("head_rule_editor")).to_contain_text("Edit hostile_")
+    studio.rest()
+
+
+def _ask_and_accept(studio: Studio, question: str) -> None:
+    studio.ask(question)
+    studio.wait_for_pause("find_order").accept_draft()
+    studio.wait_for_status("Completed")
+
+
+def _last_answer(studio: Studio) -> Locator:
+    """Open the last answer of the tool in the timeline."""
+    studio.rest()
+    step = studio.like("step_").filter(has_text="find_order returned").last
+    step.locator("summary").click()
+    studio.rest()
+    return step
 
 
 def _narrow_to(studio: Studio, order: str) -> None:
@@ -70,7 +88,7 @@ def _narrow_to(studio: Studio, order: str) -> None:
     studio.like("c0-add_rule").get_by_role("button").click()
     studio.rest()
     for name, words in (("path", "order_id"), ("value", order)):
-        field = studio.like(re.escape(f"c1-{name}")).get_by_role("combobox")
+        field = studio.like(f"c1-{name}_rule").get_by_role("combobox")
         field.fill(words)
         field.press("Enter")
         studio.rest()
