@@ -10,6 +10,8 @@ from simulator.facts import AgentPlayer, ToolPlayer
 from simulator.jsonvalue import JsonObject
 
 if TYPE_CHECKING:
+    from simulator.runtime.simulated_environment import SimulatedEnvironment
+
     from simulator.runtime import SimulationView
     from simulator.seats.answers import Answer
     from simulator.seats.requests import ModelRequest, Request
@@ -27,6 +29,11 @@ class LiveSimulation(Protocol):
     @property
     def version(self) -> int:
         """A number that grows with every change; cheap to read."""
+        ...
+
+    @property
+    def environment(self) -> SimulatedEnvironment:
+        """What the environment knows, and how it is shaped."""
         ...
 
     def view(self) -> SimulationView:
