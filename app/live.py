@@ -10,9 +10,9 @@ from simulator.facts import AgentPlayer, ToolPlayer
 from simulator.jsonvalue import JsonObject
 
 if TYPE_CHECKING:
-    from simulator.runtime.simulated_environment import SimulatedEnvironment
-
+    from simulator.journal import Journal
     from simulator.runtime import SimulationView
+    from simulator.runtime.simulated_environment import SimulatedEnvironment
     from simulator.seats.answers import Answer
     from simulator.seats.requests import ModelRequest, Request
     from simulator.session import SimulationSession
@@ -24,6 +24,11 @@ class LiveSimulation(Protocol):
     @property
     def session(self) -> SimulationSession:
         """The session as it stands."""
+        ...
+
+    @property
+    def journal(self) -> Journal:
+        """The session's journal; to be read, not to be appended to."""
         ...
 
     @property

@@ -112,7 +112,7 @@ def _session(live: LiveSession, view: SimulationView) -> None:
     with notes:
         _notes(view)
     with right:
-        _act(live, context(view, live.simulation, live.cast, live.drafts))
+        _act(live, context(Scene(live, view)))
     with left:
         timeline(view, live.simulation)
 

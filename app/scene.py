@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from app.cast import Cast, known_agents, known_tools
 from app.registry import LiveSession
+from simulator.facts import SessionOpened
 from simulator.seats.requests import ModelRequest, ToolDeclaration, ToolRequest
 
 if TYPE_CHECKING:
@@ -34,6 +35,11 @@ class Scene(NamedTuple):
     def cast(self) -> Cast:
         """The agents and tools, as far as they are known without a run."""
         return self.live.cast
+
+    def seed(self) -> str:
+        """Give where the session's draws come from."""
+        first = next((fact for _, fact in self.live.simulation.journal.path()), None)
+        return first.seed if isinstance(first, SessionOpened) else ""
 
     def waiting_calls(self) -> tuple[ToolRequest, ...]:
         """Give the tool calls that wait for a person."""

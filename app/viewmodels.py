@@ -7,6 +7,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias, assert_never
 
 from app.jsontext import show_json
 from app.labels import literal, safe_label
+from simulator.environment.rules import nearest_first
 from simulator.facts import Provenance, Value
 from simulator.seats.requests import ModelRequest, Request, ToolRequest
 from simulator.session.history import (
@@ -295,7 +296,7 @@ def _how(entry: ToolOutput | ToolError) -> Iterable[Block]:
         return
     by = f" by {entry.provenance.by}" if entry.provenance.by else ""
     yield Block(title="", text=f"{entry.provenance.source}{by}, {entry.duration_ms:.0f} ms")
-    misses = "\n".join(f"{miss.rule_id}: {miss.reason}" for miss in entry.provenance.misses)
+    misses = "\n".join(f"{miss.rule_id}: {miss.reason}" for miss in nearest_first(entry.provenance.misses))
     yield Block(title="Rules that did not answer", text=misses, language="text")
 
 

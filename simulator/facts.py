@@ -12,14 +12,24 @@ from typing import Annotated, Any, ClassVar, Literal, Self, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from simulator.environment.facts import (
+    ConnectionsAnalysed,
+    EnvironmentChanged,
+    EnvironmentDataGiven,
+    RecordingGiven,
+    StateCleared,
+    ToolsDeclared,
+    WorldEdited,
+)
 from simulator.environment.rules import InjectionRule, Miss
 from simulator.jsonvalue import Json, JsonObject, WrittenObject
 
 AgentPlayer: TypeAlias = Literal["model", "held", "person"]
 """Who plays the agent: its own model; its model, each turn held for approval; or a person."""
 
-ToolPlayer: TypeAlias = Literal["person", "real", "refuse"]
-"""Who answers tool calls (and code to execute) that no injection answered."""
+ToolPlayer: TypeAlias = Literal["person", "offline", "model", "recorded", "auto", "real", "refuse"]
+"""Who answers tool calls that no injection answered: a person; the offline generator; a model that generates; the
+nearest recorded call; whoever can, until something needs a person (`auto`); the real tool; or nobody (`refuse`)."""
 
 EVERY = "*"
 """The target that stands for each agent, or each tool, with no player of its own."""
@@ -92,15 +102,16 @@ class Returned(Value):
 
 
 class Failed(Value):
-    """The tool answered with an error dict, in ADK's form: `error_code` and `error_message`."""
+    """The tool answered with an error dict, in ADK's form: `error_code` and `error_message`, and what else `details` says."""
 
     kind: Literal["failed"] = "failed"
     error_code: int | str
     error_message: str
+    details: JsonObject = Field(default_factory=dict)
 
     def response(self) -> JsonObject:
         """Give the dict that the agent sees."""
-        return {"error_code": self.error_code, "error_message": self.error_message}
+        return {"error_code": self.error_code, "error_message": self.error_message, **self.details}
 
 
 class Raised(Value):
@@ -146,13 +157,18 @@ class ToolEffects(Value):
 class Provenance(Value):
     """Who authored an answer. `by` names the rule, the model or the person where there is one.
 
-    `drawn` counts, per rule, the values that this call took from the rule's stream.
+    Of the injection rules, `misses` says why each did not answer, `drawn` names those that took a value from their
+    stream for this call, `counted` those that counted it, and `fired` those that did something to it: answered,
+    delayed or changed it. `notes` says in words what was done to the answer, or where it comes from.
     """
 
     source: Literal["written", "edited", "generated", "injected", "recorded", "real", "refused", "model"]
     by: str | None = None
     misses: tuple[Miss, ...] = ()
     drawn: tuple[str, ...] = ()
+    counted: tuple[str, ...] = ()
+    fired: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
 
 
 class RequestDigests(Value):
@@ -226,7 +242,11 @@ class ModelAnswered(_Answer):
 
 
 class ToolAnswered(_Answer):
-    """A tool call was answered; `scope` holds the calls of agent tools it is inside of."""
+    """A tool call was answered; `scope` holds the calls of agent tools it is inside of.
+
+    `beneath` is what really happened in the world, where an injection told the agent something else: the whole
+    answer of one that was distorted, the success of one that was lost.
+    """
 
     kind: Literal["tool_answered"] = "tool_answered"
     call_id: str = Field(min_length=1)
@@ -235,6 +255,7 @@ class ToolAnswered(_Answer):
     scope: str = ""
     outcome: Outcome
     effects: ToolEffects = ToolEffects()
+    beneath: Outcome | None = None
 
 
 class CodeAnswered(_Answer):
@@ -263,6 +284,18 @@ class ModelProposed(_Fact):
     key: str
     responses: tuple[WrittenObject, ...] = ()
     error: RaisedError | None = None
+
+
+class ToolProposed(_Fact):
+    """A model that generates made an answer for a tool call, which waits for a person; or `reason` says why it could not."""
+
+    kind: Literal["tool_proposed"] = "tool_proposed"
+    turn: int
+    key: str
+    value: Json = None
+    by: str
+    reason: str = ""
+    notes: tuple[str, ...] = ()
 
 
 class SeatChanged(_Fact):
@@ -310,8 +343,16 @@ Fact: TypeAlias = Annotated[
     | CodeAnswered
     | CallStarted
     | ModelProposed
+    | ToolProposed
     | SeatChanged
     | RulesChanged
+    | EnvironmentChanged
+    | EnvironmentDataGiven
+    | WorldEdited
+    | StateCleared
+    | RecordingGiven
+    | ConnectionsAnalysed
+    | ToolsDeclared
     | TurnEnded,
     Field(discriminator="kind"),
 ]

@@ -85,7 +85,16 @@ def test_the_base_installation_stays_light() -> None:
     """What is heavy or rare is an extra."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     names = {re.split(r"[<>=]", requirement)[0] for requirement in project["dependencies"]}
-    assert names == {"google-adk", "jsonschema", "pydantic", "streamlit"}
+    assert names == {
+        "PyYAML",
+        "faker",
+        "google-adk",
+        "jinja2",
+        "jsonschema",
+        "pydantic",
+        "regex",
+        "streamlit",
+    }
     assert set(project["optional-dependencies"]) == {"eval", "litellm", "mcp"}
 
 

@@ -7,15 +7,14 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from app.cast import Cast
 from app.commands import Command
-from app.drafts import Drafts
 from app.jsontext import write_json
 from app.labels import literal
 from app.panels.injections import injections
 from app.panels.model_sees import model_sees
 from app.panels.parts import pane, pane_head
 from app.panels.seats import seats
+from app.scene import Scene
 from simulator.facts import SavedArtifact
 from simulator.seats.requests import ModelRequest
 
@@ -26,19 +25,20 @@ if TYPE_CHECKING:
 VIEWS = ("Rules", "State", "Model", "Seats")
 
 
-def context(view: SimulationView, simulation: LiveSimulation, cast: Cast, drafts: Drafts) -> Command | None:
+def context(scene: Scene) -> Command | None:
     """Draw the pane; give what was asked for in it."""
+    view = scene.view
     chosen = pane_head("Context", VIEWS, "context_view")
     with pane("context"):
         match chosen:
             case "Rules":
-                return injections(view, cast, drafts)
+                return injections(scene)
             case "Seats":
-                return seats(view, cast)
+                return seats(view, scene.cast)
             case "State":
                 _state(view)
             case _:
-                _model_view(view, simulation)
+                _model_view(view, scene.live.simulation)
     return None
 
 

@@ -41,15 +41,18 @@ def environment(scene: Scene) -> Command | None:
     """Draw the page; give what was asked for."""
     asked = _head(scene)
     names = list(TABS)
-    chosen = st.segmented_control(
-        "Part of the environment",
-        names,
-        default=names[0],
-        required=True,
-        key="environment_tab",
-        label_visibility="collapsed",
-        persist_state="session",
-    )
+    with st.container(horizontal=True, vertical_alignment="center", gap="xsmall", key="environment_line"):
+        chosen = st.segmented_control(
+            "Part of the environment",
+            names,
+            default=names[0],
+            required=True,
+            key="environment_tab",
+            label_visibility="collapsed",
+            persist_state="session",
+        )
+        st.space("stretch")
+        asked = CloseEnvironment() if _waiting(scene) else asked
     with st.container(key=f"shape_{(chosen or names[0]).lower()}", gap="small"):
         asked = TABS[chosen or names[0]](scene) or asked
     underway = is_underway(scene.view)
@@ -73,7 +76,7 @@ def _head(scene: Scene) -> Command | None:
             icon=":material/arrow_back:",
             help="Everything here is kept",
         )
-    return CloseEnvironment() if _waiting(scene) or back else None
+    return CloseEnvironment() if back else None
 
 
 def _waiting(scene: Scene) -> bool:
@@ -81,12 +84,8 @@ def _waiting(scene: Scene) -> bool:
     words = _waiting_words(scene)
     if not words:
         return False
-    with st.container(
-        border=True, horizontal=True, vertical_alignment="center", gap="xsmall", key="environment_waiting"
-    ):
-        st.markdown(f":material/hourglass_top: {words}", width="content")
-        st.space("stretch")
-        return st.button("Go there", key="environment_answer", icon=":material/arrow_forward:")
+    st.markdown(f":material/hourglass_top: {words}", width="content")
+    return st.button("Go there", key="environment_answer", icon=":material/arrow_forward:", type="tertiary")
 
 
 def _waiting_words(scene: Scene) -> str:

@@ -24,6 +24,10 @@ _AGENT_PLAYERS: dict[AgentPlayer, str] = {
 }
 _TOOL_PLAYERS: dict[ToolPlayer, str] = {
     "person": "You",
+    "auto": "By itself, until it needs you",
+    "offline": "Drafts, without a model",
+    "model": "A model makes up answers",
+    "recorded": "Recorded answers",
     "real": "The real tool",
     "refuse": "Nobody: refused",
 }

@@ -29,6 +29,10 @@ _AGENT_PLAYERS: dict[AgentChoice, str] = {
 }
 _TOOL_PLAYERS: dict[ToolPlayer, str] = {
     "person": "You, with a draft for every call",
+    "auto": "By itself, you only where it needs you",
+    "offline": "Drafts, without a model",
+    "model": "A model that makes up answers",
+    "recorded": "Recorded answers",
     "real": "The real tools",
     "refuse": "Nobody: every call is refused",
 }

@@ -28,6 +28,7 @@ from app.panels.tool_outcomes import (
     state_inputs,
 )
 from app.tool_answer import NotReadyError, ToolInputs
+from simulator.environment.rules import nearest_first
 
 _WARNING = (
     "The tool's own code runs, with these arguments and with whatever it does to the world. "
@@ -75,8 +76,8 @@ def _asked(inputs: ToolInputs) -> None:
         may_have_run("tool")
     arguments(dict(request.arguments))
     details("What the tool says of itself", request.description)
-    reasons = "\n".join(f"{miss.rule_id}: {miss.reason}" for miss in request.misses)
-    details("Why no injection answered", reasons)
+    reasons = "\n".join(f"{miss.rule_id}: {miss.reason}" for miss in nearest_first(request.misses))
+    details("Why no rule answered, nearest first", reasons)
 
 
 def _badges(inputs: ToolInputs) -> list[tuple[str, str, str]]:

@@ -108,9 +108,9 @@ def _sent(schema: JsonObject, known: frozenset[str], part: _Part) -> SentSchema:
     def written(value: Json, place: str) -> Json:
         if not isinstance(value, dict):
             return {} if value is True else value
-        kept = {name: inner for name, inner in value.items() if name in known}
         left_out.update(value.keys() - known - _NOTES)
-        kept = _plain_choice(part(kept, place), left_out)
+        shaped = part(_opened(value), place)
+        kept = _plain_choice({name: shaped[name] for name in shaped if name in known}, left_out)
         return {name: _inside(name, inner, place, written) for name, inner in kept.items()}
 
     try:
@@ -120,6 +120,16 @@ def _sent(schema: JsonObject, known: frozenset[str], part: _Part) -> SentSchema:
     return SentSchema(
         schema_sent=result if isinstance(result, dict) else None, left_out=tuple(sorted(left_out))
     )
+
+
+def _opened(part: JsonObject) -> JsonObject:
+    """Take away what would mean more than it did, once the keywords beside it that providers do not know are gone."""
+    opened = dict(part)
+    if "patternProperties" in part:
+        opened["additionalProperties"] = {}
+    if isinstance(part.get("items"), bool):
+        del opened["items"]
+    return opened
 
 
 def _inside(name: str, inner: Json, place: str, written: Callable[[Json, str], Json]) -> Json:
@@ -153,6 +163,8 @@ def _plain_choice(part: JsonObject, left_out: set[str]) -> JsonObject:
 def _gemini_part(part: JsonObject, place: str) -> JsonObject:
     if "$ref" in part:
         raise _CannotBeSaidError(f"the schema contains itself at {place}")
+    if part.get("additionalProperties") in ({}, True):
+        part = _without(part, "additionalProperties")  # it is so anyway
     return part if part.get("format", "date") in _GEMINI_FORMATS else _without(part, "format")
 
 
@@ -163,10 +175,11 @@ def _strict_part(part: JsonObject, place: str) -> JsonObject:
         raise _CannotBeSaidError(f"the schema allows anything at {place}")
     kind = part.get("type")
     kinds = kind if isinstance(kind, list) else [kind]
-    if "object" in kinds and (
-        not part.get("properties") or isinstance(part.get("additionalProperties"), dict)
-    ):
+    open_fields = isinstance(part.get("additionalProperties"), dict)
+    if "object" in kinds and (open_fields or not part.get("properties")):
         raise _CannotBeSaidError(f"the schema allows fields of any name at {place}")
+    if "prefixItems" in part:
+        raise _CannotBeSaidError(f"the schema tells the places of a list apart at {place}")
     if "array" in kinds and not part.get("items"):
         raise _CannotBeSaidError(f"the schema allows anything at {place}[*]")
     return part if part.get("format", "date") in _STRICT_FORMATS else _without(part, "format")

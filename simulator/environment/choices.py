@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from pydantic import JsonValue
 
@@ -21,6 +21,39 @@ _BAD = frozenset(
     {"error", "failed", "failure", "rejected", "denied", "cancelled", "canceled", "expired", "unavailable", "not",
      "inactive", "blocked", "invalid", "declined", "closed", "over", "no", "missing", "refunded", "returned"}
 )  # fmt: skip
+
+
+def turned_choices(choices: Sequence[JsonValue], draw: int, shift: int, wanted: JsonValue) -> list[JsonValue]:
+    """Give all choices, the wanted one first, or the one that was drawn; null comes last.
+
+    `shift` gives another one first for each item of a list whose items must differ.
+    """
+    full: list[JsonValue] = [one for one in choices if one is not None] or [*choices]
+    start = draw % max(len(full), 1) + shift
+    turned = [full[(start + place) % len(full)] for place in range(len(full))]
+    nulls: list[JsonValue] = [None] if None in choices and full != choices else []
+    if shift:
+        return [*nulls, *turned] if nulls and shift % len(choices) == len(choices) - 1 else [*turned, *nulls]
+    return [*([] if wanted is None else [wanted]), *turned, *nulls]
+
+
+_ABSENT = frozenset({"no", "missing", "without", "lacks", "invalid", "not"})
+
+
+def missing_choice(choices: Sequence[JsonValue], row: Mapping[str, JsonValue]) -> JsonValue:
+    """Give the choice that says what a record of the arguments lacks: `no_receipt` where `has_receipt` is false."""
+    for choice in choices if row else ():
+        words = words_of(choice) if isinstance(choice, str) else ()
+        if len(words) > 1 and words[0] in _ABSENT:
+            for name, value in row.items():
+                if (value is None or value is False or value == "") and set(words[1:]) <= set(words_of(name)):
+                    return choice
+    return None
+
+
+def is_refusal(value: JsonValue) -> bool:
+    """Tell whether a state says that something was not granted."""
+    return isinstance(value, str) and bool(set(words_of(value)) & _BAD)
 
 
 def best_choice(choices: Sequence[JsonValue], tool_name: str) -> JsonValue:

@@ -29,7 +29,10 @@ _MOST_NAMED = 200
 
 @dataclass(frozen=True, slots=True)
 class Named:
-    """A thing that a call's arguments name: `name` is the argument's own name, `flat` says that it stands at the top."""
+    """A thing that a call's arguments name.
+
+    `name` is the argument's own name; `flat` says that it stands at the top, alone or in a list of ids.
+    """
 
     kind: str
     id: str
@@ -77,9 +80,10 @@ class ConnectionIndex:
         found: list[Named] = []
         for path, use in tool.uses:
             name = next((part for part in reversed(path) if part != "*"), "")
+            flat = sum(part != "*" for part in path) == 1
             for value in _values(arguments, path, 0):
                 for key in _ids(value, use.kind):
-                    found.append(Named(use.kind, key, use.use, name, len(path) == 1))
+                    found.append(Named(use.kind, key, use.use, name, flat))
                     if len(found) >= _MOST_NAMED:
                         return found
         return found

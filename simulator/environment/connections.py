@@ -39,7 +39,11 @@ _ENVELOPES = frozenset(
 
 
 class _Connection(Value):
+    """What all connections have: whose tool it is, who said it, and why."""
+
     tool_name: str = Field(min_length=1)
+    source: Source = "offline"
+    why: str = ""
 
     @field_validator("kind", mode="before", check_fields=False)
     @classmethod
@@ -66,8 +70,6 @@ class ParameterUse(_Connection):
     parameter: str = Field(min_length=1)
     kind: str = Field(min_length=1)
     use: Use
-    source: Source = "offline"
-    why: str = ""
 
 
 class Produced(_Connection):
@@ -79,8 +81,6 @@ class Produced(_Connection):
     field: str = Field(min_length=1)
     kind: str = Field(min_length=1)
     creates: bool = False
-    source: Source = "offline"
-    why: str = ""
 
 
 class ToolRole(_Connection):
@@ -88,8 +88,6 @@ class ToolRole(_Connection):
 
     use: Use
     kind: str = ""
-    source: Source = "offline"
-    why: str = ""
 
 
 class Connections(Value):

@@ -317,12 +317,14 @@ def _stale(work: _Work) -> list[str]:
 def _huge(work: _Work) -> list[str]:
     spots = work.drawn(work.named())
     wanted = HUGE_BYTES if work.distortion.amount is None else work.distortion.amount
-    return work.replace(
-        spots,
-        lambda value: blown_up(value, wanted // len(spots), work.rng),
-        lambda before, after: f"blown up from {size(before):,} to {size(after):,} bytes",
-        "there is no such place",
-    )
+    notes = []
+    for spot in spots:
+        before = size(spot.value)
+        if before < wanted // len(spots):
+            spot.holder[spot.key] = blown_up(spot.value, wanted // len(spots), work.rng)
+            notes.append(spot.note(f"blown up from {before:,} to {size(spot.value):,} bytes"))
+    lack = "it is that large already" if spots else "there is no such place"
+    return notes or work.nothing(lack)
 
 
 def _malformed(work: _Work) -> list[str]:
@@ -344,9 +346,16 @@ def _hostile(work: _Work) -> list[str]:
             return [*value, attack.text]
         return f"{value}\n\n{attack.text}" if isinstance(value, str) and value else attack.text
 
-    spots = work.fitting(lambda value: isinstance(value, str)) or work.named()
+    spots = work.drawn(work.fitting(lambda value: isinstance(value, str)) or work.named())
+    fitting = max(1, _MOST_COPIED_BYTES // len(attack.text.encode()))
     name = attack.name or "as written"
-    return work.replace(spots, infect, lambda *_: f"hostile text added ({name})", "there is no such place")
+    notes = []
+    for spot in spots[:fitting]:
+        spot.holder[spot.key] = infect(spot.value)
+        notes.append(spot.note(f"hostile text added ({name})"))
+    if len(spots) > fitting:
+        notes.append(f"hostile: left out at {len(spots) - fitting} places, as there is no more room")
+    return notes or work.nothing("there is no such place")
 
 
 _STRIKES: dict[DistortionKind, Callable[[_Work], list[str]]] = {

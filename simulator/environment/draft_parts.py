@@ -15,6 +15,7 @@ from simulator.environment.error_answers import Trouble, error_answers, told_tro
 from simulator.environment.inferred import inferred_schema
 from simulator.environment.instances import NoValueError, instance
 from simulator.environment.knowledge import Knowledge
+from simulator.environment.ledgers import remaining
 from simulator.environment.new_ids import new_id
 from simulator.environment.plausible import Chance, is_identifier, words_of
 from simulator.environment.recall import is_creation, is_error, is_read
@@ -25,6 +26,7 @@ from simulator.environment.scalars import Style
 from simulator.environment.schema_plans import Plan, is_error_branch, plan_for, plan_of
 from simulator.environment.schemas import BrokenSchemaError, Problem, check
 from simulator.environment.shapes import filled_shape, plain_answer
+from simulator.environment.sorting import in_order, is_ordered
 from simulator.jsonvalue import JsonObject
 
 _NOT_FOUND = 404
@@ -43,6 +45,7 @@ class Parts:
         schema: JsonObject | None,
         knowledge: Knowledge,
         chance: Chance,
+        defaults: Mapping[str, JsonValue] | None = None,
     ) -> None:
         self.tool_name = tool_name
         self.description = description
@@ -50,6 +53,7 @@ class Parts:
         self.schema = schema
         self.knowledge = knowledge
         self.chance = chance
+        self.defaults = defaults or {}
 
     @cached_property
     def plan(self) -> Plan | None:
@@ -75,11 +79,12 @@ class Parts:
     @cached_property
     def known(self) -> Mapping[str, JsonValue]:
         """What a field of the answer may take over, by its name: what is known, and above it the arguments."""
-        fields = dict(self.told)
+        fields = {**self._agreed, **self.told}
         rows = self.rows
         single = rows.records[0] if rows is not None and len(rows.records) == 1 and rows.used else None
         if single is not None:
             fields = {**fields, **single.fields}
+        fields |= remaining(self.tool_name, self.arguments, fields, self.knowledge.earlier)
         if not is_read(self.tool_name):
             state = done_state(self.tool_name)
             fields = {name: value for name, value in fields.items() if name not in _STATES or state is None}
@@ -91,7 +96,23 @@ class Parts:
             if single is not None
             else next(map(_kind_of, filter(is_identifier, self.arguments)), "")
         )
+        fields = fields if is_read(self.tool_name) else {**fields, **self.defaults}
         return Layers(self.arguments, Record(fields, kind, single.key if single is not None else ""))
+
+    @cached_property
+    def _agreed(self) -> dict[str, JsonValue]:
+        """The ids of other things in which all rows agree: the customer of a list of orders."""
+        rows = self.rows
+        if rows is None or not rows.records:
+            return {}
+        first, *others = rows.records
+        return {
+            name: value
+            for name, value in first.fields.items()
+            if is_identifier(name)
+            and str(value) != first.key
+            and all(one.fields.get(name) == value for one in others)
+        }
 
     @cached_property
     def ids(self) -> dict[str, JsonValue]:
@@ -158,13 +179,14 @@ class Parts:
     def _no_row(self) -> Try | None:
         """Answer that a complete table has no such row, where the tool gives one thing and no list."""
         rows = self.rows
-        if rows is None or rows.records or not rows.used or self._gives_list() or not self._says_errors():
+        if rows is None or rows.records or not rows.used or not self._says_errors():
             return None
+        if self._gives_list() and not rows.nobody:
+            return None
+        kind = (rows.nobody or rows.kind).replace("_", " ")
         said = ", ".join(f"{name} {self.arguments[name]!r}" for name in rows.used)
-        answer = self.error(
-            Trouble(code=_NOT_FOUND, message=f"No {rows.kind.replace('_', ' ')} with {said} was found.")
-        )
-        return None if answer is None else Try(answer, f"the table of {rows.kind} has no such row")
+        answer = self.error(Trouble(code=_NOT_FOUND, message=f"No {kind} with {said} was found."))
+        return None if answer is None else Try(answer, f"the table of {kind} has no such row")
 
     def _says_errors(self) -> bool:
         """Tell whether the tool is known to answer with errors."""
@@ -263,6 +285,8 @@ class Parts:
             except NoValueError:
                 continue
             agreeing = coherent(made, known, self.chance) if style == "usual" else made
+            by = is_ordered(self.description, self.arguments)
+            agreeing = agreeing if by is None else in_order(agreeing, by)
             for one in (agreeing, made):
                 if not plan.problems(one):
                     return one

@@ -7,17 +7,17 @@ from random import Random
 
 from simulator.environment.injections import InjectionRule
 
+_IN_ADVANCE = 32
+
 
 class _Stream:
     """The values of one generator, kept so that any of them can be read again."""
 
-    def __init__(self, seed: int | str) -> None:
-        self._random = Random(seed)  # noqa: S311 - a repeatable stream is what is asked for, not a secret
-        self.values = array("d")
+    __slots__ = ("draw", "values")
 
-    def extend(self, n: int) -> None:
-        while len(self.values) <= n:
-            self.values.append(self._random.random())
+    def __init__(self, seed: int | str) -> None:
+        self.draw = Random(seed).random  # noqa: S311 - a repeatable stream is what is asked for, not a secret
+        self.values = array("d")
 
 
 class DrawStreams:
@@ -38,18 +38,23 @@ class DrawStreams:
         Raises:
             ValueError: `n` is negative.
         """
-        if n < 0:
-            raise ValueError(f"rule {rule.rule_id!r}: draw {n} does not exist; the first is 0")
         seed = rule.random_seed
-        name: int | str = rule.rule_id if seed is None else seed
-        stream = self._streams.get(name)
-        if stream is None:
-            stream = self._streams[name] = _Stream(self._seed(rule))
-        if n >= len(stream.values):
-            stream.extend(n)
+        stream = self._streams.get(rule.rule_id if seed is None else seed)
+        if stream is None or not 0 <= n < len(stream.values):
+            stream = self._reaching(rule, n)
         return stream.values[n]
 
-    def _seed(self, rule: InjectionRule) -> int | str:
-        if rule.random_seed is not None:
-            return rule.random_seed
-        return f"{len(self._session_seed)}:{self._session_seed}:{rule.rule_id}"
+    def _reaching(self, rule: InjectionRule, n: int) -> _Stream:
+        """Give a stream that holds the nth value, with some in advance: hundreds of rules may draw for one call."""
+        if n < 0:
+            raise ValueError(f"rule {rule.rule_id!r}: draw {n} does not exist; the first is 0")
+        name = rule.rule_id if rule.random_seed is None else rule.random_seed
+        stream = self._streams.get(name) or self._begun(name)
+        while n >= len(stream.values):
+            stream.values.extend([stream.draw() for _ in range(_IN_ADVANCE)])
+        return stream
+
+    def _begun(self, name: int | str) -> _Stream:
+        own = f"{len(self._session_seed)}:{self._session_seed}:{name}"
+        stream = self._streams[name] = _Stream(name if isinstance(name, int) else own)
+        return stream

@@ -44,7 +44,7 @@ def _told(description: str) -> tuple[Trouble, ...]:
     for match in _TOLD.finditer(description):
         why = " ".join((match.group("why") or "").split()).removesuffix(" or").strip()
         if found.get(int(match.group(1)), "") == "":
-            found[int(match.group(1))] = f"For {why}" if why and match.group("join") == "for" else why
+            found[int(match.group(1))] = why
     return tuple(Trouble(code=code, message=why) for code, why in found.items())
 
 
@@ -120,6 +120,7 @@ def _of_schema(trouble: Trouble, plan: Plan, chance: Chance) -> list[JsonObject]
                 continue
             if isinstance(one, dict) and not plan.problems(one) and is_error(one):
                 made.append(_with_message(one, schema, trouble, plan))
+                break
     return made
 
 

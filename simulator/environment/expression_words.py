@@ -139,7 +139,9 @@ def _jinja_filter(name: str) -> Callable[..., Any]:
             "eval_context": (context.eval_ctx,),
             "environment": (context.environment,),
         }
-        return _standing(budget, function(*first.get(wants, ()), value, *args, **kwargs))
+        result = _standing(budget, function(*first.get(wants, ()), value, *args, **kwargs))
+        budget.spend_on(result)
+        return result
 
     return pass_context(run)
 

@@ -25,9 +25,10 @@ _LANGUAGE = Language()
 _UNKNOWN = re.compile(r"'(\w+)' is undefined")
 _IDENTIFIER = re.compile(r"[^\W\d]\w*")
 
-# What evaluating one can raise: jinja2's own errors, and those of Python's operators on values that do not fit.
+# What evaluating one can raise: jinja2's own errors (its filters assert), and those of Python's operators.
 _FAILURES = (
     TemplateError, TypeError, ValueError, ArithmeticError, LookupError, AttributeError, RecursionError,
+    AssertionError,
 )  # fmt: skip
 
 
@@ -65,18 +66,19 @@ class CompiledExpression:
     def __repr__(self) -> str:
         return f"CompiledExpression({self.text!r})"
 
-    def value(self, variables: Mapping[str, object]) -> Any:
+    def value(self, variables: Mapping[str, object], budget: Budget | None = None) -> Any:
         """Give the expression's value: JSON, in objects and lists of its own.
 
         Args:
             variables: JSON values by name; objects may be any `Mapping`.
+            budget: The work that this and other evaluations may do together; a budget of its own where it is left out.
 
         Raises:
             ExpressionError: It has no value: something is missing, does not fit, or is too much work.
         """
-        budget = Budget()
+        work = Budget() if budget is None else budget
         try:
-            return budget.plain(self._result({**_LANGUAGE.globals, **variables, BUDGET: budget}))
+            return work.plain(self._result({**_LANGUAGE.globals, **variables, BUDGET: work}))
         except UndefinedError as error:
             raise ExpressionError(self.text, _what_is_missing(error, variables)) from None
         except RecursionError:

@@ -11,9 +11,6 @@ from enum import Enum
 from functools import lru_cache
 from typing import Any
 
-from faker import Faker
-from faker.providers import BaseProvider
-
 from simulator.environment.budget import Budget
 from simulator.environment.sandbox import Function, near
 
@@ -30,19 +27,24 @@ _REFUSED = frozenset(
      "pystr_format", "tar", "tsv", "xml", "zip"}
 )  # fmt: skip
 
+# What making a short one costs, in the steps of a `Budget`.
+_STEPS = 300
+
 _lock = threading.Lock()
 
 
 @lru_cache(maxsize=1)
-def _faker() -> Faker:
+def _faker() -> Any:
     """Make the process's faker: making one takes tens of milliseconds, seeding it anew does not."""
+    from faker import Faker  # noqa: PLC0415 - importing it takes a while, and few templates ask for it
+
     return Faker("en_US")
 
 
 @lru_cache(maxsize=1)
 def fake_names() -> tuple[str, ...]:
     """Give the names of all that a faker can make, sorted."""
-    providers: Iterable[BaseProvider] = _faker().factories[0].providers
+    providers: Iterable[object] = _faker().factories[0].providers
     names = {
         name
         for provider in providers
@@ -79,7 +81,7 @@ class Fake:
         )
 
     def _made(self, budget: Budget, name: str, args: tuple[Any, ...], options: Mapping[str, Any]) -> Any:
-        budget.spend(1_000)
+        budget.spend(_STEPS)
         with _lock:
             faker = _faker()
             method: Callable[..., Any] = getattr(faker, name)
@@ -87,9 +89,11 @@ class Fake:
             faker.seed_instance(f"{len(self._seed)}:{self._seed}:{self._asked}")
             self._asked += 1
             try:
-                return _as_json(method(*args, **options))
+                made = _as_json(method(*args, **options))
             except Exception as error:  # a provider may raise anything at arguments that it did not expect
                 raise ValueError(f"fake.{name}: {error}") from error
+        budget.spend(len(repr(made)))  # making a text is dearer than looking at one
+        return made
 
 
 def _check_sizes(

@@ -14,7 +14,6 @@ from pydantic import Field, TypeAdapter, ValidationError, model_validator
 from simulator.environment.distortions import Distortion
 from simulator.environment.effects import DistortEffect
 from simulator.environment.hostile import CATEGORY, categories, hostile_texts
-from simulator.environment.realized import check_effect
 from simulator.environment.rules import InjectionRule
 from simulator.environment.value import Value
 from simulator.jsonvalue import JsonObject
@@ -49,7 +48,7 @@ class Fault(Value):
 
     @model_validator(mode="after")
     def _makes_a_rule(self) -> Self:
-        check_effect(self.rule("tool", "rule").effect)
+        self.rule("tool", "rule")
         return self
 
     def rule(self, tool_name: str, rule_id: str) -> InjectionRule:

@@ -20,7 +20,7 @@ def holds(name: str) -> bool:
 def turn(name: str) -> int:
     """Order fields as they depend on each other: ids and names tell what the rest is about, numbers come last."""
     words = set(words_of(name))
-    if holds(name) or words & {"status", "state"}:
+    if holds(name) or words & {"status", "state", "finding", "verdict", "decision", "outcome"}:
         return 0
     return (
         1

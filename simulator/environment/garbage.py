@@ -103,7 +103,7 @@ def broken_json(value: JsonValue, rng: Random) -> str:
     text = json.dumps(value, ensure_ascii=False)
     for way in rng.sample(_WAYS, len(_WAYS)):
         broken = way(text, rng)
-        if not _is_json(broken):
+        if broken != value and not _is_json(broken):
             return broken
     return text + "}"  # pragma: no cover - the page is no JSON whatever the value is
 

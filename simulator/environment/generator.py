@@ -91,6 +91,7 @@ def parts_of(call: DraftCall, sources: Sources) -> Parts:
         schema=call.response_schema,
         knowledge=Knowledge(call.earlier, sources.memory, sources.world),
         chance=Chance(call.seed, call.tool_name, canonical(call.arguments)),
+        defaults=_defaults(call),
     )
 
 
@@ -110,6 +111,18 @@ def _first(call: DraftCall, sources: Sources, parts: Parts) -> Try:
         or recorded_answer(sources.recorded, call.tool_name, call.arguments, parts.fits, exactly=False)
         or parts.made_up()
     )
+
+
+def _defaults(call: DraftCall) -> JsonObject:
+    """Give what the tool takes for the plain arguments that the call leaves out."""
+    properties = call.parameters.get("properties")
+    return {
+        name: schema["default"]
+        for name, schema in (properties if isinstance(properties, dict) else {}).items()
+        if isinstance(schema, dict)
+        and isinstance(schema.get("default"), (str, int, float))
+        and name not in call.arguments
+    }
 
 
 def _missing(call: DraftCall) -> list[str]:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from pydantic import JsonValue
 
 from simulator.environment import plausible, scalars
-from simulator.environment.choices import best_choice
+from simulator.environment.choices import best_choice, missing_choice, turned_choices
 from simulator.environment.comparisons import limit_of
 from simulator.environment.echoes import Echo, is_own_id
 from simulator.environment.fields import count_of, holds, is_null, item_of, rank, singular_of, texts_of, turn
@@ -23,13 +23,13 @@ from simulator.environment.scalars import Scope, Style
 from simulator.environment.schema_plans import Plan, is_error_branch, plan_of
 from simulator.jsonvalue import JsonObject, same
 
-_MOST_DEPTH = 8
+_MOST_DEPTH, _DEEPEST = 8, 80
 _MOST_REFERENCES = 2
 """How often a schema that holds itself is followed before as little as it allows is made."""
 _MOST_VALUES = 3_000
 _LEAN_FROM = 1_200
 _TRIES = 12
-_FEW, _MANY = 2, 12
+_FEW, _MANY = 2, 5
 """How many items a list gets where its schema does not say: usually, and at most."""
 _TEXT: JsonObject = {"type": "string"}
 
@@ -89,7 +89,7 @@ class _Maker:
         self._left = _MOST_VALUES
 
     def value(self, node: JsonValue, name: str, scope: Scope) -> JsonValue:
-        if node is False:
+        if node is False or scope.depth > _DEEPEST:
             raise NoValueError(f"{name or 'the answer'}: nothing is allowed there")
         if not isinstance(node, dict):
             return self._of_type({}, name, scope)
@@ -199,15 +199,10 @@ class _Maker:
         raise NoValueError(f"{name}: {value!r} is the only choice, and it does not fit")
 
     def _choice(self, choices: list[JsonValue], plain: JsonObject, name: str, scope: Scope) -> JsonValue:
-        best = best_choice(choices, scope.tool_name) if scope.style != "most" else None
-        full: list[JsonValue] = [one for one in choices if one is not None] or choices
-        start = scope.chance.number(name, len(full)) + scope.shift if full else 0
-        turned = [full[(start + place) % len(full)] for place in range(len(full))]
-        rest: list[JsonValue] = [None] if None in choices and full != choices else []
-        first: list[JsonValue] = [] if best is None or scope.shift else [best]
-        if scope.shift and rest and scope.shift % len(choices) == len(choices) - 1:
-            first = rest
-        for one in [*first, *turned, *rest]:
+        wanted = None
+        if scope.style != "most":
+            wanted = missing_choice(choices, scope.row) or best_choice(choices, scope.tool_name)
+        for one in turned_choices(choices, scope.chance.number(name, 2**31), scope.shift, wanted):
             if plain.keys() <= {"enum", "type", "title", "description"} and "type" not in plain:
                 return one
             if self._plan.fits(one, plain):
@@ -242,10 +237,10 @@ class _Maker:
         return {one: made[one] for one in (*ordered, *(key for key in made if key not in names))}
 
     def _wanted(self, plain: JsonObject, required: Collection[str], *, lean: bool) -> list[str]:
-        properties = plain.get("properties")
-        fields = properties if isinstance(properties, dict) else {}
         if lean:
             return list(required)
+        properties = plain.get("properties")
+        fields = properties if isinstance(properties, dict) else {}
         optional = [one for one in fields if one not in required]
         most = plain.get("maxProperties")
         if isinstance(most, int):
@@ -254,7 +249,11 @@ class _Maker:
         return [*(one for one in fields if one in kept), *(one for one in required if one not in fields)]
 
     def _is_told(self, name: str, scope: Scope) -> bool:
-        if scope.style == "most" or name in scope.echo.known or name in scope.row:
+        if scope.style == "most" or name in scope.row:
+            return True
+        if isinstance(scope.row, Record) and scope.row.key:
+            return False
+        if name in scope.echo.known and scope.item is None:
             return True
         return not is_trouble(name) and not is_for_later(name, scope)
 
@@ -385,8 +384,7 @@ class _Maker:
 
     def _rows_of(self, name: str, items: JsonValue, scope: Scope) -> list[Mapping[str, JsonValue]] | None:
         """Give the records that a list is about; an empty list where it is about none, None where there are none."""
-        fields = self._plan.fields(items)
-        own = scope.row.get(name)
+        fields, own = self._plan.fields(items), scope.row.get(name)
         if isinstance(own, list) and own and fields:
             return [row for row in own if isinstance(row, dict)]
         if fields and not scope.row and self._rows is not None and answers(self._rows, name, fields):

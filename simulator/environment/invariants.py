@@ -21,7 +21,7 @@ __all__ = ["Contradiction", "InvariantError", "Standing", "check_invariant", "co
 
 Collections = Mapping[str, Mapping[str, JsonObject]]
 
-_MEMBER = re.compile(r"([A-Za-z_][\w.]*)\s+(?:not\s+)?in\s")
+_MEMBER = re.compile(r"(?<![\w.'\"])(?!(?:not|and|or|if|else)\b)([A-Za-z_][\w.]*)\s+(?:not\s+)?in\s")
 _SHOWN = 60
 _MOST_TOLD = 20
 

@@ -38,7 +38,7 @@ class PathError(ValueError):
 
 def field_place(place: str, name: str) -> str:
     """Name the field of the object at `place`; the name itself where `place` is empty, the whole value."""
-    if _PLAIN.fullmatch(name):
+    if _PLAIN.fullmatch(name) and (place or not name.startswith("$")):  # `$` begins a path and names nothing
         return f"{place}.{name}" if place else name
     quoted = name.replace("\\", "\\\\").replace('"', '\\"')
     return f'{place}["{quoted}"]'

@@ -11,152 +11,26 @@ from typing import TypeVar
 from pydantic import JsonValue
 
 from simulator.environment.people import address_of, fake
+from simulator.environment.words_of_fields import (
+    AIRLINES,
+    CITIES,
+    COMPANIES,
+    COUNTRIES,
+    FAKED,
+    HOTELS,
+    NAMES,
+    NUMBERS,
+    PRODUCTS,
+    RESTAURANTS,
+    SENTENCES,
+    TEXTS,
+)
 
 Item = TypeVar("Item")
 
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 
-_NAMES = ("Ada Moreno", "Jonas Weber", "Mei Tanaka", "Priya Nair", "Lucas Silva", "Amara Okafor")
-_CITIES = ("Lisbon", "Oslo", "Kyoto", "Toronto", "Nairobi", "Vienna")
-_COUNTRIES = ("Portugal", "Norway", "Japan", "Canada", "Kenya", "Austria")
-_PRODUCTS = ("Desk lamp", "Travel mug", "Wireless keyboard", "Notebook", "Backpack", "Water bottle")
-_COMPANIES = ("Northwind Traders", "Blue Harbour Ltd", "Cedar & Co", "Alpine Systems")
-_HOTELS = ("Harbour View Hotel", "Garden Palace", "Station Inn", "Hotel Linden", "The Old Mill")
-_AIRLINES = ("Blue Fjord Air", "Atlantic Wings", "Alpine Airways")
-_RESTAURANTS = ("The Copper Pot", "Trattoria Sole", "Cafe Linden")
-_SENTENCES = (
-    "Everything is in order.",
-    "Handled as requested.",
-    "The request was processed.",
-    "No problems were found.",
-)
-
-_TEXTS: tuple[tuple[frozenset[str], tuple[str, ...]], ...] = (
-    (frozenset({"status", "state", "outcome"}), ("success",)),
-    (frozenset({"hotel", "hostel", "accommodation", "lodging", "property", "room"}), _HOTELS),
-    (frozenset({"airline", "carrier", "flight"}), _AIRLINES),
-    (frozenset({"restaurant", "cafe", "bar"}), _RESTAURANTS),
-    (frozenset({"currency"}), ("EUR", "USD", "GBP")),
-    (
-        frozenset({"city", "town", "destination", "origin", "location", "place", "from", "to", "airport"}),
-        _CITIES,
-    ),
-    (frozenset({"country", "nation"}), _COUNTRIES),
-    (frozenset({"product", "item", "article", "title", "goods"}), _PRODUCTS),
-    (
-        frozenset({"company", "vendor", "supplier", "merchant", "organization", "shop", "store", "account"}),
-        _COMPANIES,
-    ),
-    (frozenset({"language", "locale"}), ("en", "de", "pt")),
-    (frozenset({"timezone", "tz"}), ("UTC", "Europe/Lisbon", "Asia/Tokyo")),
-    (frozenset({"color", "colour"}), ("blue", "green", "black")),
-    (frozenset({"unit", "units"}), ("piece", "kg", "celsius")),
-    (
-        frozenset({"weather", "conditions", "condition", "forecast", "outlook"}),
-        ("sunny", "light rain", "partly cloudy"),
-    ),
-    (frozenset({"category", "type", "kind"}), ("standard", "basic", "premium")),
-    (frozenset({"priority", "severity", "level"}), ("normal", "low", "high")),
-    (frozenset({"tag", "label", "keyword"}), ("priority", "gift", "new")),
-    (
-        frozenset({"name", "user", "customer", "author", "owner", "assignee", "employee", "person", "guest"}),
-        _NAMES,
-    ),
-    (
-        frozenset(
-            {
-                "message",
-                "summary",
-                "description",
-                "note",
-                "report",
-                "text",
-                "details",
-                "detail",
-                "explanation",
-            }
-            | {
-                "reason",
-                "comment",
-                "remark",
-                "policy",
-                "feedback",
-                "justification",
-                "rationale",
-                "info",
-                "answer",
-            }
-            | {"content", "body", "reply", "instructions", "advice", "recommendation"}
-        ),
-        _SENTENCES,
-    ),
-)
-
-_FAKED: tuple[tuple[frozenset[str], str], ...] = (
-    (frozenset({"first", "name"}), "first_name"),
-    (frozenset({"given", "name"}), "first_name"),
-    (frozenset({"last", "name"}), "last_name"),
-    (frozenset({"family", "name"}), "last_name"),
-    (frozenset({"surname"}), "last_name"),
-    (frozenset({"user", "name"}), "user_name"),
-    (frozenset({"username"}), "user_name"),
-    (frozenset({"login"}), "user_name"),
-    (frozenset({"file", "name"}), "file_name"),
-    (frozenset({"filename"}), "file_name"),
-    (frozenset({"street"}), "street_address"),
-    (frozenset({"address"}), "street_address"),
-    (frozenset({"zip"}), "postcode"),
-    (frozenset({"zipcode"}), "postcode"),
-    (frozenset({"postcode"}), "postcode"),
-    (frozenset({"postal"}), "postcode"),
-    (frozenset({"company"}), "company"),
-    (frozenset({"vendor"}), "company"),
-    (frozenset({"supplier"}), "company"),
-    (frozenset({"merchant"}), "company"),
-    (frozenset({"organization"}), "company"),
-    (frozenset({"job"}), "job"),
-    (frozenset({"occupation"}), "job"),
-    (frozenset({"profession"}), "job"),
-    (frozenset({"iban"}), "iban"),
-    (frozenset({"isbn"}), "isbn13"),
-    (frozenset({"plate"}), "license_plate"),
-    (frozenset({"slogan"}), "catch_phrase"),
-)
-
-ALLOWANCES = frozenset(
-    {"allowed", "approved", "granted", "remaining", "limit", "budget", "balance", "allowance", "credit"}
-)
-"""Words of amounts that a request is measured against."""
-
-_NUMBERS: tuple[tuple[frozenset[str], float, float, int], ...] = (
-    (
-        frozenset(
-            {"quantity", "count", "qty", "number", "items", "stock", "seats", "nights", "guests", "attempts"}
-        ),
-        1,
-        6,
-        0,
-    ),
-    (frozenset({"duration", "minutes", "seconds", "hours", "days", "months"}), 1, 45, 0),
-    (ALLOWANCES - {"allowed", "approved", "granted"}, 1_000, 5_000, 0),
-    (
-        frozenset({"price", "amount", "total", "cost", "fee", "subtotal", "fare", "refund"}),
-        9,
-        250,
-        2,
-    ),
-    (frozenset({"temperature", "temp", "celsius"}), 8, 29, 1),
-    (frozenset({"rating", "stars"}), 3, 5, 1),
-    (frozenset({"percent", "percentage", "humidity", "progress"}), 5, 95, 0),
-    (frozenset({"probability", "confidence", "score", "rate", "ratio"}), 0.55, 0.98, 2),
-    (frozenset({"latitude", "lat"}), 35, 60, 4),
-    (frozenset({"longitude", "lon", "lng"}), -9, 30, 4),
-    (frozenset({"year"}), 2026, 2027, 0),
-    (frozenset({"age"}), 21, 64, 0),
-    (frozenset({"code"}), 200, 200, 0),
-)
-
-_NAMED = (_NAMES, _PRODUCTS, _COMPANIES, _HOTELS, _AIRLINES, _RESTAURANTS, _COUNTRIES)
+_NAMED = (NAMES, PRODUCTS, COMPANIES, HOTELS, AIRLINES, RESTAURANTS, COUNTRIES)
 """The texts that are names of things."""
 
 _LONGEST_KEY = 40
@@ -165,7 +39,18 @@ _CLOCKS = frozenset({"departs", "arrives", "opens", "closes", "starts", "ends", 
 """Names of times of a day."""
 
 _FALSE_FIRST = frozenset(
-    {"error", "failed", "cancelled", "canceled", "deleted", "blocked", "expired", "overdue"}
+    {
+        "required",
+        "needed",
+        "error",
+        "failed",
+        "cancelled",
+        "canceled",
+        "deleted",
+        "blocked",
+        "expired",
+        "overdue",
+    }
 )
 
 
@@ -244,7 +129,7 @@ def text(name: str, chance: Chance, about: Sequence[str] = ()) -> str:  # noqa: 
             return f"{date(name, chance)}T{clock(name, chance)}Z"
         case "phone":
             return f"+1 {chance.number(name, 700) + 210} 555 01{chance.number(f'{name}-', 100):02d}"
-        case ("fake", kind):
+        case ("fake", str() as kind):
             return fake(kind, chance.number(f"{kind}:{name}", 2**32))
         case ("among", tuple() as among):
             return str(chance.choice(name, among))
@@ -285,22 +170,22 @@ def _kind_of(name: str) -> str | tuple[str, object]:  # noqa: PLR0911, C901 - on
         return "moment"
     if known & {"phone", "mobile", "telephone"}:
         return "phone"
-    for names, kind in _FAKED:
+    for names, kind in FAKED:
         if names <= known or (len(names) == 1 and f"{next(iter(names))}s" in known):
             return ("fake", kind)
-    for names, among in _TEXTS:
+    for names, among in TEXTS:
         if known & names or known & {f"{one}s" for one in names}:
-            return ("fake", "name") if among is _NAMES else ("among", among)
+            return ("fake", "name") if among is NAMES else ("among", among)
     return ""
 
 
 def _name_of(name: str, chance: Chance, about: Sequence[str]) -> str:
     """Give a name of the first thing that is known to have names of its own, or a person's (a title: a product's)."""
-    things = [(names, among) for names, among in _TEXTS if among in _NAMED or among is _CITIES]
+    things = [(names, among) for names, among in TEXTS if among in _NAMED or among is CITIES]
     for what in (*about, "product" if name.lower() == "title" else "person"):
         for names, among in things:
             if {what, what.removesuffix("s")} & names:
-                return person(name, chance) if among is _NAMES else chance.choice(name, among)
+                return person(name, chance) if among is NAMES else chance.choice(name, among)
     return person(name, chance)
 
 
@@ -327,7 +212,7 @@ def uuid(name: str, chance: Chance) -> str:
 
 def sentence(name: str, chance: Chance) -> str:
     """Give a sentence that suits any report."""
-    return chance.choice(name, _SENTENCES)
+    return chance.choice(name, SENTENCES)
 
 
 def key(name: str, place: int, chance: Chance) -> str:
@@ -346,8 +231,17 @@ def number(name: str, chance: Chance, *, whole: bool) -> float | int:
 
 @lru_cache(maxsize=8192)
 def _range_of(name: str) -> tuple[float, float, int] | None:
-    known = set(words_of(name))
-    return next(((low, high, digits) for names, low, high, digits in _NUMBERS if known & names), None)
+    words = words_of(name)
+    known = set(words)
+    found = next(((low, high, digits) for names, low, high, digits in NUMBERS if known & names), None)
+    if found is not None and len(words) > 1 and words[0] in {"max", "maximum"}:
+        low, high, digits = found
+        return (
+            low + (high - low) * 0.6,
+            high * 2,
+            digits,
+        )  # what is allowed at most is more than what is usual
+    return found
 
 
 def truth(name: str) -> bool:

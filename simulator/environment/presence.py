@@ -33,6 +33,19 @@ _EARLY = frozenset(
     | {"confirmed", "active", "accepted", "booked", "submitted", "in_progress"}
 )
 
+_ON_THE_WAY = frozenset(
+    {
+        "shipped",
+        "in_transit",
+        "in transit",
+        "out_for_delivery",
+        "dispatched",
+        "delivered",
+        "returned",
+        "completed",
+    }
+)
+
 
 class InAnObject(Protocol):
     """Where a field stands."""
@@ -65,4 +78,6 @@ def is_for_later(name: str, scope: InAnObject) -> bool:
     if any(word.startswith(verb[0][:5]) for word in later if verb):
         return False
     status = scope.row.get("status", scope.beside.get("status"))
+    if "tracking" in later and isinstance(status, str) and status.lower() not in _ON_THE_WAY:
+        return True
     return is_creation(scope.tool_name) or (isinstance(status, str) and status.lower() in _EARLY)

@@ -19,7 +19,7 @@ from simulator.environment.effects import (
     UniformLatency,
 )
 from simulator.environment.rules import Effect, InjectionRule
-from simulator.environment.templates import TemplateError, check_template, filled
+from simulator.environment.templates import TemplateError, filled
 from simulator.environment.value import Value
 from simulator.jsonvalue import Json, JsonObject, copied
 
@@ -92,18 +92,6 @@ def answered(effect: Answering, variables: Mapping[str, object], fired_before: i
 def is_used_up(effect: Effect, fired_before: int) -> bool:
     """Tell whether a sequence that passes on has given all its values: then the rule lets the call go on."""
     return isinstance(effect, SequenceEffect) and effect.then == "pass" and fired_before >= len(effect.values)
-
-
-def check_effect(effect: Effect) -> None:
-    """Read the templates of an effect.
-
-    Raises:
-        TemplateError: One cannot be read; says where in the effect.
-    """
-    if isinstance(effect, (ErrorEffect, ResponseEffect, SequenceEffect, RaiseEffect)) and effect.templated:
-        check_template(
-            effect.model_dump(mode="json", include={"error_message", "details", "value", "values", "message"})
-        )
 
 
 def latency_of(rule: InjectionRule, draw: Random) -> float:

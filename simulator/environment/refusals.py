@@ -78,10 +78,19 @@ def refusal(
     if is_read(tool_name):
         return None
     return (
-        _in_the_wrong_state(tool_name, arguments, known)
+        _nothing_given(arguments)
+        or _in_the_wrong_state(tool_name, arguments, known)
         or _too_much(tool_name, arguments, known, knowledge)
         or _not_there(arguments, knowledge)
     )
+
+
+def _nothing_given(arguments: JsonObject) -> Trouble | None:
+    """Refuse an empty list of what is to be done, and an empty name."""
+    for name, value in arguments.items():
+        if value == [] or (isinstance(value, str) and not value.strip() and words_of(name)[-1:] == ("name",)):
+            return Trouble(code=_UNPROCESSABLE, message=f"{name} is empty: there is nothing to do.")
+    return None
 
 
 def _in_the_wrong_state(

@@ -54,6 +54,8 @@ class Rows:
     used: tuple[str, ...]
     total: int
     """How many fit before a limit was applied."""
+    nobody: str = ""
+    """The kind of a thing that the call names and that a complete table does not have: a customer by an e-mail."""
 
 
 def found_rows(
@@ -92,7 +94,9 @@ def found_rows(
     columns = frozenset(name for row in tables[kind][:20] for name in row.fields)
     start, limit = offset_of(arguments), limit_of(arguments)
     shown = rows[start:] if limit is None else rows[start : start + limit]
-    return Rows(kind, tuple(shown), columns, tuple(used), len(rows))
+    lost = (_nobody(kind, name, arguments, tables) for name in used)
+    nobody = next((one for one in lost if one in complete), "")
+    return Rows(kind, tuple(shown), columns, tuple(used), len(rows), nobody)
 
 
 def answers(rows: Rows, name: str, fields: Collection[str]) -> bool:
@@ -264,6 +268,18 @@ def _joined(
         keys: list[JsonValue] = [row.key for row in others if name in row and _equal(row[name], value)]
         return [row for row in rows if reference in row and _equal(row[reference], keys)]
     return None
+
+
+def _nobody(
+    kind: str, name: str, arguments: Mapping[str, JsonValue], tables: Mapping[str, Sequence[Record]]
+) -> str:
+    """Give the other kind of which no thing has what an argument says; empty where one has, or none could."""
+    if _has_any(tables[kind], (name,)) or _is_key(spelled(name), kind):
+        return ""
+    for other, others in tables.items():
+        if other != kind and _has_any(tables[kind], (f"{other}_id",)) and _has_any(others, (name,)):
+            return "" if any(name in row and _equal(row[name], arguments[name]) for row in others) else other
+    return ""
 
 
 @lru_cache(maxsize=2048)

@@ -87,6 +87,7 @@ class _Judge:
     def first(self, rules: tuple[ReadyRule, ...]) -> ReadyRule | None:
         """Give the first rule that answers, and note what the others before it do."""
         arguments, missed, draw = self._arguments, self.missed, self._draw
+        counted, drawn = self.counted.append, self.drawn.append
         for rule in rules:
             if not rule.enabled:
                 missed.append((_OFF, rule, 0.0))
@@ -98,8 +99,8 @@ class _Judge:
                 missed.append((step, rule, 0.0))
                 continue
             rule_id = rule.rule_id
-            self.counted.append(rule_id)
-            self.drawn.append(rule_id)
+            counted(rule_id)
+            drawn(rule_id)
             value = draw(rule.rule)
             if value >= rule.probability:
                 missed.append((_DRAW, rule, value))

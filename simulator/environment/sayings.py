@@ -16,7 +16,7 @@ from simulator.environment.recall import is_envelope, is_error
 from simulator.jsonvalue import JsonObject
 
 _MOST_DEPTH = 6
-_MOST_THINGS = 500
+_MOST_THINGS = 5_000
 _ENVELOPES = frozenset(
     {"", "data", "result", "results", "items", "records", "response", "entries", "payload", "record", "item"}
     | {"matches", "hits", "found", "rows", "content", "output", "body", "object", "entity", "resource"}
@@ -145,14 +145,30 @@ class Sayings:
         if self._created is not None:
             self._created.fields = {**self._arguments(self._created.kind), **self._created.fields}
             return
-        if self._tool.between or self._main is None or self._main.use not in ("creates", "changes"):
-            for one in self._named:
+        written = [one for one in self._named if one.use in ("creates", "changes")]
+        if any(not one.flat for one in written):
+            self._given_records(written)
+            return
+        if self._tool.between or self._main is None or self._main not in written:
+            for one in written:
                 if one.use == "changes" and not self._tool.between:
                     self._about(one, self._arguments(one.kind))
             return
         saying = self._about(self._main, {})
         saying.fields = {**self._arguments(self._main.kind), **saying.fields}
         saying.made = saying.made or self._main.use == "creates"
+
+    def _given_records(self, written: list[Named]) -> None:
+        """Take in records among the arguments, `update_products(products=[{"id": ...}])`; the answer stands over them."""
+        answered = {key: dict(saying.fields) for key, saying in self._found.items()}
+        for name, value in self._call.arguments.items():
+            if isinstance(value, (dict, list)):
+                self._record(value, name, _Outside(name), 1)
+        for key, fields in answered.items():
+            self._found[key].fields.update(fields)
+        for one in written:
+            if one.use == "creates":
+                self._saying(one.kind, one.id).made = True
 
     def _arguments(self, kind: str) -> JsonObject:
         """Give the arguments as fields: a patch and the thing itself are opened, `new_status` is the status."""
@@ -208,12 +224,15 @@ class Sayings:
 
     def _ids(self, value: JsonObject, path: str, outside: _Outside) -> list[_Id]:
         found = []
+        declared = self._tool.produced
         for name, inner in value.items():
             kind = own_kind(name)
-            produced = self._tool.produced.get(f"{path}.{name}" if path else name)
+            produced = declared.get(f"{path}.{name}" if path else name) if declared else None
             if produced is not None:
                 kind = produced.kind
-            key = id_of(inner) if kind is not None else None
+            if kind is None:
+                continue
+            key = id_of(inner)
             if key is not None:
                 around = kind_named(outside.name) if self._is_named(outside) else self._tool.role.kind
                 new = None if produced is None else produced.creates
@@ -254,8 +273,8 @@ class Sayings:
         if new is None and use == "changes":
             others = {one.kind for one in self._named}
             new = not outside.listed and bool(others) and own.kind not in others
-        elif new is None:
-            new = use == "creates"
+        elif use == "creates":
+            new = new is not False or own.kind == self._tool.role.kind
         if new:
             saying.made = True
             if not outside.listed and self._created is None:

@@ -10,6 +10,7 @@ from pydantic import JsonValue
 
 from simulator.environment import plausible
 from simulator.environment.articles import price_of
+from simulator.environment.choices import is_refusal
 from simulator.environment.comparisons import bounds_on
 from simulator.environment.echoes import Echo, amounts_in
 from simulator.environment.geography import place_of
@@ -18,6 +19,7 @@ from simulator.environment.numerals import fitted, highest, lowest
 from simulator.environment.patterns import matches, matching
 from simulator.environment.people import address_of
 from simulator.environment.plausible import Chance, is_identifier, words_of
+from simulator.environment.words_of_fields import ALLOWANCES
 from simulator.jsonvalue import JsonObject
 
 Style: TypeAlias = Literal["usual", "least", "most"]
@@ -207,10 +209,10 @@ def _amount(name: str, scope: Scope, *, whole: bool) -> float | int:
         made = plausible.number(name, scope.chance, whole=whole)
     made = _within(made, name, scope)
     asked = max(amounts_in(scope.row) or scope.echo.amounts(), default=0)
-    if not asked or not words & plausible.ALLOWANCES or words & _COUNTED:
+    if not asked or not words & ALLOWANCES or words & _COUNTED:
         return made
     if words & _GRANTED:
-        return asked
+        return 0 if any(is_refusal(value) for value in scope.beside.values()) else asked
     return made if made >= 2 * asked else round(made + asked, 2)
 
 

@@ -55,9 +55,8 @@ class Shelf:
         if change.op == "delete":
             entity.gone = True
             return ()
-        if entity.gone and made:
-            entity.fields, entity.origins, entity.made = {}, {}, True
-        entity.gone = False
+        if entity.gone:
+            entity.fields, entity.origins, entity.made, entity.gone = {}, {}, made, False
         return self._set(entity, change, origin)
 
     def _set(self, entity: Entity, change: EntityChange, origin: Origin) -> tuple[str, ...]:

@@ -15,7 +15,7 @@ from simulator.environment.paths import field_place, item_place
 from simulator.jsonvalue import NotJsonError, taken
 
 MOST_FILLED = 2_000_000
-"""Steps and characters that filling one value may take, roughly."""
+"""Steps that filling all of one value may take, as `budget.MOST_WORK` counts them."""
 
 VARIABLES = ("args", "state", "world", "calls", "answers", "agent", "call_number", "fake")
 """What an expression in a template can name."""
@@ -124,11 +124,11 @@ def _filled_text(text: str, place: str, variables: Mapping[str, object], budget:
     if "{{" not in text:
         return text
     values = [
-        part if isinstance(part, str) else _value(part, place, variables) for part in _read(text, place)
+        part if isinstance(part, str) else _value(part, place, variables, budget)
+        for part in _read(text, place)
     ]
     try:
         if len(values) == 1:
-            budget.spend_deeply_on(values[0])
             return values[0]
         joined = "".join(_as_text(value, place, budget) for value in values)
         budget.room_for(len(joined))
@@ -137,9 +137,9 @@ def _filled_text(text: str, place: str, variables: Mapping[str, object], budget:
     return joined
 
 
-def _value(part: CompiledExpression, place: str, variables: Mapping[str, object]) -> Any:
+def _value(part: CompiledExpression, place: str, variables: Mapping[str, object], budget: Budget) -> Any:
     try:
-        return part.value(variables)
+        return part.value(variables, budget)
     except ExpressionError as error:
         raise TemplateError(place, str(error)) from error
 

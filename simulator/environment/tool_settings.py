@@ -45,7 +45,10 @@ class ToolSettings(Value):
 
 
 class EnvironmentSettings(Value):
-    """What is set for the environment as a whole; written as JSON and read again, nothing is lost."""
+    """What is set for the environment as a whole; written as JSON and read again, nothing is lost.
+
+    With `drafts_by_model`, the model is asked for a draft of each call that waits for a person.
+    """
 
     tools: dict[str, ToolSettings] = Field(default_factory=dict)
     environment: str = ""
@@ -56,6 +59,7 @@ class EnvironmentSettings(Value):
     max_tool_call_cache_size: int = Field(default=MOST_REMEMBERED_CALLS, ge=1)
     simulation_model: str = ""
     simulation_model_configuration: JsonObject = Field(default_factory=dict)
+    drafts_by_model: bool = False
 
     @model_validator(mode="after")
     def _each_tool_stands_under_its_name(self) -> Self:

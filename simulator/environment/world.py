@@ -16,7 +16,7 @@ from simulator.environment.entities import (
     Origin,
     WorldCall,
 )
-from simulator.environment.kinds import collection_of, id_kind, id_of, is_own_key, kind_named
+from simulator.environment.kinds import collection_of, id_kind, id_of, is_collection, is_own_key, kind_named
 from simulator.environment.sayings import Saying, Sayings, failed, main_of, says_missing
 from simulator.environment.shelf import Shelf
 from simulator.environment.tables import NO_TABLES, Tables
@@ -126,9 +126,16 @@ class World:
         return tuple(self._shelves)
 
     def rows(self, kind: str) -> list[JsonObject]:
-        """Give the things of a kind that are not gone, as they came up; each has its id among its fields."""
+        """Give the things of a kind that are not gone, as they came up.
+
+        Each has its id among its fields, but for rows of a table without ids, which are only numbered.
+        """
         shelf = self._shelves.get(kind)
         return list(shelf.live().values()) if shelf else []
+
+    def gone(self, kind: str) -> tuple[str, ...]:
+        """Give the ids of the things of a kind that were taken away."""
+        return tuple(key for key, entity in self._ids_of(kind).items() if entity.gone)
 
     def columns(self, kind: str) -> tuple[str, ...]:
         """Give the names of the fields of a kind, the id first; new fields come last."""
@@ -263,9 +270,10 @@ class World:
             return None if gone else EntityChange(op="delete", kind=kind, id=entity.id if entity else key)
         shelf = shelf or Shelf(kind)
         if entity is None or entity.gone:
-            name = named.name if named and named.flat and is_own_key(named.name, kind) else ""
+            alone = named is not None and named.flat and not is_collection(named.name)
+            name = named.name if named and alone and is_own_key(named.name, kind) else ""
             id_field = name or _id_field(saying) or f"{kind}_id"
-            fields = {**_inherited(saying), **saying.fields}
+            fields = {**saying.fields, **_inherited(saying, saying.fields)}
             whole = shelf.with_id(entity.id if entity else key, fields, id_field)
             return EntityChange(op="put", kind=kind, id=entity.id if entity else key, fields=whole)
         fields = {}
@@ -282,7 +290,8 @@ class World:
 
     def _with_id(self, change: EntityChange) -> EntityChange:
         shelf = self._shelves.get(change.kind) or Shelf(change.kind)
-        if change.op == "delete" or (change.op == "put" and change.id in shelf.entities):
+        entity = shelf.entities.get(change.id)
+        if change.op == "delete" or (change.op == "put" and entity is not None and not entity.gone):
             return change
         fields = shelf.with_id(change.id, change.fields, f"{change.kind}_id")
         return change.model_copy(update={"fields": fields})
@@ -317,8 +326,8 @@ class World:
                     self._take_currency(inner, depth + 1)
 
 
-def _inherited(saying: Saying, known: Mapping[str, JsonValue] | None = None) -> JsonObject:
-    if saying.inherited is None or (known is not None and saying.inherited[0] in known):
+def _inherited(saying: Saying, known: Mapping[str, JsonValue]) -> JsonObject:
+    if saying.inherited is None or saying.inherited[0] in known:
         return {}
     return dict((saying.inherited,))
 

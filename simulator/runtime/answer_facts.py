@@ -40,8 +40,9 @@ class AnswerFacts:
         outcome: Outcome,
         effects: ToolEffects,
         provenance: Provenance,
+        beneath: Outcome | None = None,
     ) -> FactAt:
-        """Give the maker of a tool's answer."""
+        """Give the maker of a tool's answer; `beneath` is what really happened, where that is something else."""
         call = waiting.call
         return lambda moment: ToolAnswered.known(
             call_id=str(call.context.function_call_id or waiting.key),
@@ -50,6 +51,7 @@ class AnswerFacts:
             scope=call.scope,
             outcome=outcome,
             effects=effects,
+            beneath=beneath,
             **self._common(waiting, moment, provenance),
         )
 

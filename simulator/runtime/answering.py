@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from collections import Counter
 from collections.abc import Awaitable, Callable, Coroutine
 from contextlib import aclosing
 from dataclasses import asdict
 from typing import Any
 
-from simulator.environment.draws import DrawStreams
-from simulator.environment.rules import CallContext, Effect, Verdict, evaluate
+from simulator.environment.rules import EVERY_TOOL
 from simulator.facts import (
     Answered,
     CallStarted,
@@ -19,7 +17,6 @@ from simulator.facts import (
     Outcome,
     Provenance,
     RaisedError,
-    Returned,
     ToolEffects,
 )
 from simulator.jsonvalue import JsonObject
@@ -29,6 +26,8 @@ from simulator.runtime.context import INSIDE_REAL_CALL, RealCall
 from simulator.runtime.effects import watched
 from simulator.runtime.encoding import jsonable, written_error
 from simulator.runtime.errors import ends_the_work
+from simulator.runtime.generating import GENERATORS, Generating
+from simulator.runtime.injecting import Injecting
 from simulator.runtime.table import Table
 from simulator.runtime.turn import TurnRun
 from simulator.runtime.waiting import Waiting
@@ -40,11 +39,16 @@ _REAL = Provenance(source="real")
 class Answering:
     """Offers each request of a turn to whoever shall answer it.
 
-    `drawn` counts, per rule, the draws that the facts so far hold.
+    Args:
+        table: The session.
+        run: The turn.
+        injecting: Lets the injection rules speak.
+        generating: Makes answers where a generator plays a tool.
     """
 
-    def __init__(self, table: Table, run: TurnRun, streams: DrawStreams, drawn: Counter[str]) -> None:
-        self._table, self._run, self._streams, self._drawn = table, run, streams, drawn
+    def __init__(self, table: Table, run: TurnRun, injecting: Injecting, generating: Generating) -> None:
+        self._table, self._run = table, run
+        self.injecting, self._generating = injecting, generating
         self._facts = AnswerFacts(table.now, run)
         self._one_real_call = asyncio.Lock()
 
@@ -70,7 +74,7 @@ class Answering:
         if waiting.judged or not isinstance(waiting.call, ToolBoundaryCall):
             return False
         rules = waiting.rules
-        waiting.judged = not rules or all(rule.tool_name != waiting.name for rule in rules)
+        waiting.judged = not rules or all(rule.tool_name not in {waiting.name, EVERY_TOOL} for rule in rules)
         return not waiting.judged
 
     def offer(self, waiting: Waiting[Any]) -> None:
@@ -142,19 +146,17 @@ class Answering:
         seats = self._table.seats
         if isinstance(waiting.call, ModelCall):
             return seats.of_agent(waiting.agent)
-        return seats.of_tool(waiting.name)
+        player = seats.of_tool(waiting.name)
+        # Nothing here can say what code would print.
+        return "person" if isinstance(waiting.call, CodeCall) and player in GENERATORS else player
 
     async def _answer(self, waiting: Waiting[Any]) -> None:
         if not self._run.caught_up.is_set():
             await self._run.caught_up.wait()
-        if (
-            isinstance(waiting.call, ToolBoundaryCall)
-            and not waiting.judged
-            and await self._injected(waiting)
-        ):
+        if isinstance(waiting.call, ToolBoundaryCall) and await self._injected(waiting):
             return
-        match self._player(waiting):
-            case "model":
+        match player := self._player(waiting):
+            case "model" if isinstance(waiting.call, ModelCall):
                 await self.ask_own_model(waiting, hold=False)
             case "held":
                 await self.ask_own_model(waiting, hold=True)
@@ -162,38 +164,28 @@ class Answering:
                 await self.run_real(waiting, as_seated=True)
             case "refuse":
                 await self._refuse(waiting)
+            case "offline" | "model" | "recorded" | "auto":
+                await self._generate(waiting, player)
             case _:
                 waiting.wants_person()
 
     # ------------------------------------------------------------ injections
 
     async def _injected(self, waiting: Waiting[ToolBoundaryCall]) -> bool:
-        async with self._run.its_turn():
-            verdict = self._judge(waiting)
-        rule = verdict.fired
+        """Let the rules speak, once for each call; True if they have answered, or left it to a person."""
+        if waiting.judged:
+            return False
+        rule = (await self.injecting.judge(waiting)).rule
         if rule is None:
             return False
-        waiting.running, waiting.since = True, self._table.now()
-        self._table.changed()
-        await asyncio.sleep(rule.latency_seconds)
-        await self.release_tool(
-            waiting, _outcome(rule.effect), ToolEffects(), self.provenance(waiting, "injected", rule.rule_id)
-        )
+        if rule.effect.kind == "ask":
+            waiting.note = rule.effect.note or f"The rule {rule.rule_id} leaves this call to you."
+            waiting.wants_person()
+            return True
+        outcome = await self.injecting.outcome(waiting)
+        provenance = self.provenance(waiting, "injected", rule.rule_id)
+        await self.release_tool(waiting, outcome, ToolEffects(), provenance)
         return True
-
-    def _judge(self, waiting: Waiting[ToolBoundaryCall]) -> Verdict:
-        """Ask the rules; draws of calls that were judged before and are not answered yet are taken already."""
-        taken = Counter(self._drawn)
-        for other in self._run.waiting.values():
-            if other is not waiting and not other.future.done():
-                taken.update(other.drawn)
-        verdict = evaluate(
-            waiting.rules,
-            CallContext(waiting.name, waiting.arguments, waiting.agent),
-            lambda rule: self._streams.value(rule, taken[rule.rule_id]),
-        )
-        waiting.judged, waiting.misses, waiting.drawn = True, verdict.misses, verdict.drawn
-        return verdict
 
     # ------------------------------------------------------------ the agent's own model
 
@@ -317,6 +309,17 @@ class Answering:
             error = written_error(raised)
         await self.release_code(waiting, result, self.provenance(waiting, "real"), error)
 
+    # ------------------------------------------------------------ generators
+
+    async def _generate(self, waiting: Waiting[ToolBoundaryCall], player: str) -> None:
+        """Let a generator answer, or a person where it says that one has to look."""
+        made = await self._generating.answer(waiting, player)
+        if made is None:
+            waiting.wants_person()
+            return
+        provenance = self.provenance(waiting, made.source, made.by, made.notes)
+        await self.release_tool(waiting, made.outcome, ToolEffects(), provenance)
+
     # ------------------------------------------------------------ answers become facts
 
     async def _refuse(self, waiting: Waiting[Any]) -> None:
@@ -329,11 +332,22 @@ class Answering:
         await self.release_tool(waiting, outcome, ToolEffects(), provenance)
 
     @staticmethod
-    def provenance(waiting: Waiting[Any], source: Any, by: str | None = None) -> Provenance:
+    def provenance(
+        waiting: Waiting[Any], source: Any, by: str | None = None, notes: tuple[str, ...] = ()
+    ) -> Provenance:
         """Say who authored an answer, and what the rules had said before."""
-        if source == "real" and not waiting.misses and not waiting.drawn:
+        firing = waiting.firing
+        if source == "real" and firing.is_empty:
             return _REAL
-        return Provenance(source=source, by=by, misses=waiting.misses, drawn=waiting.drawn)
+        return Provenance(
+            source=source,
+            by=by,
+            misses=firing.misses,
+            drawn=firing.drawn,
+            counted=firing.counted,
+            fired=firing.fired,
+            notes=notes,
+        )
 
     async def release_tool(
         self,
@@ -342,8 +356,14 @@ class Answering:
         effects: ToolEffects,
         provenance: Provenance,
     ) -> bool:
-        """Record a tool's answer and hand it to the agent."""
-        return await self._released(waiting, self._facts.of_tool(waiting, outcome, effects, provenance))
+        """Record a tool's answer and hand it to the agent, changed as the rules that fired say."""
+        beneath: Outcome | None = None
+        if waiting.firing.modifiers:
+            outcome, beneath, notes = self.injecting.told(waiting, outcome)
+            provenance = provenance.model_copy(update={"notes": (*provenance.notes, *notes)})
+        return await self._released(
+            waiting, self._facts.of_tool(waiting, outcome, effects, provenance, beneath)
+        )
 
     async def release_model(
         self,
@@ -366,17 +386,4 @@ class Answering:
         return await self._released(waiting, self._facts.of_code(waiting, result, error, provenance))
 
     async def _released(self, waiting: Waiting[Any], fact: FactAt) -> bool:
-        released = await self._run.release(waiting, fact)
-        if released:
-            self._drawn.update(waiting.drawn)
-        return released
-
-
-def _outcome(effect: Effect) -> Outcome:
-    match effect.kind:
-        case "error":
-            return Failed(error_code=effect.error_code, error_message=effect.error_message)
-        case "response":
-            return Returned(value=effect.value)
-        case kind:
-            raise NotImplementedError(f"an injection of the kind {kind!r} gives no answer by itself")
+        return await self._run.release(waiting, fact)

@@ -11,7 +11,7 @@ import asyncio
 import copy
 import functools
 import weakref
-from collections.abc import AsyncGenerator, Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable
 from contextlib import aclosing
 from typing import Any, NamedTuple, TypeAlias, cast
 
@@ -159,6 +159,8 @@ async def _model_run(
             async for response in responses:
                 yield response
         return
+    if turn.declared:
+        _join(llm_request, turn.declared)
     for tool in llm_request.tools_dict.values():
         seat_tool(tool)
     labels = llm_request.config.labels or {}
@@ -172,6 +174,13 @@ async def _model_run(
     )
     for response in await turn.ask_model(call):
         yield response
+
+
+def _join(request: LlmRequest, declared: Iterable[BaseTool]) -> None:
+    """Show tools that only are declared to a model, but for those whose names the agent has taken itself."""
+    new = [tool for tool in declared if tool.name not in request.tools_dict]
+    if new:
+        request.append_tools(new)
 
 
 def seat_tool(tool: BaseTool, seen: set[int] | None = None) -> None:

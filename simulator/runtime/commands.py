@@ -10,10 +10,10 @@ from simulator.facts import ANSWERS, Deferred, SeatChanged, ToolEffects
 from simulator.jsonvalue import JsonObject, NotJsonError, same, taken
 from simulator.runtime.boundaries import CodeCall, ModelCall, ToolBoundaryCall
 from simulator.runtime.checks import check_final_text, check_not_blank, checked_parts
-from simulator.runtime.encoding import jsonable
 from simulator.runtime.engine import Engine
 from simulator.runtime.errors import SimulationError
-from simulator.runtime.requests import describe_tool, drafted, model_request
+from simulator.runtime.requests import model_request
+from simulator.runtime.tool_requests import refuse_contradictions, tool_request
 from simulator.runtime.waiting import Waiting
 from simulator.seats.answers import Answer, CodeAnswer, ModelAnswer, ToolAnswer, returned, said
 from simulator.seats.requests import CodeRequest, ModelRequest, Request, RunningCall, ToolRequest
@@ -79,30 +79,7 @@ def _described(engine: Engine, waiting: Waiting[Any]) -> Request:
         return CodeRequest(
             key=waiting.key, turn=turn, agent=waiting.agent, code=call.code, may_have_run=waiting.may_have_run
         )
-    return _tool_request(engine, waiting, turn)
-
-
-def _tool_request(engine: Engine, waiting: Waiting[ToolBoundaryCall], turn: int) -> ToolRequest:
-    call = waiting.call
-    tool = describe_tool(call.tool)
-    arguments = jsonable(call.arguments)
-    seed = f"{engine.seed}/{waiting.key}"
-    earlier, memory = engine.recollection.along(engine.journal.path())
-    return ToolRequest(
-        key=waiting.key,
-        turn=turn,
-        call_id=str(call.context.function_call_id or waiting.key),
-        agent=waiting.agent,
-        tool_name=waiting.name,
-        arguments=arguments,
-        description=tool.description,
-        parameters=tool.parameters,
-        response_schema=tool.response,
-        draft=drafted(tool, arguments, seed, earlier, memory),
-        is_long_running=bool(call.tool.is_long_running),
-        may_have_run=waiting.may_have_run,
-        misses=waiting.misses,
-    )
+    return tool_request(engine, waiting, turn)
 
 
 # ---------------------------------------------------------------- what a person can do
@@ -156,8 +133,10 @@ async def _answer_tool(engine: Engine, waiting: Waiting[ToolBoundaryCall], given
     effects = ToolEffects(state_delta=taken(answer_.state_delta))
     if isinstance(answer_.outcome, Deferred) and not waiting.call.tool.is_long_running:
         raise SimulationError(f"{waiting.name} is not long-running, so its answer cannot come later")
+    if not answer_.despite_contradictions:
+        refuse_contradictions(engine, waiting, answer_.outcome)
     waiting.for_person = False
-    provenance = answering.provenance(waiting, answer_.source)
+    provenance = answering.provenance(waiting, answer_.source, notes=answer_.notes)
     return await answering.release_tool(waiting, answer_.outcome, effects, provenance)
 
 

@@ -19,6 +19,7 @@ class TurnInProgress(Protocol):
     """What the seated objects need of the turn that they are asked in."""
 
     settling: Any
+    declared: tuple[Any, ...]
 
     async def ask_model(self, call: Any) -> list[Any]:
         """Ask the agent's seat; give its responses as ADK takes them, or raise its error."""

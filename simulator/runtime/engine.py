@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import asyncio
 import functools
-from collections.abc import Awaitable, Callable
+import weakref
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import aclosing
 from typing import Any
 
@@ -19,6 +20,7 @@ from google.adk.runners import Runner
 from google.genai import types
 
 from simulator.agent_config import SimulatedAgentConfig
+from simulator.environment.connections import ToolShape
 from simulator.environment.draws import DrawStreams
 from simulator.environment.rules import InjectionRule
 from simulator.facts import (
@@ -34,8 +36,15 @@ from simulator.runtime.adk_private import set_random_provider
 from simulator.runtime.answering import Answering
 from simulator.runtime.boundaries import ModelCall, install
 from simulator.runtime.context import CURRENT_TURN
+from simulator.runtime.declared import PlayedTool
+from simulator.runtime.desk import Desk
+from simulator.runtime.drafting import Drafting
 from simulator.runtime.encoding import jsonable, survives_json, written_error
+from simulator.runtime.ending import PATIENCE_WITH_CANCELLATION, cancelled, end_of
 from simulator.runtime.errors import Diverged, Divergence, SimulationError
+from simulator.runtime.generating import Generating
+from simulator.runtime.injecting import Injecting
+from simulator.runtime.modelling import Modelling
 from simulator.runtime.preparing import (
     guarded_app,
     is_as_answered,
@@ -43,17 +52,16 @@ from simulator.runtime.preparing import (
     rules_at_rest,
     turn_in_progress,
 )
-from simulator.runtime.recollection import Recollection
 from simulator.runtime.run_settings import run_config
 from simulator.runtime.services import Ground, WatchedArtifacts, WatchedSessions
+from simulator.runtime.tool_shapes import ToolShapes
 from simulator.runtime.turn import TurnRun
 from simulator.runtime.undoing import changed_settings, may_have_run
 from simulator.runtime.waiting import Waiting
 from simulator.session import Seats
+from simulator.session.counts import Counts
 
 _PATIENCE_WITH_STOP = 0.05
-_PATIENCE_WITH_CANCELLATION = 1.0
-_CANCELLATIONS = 5
 
 
 class Engine:
@@ -63,7 +71,11 @@ class Engine:
         self.config, self.journal, self._clock = config, journal, clock
         self.append = journal.append
         self.seed = self._header_seed()
-        self.recollection = Recollection()
+        self._tool_shapes = ToolShapes(config.root_agent)
+        # Held weakly, as a circle would leave a session that is over to the garbage collector.
+        self.desk = Desk(journal, weakref.WeakMethod(self.tool_shapes))
+        self.modelling = Modelling(self.desk, clock)
+        self.drafting = Drafting(self.seed, self.desk, self.modelling)
         self.problems: list[str] = []
         self.divergence: Divergence | None = None
         self.version = 0
@@ -72,7 +84,7 @@ class Engine:
         self._task: asyncio.Task[None] | None = None
         self._agent: asyncio.Task[None] | None = None
         self._news = asyncio.Event()
-        self._streams = DrawStreams(self.seed)
+        self.streams = DrawStreams(self.seed)
         self._events: dict[int, list[Event]] = {}
         self._ground: Ground | None = None
         self._rules_at_rest: tuple[InjectionRule, ...] = ()
@@ -97,6 +109,22 @@ class Engine:
     def seats(self) -> Seats:
         """Who plays now."""
         return self.journal.fold.seats
+
+    @property
+    def counts(self) -> Counts:
+        """How often tools were called and rules were moved, by what is a fact."""
+        return self.journal.fold.counts
+
+    def desk_of(self, journal: Journal) -> Desk:
+        """Give what the environment knows along another journal of this session."""
+        return Desk(journal, weakref.WeakMethod(self.tool_shapes)).up_to_date()
+
+    def tool_shapes(self) -> Mapping[str, ToolShape]:
+        """Give the tools that the agent is known to have, by name."""
+        shown = self.last_model_call()
+        return self._tool_shapes.known(
+            shown.request.tools_dict if shown else {}, self.journal.fold.environment.declared
+        )
 
     def offer(self, waiting: Waiting[Any]) -> Awaitable[Answered | None] | None:
         """Hand a request to whoever shall answer it; give the work of one who answers it where it is asked."""
@@ -169,11 +197,10 @@ class Engine:
         await self.close()
         self._ground = None
         self.problems.clear()
-        seats, rules = self.journal.fold.seats, self.journal.fold.rules
+        before = self.journal.fold
         self.journal.move_head(number)
         if keep_settings:
-            fold = self.journal.fold
-            for fact in changed_settings(fold.seats, seats, fold.rules, rules, self.now()):
+            for fact in changed_settings(self.journal.fold, before, self.now()):
                 self.journal.append(fact)
         await self.open()
 
@@ -193,8 +220,10 @@ class Engine:
             may_have_run(self.journal, facts),
             as_then=not recorded or is_as_answered(facts),
         )
+        run.declared = tuple(map(PlayedTool, self.journal.fold.declared_tools))
         self.run = run
-        self.answering = Answering(self, run, self._streams, self.journal.fold.drawn())
+        injecting = Injecting(self, run, self.streams, self.desk)
+        self.answering = Answering(self, run, injecting, Generating(self, self.desk, self.drafting))
         self._rules_at_rest = rules_at_rest(facts) if recorded else ()
         loop = asyncio.get_running_loop()
         self._agent = loop.create_task(self._run_agent(run, started, ground))
@@ -212,7 +241,7 @@ class Engine:
             self.run = self.answering = None
             return
         finally:
-            await _cancelled(agent, replay)
+            await cancelled(agent, replay)
             self._agent = None  # its context holds the turn, and so this
             self.changed()
         self._end(run, ground, error)
@@ -231,7 +260,7 @@ class Engine:
                 await asyncio.wait({replay})
         diverged = replay.exception() if replay is not None and replay.done() else None
         if diverged is None:
-            diverged = await _end_of(agent)
+            diverged = await end_of(agent)
         if run.abort.is_set():
             return None
         if isinstance(diverged, Diverged):
@@ -320,8 +349,8 @@ class Engine:
         run.let_threads_go()
         await asyncio.wait({task}, timeout=_PATIENCE_WITH_STOP)
         if not task.done():
-            await _cancelled(self._agent)
-            await asyncio.wait({task}, timeout=_PATIENCE_WITH_CANCELLATION)
+            await cancelled(self._agent)
+            await asyncio.wait({task}, timeout=PATIENCE_WITH_CANCELLATION)
         if not task.done():
             raise SimulationError(
                 "code of the agent goes on however often it is cancelled; the turn cannot be stopped"
@@ -334,39 +363,5 @@ class Engine:
         if run is not None:
             run.is_over = True
             run.let_threads_go()
-        await _cancelled(task)
-        await _cancelled(agent)  # which the one before ends, but if it has not begun itself
-
-
-async def _end_of(task: asyncio.Task[None]) -> BaseException | None:
-    """Wait until a task has ended; give what it raised.
-
-    Raises:
-        asyncio.CancelledError: The task that waits was cancelled, and so was the other one, whatever came of that.
-    """
-    raised: BaseException | None = None
-    try:
-        await task
-    except BaseException as error:  # noqa: BLE001 - whatever an agent's code raises is how its turn ends
-        raised = error
-    waits = asyncio.current_task()
-    if waits is not None and waits.cancelling():
-        raise asyncio.CancelledError
-    if isinstance(raised, asyncio.CancelledError):
-        return asyncio.CancelledError("code of the agent cancelled the task that it runs in")
-    return raised
-
-
-async def _cancelled(*tasks: asyncio.Task[None] | None) -> None:
-    """Cancel tasks until they have ended; one that swallows its cancellation again and again is left alone at last."""
-    running = {task for task in tasks if task is not None and not task.done()}
-    for _ in range(_CANCELLATIONS):
-        if not running:
-            break
-        for task in running:
-            task.cancel()
-        # An agent's code that swallows it goes on, to where ADK waits for somebody who has gone: it takes another one.
-        _, running = await asyncio.wait(running, timeout=_PATIENCE_WITH_CANCELLATION)
-    for ended in tasks:
-        if ended is not None and ended.done() and not ended.cancelled():
-            ended.exception()  # looked at, so that asyncio does not log it as forgotten
+        await cancelled(task)
+        await cancelled(agent)  # which the one before ends, but if it has not begun itself

@@ -5,11 +5,20 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 
+from simulator.environment.invariants import Contradiction
 from simulator.facts import Value
 
 
 class SimulationError(ValueError):
     """A command that does not fit what the session is doing; nothing was changed."""
+
+
+class ContradictionError(SimulationError):
+    """An answer contradicts what is known of the world; it can be given all the same, by saying so."""
+
+    def __init__(self, tool_name: str, found: Sequence[Contradiction]) -> None:
+        self.contradictions = tuple(found)
+        super().__init__(f"the answer to {tool_name} contradicts: " + "; ".join(each.what for each in found))
 
 
 def ends_the_work(error: BaseException) -> bool:

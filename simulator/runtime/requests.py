@@ -7,9 +7,6 @@ from typing import Any
 from google.adk.models.llm_request import LlmRequest
 from google.adk.tools.base_tool import BaseTool
 
-from simulator.environment.generator import DraftCall, EarlierAnswer, draft
-from simulator.environment.recall import Memory
-from simulator.jsonvalue import JsonObject, copied
 from simulator.runtime.boundaries import ModelCall
 from simulator.runtime.declarations import declaration_json, response_schema_of, schema_json
 from simulator.runtime.encoding import jsonable
@@ -83,23 +80,3 @@ def _targets(tools: tuple[ToolDeclaration, ...]) -> tuple[str, ...]:
             properties: Any = tool.parameters.get("properties") or {}
             return tuple((properties.get("agent_name") or {}).get("enum") or ())
     return ()
-
-
-def drafted(
-    tool: ToolDeclaration,
-    arguments: JsonObject,
-    seed: str,
-    earlier: tuple[EarlierAnswer, ...],
-    memory: Memory,
-) -> Any:
-    """Draft an answer to a tool call from its description and from what the tools of this session answered before."""
-    call = DraftCall(
-        tool_name=tool.name,
-        description=tool.description,
-        parameters=tool.parameters,
-        response_schema=tool.response,
-        arguments=arguments,
-        earlier=earlier,
-        seed=seed,
-    )
-    return copied(draft(call, memory))

@@ -28,6 +28,7 @@ from simulator.runtime.engine import Engine
 from simulator.runtime.errors import Divergence, SimulationError
 from simulator.runtime.loop import LoopThread
 from simulator.runtime.reachability import default_seats
+from simulator.runtime.simulated_environment import SimulatedEnvironment
 from simulator.runtime.undoing import undo_target
 from simulator.seats.answers import Answer
 from simulator.seats.requests import CodeRequest, ModelRequest, Request, RunningCall, ToolRequest
@@ -70,6 +71,11 @@ class Simulation:
             return engine
 
         self._engine = self._loop.run(made())
+
+    @property
+    def environment(self) -> SimulatedEnvironment:
+        """What the tools find: its world, its settings, and how a person shapes it."""
+        return SimulatedEnvironment(self)
 
     @classmethod
     def open(
@@ -317,6 +323,8 @@ class Simulation:
 
         async def shut() -> None:
             self._closed = True
+            if self._engine.modelling.analysing is not None:
+                self._engine.modelling.analysing.cancel()
             await self._engine.close()
 
         self._loop.run(shut())
@@ -349,6 +357,18 @@ class Simulation:
 
         with _as_simulation_error():
             self._loop.run(checked())
+
+    def read(self, work: Callable[[Engine], Any]) -> Any:
+        """Give what some work reads from the engine, on its thread."""
+        return self._loop.call(lambda: work(self._engine))
+
+    def command(self, work: Callable[[Engine], Any]) -> None:
+        """Let some work change the engine, on its thread."""
+
+        async def worked() -> None:
+            work(self._engine)
+
+        self._command(worked)
 
 
 @contextmanager

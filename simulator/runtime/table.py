@@ -6,6 +6,7 @@ from typing import Protocol
 
 from simulator.facts import Fact
 from simulator.session import Seats
+from simulator.session.counts import Counts
 
 
 class Table(Protocol):
@@ -14,6 +15,16 @@ class Table(Protocol):
     @property
     def seats(self) -> Seats:
         """Who plays now."""
+        ...
+
+    @property
+    def counts(self) -> Counts:
+        """How often tools were called and rules were moved, by what is a fact."""
+        ...
+
+    @property
+    def seed(self) -> str:
+        """Where the session's chance comes from."""
         ...
 
     def now(self) -> float:

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple, Protocol
 
 from google.adk.events.event import Event
 from google.adk.models.llm_response import LlmResponse
+from google.adk.tools.base_tool import BaseTool
 
 from simulator.facts import (
     Answered,
@@ -99,7 +100,7 @@ class TurnRun:
 
     `recorded` are the answers that the journal holds for this turn, in order; they are released first. `as_then` says
     that no seat and no rule was changed since the last of them.
-    `may_have_run` are the keys of real calls that may have run before, or what `asked_at` gives for them.
+    `declared` are the tools that join the agent; `may_have_run` are the keys of real calls that may have run before, or what `asked_at` gives for them.
     """
 
     def __init__(
@@ -122,6 +123,7 @@ class TurnRun:
         self.chain, self._at_once = "", Moment("", at_once=True)
         self.abort = asyncio.Event()
         self.is_over = False
+        self.declared: tuple[BaseTool, ...] = ()
         self.caught_up = asyncio.Event()
         self.last_model_call: ModelCall | None = None
         self.replay = Replay(self, recorded, as_then=as_then)
@@ -247,6 +249,8 @@ class TurnRun:
             # wanted any more is cancelled.
             if waiting.job and (waiting.future.cancelled() or not waiting.future.done()):
                 waiting.job.cancel()
+            if waiting.drafting:
+                waiting.drafting.cancel()
         return waiting, fact
 
     def _new_waiting(

@@ -5,7 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from simulator.environment.rules import InjectionRule
+from simulator.environment.facts import (
+    ConnectionsAnalysed,
+    EnvironmentChanged,
+    EnvironmentDataGiven,
+    EnvironmentFact,
+    RecordingGiven,
+    ToolsDeclared,
+    WorldEdited,
+)
 from simulator.facts import (
     AgentPlayer,
     CodeAnswered,
@@ -20,7 +28,8 @@ from simulator.facts import (
 )
 from simulator.journal import Journal
 from simulator.runtime.turn import asked_at
-from simulator.session import Seats
+from simulator.session import Seats, SessionFold
+from simulator.session.environment import SessionEnvironment
 
 _BY_PERSON = frozenset({"written", "edited", "generated"})
 
@@ -47,10 +56,14 @@ def _is_step(fact: Fact) -> bool:
     match fact:
         case TurnStarted():
             return True
+        case WorldEdited():
+            return True
         case TurnEnded():
             return fact.stopped
         case ModelAnswered() | ToolAnswered() | CodeAnswered():
-            return fact.provenance.source in _BY_PERSON | {"real"}
+            # What a generator answered by itself names it; a draft that a person took does not.
+            by_itself = fact.provenance.source == "generated" and fact.provenance.by is not None
+            return fact.provenance.source in _BY_PERSON | {"real"} and not by_itself
         case _:
             return False
 
@@ -66,22 +79,37 @@ def seats_at(journal: Journal, number: int) -> Seats:
     return Seats(agents=agents, tools=tools)
 
 
-def changed_settings(
-    now: Seats,
-    seats: Seats,
-    rules_now: tuple[InjectionRule, ...],
-    rules: tuple[InjectionRule, ...],
-    at: float,
-) -> Iterator[Fact]:
-    """Give the facts that bring the seats and rules that are in force now to what they shall be."""
-    for target, agent_player in seats.agents.items():
-        if now.agents.get(target) != agent_player:
+def changed_settings(now: SessionFold, before: SessionFold, at: float) -> Iterator[Fact]:
+    """Give the facts that bring the seats, the rules and what is set for the environment to what they were before."""
+    for target, agent_player in before.seats.agents.items():
+        if now.seats.agents.get(target) != agent_player:
             yield SeatChanged(at=at, seat="agent", target=target, player=agent_player)
-    for target, tool_player in seats.tools.items():
-        if now.tools.get(target) != tool_player:
+    for target, tool_player in before.seats.tools.items():
+        if now.seats.tools.get(target) != tool_player:
             yield SeatChanged(at=at, seat="tool", target=target, player=tool_player)
-    if rules_now != rules:
-        yield RulesChanged(at=at, rules=rules)
+    if now.rules != before.rules:
+        yield RulesChanged(at=at, rules=before.rules)
+    yield from _changed_environment(now.environment, before.environment, at)
+
+
+def _changed_environment(
+    now: SessionEnvironment, before: SessionEnvironment, at: float
+) -> Iterator[EnvironmentFact]:
+    if now.settings != before.settings:
+        yield EnvironmentChanged(at=at, settings=before.settings)
+    if now.data != before.data:
+        yield EnvironmentDataGiven(at=at, text=before.data)
+    for name in {**now.recordings, **before.recordings}:
+        calls = before.recordings.get(name, ())
+        if now.recordings.get(name, ()) != calls:
+            yield RecordingGiven(at=at, name=name, calls=calls)
+    told = ConnectionsAnalysed(
+        at=at, model=before.analysed_by, connections=before.by_model, reason=before.not_analysed
+    )
+    if now != now.after(told):
+        yield told
+    if now.declared != before.declared:
+        yield ToolsDeclared(at=at, tools=before.declared)
 
 
 def may_have_run(journal: Journal, path: Sequence[tuple[int, Fact]]) -> frozenset[str]:

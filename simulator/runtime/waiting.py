@@ -5,14 +5,15 @@ from __future__ import annotations
 import asyncio
 import contextvars
 from dataclasses import dataclass, field
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from google.adk.models.llm_response import LlmResponse
 
-from simulator.environment.rules import InjectionRule, Miss
+from simulator.environment.rules import InjectionRule
 from simulator.facts import CodeAnswered, ModelAnswered, RaisedError, ToolAnswered
 from simulator.jsonvalue import JsonObject
 from simulator.runtime.boundaries import CodeCall, ModelCall, ToolBoundaryCall
+from simulator.runtime.firing import NOTHING_FIRED, Firing
 from simulator.seats.requests import Request
 
 Call = ModelCall | ToolBoundaryCall | CodeCall
@@ -24,8 +25,11 @@ class Waiting(Generic[CallT]):
     """One open request of the turn in progress.
 
     `job` is the task that finds an answer without a person; `here` says that the asking task itself is about to find
-    one; `is_queued` that the job waits for another real call to end; `for_person` that nobody but a person will. `arguments` are a tool's, as they were when it was asked; `asked`
-    is how far the loop had come then.
+    one; `is_queued` that the job waits for another real call to end; `for_person` that nobody but a person will.
+    `arguments` are a tool's, as they were when it was asked; `asked` is how far the loop had come then.
+    `firing` is what the injection rules said, once they have `judged` the call. `note` tells the person why it came to
+    them, and `held` is an answer that a generator made and that a person has to look at. `drafting` is the task that asks
+    a model for a draft meanwhile, `progress` what it is at.
     `effects_done` is set where the real tool ran in this very call, so its effects are in place already. `spoken` is
     the one response of the agent's own model, where it was asked in this very call.
     """
@@ -47,9 +51,12 @@ class Waiting(Generic[CallT]):
     here: bool = False
     is_queued: bool = False
     rules: tuple[InjectionRule, ...] = ()
-    misses: tuple[Miss, ...] = ()
-    drawn: tuple[str, ...] = ()
     judged: bool = False
+    firing: Firing = NOTHING_FIRED
+    note: str = ""
+    held: Any = None
+    drafting: asyncio.Task[None] | None = None
+    progress: str = ""
     running: bool = False
     running_text: str = ""
     proposal: tuple[JsonObject, ...] | None = None

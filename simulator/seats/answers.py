@@ -16,12 +16,18 @@ AnswerSource: TypeAlias = Literal["written", "edited", "generated"]
 
 
 class ToolAnswer(Value):
-    """The answer to one tool call, and what the call changed in the session's state."""
+    """The answer to one tool call, and what the call changed in the session's state.
+
+    `notes` say what a generated answer was made of. An answer that contradicts the world is refused,
+    unless it stands `despite_contradictions`.
+    """
 
     kind: Literal["tool"] = "tool"
     outcome: Outcome
     state_delta: JsonObject = Field(default_factory=dict)
     source: AnswerSource = "written"
+    notes: tuple[str, ...] = ()
+    despite_contradictions: bool = False
 
 
 class ModelAnswer(Value):

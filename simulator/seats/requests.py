@@ -6,6 +6,7 @@ from typing import Annotated, Literal, TypeAlias
 
 from pydantic import Field, JsonValue
 
+from simulator.environment.candidates import Candidate
 from simulator.environment.rules import Miss
 from simulator.facts import Value
 from simulator.jsonvalue import JsonObject
@@ -50,8 +51,10 @@ class ModelRequest(Value):
 class ToolRequest(Value):
     """The environment is asked to answer one tool call.
 
-    `draft` is a ready answer that fits the tool. `misses` says of each rule for this tool why it did not answer.
-    `may_have_run` is set where the real tool was started before with the same
+    `draft` is a ready answer that fits the tool, made by `draft_by` (a model's name, or "offline") out of `draft_from`, in
+    words; `draft_problem` says why a model gave none, and `drafting` what one is at that is making one. `candidates`
+    are more ready answers, the draft first. `note` says why the call came to a person at all. `misses` says of each rule for this tool why it did
+    not answer, `modifiers` which rules will change whatever the answer is. `may_have_run` is set where the real tool was started before with the same
     arguments: its answer never arrived, or was taken back.
     """
 
@@ -66,9 +69,16 @@ class ToolRequest(Value):
     parameters: JsonObject = Field(default_factory=dict)
     response_schema: JsonObject | None = None
     draft: JsonValue = None
+    draft_by: str = "offline"
+    draft_from: tuple[str, ...] = ()
+    draft_problem: str = ""
+    drafting: str = ""
+    candidates: tuple[Candidate, ...] = ()
+    note: str = ""
     is_long_running: bool = False
     may_have_run: bool = False
     misses: tuple[Miss, ...] = ()
+    modifiers: tuple[str, ...] = ()
 
 
 class CodeRequest(Value):

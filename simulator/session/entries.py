@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 from typing import Any, assert_never
 
+from simulator.environment.facts import EnvironmentFact
 from simulator.environment.rules import InjectionRule
 from simulator.facts import (
     EVERY,
@@ -22,6 +23,7 @@ from simulator.facts import (
     TurnStarted,
 )
 from simulator.jsonvalue import JsonObject
+from simulator.session.environment import SessionEnvironment, words_of_change
 from simulator.session.events import content_text, final_event, final_output, parts_of
 from simulator.session.history import (
     AgentMessage,
@@ -246,3 +248,11 @@ def rules_note(
             words.append(f"edited {rule_id}")
     text = "injections: " + (", ".join(words) or "new order")
     return SessionNote(fact=number, turn=turn, timestamp=when(at), content=text)
+
+
+def environment_note(
+    number: int, turn: int, fact: EnvironmentFact, before: SessionEnvironment
+) -> SessionNote:
+    """Say how the environment was changed."""
+    text = f"environment: {words_of_change(fact, before)}"
+    return SessionNote(fact=number, turn=turn, timestamp=when(fact.at), content=text)

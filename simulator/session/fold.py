@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterable
-from typing import Any, ClassVar, TypeAlias
+from typing import Any, ClassVar, TypeAlias, get_args
 
+from simulator.environment.declared_tools import DeclaredTool
+from simulator.environment.facts import ENVIRONMENT_FACTS, EnvironmentFact
 from simulator.facts import (
+    AgentPlayer,
     AgentSelected,
     Answered,
     CallStarted,
@@ -18,17 +20,21 @@ from simulator.facts import (
     SeatChanged,
     SessionOpened,
     ToolAnswered,
+    ToolPlayer,
+    ToolProposed,
     TurnEnded,
     TurnStarted,
 )
 from simulator.jsonvalue import JsonObject
 from simulator.session import entries
+from simulator.session.counts import Counts
+from simulator.session.environment import SessionEnvironment
 from simulator.session.events import final_event, final_output, open_calls
 from simulator.session.model import OpenCall, Seats, SessionState, SimulationSession, Turn
 from simulator.session.timeline import Timeline
 
-_AGENT_PLAYERS = frozenset({"model", "held", "person"})
-_TOOL_PLAYERS = frozenset({"person", "real", "refuse"})
+_AGENT_PLAYERS = frozenset(get_args(AgentPlayer))
+_TOOL_PLAYERS = frozenset(get_args(ToolPlayer))
 
 
 _Way: TypeAlias = "Callable[[SessionFold, Any], None]"
@@ -62,7 +68,10 @@ class SessionFold:
         self._started: set[str] = set()
         self._proposals: dict[str, ModelProposed] = {}
         self._calls: set[str] = set()
-        self._drawn: Counter[str] = Counter()
+        self._drafts: dict[str, ToolProposed] = {}
+        self._counts = Counts()
+        self._environment = SessionEnvironment()
+        self._declared: tuple[DeclaredTool, ...] = ()
 
     @property
     def seats(self) -> Seats:
@@ -75,6 +84,16 @@ class SessionFold:
         return self._rules
 
     @property
+    def environment(self) -> SessionEnvironment:
+        """What is set for the environment now."""
+        return self._environment
+
+    @property
+    def declared_tools(self) -> tuple[DeclaredTool, ...]:
+        """The tools that only are declared, as they were when the last turn started."""
+        return self._declared
+
+    @property
     def initial_state(self) -> JsonObject:
         """What ADK's session state held at first."""
         return self._selected.initial_state if self._selected else {}
@@ -83,9 +102,10 @@ class SessionFold:
         """Give the ids of all tool calls so far."""
         return set(self._calls)
 
-    def drawn(self) -> Counter[str]:
-        """Count, per rule, the draws that answers have taken."""
-        return Counter(self._drawn)
+    @property
+    def counts(self) -> Counts:
+        """How often tools were called and rules were moved; to be read only, and at once."""
+        return self._counts
 
     def place_in_adk(self) -> dict[str, str]:
         """Give the app name, user id and session id by which ADK's services know the session."""
@@ -126,7 +146,7 @@ class SessionFold:
         self._require(fact, fact.turn == len(self._turns), f"the next turn is {len(self._turns)}")
         self._check_message(fact)
 
-    def _check_step(self, fact: CallStarted | ModelProposed) -> None:
+    def _check_step(self, fact: CallStarted | ModelProposed | ToolProposed) -> None:
         self._check_turn(fact)
         if fact.key in self._keys:
             raise IllegalFactError(fact, self._state, f"{fact.key} has been answered")
@@ -142,11 +162,14 @@ class SessionFold:
         twice = sorted({rule_id for rule_id in ids if ids.count(rule_id) > 1})
         self._require(fact, not twice, f"two rules have the id {', '.join(twice)}")
 
+    def _check_environment(self, fact: EnvironmentFact) -> None:
+        self._require(fact, self._selected is not None, "no agent has been selected")
+
     def _require(self, fact: Fact, holds: bool, reason: str) -> None:
         if not holds:
             raise IllegalFactError(fact, self._state, reason)
 
-    def _check_turn(self, fact: Answered | CallStarted | ModelProposed | TurnEnded) -> None:
+    def _check_turn(self, fact: Answered | CallStarted | ModelProposed | ToolProposed | TurnEnded) -> None:
         running = len(self._turns) - 1
         if running < 0 or self._turns[running].ended:
             raise IllegalFactError(fact, self._state, "no turn is running")
@@ -203,14 +226,21 @@ class SessionFold:
     def _propose(self, fact: ModelProposed) -> None:
         self._proposals[fact.key] = fact
 
+    def _propose_draft(self, fact: ToolProposed) -> None:
+        self._drafts[fact.key] = fact
+
     def _rule(self, fact: RulesChanged) -> None:
         self._rules = fact.rules
 
+    def _shape(self, fact: EnvironmentFact) -> None:
+        self._environment = self._environment.after(fact)
+
     def _start(self, fact: TurnStarted) -> None:
+        self._declared = self._environment.declared
         self._turns.append(
             Turn(number=fact.turn, purpose=fact.purpose, message=fact.message, started_at=fact.at)
         )
-        self._keys, self._started, self._proposals = set(), set(), {}
+        self._keys, self._started, self._proposals, self._drafts = set(), set(), {}, {}
         self._state = SessionState.ACTIVE
 
     def _sit(self, fact: SeatChanged) -> None:
@@ -225,8 +255,7 @@ class SessionFold:
     def _answer_by_tool(self, fact: ToolAnswered) -> None:
         self._keys.add(fact.key)
         self._calls.add(fact.call_id)
-        if fact.provenance.drawn:
-            self._drawn.update(fact.provenance.drawn)
+        self._counts.take(fact)
 
     def _answer_by_code(self, fact: CodeAnswered) -> None:
         self._keys.add(fact.key)
@@ -268,6 +297,7 @@ class SessionFold:
             current_state=done[-1].state if done else initial,
             seats=self._seats,
             rules=self._rules,
+            environment=self._environment,
             open_calls=() if self.is_running else self._open,
         )
 
@@ -281,14 +311,20 @@ class SessionFold:
         CodeAnswered: (_check_answer, _answer_by_code),
         CallStarted: (_check_step, _begin_call),
         ModelProposed: (_check_step, _propose),
+        ToolProposed: (_check_step, _propose_draft),
         SeatChanged: (_check_seat, _sit),
         RulesChanged: (_check_rules, _rule),
         TurnEnded: (_check_turn, _end),
+        **dict.fromkeys(ENVIRONMENT_FACTS, (_check_environment, _shape)),
     }
 
     def proposal(self, key: str) -> ModelProposed | None:
         """Give what a model proposed in the running turn for the request with this key."""
         return self._proposals.get(key)
+
+    def drafted(self, key: str) -> ToolProposed | None:
+        """Give what a model drafted in the running turn for the tool call with this key."""
+        return self._drafts.get(key)
 
     def may_have_run(self) -> frozenset[str]:
         """Give the keys of real calls that were started in the running turn and have no answer."""

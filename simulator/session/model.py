@@ -9,6 +9,7 @@ from pydantic import Field, model_validator
 from simulator.environment.rules import InjectionRule
 from simulator.facts import EVERY, AgentPlayer, RaisedError, SavedArtifact, ToolPlayer, Value
 from simulator.jsonvalue import JsonObject, WrittenObject
+from simulator.session.environment import SessionEnvironment
 from simulator.session.history import (
     FinalResponse,
     HistoryEntry,
@@ -102,6 +103,7 @@ class SimulationSession(Value):
     current_state: JsonObject = Field(default_factory=dict)
     seats: Seats = Seats()
     rules: tuple[InjectionRule, ...] = ()
+    environment: SessionEnvironment = SessionEnvironment()
     open_calls: tuple[OpenCall, ...] = ()
 
     @property

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from simulator.environment.facts import ENVIRONMENT_FACTS
 from simulator.environment.rules import InjectionRule
 from simulator.facts import (
     Answered,
@@ -19,6 +20,7 @@ from simulator.facts import (
 )
 from simulator.jsonvalue import JsonObject
 from simulator.session import entries
+from simulator.session.environment import SessionEnvironment
 from simulator.session.events import function_responses, open_calls, seals_a_stop
 from simulator.session.history import (
     AgentMessage,
@@ -42,6 +44,7 @@ class Timeline:
         self._current: list[HistoryEntry] = []
         self._notes: list[Callable[[int], HistoryEntry]] = []
         self._rules: tuple[InjectionRule, ...] = ()
+        self._environment = SessionEnvironment()
         self._open: tuple[OpenCall, ...] = ()
         self._turn, self._started_at, self._running = -1, 0.0, False
         self._calls: set[str] = set()
@@ -73,6 +76,9 @@ class Timeline:
                 self._note(lambda turn: entries.rules_note(number, turn, fact.at, before, fact.rules))
             case TurnEnded():
                 self._end(number, fact)
+            case _ if isinstance(fact, ENVIRONMENT_FACTS):
+                was, self._environment = self._environment, self._environment.after(fact)
+                self._note(lambda turn: entries.environment_note(number, turn, fact, was))
             case _:
                 return
 

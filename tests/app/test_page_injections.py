@@ -1,4 +1,4 @@
-"""The injection rules on the page: written, switched and explained while a session runs."""
+"""The injection rules beside a session: switched and explained while it runs, with the way to their own page."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from collections.abc import Iterator
 import pytest
 
 from app.registry import registry
-from simulator.environment.rules import ErrorEffect, Miss
+from simulator.environment.rules import Miss
+from simulator.facts import Provenance
 from tests.app.fakes import FakeSimulation, put_live, rule, tool_request
 from tests.app.pages import Tab
 
@@ -29,33 +30,6 @@ def simulation() -> FakeSimulation:
     return fake
 
 
-def test_a_rule_is_written_in_the_form(simulation: FakeSimulation) -> None:
-    """The form starts with the tool that waits; saved, the rule is in force and the form is closed."""
-    tab = Tab(SESSION).click("rule_add")
-    tab.app.number_input(key=tab.key("code_")).set_value(429)
-    tab.app.text_input(key=tab.key("message_")).input("Too many")
-    tab.app.text_area(key=tab.key("match_")).input('{"order_id": "A-1"}')
-    tab.click("rule_save")
-    (written,) = simulation.session.rules
-    assert written.tool_name == "find_order"
-    assert written.effect == ErrorEffect(error_code=429, error_message="Too many")
-    assert written.match_args == {"order_id": "A-1"}
-    assert written.enabled
-    assert not tab.has("rule_save")
-    assert "find_order: error 429" in tab.literal
-
-
-def test_a_rule_that_cannot_be_read_stays_in_its_form(simulation: FakeSimulation) -> None:
-    """Broken JSON is named with its place, nothing is saved, and the text is still there."""
-    tab = Tab(SESSION).click("rule_add")
-    tab.app.text_area(key=tab.key("match_")).input("{'order_id': 1}")
-    tab.click("rule_save")
-    assert simulation.session.rules == ()
-    assert "The rule was not saved." in tab.words
-    assert "Line 1, column 2" in tab.literal
-    assert tab.app.text_area(key=tab.key("match_")).value == "{'order_id': 1}"
-
-
 def test_a_switch_reaches_the_running_session(simulation: FakeSimulation) -> None:
     """The toggle switches the rule off once, and follows the session after that."""
     simulation.set_rules([rule()])
@@ -69,10 +43,45 @@ def test_a_switch_reaches_the_running_session(simulation: FakeSimulation) -> Non
     assert tab.run().app.toggle(key="rule_on_find_order-1").value is True
 
 
-def test_a_rule_that_did_not_answer_says_why(simulation: FakeSimulation) -> None:
-    """The reason of a miss stands beside the rule, as plain text."""
-    simulation.set_rules([rule()])
+def test_the_rules_that_did_not_answer_say_why_nearest_first(simulation: FakeSimulation) -> None:
+    """The reasons for the call that waits stand above the rules, that of the nearest miss first, as plain text."""
+    simulation.set_rules([rule("far"), rule("near")])
     simulation.pending = (
-        tool_request("c1", misses=(Miss(rule_id="find_order-1", reason="drew 0.71, needed less than 0.3"),)),
+        tool_request(
+            "c1",
+            misses=(
+                Miss(rule_id="far", reason="switched off", nearness=0.0),
+                Miss(rule_id="near", reason="drew 0.71, needed less than 0.3", nearness=0.9),
+            ),
+        ),
     )
-    assert "drew 0.71, needed less than 0.3" in Tab(SESSION).literal
+    shown = Tab(SESSION).literal
+    assert shown.index("near: drew 0.71, needed less than 0.3") < shown.index("far: switched off")
+
+
+def test_each_rule_says_what_it_does_and_how_often_it_fired(simulation: FakeSimulation) -> None:
+    """A line of words and a count; a rule that never fired has no count."""
+    simulation.set_rules([rule(match_args={"order_id": "A-1"}), rule("other")])
+    by = Provenance(source="injected", by="find_order-1")
+    simulation.give("c1", provenance=by).call("c2").give("c2", provenance=by)
+    simulation.pending = ()
+    tab = Tab(SESSION)
+    assert 'find_order: error 503 \u201cbusy\u201d, when order_id is "A-1"' in tab.literal
+    assert tab.words.count("2\u00d7") == 1
+
+
+@pytest.mark.usefixtures("simulation")
+def test_a_rule_is_added_on_the_rules_own_page() -> None:
+    """The button leads to the editor of a new rule, which begins with the tool that waits."""
+    tab = Tab(SESSION).click("rule_add")
+    assert tab.has("rule_save")
+    assert tab.app.selectbox(key=tab.key("tool_rule")).value == "find_order"
+
+
+def test_a_rule_is_edited_on_the_rules_own_page(simulation: FakeSimulation) -> None:
+    """The pencil of a rule leads to its editor."""
+    simulation.set_rules([rule(), rule("second")])
+    tab = Tab(SESSION).click("rule_edit_second")
+    assert tab.app.text_input(key=tab.key("name_rule")).value == "second"
+    assert tab.click("rule_cancel").has("environment_tab")
+    assert not tab.has("rule_save")

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
 from pydantic import BaseModel
 
 from simulator.environment.asked_schemas import answer_schema, for_gemini, for_strict
+from simulator.environment.schemas import check
 
 ORDER: dict[str, Any] = {
     "title": "Order of a shop",
@@ -75,6 +79,11 @@ def test_a_strict_provider_is_sent_patterns_and_no_title() -> None:
         ({}, "anything at $.part"),
         ({"allOf": [{"type": "string"}]}, "anything at $.part"),
         ({"type": "array"}, "anything at $.part[*]"),
+        ({"type": "array", "prefixItems": [{"type": "string"}], "items": False}, "places of a list"),
+        (
+            {"type": "object", "properties": {"a": {"type": "string"}}, "patternProperties": {"^x": {}}},
+            "any name at $.part",
+        ),
         ({"type": "array", "items": {"type": "object"}}, "any name at $.part[*]"),
     ],
 )
@@ -122,3 +131,95 @@ def test_a_schema_that_says_nothing_asks_for_nothing(schema: object) -> None:
     """Any JSON will do."""
     asked = answer_schema(schema)
     assert (asked.asked, asked.value, asked.problem) == (None, None, "")
+
+
+def _schemas() -> st.SearchStrategy[Any]:
+    leaves = st.sampled_from(
+        [
+            {"type": "string"},
+            {"type": "string", "minLength": 2, "format": "date"},
+            {"type": "integer", "minimum": 1},
+            {"type": ["number", "null"]},
+            {"enum": ["a", 1]},
+            {"enum": [None, True]},
+            {"const": "a"},
+            {},
+            True,
+        ]
+    )
+    return st.recursive(leaves, _larger, max_leaves=8)
+
+
+def _larger(inner: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
+    several = st.lists(inner, min_size=1, max_size=3)
+    lists = st.fixed_dictionaries(
+        {"type": st.just("array")},
+        optional={"items": inner | st.just(False), "prefixItems": several, "maxItems": st.just(2)},
+    )
+    fields = st.dictionaries(st.sampled_from(["a", "b", "xy"]), inner, max_size=3)
+    objects = st.fixed_dictionaries(
+        {"type": st.just("object"), "properties": fields},
+        optional={
+            "required": st.just(["a"]),
+            "additionalProperties": inner | st.just(False),
+            "patternProperties": st.fixed_dictionaries({"^x": inner}),
+        },
+    )
+    choices = st.fixed_dictionaries({}, optional={"anyOf": several, "oneOf": several, "allOf": several})
+    return lists | objects | choices
+
+
+_PATTERNS = {
+    "type": "object",
+    "properties": {},
+    "patternProperties": {"^x": {}},
+    "additionalProperties": False,
+}
+_VALUES = st.recursive(
+    st.sampled_from([None, True, 0, 1, 2.5, "a", "ab", "2024-01-31"]),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(st.sampled_from(["a", "b", "xy", "z"]), inner, max_size=3)
+    ),
+    max_leaves=6,
+)
+
+
+@settings(max_examples=200, deadline=None)
+@example(_PATTERNS, [{"xy": 1}])
+@example({"type": "array", "prefixItems": [{"type": "string"}], "items": False}, [["a"]])
+@given(_schemas(), st.lists(_VALUES, min_size=1, max_size=8))
+def test_what_gemini_is_sent_allows_all_that_the_schema_allows(schema: Any, values: list[Any]) -> None:
+    """A keyword that is left out never makes the rest stricter: no right answer is ruled out."""
+    asked = answer_schema(schema)
+    if asked.asked is None:
+        return
+    sent = for_gemini(asked.asked)
+    assert sent.schema_sent is not None
+    for value in values:
+        if not check(value, asked.value):
+            whole = {"result": value} if asked.wrapped else value
+            assert not check(whole, sent.schema_sent)
+
+
+@settings(max_examples=200, deadline=None)
+@given(_schemas())
+def test_a_strict_schema_is_closed_or_is_not_sent(schema: Any) -> None:
+    """Every object in it names its fields, and every list its items."""
+    asked = answer_schema({"type": "object", "properties": {"part": schema}})
+    assert asked.asked is not None
+    sent = for_strict(asked.asked)
+    assert (sent.schema_sent is None) == bool(sent.reason)
+    if sent.schema_sent is not None:
+        assert all("properties" in part for part in _parts(sent.schema_sent) if part.get("type") == "object")
+        assert all("items" in part for part in _parts(sent.schema_sent) if part.get("type") == "array")
+
+
+def _parts(schema: Any) -> Iterator[dict[str, Any]]:
+    if isinstance(schema, dict):
+        yield schema
+        for inner in schema.values():
+            yield from _parts(inner)
+    elif isinstance(schema, list):
+        for inner in schema:
+            yield from _parts(inner)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from simulator.environment.connections import (
     ConnectionEdits,
@@ -162,6 +164,53 @@ def test_a_schema_that_says_nothing_or_is_broken_is_no_error(schema: JsonObject)
     found = found_offline([ToolShape(name="find_order", parameters=schema, response_schema=schema)])
     assert found.uses == ()
     assert found.roles[0].use == "reads"
+
+
+SCHEMAS = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers(-1, 3)
+    | st.sampled_from(["string", "object", "array", "#/$defs/a", "id"]),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(
+            st.sampled_from(
+                [
+                    "type",
+                    "properties",
+                    "items",
+                    "anyOf",
+                    "allOf",
+                    "$ref",
+                    "$defs",
+                    "a",
+                    "order_id",
+                    "id",
+                    "description",
+                    "enum",
+                    "format",
+                    "required",
+                ]
+            ),
+            inner,
+            max_size=5,
+        )
+    ),
+    max_leaves=25,
+)
+
+
+@given(
+    st.dictionaries(st.sampled_from(["type", "properties", "items", "anyOf", "$defs", "$ref"]), SCHEMAS),
+    st.text(),
+)
+@settings(max_examples=150, deadline=None)
+def test_any_schema_and_any_name_can_be_looked_at(schema: JsonObject, name: str) -> None:
+    """Nothing that a tool declares crashes the search, and what is found can be stored."""
+    shape = ToolShape(name=name or "x", description=name, parameters=schema, response_schema=schema)
+    found = found_offline([shape])
+    assert len(found.roles) == 1
+    assert Connections.model_validate(found.model_dump()) == found
 
 
 def test_a_person_stands_over_a_model_and_a_model_over_names() -> None:

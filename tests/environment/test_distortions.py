@@ -167,6 +167,13 @@ def test_huge_is_as_large_as_it_is_told(value: JsonValue, amount: int | None) ->
     assert got >= min(wanted, 200_000)
 
 
+def test_what_is_huge_already_stays_as_it_is() -> None:
+    """An answer that is larger than is wanted is no place to strike."""
+    result = run(Distortion(kind="huge", amount=10))
+    assert result.value == ANSWER
+    assert result.notes == ("huge: nothing was struck: it is that large already",)
+
+
 def test_copies_end_where_there_is_no_more_room() -> None:
     """A duplicate that would fill the memory stops at some megabytes, and says so."""
     value: JsonValue = {"rows": ["x" * 1_000] * 50}
@@ -186,6 +193,15 @@ def test_hostile_texts_reach_every_answer() -> None:
     assert len(drawn) > 8
 
 
+def test_a_long_hostile_text_ends_where_there_is_no_more_room() -> None:
+    """Thousands of texts do not become thousands of long lines."""
+    result = run(Distortion(kind="hostile", text="long_line"), value=["x"] * 5_000)
+    assert len(write(result.value)) < 6_000_000
+    assert result.value[-1] == "x"
+    once = run(Distortion(kind="hostile", text="\u00fc" * 6_000_000), value=["x"])
+    assert once.value != ["x"]
+
+
 def test_hostile_texts_name_the_tool_that_was_called() -> None:
     """Placeholders are filled in from the call."""
     step = Distortion(kind="hostile", text="fake_tool_call", at="note")
@@ -200,7 +216,7 @@ def test_several_distortions_work_one_after_the_other() -> None:
         Distortion(kind="drop", at="orders[*].lines"),
         Distortion(kind="truncate", at="note", amount=4),
     )
-    assert [list(order) for order in at(result, "orders[*]")] == [["id", "total", "paid"]] * 4  # type: ignore[arg-type]
+    assert [list(order) for order in at(result, "orders[*]")] == [["id", "total", "paid"]] * 4  # type: ignore[arg-type] # each order is an object
     assert at(result, "note") == ["deli"]
     assert [note.split(":")[0] for note in result.notes] == [
         "orders[0]", "orders[0].lines", "orders[1].lines", "orders[2].lines", "orders[3].lines", "note",

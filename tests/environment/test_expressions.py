@@ -237,6 +237,8 @@ BOMBS = [
     "('f' * 999999) | int(0, 16) ** 2",
     "lipsum(n=10 ** 6)",
     "big * 100",
+    "(' ' * 99999) | list | map('truncate', 0, true, 'b' * 99999) | list",
+    "(' ' * 99999) | list | map('urlencode') | map('replace', '%', 'b' * 99999) | join",
     "big | list | sort | map('upper') | sort | map('lower') | sort | join",
 ]
 

@@ -109,7 +109,7 @@ def test_a_polled_job_comes_to_its_end() -> None:
     effect = fault("status_sequence").rule("t", "r").effect
     assert isinstance(effect, SequenceEffect)
     given = [answered(effect, CALL, n) for n in range(5)]
-    statuses = [each.value["status"] for each in given if isinstance(each, GivesValue)]  # type: ignore[index, call-overload]
+    statuses = [each.value["status"] for each in given if isinstance(each, GivesValue)]  # type: ignore[index, call-overload] # it is an object
     assert statuses == ["pending", "processing", "done", "done", "done"]
 
 

@@ -18,7 +18,12 @@ ORDER: JsonValue = {
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers(-9, 9) | st.text(max_size=3),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=4), inner, max_size=3),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(
+            st.text(max_size=4) | st.sampled_from(["$", "$a", "*", "a.b", "[0]"]), inner, max_size=3
+        )
+    ),
     max_leaves=12,
 )
 

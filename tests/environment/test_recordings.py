@@ -121,7 +121,7 @@ def test_the_documented_trace_is_read() -> None:
     recording = read(TRACE)
     assert recording.problems == ()
     assert short(recording)[0][:2] == ("search_products", {"query": "high-end headphones"})
-    assert recording.calls[0].response == TRACE[0]["intermediate_data"]["tool_uses"][0]["response"]  # type: ignore[index]
+    assert recording.calls[0].response == TRACE[0]["intermediate_data"]["tool_uses"][0]["response"]  # type: ignore[index] # as the trace above
     assert recording.calls[0].place == "[0].intermediate_data.tool_uses[0]"
 
 

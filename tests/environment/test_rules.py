@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from dataclasses import dataclass
 from typing import Any
 
 import pytest
@@ -15,12 +17,14 @@ from simulator.environment.rules import (
     ErrorEffect,
     InjectionRule,
     ResponseEffect,
+    Tally,
     Verdict,
     evaluate,
 )
 from simulator.jsonvalue import JsonObject
 
 TOOLS = ("find", "pay")
+NTH = {"kind": "call_number", "which": "nth", "n": 2}
 
 
 def rule(rule_id: str, tool_name: str = "find", **fields: object) -> InjectionRule:
@@ -210,3 +214,163 @@ def test_an_error_has_adks_shape() -> None:
     """`error_code` and `error_message`, in that order."""
     effect = ErrorEffect(error_code=404, error_message="no such order")
     assert list(effect.response().items()) == [("error_code", 404), ("error_message", "no such order")]
+
+
+# ---------------------------------------------------------------- counters, sequences, and rules that let a call go on
+
+
+@dataclass(frozen=True)
+class Plain:
+    """A rule for the model below: which argument it wants, which of its calls, how often it can fire, and what it does."""
+
+    tool: str
+    wanted: int | None
+    number: tuple[str, int] | None
+    values: int | None
+    goes_on: bool
+    probability: float
+    enabled: bool
+
+    def rule(self, rule_id: str) -> InjectionRule:
+        """Make the rule."""
+        effect: dict[str, Any] = {"kind": "lose"} if self.goes_on else {"kind": "ask"}
+        if self.values is not None and not self.goes_on:
+            effect = {"kind": "sequence", "values": list(range(self.values)), "then": "pass"}
+        when: list[dict[str, Any]] = []
+        if self.wanted is not None:
+            test = {"test": "equals", "value": self.wanted}
+            when.append({"kind": "argument", "path": "x", "test": test})
+        if self.number is not None:
+            when.append({"kind": "call_number", "which": self.number[0], "n": self.number[1]})
+        return rule(
+            rule_id,
+            self.tool,
+            effect=effect,
+            when={"kind": "all_of", "conditions": when} if when else None,
+            probability=self.probability,
+            enabled=self.enabled,
+        )
+
+
+_PLAIN = st.builds(
+    Plain,
+    tool=st.sampled_from([*TOOLS, "*"]),
+    wanted=st.none() | st.integers(0, 1),
+    number=st.none() | st.tuples(st.sampled_from(["nth", "first", "every", "after"]), st.integers(1, 3)),
+    values=st.none() | st.integers(1, 3),
+    goes_on=st.booleans(),
+    probability=st.sampled_from([0.0, 0.5, 1.0]),
+    enabled=st.sampled_from([True, True, True, False]),
+)
+
+
+class Model:
+    """Says what has to happen, rule by rule, with plain counters."""
+
+    def __init__(self, rules: list[Plain], streams: DrawStreams) -> None:
+        self.rules, self.streams = rules, streams
+        self.counted, self.drawn, self.fired = Counter[str](), Counter[str](), Counter[str]()
+
+    def call(self, tool: str, x: int) -> tuple[list[str], list[str]]:
+        """Give the rules that fire for a call, and those that do not."""
+        hits: list[str] = []
+        misses: list[str] = []
+        for i, plain in enumerate(self.rules):
+            name = f"r{i}"
+            if plain.tool not in {tool, "*"}:
+                continue
+            ended = hits and not self.rules[int(hits[-1][1:])].goes_on
+            if not ended and self._fires(name, plain, x):
+                hits.append(name)
+            else:
+                misses.append(name)
+        self.fired.update(hits)
+        return hits, misses
+
+    def _fires(self, name: str, plain: Plain, x: int) -> bool:
+        if not plain.enabled or plain.wanted not in {None, x}:
+            return False
+        self.counted[name] += 1
+        if plain.number is not None:
+            which, n = plain.number
+            this = self.counted[name]
+            if not {"nth": this == n, "first": this <= n, "every": this % n == 0, "after": this > n}[which]:
+                return False
+        if plain.values is not None and not plain.goes_on and self.fired[name] >= plain.values:
+            return False
+        self.drawn[name] += 1
+        value = self.streams.value(plain.rule(name), self.drawn[name] - 1)
+        return value < plain.probability
+
+
+@given(
+    plain=st.lists(_PLAIN, min_size=1, max_size=6),
+    calls=st.lists(st.tuples(st.sampled_from([*TOOLS, "other"]), st.integers(0, 1)), max_size=20),
+)
+def test_rules_do_what_a_plain_model_says(plain: list[Plain], calls: list[tuple[str, int]]) -> None:
+    """Over a session: the same rules fire, the same count and draw, and each of the others says why it did not."""
+    model = Model(plain, DrawStreams("session"))
+    rules = tuple(each.rule(f"r{i}") for i, each in enumerate(plain))
+    counted, drawn, times_fired = Counter[str](), Counter[str](), Counter[str]()
+    for tool, x in calls:
+        tally = Tally(drawn=dict(drawn), counted=dict(counted), fired=dict(times_fired))
+        verdict = evaluate(
+            rules,
+            CallContext(tool, {"x": x}, tally=tally),
+            lambda each: model.streams.value(each, drawn[each.rule_id]),
+        )
+        hits = [each.rule_id for each in (*verdict.modifiers, *([verdict.fired] if verdict.fired else []))]
+        expected, misses = model.call(tool, x)
+        assert (hits, [each.rule_id for each in verdict.misses]) == (expected, misses)
+        for counter, names in ((counted, verdict.counted), (drawn, verdict.drawn), (times_fired, hits)):
+            assert len(set(names)) == len(names)
+            counter.update(names)
+        assert (counted, drawn) == (model.counted, model.drawn)
+
+
+def test_rules_that_let_a_call_go_on_stand_beside_the_one_that_answers() -> None:
+    """In their order; one behind the answer has no say."""
+    goes_on = [{"kind": "delay"}, {"kind": "lose"}, {"kind": "distort", "distortions": [{"kind": "null"}]}]
+    rules = [rule(f"m{i}", effect=effect) for i, effect in enumerate(goes_on)]
+    verdict = evaluate([*rules[:2], rule("hit"), rules[2]], CallContext("find", {}), lambda _: 0.0)
+    assert [each.rule_id for each in verdict.modifiers] == ["m0", "m1"]
+    assert fired(verdict) == "hit"
+    assert verdict.drawn == verdict.counted == ("m0", "m1", "hit")
+    assert [miss.reason for miss in verdict.misses] == ["rule 'hit' answered before it was its turn"]
+
+
+def test_a_counter_moves_with_calls_that_only_the_number_holds_back() -> None:
+    """Also where the number stands among other conditions, and not where another condition fails."""
+    either = {"kind": "any_of", "conditions": [{"kind": "agent", "agent": "a"}, NTH]}
+    both = {"kind": "all_of", "conditions": [{"kind": "agent", "agent": "a"}, NTH]}
+    rules = (
+        rule("either", when=either),
+        rule("both", when=both),
+        rule("not", when={"kind": "not", "condition": NTH}),
+    )
+    verdict = evaluate(rules, CallContext("find", {}, agent="b"), lambda _: 0.0)
+    assert verdict.counted == ("either", "not")
+    assert fired(verdict) == "not"
+    assert fired(evaluate(rules, CallContext("find", {}, agent="a"), lambda _: 0.0)) == "either"
+    both_now = evaluate(
+        rules[1:2], CallContext("find", {}, agent="a", tally=Tally(counted={"both": 1})), lambda _: 0.0
+    )
+    assert fired(both_now) == "both"
+
+
+def test_two_latencies_are_refused() -> None:
+    """A fixed one and one that is drawn exclude each other."""
+    with pytest.raises(ValidationError, match="latency_seconds and latency are both set"):
+        rule("a", latency_seconds=1, latency={"kind": "uniform", "low": 1, "high": 2})
+
+
+def test_rules_that_change_are_judged_as_they_are() -> None:
+    """What was made ready for one tuple of rules is not used for another, nor for a list that changes."""
+    call = CallContext("find", {})
+    first = (rule("a"),)
+    assert fired(evaluate(first, call, lambda _: 0.0)) == "a"
+    assert fired(evaluate((first[0].model_copy(update={"enabled": False}),), call, lambda _: 0.0)) is None
+    changing = [rule("a")]
+    assert fired(evaluate(changing, call, lambda _: 0.0)) == "a"
+    changing[0] = rule("b")
+    assert fired(evaluate(changing, call, lambda _: 0.0)) == "b"

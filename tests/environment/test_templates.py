@@ -109,6 +109,8 @@ def test_what_cannot_be_read_is_known_when_the_rule_is_made(template: JsonValue,
         ({"a": "{{ fake.random_int(5, 1) }}"}, "fake.random_int:"),
         (["{{ 'a' * 900000 }}x"] * 50, "too much work"),
         (["{{ 'a' * 900000 }}"] * 50, "too much work"),
+        (["{{ range(90000) | sum }}"] * 5_000, "too much work"),
+        (["{{ fake.paragraphs(nb=200) }}"] * 50_000, "too much work"),
         ("{{ range(90000) }}{{ range(90000) }}{{ range(90000) }}{{ range(90000) }}", "characters"),
     ],
 )

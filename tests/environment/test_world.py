@@ -161,6 +161,72 @@ def test_an_update_sets_what_was_asked_for() -> None:
     assert told.fields("user", "U-1") == {"user_id": "U-1", "email": "a@example.com", "name": "Ada"}
 
 
+def test_an_update_of_several_things_changes_each_of_them() -> None:
+    """Ids in a list have the same said of each; records in a list say each their own, and the answer stands over them."""
+    told = Told()
+    told.call("update_orders", None, order_ids=["A-1", "A-2"], status="open")
+    assert told.world.rows("order") == [{"order_id": key, "status": "open"} for key in ("A-1", "A-2")]
+    told.call(
+        "update_products",
+        {"products": [{"product_id": "P-1", "stock": 2}]},
+        products=[{"product_id": "P-1", "stock": 3, "name": "Mug"}, {"product_id": "P-2", "stock": 1}],
+    )
+    assert told.fields("product", "P-1") == {"product_id": "P-1", "stock": 2, "name": "Mug"}
+    assert told.fields("product", "P-2") == {"product_id": "P-2", "stock": 1}
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments", "response", "known"),
+    [
+        (
+            "checkout",
+            {"cart_id": "K-1"},
+            {"order": {"order_id": "O-1", "total": 6}, "payment": {"payment_id": "PY-1", "state": "paid"}},
+            {("order", "O-1"): {"total": 6}, ("payment", "PY-1"): {"state": "paid"}},
+        ),
+        (
+            "get_product",
+            {"product_id": "P-1"},
+            {"product": {"name": "Mug"}, "related_products": [{"product_id": "P-2", "name": "Cup"}]},
+            {("product", "P-1"): {"name": "Mug"}, ("product", "P-2"): {"name": "Cup"}},
+        ),
+        (
+            "search_products",
+            {"query": "mug"},
+            {"products": [{"id": "P-1", "category": {"id": "C-1", "name": "Cups"}}], "total": 1},
+            {("product", "P-1"): {"id": "P-1"}, ("category", "C-1"): {"name": "Cups"}},
+        ),
+        (
+            "transfer_money",
+            {"from_account_id": "1", "to_account_id": "2", "amount": 5},
+            {"transaction_id": "X-1", "state": "completed"},
+            {("transaction", "X-1"): {"amount": 5, "to_account_id": "2"}},
+        ),
+        (
+            "assign_ticket",
+            {"ticket_id": "T-1", "assignee_id": "U-1"},
+            {"success": True},
+            {("ticket", "T-1"): {"assignee_id": "U-1"}},
+        ),
+        (
+            "create_booking",
+            {"flight_id": "F-1"},
+            {"confirmation_code": "ABC", "state": "ok"},
+            {("booking", "ABC"): {"flight_id": "F-1"}},
+        ),
+    ],
+)
+def test_answers_as_real_services_give_them_are_read(
+    tool: str, arguments: JsonObject, response: JsonObject, known: dict[tuple[str, str], JsonObject]
+) -> None:
+    """Each thing gets what is said of it, and no thing gets what is said of another."""
+    told = Told()
+    told.call(tool, response, **arguments)
+    for (kind, key), fields in known.items():
+        assert fields.items() <= told.fields(kind, key).items()
+    assert sum(len(told.world.rows(kind)) for kind in told.world.kinds()) == len(known)
+
+
 def test_a_status_without_an_id_is_of_the_thing_that_was_asked_about() -> None:
     """A short answer is about the one thing that the call names; its remark is not."""
     told = Told()

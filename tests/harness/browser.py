@@ -283,10 +283,20 @@ class Studio:
         self.rest()
         self.like("tool_rule").get_by_role("combobox").click()
         self.page.get_by_role("option", name=tool, exact=True).click()
-        self.like("code_rule").get_by_role("spinbutton").fill(str(code))
-        self.like("message_rule").get_by_role("textbox").fill(message)
+        self.rest()
+        fields = (
+            (self.like("error-code_rule").get_by_role("spinbutton"), str(code)),
+            (self.like("error-message_rule").get_by_role("textbox"), message),
+        )
+        for field, text in fields:
+            field.fill(text)
+            field.press("Tab")
+            self.rest()
         self.button("rule_save").click()
         expect(self.like("rule_on_")).to_be_visible()
+        self.rest()
+        self.button("environment_back").click()
+        self.keyed("session_header").wait_for()
         self.rest()
 
     # ------------------------------------------------------------ the way out

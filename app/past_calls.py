@@ -1,0 +1,182 @@
+"""Lists a session's tool calls, past and waiting, so that a rule can be tried and previewed on them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from pydantic import JsonValue
+
+from app.viewmodels import arguments_line
+from simulator.environment.calls import CallContext, Tally
+from simulator.facts import Provenance
+from simulator.jsonvalue import JsonObject
+from simulator.seats.requests import ToolRequest
+from simulator.session import SimulationSession
+from simulator.session.history import ToolCall, ToolError, ToolOutput
+
+_LONGEST = 80
+
+
+@dataclass(frozen=True, slots=True)
+class PastCall:
+    """A tool call that was answered, or that waits for an answer.
+
+    Attributes:
+        call_id: The call's id.
+        number: Its place among all these calls of the session, from 1.
+        tool_name: The tool.
+        arguments: What it was called with.
+        agent: Who called it.
+        turn: The turn in which it was.
+        response: What the agent was told; the draft where the call waits.
+        waits: Whether it waits for an answer.
+        provenance: Who answered it.
+    """
+
+    call_id: str
+    number: int
+    tool_name: str
+    arguments: JsonObject
+    agent: str
+    turn: int
+    response: JsonValue
+    waits: bool = False
+    provenance: Provenance | None = None
+
+    @property
+    def words(self) -> str:
+        """Name the call in a line; it holds text from outside."""
+        arguments = arguments_line(self.arguments)[:_LONGEST]
+        parts = (f"{self.number}. {self.tool_name}", arguments, "(waits)" if self.waits else "")
+        return " ".join(filter(None, parts))
+
+
+@dataclass(frozen=True, slots=True)
+class Before:
+    """What there was before a call: earlier calls of its tool, the last answer of each tool, and the state."""
+
+    earlier: tuple[JsonObject, ...]
+    answers: JsonObject
+    state: JsonObject
+    tally: Tally
+
+    def context(self, call: PastCall) -> CallContext:
+        """Give the call as rules are asked about it."""
+        return CallContext(
+            tool_name=call.tool_name,
+            arguments=call.arguments,
+            agent=call.agent,
+            tally=self.tally,
+            state=lambda: self.state,
+            calls=lambda: self.earlier,
+        )
+
+
+def past_calls(session: SimulationSession, waiting: Iterable[ToolRequest]) -> tuple[PastCall, ...]:
+    """List the calls that tools answered and those that wait, oldest first.
+
+    What ADK answers itself, such as a transfer, is no call for a rule and not among them.
+    """
+    pending = {request.call_id: request for request in waiting}
+    answers = {
+        entry.call_id: entry
+        for entry in session.history
+        if isinstance(entry, (ToolOutput, ToolError)) and entry.provenance is not None
+    }
+    calls = (
+        entry
+        for entry in session.history
+        if isinstance(entry, ToolCall) and (entry.call_id in answers or entry.call_id in pending)
+    )
+    return tuple(
+        _past(number, entry, answers.get(entry.call_id), pending.get(entry.call_id))
+        for number, entry in enumerate(calls, start=1)
+    )
+
+
+def _past(
+    number: int, entry: ToolCall, answer: ToolOutput | ToolError | None, request: ToolRequest | None
+) -> PastCall:
+    draft = request.draft if request else None
+    return PastCall(
+        call_id=entry.call_id,
+        number=number,
+        tool_name=entry.tool_name,
+        arguments=entry.arguments,
+        agent=entry.agent,
+        turn=entry.turn,
+        response=response_of(answer) if answer else draft,
+        waits=request is not None,
+        provenance=answer.provenance if answer else None,
+    )
+
+
+def before(session: SimulationSession, calls: Iterable[PastCall], call: PastCall) -> Before:
+    """Gather what there was before one of the calls."""
+    earlier = [each for each in calls if each.number < call.number and not each.waits]
+    counts: dict[str, Counter[str]] = {name: Counter() for name in ("drawn", "counted", "fired")}
+    for each in earlier:
+        if each.provenance is not None:
+            counts["drawn"].update(each.provenance.drawn)
+            counts["counted"].update(counted_by(each.provenance))
+            counts["fired"].update(fired_by(each.provenance))
+    same = [each for each in earlier if each.tool_name == call.tool_name]
+    turns = session.turns
+    state = turns[call.turn - 1].state if 0 < call.turn <= len(turns) else session.initial_state
+    return Before(
+        earlier=tuple({"arguments": dict(each.arguments), "response": each.response} for each in same),
+        answers={each.tool_name: each.response for each in earlier},
+        state=dict(state),
+        tally=Tally(
+            drawn=counts["drawn"],
+            counted=counts["counted"],
+            fired=counts["fired"],
+            tool_calls=len(same),
+            session_calls=len(earlier),
+        ),
+    )
+
+
+def counted_by(provenance: Provenance) -> tuple[str, ...]:
+    """Give the ids of the rules whose own counter moved with a call."""
+    counted: tuple[str, ...] = getattr(provenance, "counted", provenance.drawn)
+    return counted
+
+
+def response_of(answer: ToolOutput | ToolError) -> JsonValue:
+    """Give what the agent was told; an exception is told as ADK's error dict."""
+    if isinstance(answer, ToolOutput):
+        value: JsonValue = answer.result
+        return value
+    code = int(answer.error_type) if answer.error_type.isdigit() else answer.error_type
+    return {"error_code": code, "error_message": answer.error_message}
+
+
+def fired_by(provenance: Provenance) -> tuple[str, ...]:
+    """Give the ids of the rules that fired for a call."""
+    fired: tuple[str, ...] = getattr(provenance, "fired", ())
+    return fired or ((provenance.by,) if provenance.source == "injected" and provenance.by else ())
+
+
+def times_fired(session: SimulationSession) -> Mapping[str, int]:
+    """Count how often each rule fired in the session, by its id."""
+    found: Counter[str] = Counter()
+    for entry in session.history:
+        if isinstance(entry, (ToolOutput, ToolError)) and entry.provenance is not None:
+            found.update(fired_by(entry.provenance))
+    return found
+
+
+def last_misses(session: SimulationSession, waiting: Iterable[ToolRequest]) -> Mapping[str, str]:
+    """Give why each rule did not answer the last call that it was asked about, by its id; nothing where it fired since."""
+    found: dict[str, str] = {}
+    for entry in session.history:
+        if isinstance(entry, (ToolOutput, ToolError)) and entry.provenance is not None:
+            found.update({miss.rule_id: miss.reason for miss in entry.provenance.misses})
+            for rule_id in fired_by(entry.provenance):
+                found.pop(rule_id, None)
+    for request in waiting:
+        found.update({miss.rule_id: miss.reason for miss in request.misses})
+    return found

@@ -1,0 +1,131 @@
+"""Asks the environment's model beside a turn: for the draft of a call that waits for a person, and for the connections."""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+from typing import Any
+
+from simulator.environment.facts import ConnectionsAnalysed
+from simulator.facts import ToolProposed
+from simulator.runtime.boundaries import ToolBoundaryCall
+from simulator.runtime.engine import Engine
+from simulator.runtime.errors import SimulationError, ends_the_work
+from simulator.runtime.model_asking import Progress
+from simulator.runtime.model_generator import Generation
+from simulator.runtime.modelling import words_of
+from simulator.runtime.waiting import Waiting
+
+
+def ask_for_draft(engine: Engine, key: str) -> None:
+    """Begin to ask the environment's model for a draft of a call that waits; the call can be answered meanwhile.
+
+    Raises:
+        SimulationError: No tool call waits for a person under this key, a model is at it, or none is set.
+    """
+    waiting = engine.run.unanswered(key) if engine.run else None
+    if waiting is None or not waiting.for_person or not isinstance(waiting.call, ToolBoundaryCall):
+        raise SimulationError(f"no tool call waits for a person under {key}")
+    if waiting.drafting is not None:
+        raise SimulationError(f"a model is drafting an answer for {waiting.name} already")
+    engine.modelling.model()
+    _say(engine, waiting, "asking the model")
+    work = _draft(engine, waiting)
+    waiting.drafting = asyncio.get_running_loop().create_task(work, context=contextvars.Context())
+
+
+def stop_drafting(engine: Engine, key: str) -> None:
+    """End what a model is at that makes a draft.
+
+    Raises:
+        SimulationError: No model is at it.
+    """
+    waiting = engine.run.unanswered(key) if engine.run else None
+    if waiting is None or waiting.drafting is None:
+        raise SimulationError(f"no model drafts an answer for {key}")
+    waiting.drafting.cancel()
+
+
+async def _draft(engine: Engine, waiting: Waiting[ToolBoundaryCall]) -> None:
+    said = Generation(model="the model", reason="it was stopped")
+    try:
+        said = await engine.drafting.by_model(waiting, lambda progress: _say(engine, waiting, progress.text))
+    except BaseException as error:
+        if ends_the_work(error):
+            raise
+        said = Generation(model="the model", reason=f"{type(error).__name__}: {error}")
+    finally:
+        waiting.drafting = None
+        _propose(engine, waiting, said)
+        _say(engine, waiting, "")
+
+
+def _say(engine: Engine, waiting: Waiting[Any], text: str) -> None:
+    waiting.progress, waiting.shown = text, None
+    engine.changed()
+
+
+def _propose(engine: Engine, waiting: Waiting[Any], said: Generation) -> None:
+    run = engine.run
+    if run is None or run.unanswered(waiting.key) is not waiting:
+        return  # somebody has answered, or the turn is over
+    proposed = ToolProposed(
+        at=engine.now(),
+        turn=run.number,
+        key=waiting.key,
+        value=said.value,
+        by=said.model,
+        reason=said.reason,
+        notes=words_of(said),
+    )
+    engine.append(proposed)
+
+
+def analyse_connections(engine: Engine) -> None:
+    """Begin to ask the environment's model how the agent's tools hang together; what it says becomes a fact.
+
+    Raises:
+        SimulationError: No model is set, or it is being asked.
+    """
+    if engine.modelling.analysing is not None:
+        raise SimulationError("a model is looking at the connections already")
+    engine.modelling.model()
+    engine.modelling.progress = "asking the model"
+    engine.modelling.analysing = asyncio.get_running_loop().create_task(
+        _analyse(engine), context=contextvars.Context()
+    )
+    engine.noticed()
+
+
+def stop_analysing(engine: Engine) -> None:
+    """End the analysis of the connections.
+
+    Raises:
+        SimulationError: None is going on.
+    """
+    if engine.modelling.analysing is None:
+        raise SimulationError("no model looks at the connections")
+    engine.modelling.analysing.cancel()
+
+
+async def _analyse(engine: Engine) -> None:
+    def told(progress: Progress) -> None:
+        engine.modelling.progress = progress.text
+        engine.noticed()
+
+    name = engine.journal.fold.environment.settings.simulation_model
+    try:
+        found = await engine.modelling.analyse(told)
+        engine.append(
+            ConnectionsAnalysed(
+                at=engine.now(), model=found.model or name, connections=found.connections, reason=found.reason
+            )
+        )
+    except BaseException as error:
+        if ends_the_work(error):
+            raise
+        reason = f"{type(error).__name__}: {error}"
+        engine.append(ConnectionsAnalysed(at=engine.now(), model=name, reason=reason))
+    finally:
+        engine.modelling.analysing, engine.modelling.progress = None, ""
+        engine.changed()

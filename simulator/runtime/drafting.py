@@ -1,0 +1,93 @@
+"""Drafts answers to tool calls out of all that a session's environment knows: offline, recorded, or by a model."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from pydantic import JsonValue
+
+from simulator.environment.candidates import Candidate, candidates
+from simulator.environment.generator import DraftCall, Sources, drafted
+from simulator.environment.nearest_calls import Near, nearest
+from simulator.jsonvalue import JsonObject
+from simulator.runtime.boundaries import ToolBoundaryCall
+from simulator.runtime.desk import Desk
+from simulator.runtime.model_asking import Progress
+from simulator.runtime.model_generator import Generation
+from simulator.runtime.modelling import Modelling
+from simulator.runtime.requests import describe_tool
+from simulator.runtime.waiting import Waiting
+from simulator.seats.requests import ToolDeclaration
+
+_GUESSED = "made up by the tool's name"
+
+
+class Drafts(NamedTuple):
+    """What can be offered for a call: the draft, where it comes from in words, and other ready answers.
+
+    `is_guess` says that nothing was known about what the tool answers, so that the draft is made up from its name.
+    """
+
+    tool: ToolDeclaration
+    draft: JsonValue
+    sources: tuple[str, ...] = ()
+    is_guess: bool = False
+
+
+class Drafting:
+    """Makes drafts for the calls of a session.
+
+    Args:
+        seed: Where the session's chance comes from.
+        desk: What its environment knows.
+        modelling: Asks the environment's model.
+    """
+
+    def __init__(self, seed: str, desk: Desk, modelling: Modelling) -> None:
+        self._seed, self._desk, self._modelling = seed, desk, modelling
+
+    def offline(self, waiting: Waiting[ToolBoundaryCall]) -> Drafts:
+        """Draft an answer offline: the same one each time for the same call, world and seed."""
+        tool = self.declaration(waiting)
+        made = drafted(*self._asked(waiting, tool))
+        sources = (made.why, *(f"{problem.path}: {problem.message}" for problem in made.problems))
+        return Drafts(tool, made.value, sources, made.why.startswith(_GUESSED))
+
+    def candidates(self, waiting: Waiting[ToolBoundaryCall]) -> tuple[Candidate, ...]:
+        """Give up to five ready answers, each of another kind."""
+        return candidates(*self._asked(waiting, self.declaration(waiting)))
+
+    def _asked(self, waiting: Waiting[ToolBoundaryCall], tool: ToolDeclaration) -> tuple[DraftCall, Sources]:
+        desk = self._desk.up_to_date()
+        call = DraftCall(
+            tool_name=tool.name,
+            description=tool.description,
+            parameters=tool.parameters,
+            response_schema=tool.response,
+            arguments=waiting.arguments,
+            earlier=tuple(desk.answers),
+            seed=f"{self._seed}/{waiting.key}",
+        )
+        return call, Sources(world=desk.world, recorded=desk.recorded_calls())
+
+    def declaration(self, waiting: Waiting[ToolBoundaryCall]) -> ToolDeclaration:
+        """Give a tool as it is declared, with the output schema that a person has set for it."""
+        tool = describe_tool(waiting.call.tool)
+        schema = self._desk.up_to_date().output_schema(waiting.name)
+        return tool if schema is None else tool.model_copy(update={"response": schema})
+
+    async def by_model(
+        self, waiting: Waiting[ToolBoundaryCall], told: Callable[[Progress], None]
+    ) -> Generation:
+        """Ask the environment's model; as `Modelling.draft`."""
+        arguments: JsonObject = waiting.arguments
+        return await self._modelling.draft(self.declaration(waiting), arguments, told)
+
+    def nearest_recorded(self, waiting: Waiting[ToolBoundaryCall]) -> Near | None:
+        """Give the recorded call of this tool that is most like this one; the same question gets its answers in order."""
+        desk = self._desk.up_to_date()
+        found = nearest(
+            desk.recorded_calls(), waiting.name, waiting.arguments, n=1, used=desk.used_recordings
+        )
+        return found[0] if found else None

@@ -1,0 +1,117 @@
+"""Makes the answers of tools that a generator plays, and says when a person has to look."""
+
+from __future__ import annotations
+
+from typing import Literal, NamedTuple
+
+from simulator.environment.entities import WorldCall
+from simulator.environment.nearest_calls import Near
+from simulator.facts import Outcome, Returned
+from simulator.jsonvalue import JsonObject
+from simulator.runtime.boundaries import ToolBoundaryCall
+from simulator.runtime.desk import Desk
+from simulator.runtime.drafting import Drafting
+from simulator.runtime.firing import as_response
+from simulator.runtime.model_asking import Progress
+from simulator.runtime.modelling import words_of
+from simulator.runtime.table import Table
+from simulator.runtime.waiting import Waiting
+
+GENERATORS = frozenset({"offline", "model", "recorded", "auto"})
+"""The players of tools that are generators."""
+
+
+class Made(NamedTuple):
+    """An answer that a generator made, who authored it, and where it comes from, in words."""
+
+    outcome: Outcome
+    source: Literal["generated", "recorded"]
+    by: str
+    notes: tuple[str, ...]
+
+
+class Generating:
+    """Answers for the generators that play tools.
+
+    Args:
+        table: The session.
+        desk: What the environment knows.
+        drafting: Makes the drafts.
+    """
+
+    def __init__(self, table: Table, desk: Desk, drafting: Drafting) -> None:
+        self._table, self._desk, self._drafting = table, desk, drafting
+
+    async def answer(self, waiting: Waiting[ToolBoundaryCall], player: str) -> Made | None:
+        """Make an answer; None where a person has to look, and then `waiting.note` says why."""
+        match player:
+            case "recorded":
+                made = self._recorded(waiting)
+            case "model":
+                made = await self._by_model(waiting)
+            case "auto":
+                made = await self._by_itself(waiting)
+            case _:
+                made = self._offline(waiting)
+        return self._unless_contradicting(waiting, made) if made else None
+
+    def _used(self, near: Near) -> Made:
+        place = near.call.place
+        return Made(Returned(value=near.call.response), "recorded", place, (f"as recorded in {place}",))
+
+    def _recorded(self, waiting: Waiting[ToolBoundaryCall]) -> Made | None:
+        near = self._drafting.nearest_recorded(waiting)
+        if near is not None and not near.differs:
+            return self._used(near)
+        waiting.note = (
+            "No recorded call of this tool is there."
+            if near is None
+            else f"No recorded call is the same. The nearest, {near.call.place}: {'; '.join(near.differs)}"
+        )
+        return None
+
+    def _offline(self, waiting: Waiting[ToolBoundaryCall]) -> Made:
+        draft = self._drafting.offline(waiting)
+        return Made(Returned(value=draft.draft), "generated", "offline", draft.sources)
+
+    async def _by_model(self, waiting: Waiting[ToolBoundaryCall]) -> Made:
+        """Ask a model; where it gives nothing usable, the offline draft stands and the reason is noted."""
+
+        def told(progress: Progress) -> None:
+            waiting.running_text = progress.text
+            self._table.changed()
+
+        waiting.running, waiting.since = True, self._table.now()
+        self._table.changed()
+        said = await self._drafting.by_model(waiting, told)
+        if said.reason:
+            offline = self._offline(waiting)
+            return offline._replace(notes=(f"an offline draft: {said.reason}", *offline.notes))
+        return Made(Returned(value=said.value), "generated", said.model, words_of(said))
+
+    async def _by_itself(self, waiting: Waiting[ToolBoundaryCall]) -> Made | None:
+        """Answer by recording, model or draft, unless it would be a guess."""
+        near = self._drafting.nearest_recorded(waiting)
+        if near is not None and not near.differs:
+            return self._used(near)
+        if self._desk.environment.settings.simulation_model:
+            return await self._by_model(waiting)
+        draft = self._drafting.offline(waiting)
+        if draft.is_guess:
+            waiting.note = "Nothing is known about what this tool answers; the draft is a guess."
+            return None
+        return Made(Returned(value=draft.draft), "generated", "offline", draft.sources)
+
+    def _unless_contradicting(self, waiting: Waiting[ToolBoundaryCall], made: Made) -> Made | None:
+        found = self._desk.up_to_date().against(world_call(waiting, as_response(made.outcome)))
+        if not found:
+            return made
+        waiting.note = "The answer was held: " + "; ".join(each.what for each in found)
+        waiting.held = as_response(made.outcome)
+        return None
+
+
+def world_call(waiting: Waiting[ToolBoundaryCall], response: object) -> WorldCall:
+    """Describe an answer to a call that waits, as the world looks at it."""
+    arguments: JsonObject = waiting.arguments
+    return WorldCall(waiting.name, arguments, response)  # type: ignore[arg-type] # an answer is JSON

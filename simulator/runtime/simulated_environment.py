@@ -1,0 +1,188 @@
+"""The face of a simulation's environment: what it knows, and how a person shapes it, from any thread."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any, Protocol
+
+from google.adk.models.base_llm import BaseLlm
+
+from simulator.environment.declared_tools import DeclaredTool
+from simulator.environment.entities import EntityChange
+from simulator.environment.invariants import Standing, check_invariant, standing
+from simulator.environment.recordings import RecordedCall, read_recording
+from simulator.environment.rules import InjectionRule
+from simulator.environment.tool_settings import EnvironmentSettings
+from simulator.environment.trials import Trial
+from simulator.runtime import asking_drafts, shaping
+from simulator.runtime.engine import Engine
+from simulator.runtime.errors import SimulationError
+from simulator.runtime.world_view import WorldView, world_view
+from simulator.seats.requests import ToolRequest
+from simulator.session.environment import SessionEnvironment
+
+
+class Commands(Protocol):
+    """How a simulation reads its engine, and commands it; both on the loop's thread."""
+
+    def read(self, work: Callable[[Engine], Any]) -> Any:
+        """Give what the work gives."""
+        ...
+
+    def command(self, work: Callable[[Engine], Any]) -> None:
+        """Do the work, if the simulation is open."""
+        ...
+
+
+class SimulatedEnvironment:
+    """The environment of a simulation. Each change is a fact; one that does not fit raises `SimulationError`."""
+
+    def __init__(self, commands: Commands) -> None:
+        self._commands = commands
+
+    # ------------------------------------------------------------ what there is to see
+
+    @property
+    def now(self) -> SessionEnvironment:
+        """What is set: settings, data, recordings, declared tools."""
+        found: SessionEnvironment = self._commands.read(lambda engine: engine.journal.fold.environment)
+        return found
+
+    @property
+    def settings(self) -> EnvironmentSettings:
+        """What is set for the environment as a whole and for each tool."""
+        return self.now.settings
+
+    def world(self) -> WorldView:
+        """Give what the environment knows: things as tables, connections, flags, remembered calls."""
+        view: WorldView = self._commands.read(
+            lambda engine: world_view(engine.desk, engine.modelling.progress)
+        )
+        return view
+
+    def judge(self, line: str) -> Standing:
+        """Say how an invariant stands in the world as it is now; it need not be in force.
+
+        Raises:
+            InvariantError: The line is no invariant; the text says what is wrong.
+        """
+        check_invariant(line)
+        judged: Standing = self._commands.read(
+            lambda engine: standing(engine.desk.up_to_date().world, (line,))[0]
+        )
+        return judged
+
+    def try_rules(self, rules: Iterable[InjectionRule], call: ToolRequest | str | int) -> tuple[Trial, ...]:
+        """Say of each rule whether it would have fired for a call, and why not; the nearest first.
+
+        Args:
+            rules: The rules, which need not be in force.
+            call: A call that waits (or its key), or the number of the fact that answered one.
+        """
+        tried = tuple(rules)
+        place = call.key if isinstance(call, ToolRequest) else call
+        trials: tuple[Trial, ...] = self._commands.read(
+            lambda engine: shaping.try_rules(engine, tried, place)
+        )
+        return trials
+
+    # ------------------------------------------------------------ shaping it
+
+    def change(self, settings: EnvironmentSettings | None = None, **fields: Any) -> None:
+        """Set the settings, or some of their fields by name: `change(invariants=("stock >= 0",))`."""
+
+        def changed(engine: Engine) -> None:
+            now = settings or engine.journal.fold.environment.settings
+            made = EnvironmentSettings.model_validate({**dict(now), **fields})
+            shaping.change_settings(engine, made)
+
+        self._commands.command(changed)
+
+    def give_data(self, text: str) -> None:
+        """Give the environment's data: JSON of tables, or words; an empty text takes it away."""
+        self._commands.command(lambda engine: shaping.give_data(engine, text))
+
+    def edit(self, *changes: EntityChange) -> None:
+        """Change things of the world by hand; an undo takes it back."""
+        self._commands.command(lambda engine: shaping.edit_world(engine, changes))
+
+    def rename(self, kind: str, old: str, new: str) -> None:
+        """Give a thing another id, in it and wherever it is referred to."""
+        self._commands.command(lambda engine: shaping.rename(engine, kind, old, new))
+
+    def clear_state(self, state_key: str) -> None:
+        """Forget what is remembered under a state key: its beginning, and its calls so far."""
+        self._commands.command(lambda engine: shaping.clear_state(engine, state_key))
+
+    def give_recording(self, name: str, recorded: str | Iterable[RecordedCall]) -> tuple[str, ...]:
+        """Give recorded calls to answer from: the text of a trace, eval set, session or journal, or calls.
+
+        Returns:
+            What of the text could not be read, in words.
+        """
+        problems: tuple[str, ...] = ()
+        if isinstance(recorded, str):
+            try:
+                read = read_recording(recorded)
+            except ValueError as error:
+                raise SimulationError(f"the recording {name!r} cannot be read: {error}") from error
+            calls, problems = read.calls, read.problems
+        else:
+            calls = tuple(recorded)
+        self._commands.command(lambda engine: shaping.give_recording(engine, name, calls))
+        return problems
+
+    def drop_recording(self, name: str) -> None:
+        """Take a recording away."""
+        self._commands.command(lambda engine: shaping.give_recording(engine, name, ()))
+
+    def declare(self, *tools: DeclaredTool | Callable[..., Any]) -> None:
+        """Let tools that do not exist join the agent from the next turn on: these, and no others.
+
+        A function stands for its name, its docstring and its signature; its body is never run.
+        """
+        self._commands.command(lambda engine: shaping.declare(engine, tools))
+
+    # ------------------------------------------------------------ models
+
+    def ask_for_draft(self, request: ToolRequest | str) -> None:
+        """Ask the environment's model for a draft of a call that waits; it goes on meanwhile and can be answered.
+
+        What the model is at shows in the request's `drafting`; in the end its draft is the request's, or
+        `draft_problem` says why it has none.
+        """
+        key = request.key if isinstance(request, ToolRequest) else request
+        self._commands.command(lambda engine: asking_drafts.ask_for_draft(engine, key))
+
+    def stop_drafting(self, request: ToolRequest | str) -> None:
+        """End what a model is at that makes a draft."""
+        key = request.key if isinstance(request, ToolRequest) else request
+        self._commands.command(lambda engine: asking_drafts.stop_drafting(engine, key))
+
+    def use_model(self, model: str | BaseLlm) -> None:
+        """Set the environment's model: a name that ADK resolves, or an object; an empty name sets none.
+
+        An object is known by its name in this simulation alone: a session that is resumed has to be given it again.
+        """
+        name = model if isinstance(model, str) else model.model
+
+        def use(engine: Engine) -> None:
+            if not isinstance(model, str):
+                engine.modelling.objects[name] = model
+            now = engine.journal.fold.environment.settings
+            if now.simulation_model != name:
+                shaping.change_settings(engine, now.model_copy(update={"simulation_model": name}))
+
+        self._commands.command(use)
+
+    def analyse_connections(self) -> None:
+        """Ask the environment's model how the agent's tools hang together; it goes on meanwhile.
+
+        What it is at shows in the world's `analysing`; in the end its word stands beside what was found offline, or
+        `not_analysed` says why it does not.
+        """
+        self._commands.command(asking_drafts.analyse_connections)
+
+    def stop_analysing(self) -> None:
+        """End the analysis of the connections."""
+        self._commands.command(asking_drafts.stop_analysing)

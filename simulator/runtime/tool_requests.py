@@ -1,0 +1,58 @@
+"""Describes a tool call that waits for a person, with its drafts; and refuses answers that contradict the world."""
+
+from __future__ import annotations
+
+from simulator.facts import Outcome
+from simulator.jsonvalue import copied
+from simulator.runtime.boundaries import ToolBoundaryCall
+from simulator.runtime.engine import Engine
+from simulator.runtime.errors import ContradictionError
+from simulator.runtime.firing import as_response
+from simulator.runtime.generating import world_call
+from simulator.runtime.waiting import Waiting
+from simulator.seats.requests import ToolRequest
+
+
+def tool_request(engine: Engine, waiting: Waiting[ToolBoundaryCall], turn: int) -> ToolRequest:
+    """Describe a call as a person reads it; what a model drafted stands before the offline draft."""
+    call, drafts = waiting.call, engine.drafting.offline(waiting)
+    proposed = engine.journal.fold.drafted(waiting.key)
+    draft, by, made_of = drafts.draft, "offline", drafts.sources
+    if waiting.held is not None:
+        draft = waiting.held
+    elif proposed is not None and not proposed.reason:
+        draft, by, made_of = proposed.value, proposed.by, proposed.notes
+    return ToolRequest(
+        key=waiting.key,
+        turn=turn,
+        call_id=str(call.context.function_call_id or waiting.key),
+        agent=waiting.agent,
+        tool_name=waiting.name,
+        arguments=copied(waiting.arguments),
+        description=drafts.tool.description,
+        parameters=drafts.tool.parameters,
+        response_schema=drafts.tool.response,
+        draft=copied(draft),
+        draft_by=by,
+        draft_from=made_of,
+        draft_problem=proposed.reason if proposed else "",
+        drafting=waiting.progress,
+        candidates=engine.drafting.candidates(waiting),
+        note=waiting.note,
+        is_long_running=bool(call.tool.is_long_running),
+        may_have_run=waiting.may_have_run,
+        misses=waiting.firing.misses,
+        modifiers=tuple(rule.label or rule.rule_id for rule in waiting.firing.modifiers),
+    )
+
+
+def refuse_contradictions(engine: Engine, waiting: Waiting[ToolBoundaryCall], outcome: Outcome) -> None:
+    """Hold an answer against the world.
+
+    Raises:
+        ContradictionError: It contradicts an invariant, or what was said before.
+    """
+    if outcome.kind in {"returned", "failed"} and (
+        found := engine.desk.up_to_date().against(world_call(waiting, as_response(outcome)))
+    ):
+        raise ContradictionError(waiting.name, found)

@@ -1,0 +1,274 @@
+"""An answer that breaks an invariant, or what was said before, is told with the earlier turn."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pydantic import JsonValue
+
+from simulator.environment.entities import EntityChange, Origin, WorldCall
+from simulator.environment.invariants import (
+    Contradiction,
+    InvariantError,
+    check_invariant,
+    contradictions,
+    standing,
+)
+from simulator.environment.tables import read_tables
+from simulator.environment.world import World
+from simulator.jsonvalue import JsonObject
+
+DATA = """{
+  "customers": [{"id": "C-17", "limit": 100}, {"id": 7, "limit": 5}],
+  "orders": [{"order_id": "A-1", "customer_id": "C-17", "total": 3, "currency": "EUR", "created_at": "2026-01-01",
+              "status": "open", "items": [{"price": 1}, {"price": 2}]}],
+  "products": [{"id": "P-1", "sku": "mug", "stock": 3}]
+}"""
+SEED = Origin(fact=0, turn=0, source="seed")
+
+
+def world_of(data: str = DATA) -> World:
+    """Make a world of tables."""
+    return World(tables=read_tables(data))
+
+
+def found(
+    world: World, invariant: str, tool: str, response: JsonValue, **arguments: JsonValue
+) -> tuple[Contradiction, ...]:
+    """Give what an answer would contradict; with no invariant, only what was said before."""
+    call = WorldCall(tool, arguments, response, fact=50, turn=5)
+    if invariant:
+        return contradictions(world, world.preview(call), [invariant])
+    return contradictions(world, world.preview(call), [], call=call)
+
+
+@pytest.mark.parametrize(
+    ("invariant", "good", "bad"),
+    [
+        ("stock >= 0", {"id": "P-1", "stock": 0}, {"id": "P-1", "stock": -1}),
+        ("product.stock >= 0", {"id": "P-1", "stock": 0}, {"id": "P-1", "stock": -1}),
+        ("product.stock in [1, 2]", {"id": "P-1", "stock": None}, {"id": "P-1", "stock": 3.5}),
+        ("products | length <= 2", {"id": "P-2"}, [{"id": "P-2"}, {"id": "P-3"}]),
+        ("'P-9' not in products", {"id": "P-8"}, {"id": "P-9"}),
+    ],
+)
+def test_an_answer_that_breaks_an_invariant_is_told(invariant: str, good: JsonValue, bad: JsonValue) -> None:
+    """Each thing of the kind, each that has the field, and the collection as a whole are judged."""
+    assert found(world_of(), invariant, "search_products", good) == ()
+    told = found(world_of(), invariant, "search_products", bad)
+    assert [one.invariant for one in told] == [invariant]
+
+
+@pytest.mark.parametrize(
+    ("customer", "holds"), [("C-17", True), (7, True), ("7", True), (None, True), ("C-99", False), (8, False)]
+)
+def test_in_a_collection_asks_for_ids(customer: JsonValue, holds: bool) -> None:
+    """Ids are compared as such, text or number; a null names nobody and breaks nothing."""
+    told = found(
+        world_of(),
+        "order.customer_id in customers",
+        "create_order",
+        {"order_id": "A-2"},
+        customer_id=customer,
+    )
+    assert (told == ()) == holds
+
+
+def test_an_absent_field_breaks_nothing() -> None:
+    """An answer that does not say it cannot be wrong about it."""
+    world = world_of()
+    assert found(world, "order.customer_id in customers", "create_order", {"order_id": "A-2"}) == ()
+    assert found(world, "order.total > 5", "create_order", {"order_id": "A-2"}) == ()
+
+
+def test_a_list_of_ids_and_another_key_are_in_a_collection() -> None:
+    """Every id of a list must be there; a product is there by its sku too."""
+    world = world_of()
+    told = {
+        skus: found(world, "order.skus in products", "create_order", {"order_id": "A-2", "skus": list(skus)})
+        for skus in (("mug", "P-1"), ("mug", "cup"))
+    }
+    assert [len(one) for one in told.values()] == [0, 1]
+
+
+def test_sums_and_choices_are_judged() -> None:
+    """The total of an order is that of its items, and its status one of a few."""
+    world = world_of()
+    total = "order.total == order.items | sum(attribute='price')"
+    assert found(world, total, "find_order", {"order_id": "A-1", "status": "shipped"}) == ()
+    (told,) = found(world, total, "update_order", {"order_id": "A-1", "total": 4}, order_id="A-1")
+    assert told.earlier == SEED
+    assert "order.total is 4" in told.what
+    assert (
+        len(found(world, "order.status in ['open']", "find_order", {"order_id": "A-1", "status": "lost"}))
+        == 1
+    )
+
+
+def test_a_thing_is_held_against_the_one_that_it_refers_to() -> None:
+    """Two kinds in one line: each order, with its customer; a change of either can break it."""
+    rule = "order.total <= customer.limit"
+    assert found(world_of(), rule, "update_order", {"order_id": "A-1", "total": 100}, order_id="A-1") == ()
+    assert (
+        len(found(world_of(), rule, "update_order", {"order_id": "A-1", "total": 101}, order_id="A-1")) == 1
+    )
+    (told,) = found(world_of(), rule, "update_customer", None, customer_id="C-17", limit=2)
+    assert (told.kind, told.id) == ("order", "A-1")
+
+
+def test_the_earlier_turn_is_named() -> None:
+    """A person sees which call of which turn the answer stands against."""
+    world = world_of()
+    world.take(
+        WorldCall("restock", {"product_id": "P-1"}, {"product_id": "P-1", "stock": 9}, fact=20, turn=2)
+    )
+    (told,) = found(world, "stock >= 0", "sell", {"product_id": "P-1", "stock": -1}, product_id="P-1")
+    assert told.earlier == Origin(fact=20, turn=2, source="restock")
+    assert "restock in turn 2" in told.what
+
+
+def test_deleting_breaks_what_refers_to_it() -> None:
+    """The order that loses its customer is told, and afterwards the deletion is what it stands against."""
+    world = world_of()
+    rule = "order.customer_id in customers"
+    (told,) = found(world, rule, "delete_customer", None, customer_id="C-17")
+    assert (told.kind, told.id) == ("order", "A-1")
+    world.take(WorldCall("delete_customer", {"customer_id": "C-17"}, None, fact=30, turn=3))
+    (told,) = found(world, rule, "create_order", {"order_id": "A-2", "customer_id": "C-17"})
+    assert told.earlier == Origin(fact=30, turn=3, source="delete_customer")
+
+
+def test_what_was_broken_before_is_not_told_again() -> None:
+    """Only the answer that breaks it, or says the broken value anew, is held up."""
+    world = world_of('{"products": [{"id": "P-1", "stock": -1}, {"id": "P-2", "stock": 1}]}')
+    assert found(world, "stock >= 0", "update_product", None, product_id="P-2", stock=0) == ()
+    assert found(world, "stock >= 0", "update_product", None, product_id="P-1", name="x") == ()
+    assert len(found(world, "stock >= 0", "update_product", None, product_id="P-1", stock=-2)) == 1
+    assert found(world, "products | length < 2", "update_product", None, product_id="P-2", stock=0) == ()
+    assert len(found(world, "products | length < 2", "create_product", {"product_id": "P-3"})) == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("stock >", "ends too early"),
+        ("1 == 1", "says nothing of the world"),
+        ("stock = 3", "write '=='"),
+        ("", "empty"),
+        ("stock\n>= 3", "several lines"),
+        ("order.__class__ == 1", "__class__"),
+    ],
+)
+def test_a_line_that_is_no_invariant_is_refused(text: str, told: str) -> None:
+    """The error names the line and says what is wrong; judging with it is refused too."""
+    with pytest.raises(InvariantError, match=told):
+        check_invariant(text)
+    with pytest.raises(InvariantError):
+        contradictions(world_of(), [EntityChange(op="delete", kind="order", id="A-1")], [text])
+
+
+def test_how_invariants_stand_is_told_for_the_world_as_it_is() -> None:
+    """For how many things a line holds, what breaks it, and why it could not be judged."""
+    world = world_of()
+    world.take(WorldCall("create_product", {}, {"product_id": "P-2", "stock": -1}, fact=1, turn=1))
+    stock, typo, none = standing(world, ["stock >= 0", "order.totl > 0", "boat.length > 3"])
+    assert (stock.holds, [one.id for one in stock.broken]) == (1, ["P-2"])
+    assert (typo.holds, typo.unjudged) == (0, 1)
+    assert "totl" in typo.why
+    assert (none.holds, none.broken, none.why) == (0, (), "nothing of this kind is known yet")
+
+
+@pytest.mark.parametrize(
+    ("tool", "response", "arguments", "told"),
+    [
+        (
+            "find_order",
+            {"order_id": "A-1", "customer_id": "C-18"},
+            {"order_id": "A-1"},
+            "customer_id of order 'A-1'",
+        ),
+        (
+            "find_order",
+            {"order_id": "A-1", "created_at": "2026-02-02"},
+            {"order_id": "A-1"},
+            'it was "2026-01-01"',
+        ),
+        ("find_order", {"order_id": "A-1", "currency": "USD"}, {"order_id": "A-1"}, "currency"),
+        ("find_order", {"error": "Order not found"}, {"order_id": "A-1"}, "said not to be there"),
+        ("create_order", {"order_id": "A-1", "total": 8}, {}, "was there before"),
+        (
+            "find_order",
+            {"order_id": "A-1", "total": 5, "items": [{"price": 2, "quantity": 2}]},
+            {},
+            "come to 4.00",
+        ),
+    ],
+)
+def test_an_answer_against_what_was_said_is_told_without_any_rule(
+    tool: str, response: JsonObject, arguments: JsonObject, told: str
+) -> None:
+    """What identifies a thing does not change by asking; what is there is there; sums are sums."""
+    (one,) = found(world_of(), "", tool, response, **arguments)
+    assert told in one.what
+    assert one.invariant == ""
+
+
+@pytest.mark.parametrize(
+    ("tool", "response", "arguments"),
+    [
+        (
+            "find_order",
+            {"order_id": "A-1", "status": "shipped", "tracking_number": "TRK-1"},
+            {"order_id": "A-1"},
+        ),
+        (
+            "update_order",
+            {"order_id": "A-1", "customer_id": "C-18"},
+            {"order_id": "A-1", "customer_id": "C-18"},
+        ),
+        ("find_order", {"order_id": "A-1", "total": 5, "tax": 1, "items": [{"price": 2, "quantity": 2}]}, {}),
+        ("find_order", {"order_id": "A-1", "total": 5, "items": [{"price": 2}]}, {}),
+        ("find_order", {"error": "not found"}, {"order_id": "A-9"}),
+        ("create_order", {"order_id": "A-9"}, {"customer_id": "C-17"}),
+    ],
+)
+def test_what_may_well_be_is_no_contradiction(tool: str, response: JsonObject, arguments: JsonObject) -> None:
+    """A status moves on, a change changes, and a total with taxes is no sum of its lines."""
+    assert found(world_of(), "", tool, response, **arguments) == ()
+
+
+def test_a_deleted_thing_that_lives_again_is_told() -> None:
+    """Being answered about is told, with the deletion; being made anew is fine."""
+    world = world_of()
+    world.take(WorldCall("delete_order", {"order_id": "A-1"}, None, fact=30, turn=3))
+    for tool in ("find_order", "cancel_order"):
+        (told,) = found(world, "", tool, {"order_id": "A-1", "total": 3}, order_id="A-1")
+        assert told.earlier == Origin(fact=30, turn=3, source="delete_order")
+    assert found(world, "", "create_order", {"order_id": "A-1"}) == ()
+
+
+VALUES: st.SearchStrategy[JsonValue] = (
+    st.none()
+    | st.booleans()
+    | st.integers(-2, 2)
+    | st.sampled_from(["C-17", "x", ""])
+    | st.just([])
+    | st.just({})
+)
+
+
+@given(st.dictionaries(st.sampled_from(["order_id", "customer_id", "total", "items", "stock", "id"]), VALUES))
+@settings(max_examples=150, deadline=None)
+def test_any_answer_can_be_judged(response: JsonObject) -> None:
+    """No value crashes a judgement, and what is told can be stored."""
+    world = world_of()
+    rules = [
+        "stock >= 0",
+        "order.customer_id in customers",
+        "order.total == order.items | sum(attribute='price')",
+    ]
+    for tool in ("find_order", "create_order", "update_product", "delete_order"):
+        call = WorldCall(tool, {"order_id": "A-1"}, response)
+        for one in contradictions(world, world.preview(call), rules, call=call):
+            assert Contradiction.model_validate_json(one.model_dump_json()) == one

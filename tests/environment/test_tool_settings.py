@@ -1,0 +1,158 @@
+"""Settings of the environment are JSON without loss, and tools that do not exist yet are declared soundly."""
+
+from __future__ import annotations
+
+import json
+from enum import StrEnum
+
+import pytest
+from pydantic import BaseModel, Field, ValidationError
+from typing_extensions import TypedDict
+
+from simulator.environment.connections import ConnectionEdits, ParameterUse, Place, found_offline
+from simulator.environment.declared_tools import DeclaredTool
+from simulator.environment.schemas import check
+from simulator.environment.tool_settings import (
+    DefaultToolResponse,
+    EnvironmentSettings,
+    ToolSettings,
+    schema_of,
+)
+from simulator.jsonvalue import JsonObject
+
+
+class Mode(StrEnum):
+    """How the room is kept."""
+
+    HEAT = "heat"
+    OFF = "off"
+
+
+class HvacResponse(BaseModel):
+    """What the controller answers."""
+
+    temperature: float = Field(..., description="Target temperature in Fahrenheit")
+    mode: Mode
+    status: str = Field(default="success")
+
+
+class Reading(TypedDict):
+    """What the sensor answers."""
+
+    humidity: float
+
+
+def test_a_pydantic_class_is_an_output_schema() -> None:
+    """A class, a type that pydantic knows, and a JSON schema itself serve alike; answers are held to it."""
+    schema = schema_of(HvacResponse)
+    assert check({"temperature": 70.5, "mode": "heat", "status": "success"}, schema) == ()
+    assert check({"temperature": "warm", "mode": "heat", "status": "success"}, schema) != ()
+    assert check({"temperature": 70.5, "mode": "cold", "status": "success"}, schema) != ()
+    assert check([{"humidity": 3}], schema_of(list[Reading])) == ()
+    assert schema_of(schema) == schema
+    assert check({"response": "fine"}, schema_of(DefaultToolResponse)) == ()
+
+
+@pytest.mark.parametrize("wrong", [3, "HvacResponse", {"type": "sting"}, {"properties": 3}])
+def test_what_is_no_schema_is_refused(wrong: object) -> None:
+    """The error says what was given, or where the schema is broken."""
+    with pytest.raises(ValueError, match=r"no output schema|schema is broken at \$"):
+        schema_of(wrong)
+    if isinstance(wrong, dict):
+        with pytest.raises(ValidationError, match="schema is broken"):
+            ToolSettings(name="t", output_schema=wrong)
+
+
+def test_settings_are_json_in_and_out() -> None:
+    """All that can be set comes back as it was, so it can be a fact."""
+    use = ParameterUse(
+        tool_name="f", parameter="orders[*].id", kind="order", use="deletes", source="person", why="x"
+    )
+    settings = EnvironmentSettings(
+        tools={
+            "f": ToolSettings(
+                name="f",
+                output_schema=schema_of(HvacResponse),
+                share_state_id="s",
+                initial_state_description="ü",
+            )
+        },
+        environment='{"orders": []}',
+        invariants=("stock >= 0",),
+        implicit_contradictions=False,
+        connections=ConnectionEdits(uses=(use,), no_uses=(Place(tool_name="g", path="id"),)),
+        authority={"order": "closed"},
+        max_tool_call_cache_size=50,
+        simulation_model="gemini-flash-latest",
+        simulation_model_configuration={"temperature": 0.2, "nested": {"a": [1, None]}},
+    )
+    assert EnvironmentSettings.model_validate_json(settings.model_dump_json()) == settings
+    assert (
+        EnvironmentSettings.model_validate(json.loads(json.dumps(settings.model_dump(mode="json"))))
+        == settings
+    )
+    assert EnvironmentSettings.model_validate_json("{}") == EnvironmentSettings()
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"tools": {"f": {"name": "g"}}},
+        {"max_tool_call_cache_size": 0},
+        {"authority": {"order": "perhaps"}},
+        {"tolls": {}},
+        {"simulation_model_configuration": {"temperature": float("nan")}},
+    ],
+)
+def test_settings_that_say_nothing_sound_are_refused(wrong: JsonObject) -> None:
+    """A misspelt or impossible setting is an error, not a silent default."""
+    with pytest.raises(ValidationError):
+        EnvironmentSettings.model_validate(wrong)
+
+
+def test_a_tool_without_settings_has_the_defaults() -> None:
+    """Its state key is its own name."""
+    settings = EnvironmentSettings(tools={"f": ToolSettings(name="f", share_state_id="s")})
+    assert (settings.tool("f").state_key, settings.tool("g").state_key) == ("s", "g")
+
+
+def test_a_declared_tool_hangs_together_with_the_others() -> None:
+    """It has a shape like that of any other tool, and is json in and out."""
+    declared = DeclaredTool(
+        name="find_order",
+        description="Looks one order up.",
+        parameters={
+            "type": "object",
+            "properties": {"order_id": {"type": "string"}},
+            "required": ["order_id"],
+        },
+        output_schema=schema_of(HvacResponse),
+    )
+    assert [use.kind for use in found_offline([declared.shape()]).uses] == ["order"]
+    assert DeclaredTool.model_validate_json(declared.model_dump_json()) == declared
+    assert DeclaredTool(name="ping").parameters == {"type": "object", "properties": {}}
+
+
+@pytest.mark.parametrize(
+    ("fields", "told"),
+    [
+        ({"name": "find order"}, "is no tool name"),
+        ({"name": "1st"}, "is no tool name"),
+        ({"name": "for"}, "is no tool name"),
+        ({"name": "x" * 65}, "is no tool name"),
+        ({"name": "größe"}, "is no tool name"),
+        ({"name": "f", "parameters": {"type": "array"}}, "of type 'array'"),
+        ({"name": "f", "parameters": {"properties": []}}, "properties are no object"),
+        ({"name": "f", "parameters": {"properties": {"x": 3}}}, "parameter 'x': it has no schema"),
+        (
+            {"name": "f", "parameters": {"properties": {"x": {"type": "sting"}}}},
+            r"broken at \$\.properties\.x\.type",
+        ),
+        ({"name": "f", "parameters": {"required": ["x"]}}, "not declared: x"),
+        ({"name": "f", "output_schema": {"type": "sting"}}, r"broken at \$\.type"),
+    ],
+)
+def test_an_unsound_declaration_is_refused(fields: JsonObject, told: str) -> None:
+    """The error names the parameter or the place in the schema."""
+    with pytest.raises(ValidationError, match=told):
+        DeclaredTool.model_validate(fields)

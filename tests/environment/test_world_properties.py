@@ -1,0 +1,183 @@
+"""Whatever tools answer, the world agrees with a plain model of it, foresees what it learns, and never crashes."""
+
+from __future__ import annotations
+
+import copy
+import json
+
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+from pydantic import JsonValue
+
+from simulator.environment.entities import WorldCall
+from simulator.environment.tables import read_tables
+from simulator.environment.world import World
+from simulator.jsonvalue import JsonObject
+
+NAMES = st.sampled_from(
+    [
+        "id",
+        "order_id",
+        "orderIds",
+        "customer_id",
+        "sku",
+        "items",
+        "orders",
+        "order",
+        "customer",
+        "data",
+        "result",
+        "status",
+        "total",
+        "currency",
+        "error",
+        "success",
+        "changes",
+        "tracking_number",
+        "parent_id",
+        "quantity",
+        "",
+    ]
+)
+SCALARS = (
+    st.none()
+    | st.booleans()
+    | st.integers(0, 3)
+    | st.sampled_from(["A-1", "A-2", "open", ""])
+    | st.text(max_size=3)
+)
+JSON = st.recursive(
+    SCALARS,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(NAMES, inner, max_size=5),
+    max_leaves=20,
+)
+OBJECTS = st.dictionaries(NAMES, JSON, max_size=4)
+TOOLS = st.sampled_from(
+    [
+        "find_order",
+        "list_orders",
+        "create_order",
+        "cancel_order",
+        "delete_order",
+        "refund_order",
+        "get_customer",
+        "add_item_to_order",
+        "update_customer",
+        "lookup",
+        "frobnicate",
+        "book_order",
+        "search_products",
+        "",
+    ]
+)
+CALLS = st.lists(st.tuples(TOOLS, OBJECTS, JSON), max_size=8)
+
+
+def calls_of(given_calls: list[tuple[str, JsonObject, JsonValue]]) -> list[WorldCall]:
+    """Give each call a fact and a turn."""
+    return [WorldCall(*call, fact=number, turn=number) for number, call in enumerate(given_calls, start=1)]
+
+
+def seen(world: World) -> str:
+    """Write down all that a world shows."""
+    shown = {
+        kind: [
+            world.columns(kind),
+            [(key, repr(world.entity(kind, key))) for key in world.collections().get(kind, {})],
+        ]
+        for kind in world.kinds()
+    }
+    return json.dumps([shown, dict(world.collections()), world.currency])
+
+
+@given(CALLS)
+@settings(max_examples=150, deadline=None)
+def test_any_json_is_taken_and_foreseen(given_calls: list[tuple[str, JsonObject, JsonValue]]) -> None:
+    """No answer crashes the world; `preview` says what `take` does, and changes neither the world nor the answer."""
+    world = World()
+    for call in calls_of(given_calls):
+        kept = copy.deepcopy((call.arguments, call.response))
+        before = seen(world)
+        foreseen = world.preview(call)
+        assert seen(world) == before
+        after = world.after(foreseen)
+        assert world.take(call) == foreseen
+        assert world.collections() == after
+        assert (call.arguments, call.response) == kept
+        world.known(call.tool_name, call.arguments)
+        world.not_found(call.tool_name, call.arguments)
+
+
+@given(CALLS, st.integers(0, 8))
+@settings(max_examples=150, deadline=None)
+def test_taking_a_beginning_again_gives_the_same_world(
+    given_calls: list[tuple[str, JsonObject, JsonValue]], length: int
+) -> None:
+    """A world hangs on its calls alone: after an undo it is what it was."""
+    calls = calls_of(given_calls)
+    first, states = World(), []
+    for call in calls:
+        states.append(seen(first))
+        first.take(call)
+    again = World()
+    for call in calls[:length]:
+        again.take(call)
+    assert seen(again) == [*states, seen(first)][min(length, len(calls))]
+
+
+@given(CALLS)
+@settings(max_examples=80, deadline=None)
+def test_what_was_just_said_changes_nothing_when_it_is_said_again(
+    given_calls: list[tuple[str, JsonObject, JsonValue]],
+) -> None:
+    """A second question that gets the answer of the first tells nothing new."""
+    world = World()
+    for call in calls_of(given_calls):
+        if world.role_of(call.tool_name, call.arguments).use == "reads":
+            world.take(call)
+            assert world.preview(call) == ()
+
+
+OPERATIONS = st.lists(
+    st.tuples(
+        st.sampled_from(["create", "update", "cancel", "find", "delete", "fail"]),
+        st.sampled_from(["A-1", "A-2", "A-3"]),
+        st.dictionaries(st.sampled_from(["total", "note", "colour"]), st.integers(0, 3), max_size=2),
+    ),
+    max_size=20,
+)
+
+
+@given(OPERATIONS)
+@example(
+    [
+        ("create", "A-1", {"total": 1}),
+        ("delete", "A-1", {}),
+        ("create", "A-1", {"note": 2}),
+        ("find", "A-2", {}),
+    ]
+)
+@settings(max_examples=150, deadline=None)
+def test_the_world_agrees_with_a_plain_model(operations: list[tuple[str, str, dict[str, int]]]) -> None:
+    """Creating, changing, reading and deleting orders is what it is for a dict of dicts."""
+    world = World(tables=read_tables('{"orders": [{"order_id": "A-3", "total": 9}]}'))
+    model: dict[str, JsonObject] = {"A-3": {"order_id": "A-3", "total": 9}}
+    for number, (what, key, values) in enumerate(operations):
+        fields: JsonObject = {**values}
+        response: JsonValue = {"order_id": key, **fields}
+        arguments: JsonObject = {"order_id": key}
+        if what == "fail":
+            response = {"error_code": 500, "error_message": "x", **fields}
+        elif what == "delete":
+            response = None
+            model.pop(key, None)
+        elif what == "cancel":
+            arguments["reason"], response = number, {"status": "success"}
+            model[key] = {**model.get(key, {}), "order_id": key, "reason": number}
+        else:
+            model[key] = {**model.get(key, {}), "order_id": key, **fields}
+        name = {"fail": "update"}.get(what, what)
+        world.take(WorldCall(f"{name}_order", arguments, response, fact=number, turn=number))
+        assert world.collections()["orders"] == model
+        for one in ("A-1", "A-2", "A-3", "A-4"):
+            assert (world.not_found("find_order", {"order_id": one}) is None) == (one in model)
