@@ -151,7 +151,9 @@ def _edge(edge: Edge, tool: str, kind: str, palette: Palette) -> str:
     color = palette.uses[edge.use]
     style = "dashed" if edge.use == "gives" else "solid"
     drawn = f'color="{color}", fontcolor="{color}", style="{style}"'
-    return f'  {tool} -> {kind} [label={quoted(f"{edge.use} {_places(edge)}".strip())}, dir="{way}", {drawn}];'
+    return (
+        f'  {tool} -> {kind} [label={quoted(f"{edge.use} {_places(edge)}".strip())}, dir="{way}", {drawn}];'
+    )
 
 
 def _places(edge: Edge) -> str:

@@ -107,11 +107,10 @@ def value_of(written: Cell, kind: CellKind) -> JsonValue:
                 raise ValueError(
                     f"{error}; this column is written in JSON, a text in double quotes"
                 ) from error
-        case "integer" | "number" if isinstance(written, bool) or not isinstance(written, (int, float)):
-            raise ValueError(f"{written!r} is no number")
         case "integer" | "number":
-            whole = isinstance(written, float) and written.is_integer()
-            return int(written) if whole else written
+            if isinstance(written, bool) or not isinstance(written, (int, float)):
+                raise ValueError(f"{written!r} is no number")
+            return int(written) if isinstance(written, float) and written.is_integer() else written
         case "boolean" if not isinstance(written, bool):
             raise ValueError(f"{written!r} is neither yes nor no")
         case _:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import pandas as pd
 import streamlit as st
 
 from app.commands import Command, ShapeEnvironment
@@ -13,6 +12,7 @@ from app.graph import DARK, LIGHT, MOST_EDGES, dot, graph_of
 from app.labels import literal
 from app.panels.analysis import analysis
 from app.panels.editing import editor_state, height, is_new, problems
+from app.panels.frames import frame
 from app.scene import Scene
 from app.shaping import ChangeSettings, Shape
 from simulator.environment.connections import NO_EDITS
@@ -89,9 +89,7 @@ def _table(scene: Scene, world: WorldView, rows: tuple[ConnectionRow, ...]) -> S
     key = f"connections_{digest(canonical([row.model_dump(mode='json') for row in rows]))[:10]}"
     tools = list(dict.fromkeys((*(tool.name for tool in world.tools), *(row.tool for row in rows))))
     st.data_editor(
-        pd.DataFrame(
-            {name: pd.Series([getattr(row, name) for row in rows], dtype="object") for name in _COLUMNS}
-        ),
+        frame({name: [getattr(row, name) for row in rows] for name in _COLUMNS}),
         key=key,
         num_rows="dynamic",
         hide_index=True,

@@ -41,8 +41,6 @@ def output_schemas(scene: Scene, world: WorldView) -> Shape | None:
         width=360,
         persist_state="session",
     )
-    if tool is None:
-        return None
     declared = next((each.response_schema for each in world.tools if each.name == tool), None)
     now = settings.tool(tool).output_schema
     left, right = st.columns(2, gap="medium")

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import pandas as pd
 import streamlit as st
 
 from app.kept import Kept
 from app.panels.editing import height
+from app.panels.frames import YES_OR_NO, frame, rows_of
 from app.schema_rows import TYPES, SchemaRow
 
 _COLUMNS = ("name", "type", "description", "required", "choices")
@@ -28,7 +28,7 @@ def schema_rows(kept: Kept, name: str, label: str, initial: Sequence[SchemaRow])
     base = st.session_state[base_key]
     column = st.column_config
     written = st.data_editor(
-        _frame(base),
+        frame({name: [row.get(name) for row in base] for name in _COLUMNS}, {"required": YES_OR_NO}),
         key=key,
         num_rows="dynamic",
         hide_index=True,
@@ -44,21 +44,6 @@ def schema_rows(kept: Kept, name: str, label: str, initial: Sequence[SchemaRow])
         height=height(len(base)),
         alt=f"{label}: a row for each field",
     )
-    rows = [{head: _plain(cell) for head, cell in row.items()} for row in written.to_dict("records")]
-    kept.put(f"kept_{name}", rows)
-    return list(rows)
-
-
-def _frame(rows: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
-    return pd.DataFrame(
-        {
-            name: pd.Series(
-                [row.get(name) for row in rows], dtype="boolean" if name == "required" else "object"
-            )
-            for name in _COLUMNS
-        }
-    )
-
-
-def _plain(cell: Any) -> Any:
-    return None if cell is None or cell is pd.NA or cell != cell else cell  # noqa: PLR0124 - not a number is not itself
+    rows: list[Mapping[str, Any]] = [*rows_of(written)]
+    kept.put(f"kept_{name}", [dict(row) for row in rows])
+    return rows

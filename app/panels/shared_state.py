@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import pandas as pd
 import streamlit as st
 
 from app import state
 from app.kept import slug
 from app.labels import literal
 from app.panels.editing import editor_state, height, is_new, look_at
+from app.panels.frames import frame
 from app.scene import Scene
 from app.shaping import ChangeSettings, ClearState, Shape
 from app.sources import remembered_rows, with_states
@@ -63,7 +63,7 @@ def _table(scene: Scene, names: list[str]) -> Shape | None:
     key = f"states_{digest(canonical(cells))[:10]}"
     column = st.column_config
     st.data_editor(
-        pd.DataFrame({name: pd.Series(values, dtype="object") for name, values in cells.items()}),
+        frame(cells),
         key=key,
         num_rows="fixed",
         hide_index=True,

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-import pandas as pd
 import streamlit as st
 
 from app.kept import slug
 from app.panels.editing import editor_state, height, is_new, problems
+from app.panels.frames import NUMBER, WHOLE, YES_OR_NO, frame
 from app.scene import Scene
 from app.shaping import EditWorld, Shape
 from app.world_edits import edits_of
@@ -18,7 +19,7 @@ from simulator.jsonvalue import canonical, digest
 if TYPE_CHECKING:
     from simulator.runtime.world_view import WorldTable
 
-_TYPES = {"integer": "Int64", "number": "Float64", "boolean": "boolean"}
+_TYPES = {"integer": WHOLE, "number": NUMBER, "boolean": YES_OR_NO}
 _INDEX = "_index"
 """The name by which a table editor knows its row labels; a field of this name is called otherwise in it."""
 
@@ -55,14 +56,15 @@ def _head(name: str) -> str:
     return name if name.strip() and name != _INDEX else f"{name}\u2060 "
 
 
-def _frame(sheet: Sheet, heads: dict[str, str]) -> pd.DataFrame:
-    series = {}
-    for place, column in enumerate(sheet.columns):
-        values = (
-            list(sheet.ids) if place == 0 else [cell(row.get(column.name), column.kind) for row in sheet.rows]
-        )
-        series[heads[column.name]] = pd.Series(values, dtype=_TYPES.get(column.kind, "object"))
-    return pd.DataFrame(series)
+def _frame(sheet: Sheet, heads: dict[str, str]) -> Any:
+    first, *others = sheet.columns
+    cells: dict[str, Sequence[Any]] = {heads[first.name]: sheet.ids}
+    for column in others:
+        cells[heads[column.name]] = [cell(row.get(column.name), column.kind) for row in sheet.rows]
+    return frame(
+        cells,
+        {heads[column.name]: _TYPES[column.kind] for column in sheet.columns if column.kind in _TYPES},
+    )
 
 
 def _config(column: Column) -> Any:

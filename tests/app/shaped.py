@@ -39,7 +39,7 @@ class Shaped:
 
     def edit(self, start: str, **done: Any) -> Tab:
         """Do something in the data editor whose key starts like this: `edited_rows`, `added_rows`, `deleted_rows`."""
-        (key,) = [each.key for each in self.tab.app.data_editor if str(each.key).startswith(start)]
+        (key,) = [key for each in self.tab.app.data_editor if (key := str(each.key)).startswith(start)]
         self.tab.app.session_state[key] = {"edited_rows": {}, "added_rows": [], "deleted_rows": [], **done}
         return self.tab.run()
 

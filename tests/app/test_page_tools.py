@@ -75,6 +75,6 @@ def test_a_tool_is_edited_and_removed(shaped: Shaped) -> None:
     (tool,) = shaped.environment.now.declared
     assert tool.description == "Say where it is."
     assert tool.output_schema is not None
-    assert list(tool.output_schema["properties"]) == ["place"]  # type: ignore[arg-type]  # an object's schema
+    assert list(tool.output_schema["properties"]) == ["place"]
     shaped.tab.click("declared_drop_track_parcel")
     assert shaped.environment.now.declared == ()

@@ -65,7 +65,7 @@ def test_a_cell_is_edited_and_the_waiting_draft_follows(shaped: Shaped) -> None:
     shaped.edit("world_order_", edited_rows={0: {"status": "delivered"}})
     assert _order(shaped, "A-1001")["status"] == "delivered"
     (waiting,) = shaped.simulation.view().pending
-    assert waiting.draft["status"] == "delivered"  # type: ignore[union-attr, index]  # a tool's request
+    assert waiting.draft["status"] == "delivered"  # type: ignore[union-attr, index, call-overload]  # a tool's request
     assert "a person's edit" in shaped.tab.literal
     shaped.simulation.undo()
     assert _order(shaped, "A-1001")["status"] == "processing"
