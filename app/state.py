@@ -28,23 +28,27 @@ Flag: TypeAlias = Literal[
     "deleted_rules",
     "earlier",
     "editing_rule",
+    "editing_tool",
     "exported",
     "faults_shown",
     "looked",
     "problem",
     "saving_rule",
     "shown",
+    "tried",
     "unwritten",
 ]
 _OF_ONE_SESSION: tuple[Flag, ...] = (
     "earlier",
     "editing_rule",
+    "editing_tool",
     "deleted_rules",
     "faults_shown",
     "saving_rule",
     "exported",
     "problem",
     "changed",
+    "tried",
     "unwritten",
 )
 

@@ -13,6 +13,7 @@ from simulator.environment.nearest_calls import Near, nearest
 from simulator.jsonvalue import JsonObject
 from simulator.runtime.boundaries import ToolBoundaryCall
 from simulator.runtime.desk import Desk
+from simulator.runtime.known import Known
 from simulator.runtime.model_asking import Progress
 from simulator.runtime.model_generator import Generation
 from simulator.runtime.modelling import Modelling
@@ -60,16 +61,7 @@ class Drafting:
 
     def _asked(self, waiting: Waiting[ToolBoundaryCall], tool: ToolDeclaration) -> tuple[DraftCall, Sources]:
         desk = self._desk.up_to_date()
-        call = DraftCall(
-            tool_name=tool.name,
-            description=tool.description,
-            parameters=tool.parameters,
-            response_schema=tool.response,
-            arguments=waiting.arguments,
-            earlier=tuple(desk.answers),
-            seed=f"{self._seed}/{waiting.key}",
-        )
-        return call, Sources(world=desk.world, recorded=desk.recorded_calls())
+        return offline_question(desk, tool, waiting.arguments, f"{self._seed}/{waiting.key}")
 
     def declaration(self, waiting: Waiting[ToolBoundaryCall]) -> ToolDeclaration:
         """Give a tool as it is declared, with the output schema that a person has set for it."""
@@ -91,3 +83,19 @@ class Drafting:
             desk.recorded_calls(), waiting.name, waiting.arguments, n=1, used=desk.used_recordings
         )
         return found[0] if found else None
+
+
+def offline_question(
+    known: Known, tool: ToolDeclaration, arguments: JsonObject, seed: str
+) -> tuple[DraftCall, Sources]:
+    """Gather what an offline draft of the answer to a call is made of."""
+    call = DraftCall(
+        tool_name=tool.name,
+        description=tool.description,
+        parameters=tool.parameters,
+        response_schema=tool.response,
+        arguments=arguments,
+        earlier=tuple(known.answers),
+        seed=seed,
+    )
+    return call, Sources(world=known.world, recorded=known.recorded_calls())
