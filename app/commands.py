@@ -8,6 +8,7 @@ from pydantic import Field
 
 from app.exporting import ExportForm
 from app.opening import StartForm
+from app.shaping import Shape
 from simulator.environment.rules import InjectionRule
 from simulator.facts import EVERY, AgentPlayer, ToolPlayer, Value
 
@@ -70,6 +71,13 @@ class CloseEnvironment(Value):
     kind: Literal["close_environment"] = "close_environment"
 
 
+class ShapeEnvironment(Value):
+    """Change the environment of the session: its world, its sources, its tools."""
+
+    kind: Literal["shape_environment"] = "shape_environment"
+    what: Shape
+
+
 class NewSession(Value):
     """Leave this session, which goes on living, and show the start page."""
 
@@ -98,7 +106,8 @@ Command: TypeAlias = Annotated[
     | ChangeSeat
     | OpenExport
     | OpenEnvironment
-    | CloseEnvironment,
+    | CloseEnvironment
+    | ShapeEnvironment,
     Field(discriminator="kind"),
 ]
 """What is asked of the session on the screen."""

@@ -11,12 +11,14 @@ from app.commands import (
     OpenEnvironment,
     OpenExport,
     SetRules,
+    ShapeEnvironment,
     StopTurn,
     SwitchRule,
     UndoStep,
 )
 from app.live import LiveSimulation
 from app.settling import AT_ONCE
+from app.shaping import shape
 
 
 def command(simulation: LiveSimulation, asked: Command) -> None:
@@ -36,6 +38,8 @@ def command(simulation: LiveSimulation, asked: Command) -> None:
             simulation.switch_rule(asked.rule_id, asked.enabled)
         case ChangeSeat():
             simulation.set_player(asked.seat, asked.player, asked.target, wait=AT_ONCE)
+        case ShapeEnvironment():
+            shape(simulation.environment, asked.what)
         case OpenExport() | OpenEnvironment() | CloseEnvironment():
             raise ValueError(f"{asked.kind} is for the page, not for a simulation")
         case never:

@@ -10,25 +10,12 @@ from simulator.facts import AgentPlayer, ToolPlayer
 from simulator.jsonvalue import JsonObject
 
 if TYPE_CHECKING:
-    from simulator.environment.trials import Trial
     from simulator.journal import Journal
     from simulator.runtime import SimulationView
-    from simulator.runtime.world_view import WorldView
+    from simulator.runtime.simulated_environment import SimulatedEnvironment
     from simulator.seats.answers import Answer
-    from simulator.seats.requests import ModelRequest, Request, ToolRequest
+    from simulator.seats.requests import ModelRequest, Request
     from simulator.session import SimulationSession
-
-
-class LiveEnvironment(Protocol):
-    """What the page needs of `simulator.runtime.SimulatedEnvironment`."""
-
-    def world(self) -> WorldView:
-        """Give what the environment knows now."""
-        ...
-
-    def try_rules(self, rules: Iterable[InjectionRule], call: ToolRequest | str | int) -> tuple[Trial, ...]:
-        """Say of each rule whether it would have fired for a call, and why not; the nearest first."""
-        ...
 
 
 class LiveSimulation(Protocol):
@@ -40,11 +27,6 @@ class LiveSimulation(Protocol):
         ...
 
     @property
-    def environment(self) -> LiveEnvironment:
-        """What the tools find."""
-        ...
-
-    @property
     def journal(self) -> Journal:
         """The session's journal; to be read, not to be appended to."""
         ...
@@ -52,6 +34,11 @@ class LiveSimulation(Protocol):
     @property
     def version(self) -> int:
         """A number that grows with every change; cheap to read."""
+        ...
+
+    @property
+    def environment(self) -> SimulatedEnvironment:
+        """What the environment knows, and how it is shaped."""
         ...
 
     def view(self) -> SimulationView:

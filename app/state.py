@@ -28,6 +28,7 @@ Flag: TypeAlias = Literal[
     "deleted_rules",
     "earlier",
     "editing_rule",
+    "editing_tool",
     "exported",
     "faults_shown",
     "looked",
@@ -35,12 +36,14 @@ Flag: TypeAlias = Literal[
     "replaced_rules",
     "saving_rule",
     "shown",
+    "tried",
     "unsaved_set",
     "unwritten",
 ]
 _OF_ONE_SESSION: tuple[Flag, ...] = (
     "earlier",
     "editing_rule",
+    "editing_tool",
     "deleted_rules",
     "faults_shown",
     "replaced_rules",
@@ -49,6 +52,7 @@ _OF_ONE_SESSION: tuple[Flag, ...] = (
     "exported",
     "problem",
     "changed",
+    "tried",
     "unwritten",
 )
 

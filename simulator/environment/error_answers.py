@@ -124,8 +124,11 @@ def _of_schema(trouble: Trouble, plan: Plan, chance: Chance) -> list[JsonObject]
                 continue
             if isinstance(one, dict) and not plan.problems(one) and is_error(one):
                 made.append(_with_message(one, schema, trouble, plan))
-                break
-    return made
+                if {trouble.code, _NAMES.get(trouble.code)} & {
+                    value for value in one.values() if isinstance(value, (int, str))
+                }:
+                    break
+    return made[-1:] + made[:-1]  # the one that names its code came last
 
 
 def _has_room(plan: Plan) -> bool:

@@ -209,8 +209,8 @@ def _bounded(
             continue
         known = True
         own = row.fields[field]
-        # Both are numbers, or both are texts: dates in ISO's form are ordered as texts.
-        lower = own < value if way == "at least" else own > value  # type: ignore[operator]
+        # Dates in ISO's form are ordered as texts.
+        lower = own < value if way == "at least" else own > value  # type: ignore[operator] # both are numbers, or both texts
         if not lower:
             kept.append(row)
     return kept if known else None

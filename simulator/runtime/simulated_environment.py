@@ -9,6 +9,7 @@ from google.adk.models.base_llm import BaseLlm
 
 from simulator.environment.declared_tools import DeclaredTool
 from simulator.environment.entities import EntityChange
+from simulator.environment.invariants import Standing, check_invariant, standing
 from simulator.environment.recordings import RecordedCall, read_recording
 from simulator.environment.rules import InjectionRule
 from simulator.environment.tool_settings import EnvironmentSettings
@@ -59,6 +60,18 @@ class SimulatedEnvironment:
         )
         return view
 
+    def judge(self, line: str) -> Standing:
+        """Say how an invariant stands in the world as it is now; it need not be in force.
+
+        Raises:
+            InvariantError: The line is no invariant; the text says what is wrong.
+        """
+        check_invariant(line)
+        judged: Standing = self._commands.read(
+            lambda engine: standing(engine.desk.up_to_date().world, (line,))[0]
+        )
+        return judged
+
     def try_rules(self, rules: Iterable[InjectionRule], call: ToolRequest | str | int) -> tuple[Trial, ...]:
         """Say of each rule whether it would have fired for a call, and why not; the nearest first.
 
@@ -80,8 +93,7 @@ class SimulatedEnvironment:
 
         def changed(engine: Engine) -> None:
             now = settings or engine.journal.fold.environment.settings
-            made = EnvironmentSettings.model_validate({**dict(now), **fields})
-            shaping.change_settings(engine, made)
+            shaping.change_settings(engine, shaping.settings_with(now, fields))
 
         self._commands.command(changed)
 

@@ -108,7 +108,7 @@ class FakeSimulation:
         self.closed = False
 
     @property
-    def environment(self) -> FakeEnvironment:
+    def environment(self) -> Any:
         """What the tools find."""
         return FakeEnvironment(self)
 
