@@ -34,24 +34,7 @@ def rule_exchange(scene: Scene) -> Command | None:
 
 
 def _import(scene: Scene, kept: Kept) -> Command | None:
-    uploaded = st.file_uploader(
-        "A file: a rule set, or ADK's EnvironmentSimulationConfig as JSON, YAML or Python",
-        type=["json", "yaml", "yml", "py", "txt"],
-        key=kept.key("upload"),
-    )
-    st.text_area(
-        "Or its text",
-        key=kept.widget("paste", ""),
-        height=110,
-        placeholder='{"tool_simulation_configs": [{"tool_name": ...',
-    )
-    text = str(kept.value("paste", "") or "")
-    if uploaded is not None:
-        try:
-            text = uploaded.getvalue().decode("utf-8-sig")
-        except UnicodeDecodeError as error:
-            problem("The file cannot be read.", f"It is no UTF-8 text: {error.reason} at byte {error.start}.")
-            return None
+    text = _text(kept)
     if not text.strip():
         return None
     try:
@@ -78,6 +61,28 @@ def _import(scene: Scene, kept: Kept) -> Command | None:
             mock_tools=beside.mock_tools,
         )
     return asked
+
+
+def _text(kept: Kept) -> str:
+    """Draw the ways to give a text, a file or its words; the file counts where there is one."""
+    uploaded = st.file_uploader(
+        "A file: a rule set, or ADK's EnvironmentSimulationConfig as JSON, YAML or Python",
+        type=["json", "yaml", "yml", "py", "txt"],
+        key=kept.key("upload"),
+    )
+    st.text_area(
+        "Or its text",
+        key=kept.widget("paste", ""),
+        height=110,
+        placeholder='{"tool_simulation_configs": [{"tool_name": ...',
+    )
+    if uploaded is None:
+        return str(kept.value("paste", "") or "")
+    try:
+        return uploaded.getvalue().decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        problem("The file cannot be read.", f"It is no UTF-8 text: {error.reason} at byte {error.start}.")
+        return ""
 
 
 def _beside(kept: Kept, beside: Beside) -> bool:

@@ -110,6 +110,18 @@ def test_what_cannot_be_read_is_named_with_its_place(simulation: FakeSimulation)
     assert ids(simulation) == []
 
 
+def test_a_file_is_uploaded(simulation: FakeSimulation) -> None:
+    """A file counts before the text; one that is no text says so."""
+    tab = pasted(opened(), "nothing of use")
+    upload = tab.app.file_uploader[0]
+    upload.set_value(("simulation.json", json.dumps(ADK).encode(), "application/json"))
+    tab.run().click("append_incoming")
+    assert ids(simulation) == ["find_order[0]"]
+    tab.app.file_uploader[0].set_value(("simulation.json", b"\xff\xfe", "application/json"))
+    tab.run()
+    assert "no UTF-8 text" in tab.literal
+
+
 def test_rules_that_were_replaced_come_back(simulation: FakeSimulation) -> None:
     """Replacing all rules can be taken back in one click."""
     simulation.set_rules([rule("mine")])
