@@ -23,8 +23,6 @@ from simulator.runtime.requests import describe_tool
 from simulator.runtime.waiting import Waiting
 from simulator.seats.requests import ToolDeclaration
 
-_GUESSED = "made up by the tool's name"
-
 
 class Drafts(NamedTuple):
     """What can be offered for a call: the draft, where it comes from in words, and other ready answers.
@@ -66,7 +64,7 @@ class Drafting:
             error = Failed(error_code=404, error_message=str(gone["error"]))
             return Drafts(tool, error.response(), ("the world has no such thing",), outcome=error)
         sources = (made.why, *(f"{problem.path}: {problem.message}" for problem in made.problems))
-        return Drafts(tool, made.value, sources, made.why.startswith(_GUESSED))
+        return Drafts(tool, made.value, sources, made.is_guess)
 
     def candidates(self, waiting: Waiting[ToolBoundaryCall]) -> tuple[Candidate, ...]:
         """Give up to five ready answers, each of another kind."""
