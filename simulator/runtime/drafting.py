@@ -21,6 +21,9 @@ from simulator.runtime.requests import describe_tool
 from simulator.runtime.waiting import Waiting
 from simulator.seats.requests import ToolDeclaration
 
+_LONG_RUNNING = "\n\nNOTE: This is a long-running operation."
+"""What ADK says below the description of a long-running tool: nothing of what it returns."""
+
 _GUESSED = "made up by the tool's name"
 
 
@@ -91,7 +94,7 @@ def offline_question(
     """Gather what an offline draft of the answer to a call is made of."""
     call = DraftCall(
         tool_name=tool.name,
-        description=tool.description,
+        description=tool.description.partition(_LONG_RUNNING)[0],
         parameters=tool.parameters,
         response_schema=tool.response,
         arguments=arguments,
