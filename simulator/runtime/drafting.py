@@ -10,6 +10,8 @@ from pydantic import JsonValue
 from simulator.environment.candidates import Candidate, candidates
 from simulator.environment.generator import DraftCall, Sources, drafted
 from simulator.environment.nearest_calls import Near, nearest
+from simulator.environment.recall import is_error
+from simulator.facts import Failed, Outcome, Returned
 from simulator.jsonvalue import JsonObject
 from simulator.runtime.boundaries import ToolBoundaryCall
 from simulator.runtime.desk import Desk
@@ -31,12 +33,18 @@ class Drafts(NamedTuple):
     """What can be offered for a call: the draft, where it comes from in words, and other ready answers.
 
     `is_guess` says that nothing was known about what the tool answers, so that the draft is made up from its name.
+    `outcome` is set where the draft is an error.
     """
 
     tool: ToolDeclaration
     draft: JsonValue
     sources: tuple[str, ...] = ()
     is_guess: bool = False
+    outcome: Outcome | None = None
+
+    def given(self) -> Outcome:
+        """Give the draft as the outcome of the call."""
+        return self.outcome or Returned(value=self.draft)
 
 
 class Drafting:
@@ -55,6 +63,11 @@ class Drafting:
         """Draft an answer offline: the same one each time for the same call, world and seed."""
         tool = self.declaration(waiting)
         made = drafted(*self._asked(waiting, tool))
+        gone = self._desk.world.not_found(tool.name, waiting.arguments)
+        if gone is not None and not is_error(made.value):
+            # The tool's schema has no word for it: then it is an error in ADK's form, as no schema holds those.
+            error = Failed(error_code=404, error_message=str(gone["error"]))
+            return Drafts(tool, error.response(), ("the world has no such thing",), outcome=error)
         sources = (made.why, *(f"{problem.path}: {problem.message}" for problem in made.problems))
         return Drafts(tool, made.value, sources, made.why.startswith(_GUESSED))
 
