@@ -12,6 +12,7 @@ from simulator.jsonvalue import JsonObject
 if TYPE_CHECKING:
     from simulator.journal import Journal
     from simulator.runtime import SimulationView
+    from simulator.runtime.simulated_environment import SimulatedEnvironment
     from simulator.seats.answers import Answer
     from simulator.seats.requests import ModelRequest, Request
     from simulator.session import SimulationSession
@@ -33,6 +34,11 @@ class LiveSimulation(Protocol):
     @property
     def version(self) -> int:
         """A number that grows with every change; cheap to read."""
+        ...
+
+    @property
+    def environment(self) -> SimulatedEnvironment:
+        """What the environment knows, and how it is shaped."""
         ...
 
     def view(self) -> SimulationView:

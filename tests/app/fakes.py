@@ -89,6 +89,11 @@ class FakeSimulation:
         """Grows with every fact and command."""
         return len(self.journal) + self.bumps
 
+    @property
+    def environment(self) -> Any:
+        """None: the tabs that shape it are tested with a real session."""
+        return None
+
     def view(self) -> SimulationView:
         """One snapshot."""
         return SimulationView(
