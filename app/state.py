@@ -33,9 +33,11 @@ Flag: TypeAlias = Literal[
     "faults_shown",
     "looked",
     "problem",
+    "replaced_rules",
     "saving_rule",
     "shown",
     "tried",
+    "unsaved_set",
     "unwritten",
 ]
 _OF_ONE_SESSION: tuple[Flag, ...] = (
@@ -44,7 +46,9 @@ _OF_ONE_SESSION: tuple[Flag, ...] = (
     "editing_tool",
     "deleted_rules",
     "faults_shown",
+    "replaced_rules",
     "saving_rule",
+    "unsaved_set",
     "exported",
     "problem",
     "changed",

@@ -296,6 +296,7 @@ def _how(entry: ToolOutput | ToolError) -> Iterable[Block]:
         return
     by = f" by {entry.provenance.by}" if entry.provenance.by else ""
     yield Block(title="", text=f"{entry.provenance.source}{by}, {entry.duration_ms:.0f} ms")
+    yield Block(title="What was done to it", text="\n".join(entry.provenance.notes), language="text")
     misses = "\n".join(f"{miss.rule_id}: {miss.reason}" for miss in nearest_first(entry.provenance.misses))
     yield Block(title="Rules that did not answer", text=misses, language="text")
 

@@ -78,7 +78,11 @@ def drafted(call: DraftCall, sources: Sources = NO_SOURCES) -> Draft:
     what is made up: by the tool's schema, the shape that its description tells of, a schema inferred from its earlier
     answers, or the plainest answer. Rows, known fields and the arguments stand in whatever shape that gives.
     """
-    parts = parts_of(call, sources)
+    return drafted_of(call, sources, parts_of(call, sources))
+
+
+def drafted_of(call: DraftCall, sources: Sources, parts: Parts) -> Draft:
+    """Draft as `drafted` does, with the parts that `parts_of` gives for the same call and sources."""
     made = _first(call, sources, parts)
     value: JsonValue = copied(made.value)
     return Draft(value=value, why=made.why, problems=parts.problems(value))

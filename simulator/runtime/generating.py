@@ -72,7 +72,7 @@ class Generating:
 
     def _offline(self, waiting: Waiting[ToolBoundaryCall]) -> Made:
         draft = self._drafting.offline(waiting)
-        return Made(Returned(value=draft.draft), "generated", "offline", draft.sources)
+        return Made(draft.given(), "generated", "offline", draft.sources)
 
     async def _by_model(self, waiting: Waiting[ToolBoundaryCall]) -> Made:
         """Ask a model; where it gives nothing usable, the offline draft stands and the reason is noted."""
@@ -100,7 +100,7 @@ class Generating:
         if draft.is_guess:
             waiting.note = "Nothing is known about what this tool answers; the draft is a guess."
             return None
-        return Made(Returned(value=draft.draft), "generated", "offline", draft.sources)
+        return Made(draft.given(), "generated", "offline", draft.sources)
 
     def _unless_contradicting(self, waiting: Waiting[ToolBoundaryCall], made: Made) -> Made | None:
         found = self._desk.up_to_date().against(world_call(waiting, as_response(made.outcome)))

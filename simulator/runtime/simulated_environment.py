@@ -93,8 +93,7 @@ class SimulatedEnvironment:
 
         def changed(engine: Engine) -> None:
             now = settings or engine.journal.fold.environment.settings
-            made = EnvironmentSettings.model_validate({**dict(now), **fields})
-            shaping.change_settings(engine, made)
+            shaping.change_settings(engine, shaping.settings_with(now, fields))
 
         self._commands.command(changed)
 

@@ -166,17 +166,16 @@ def test_a_distortion_changes_whoever_answers_and_what_really_happened_is_kept(p
             assert getattr(request, "modifiers", None) == ("rule",)
             assert sim.answer(request, {"order_id": "A-1", "status": "open"}, wait=PATIENCE)
         (fact,) = tool_facts(sim)
-        assert fact.beneath is not None
-        assert fact.beneath.kind == fact.outcome.kind == "returned"
-        assert "status" in fact.beneath.value
-        assert fact.outcome.value == {
-            key: fact.beneath.value[key] for key in fact.beneath.value if key != "status"
-        }
-        assert response_of(sim) == fact.outcome.value
+        beneath: Any = fact.beneath
+        outcome: Any = fact.outcome
+        assert beneath.kind == outcome.kind == "returned"
+        assert "status" in beneath.value
+        assert outcome.value == {key: value for key, value in beneath.value.items() if key != "status"}
+        assert response_of(sim) == outcome.value
         assert fact.provenance.fired == ("rule",)
         assert any("status" in note for note in fact.provenance.notes)
         (orders,) = sim.environment.world().tables
-        assert orders.rows[0].get("status", "success") == fact.beneath.value["status"]
+        assert orders.rows[0].get("status", "success") == beneath.value["status"]
 
 
 def test_a_distortion_reaches_what_another_rule_answers() -> None:
