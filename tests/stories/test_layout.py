@@ -53,6 +53,7 @@ def test_nothing_is_cut_off(
     ):
         studio.choose(key, view)
         assert _outside(studio) == [], view
+    _environment_fits(studio)
     studio.settle()
     studio.button("accept_all").click()
     studio.wait_for_status("Completed")
@@ -62,6 +63,24 @@ def test_nothing_is_cut_off(
     assert _outside(studio) == []
     assert studio.troubles == []
     context.close()
+
+
+def _environment_fits(studio: Studio) -> None:
+    studio.button("open_environment").click()
+    studio.keyed("environment_tab").wait_for()
+    for key, parts in (
+        ("World", ("world_part", "Data", "Invariants", "Things")),
+        ("Connections", ()),
+        ("Sources", ("sources_part", "Model", "Memory", "Answer schemas", "Recordings")),
+        ("Tools", ()),
+    ):
+        studio.choose("environment_tab", key)
+        assert _outside(studio) == [], key
+        for part in parts[1:]:
+            studio.choose(parts[0], part)
+            assert _outside(studio) == [], part
+    studio.button("environment_back").click()
+    studio.keyed("pane_timeline").wait_for()
 
 
 def _outside(studio: Studio) -> list[str]:
