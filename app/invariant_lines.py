@@ -10,9 +10,8 @@ from app.world_rows import column_kind
 from simulator.environment.kinds import id_kind
 
 if TYPE_CHECKING:
-    from simulator.runtime.world_view import WorldTable
-
     from simulator.environment.invariants import Standing
+    from simulator.runtime.world_view import WorldTable
 
 MOST_EXAMPLES = 6
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")

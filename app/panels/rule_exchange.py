@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import streamlit as st
 
-from app.commands import Command
+from app.commands import Command, SetRules, TakeConfig
 from app.kept import Kept, slug
 from app.labels import literal
 from app.panels.parts import problem
 from app.panels.rule_set_list import rule_set_list, save_form
 from app.panels.rule_take import take_in
-from app.rule_exchange import FORMS, beside_rules, exported
+from app.rule_exchange import FORMS, Beside, beside_rules, config_of, exported
 from app.rule_words import rule_line
 from app.scene import Scene
 from simulator.environment.rule_sets import RuleSetError, read_rule_set
@@ -34,24 +34,7 @@ def rule_exchange(scene: Scene) -> Command | None:
 
 
 def _import(scene: Scene, kept: Kept) -> Command | None:
-    uploaded = st.file_uploader(
-        "A file: a rule set, or ADK's EnvironmentSimulationConfig as JSON, YAML or Python",
-        type=["json", "yaml", "yml", "py", "txt"],
-        key=kept.key("upload"),
-    )
-    st.text_area(
-        "Or its text",
-        key=kept.widget("paste", ""),
-        height=110,
-        placeholder='{"tool_simulation_configs": [{"tool_name": ...',
-    )
-    text = str(kept.value("paste", "") or "")
-    if uploaded is not None:
-        try:
-            text = uploaded.getvalue().decode("utf-8-sig")
-        except UnicodeDecodeError as error:
-            problem("The file cannot be read.", f"It is no UTF-8 text: {error.reason} at byte {error.start}.")
-            return None
+    text = _text(kept)
     if not text.strip():
         return None
     try:
@@ -66,10 +49,53 @@ def _import(scene: Scene, kept: Kept) -> Command | None:
             st.text(literal(f"{rule.rule_id}: {rule_line(rule)}"))
         if len(rules) > _SHOWN:
             st.caption(f"and {len(rules) - _SHOWN} more")
-        if read.adk and (beside := beside_rules(read.adk)):
-            st.caption("Not taken in, because it is no rule:")
-            st.text(literal("; ".join(beside)))
-        return take_in(scene, "incoming", rules)
+        beside = beside_rules(read.adk) if read.adk else Beside()
+        wanted = _beside(kept, beside)
+        asked = take_in(scene, "incoming", rules, empty=not beside.words)
+    if wanted and isinstance(asked, SetRules):
+        return TakeConfig(
+            rules=asked.rules,
+            data=beside.data,
+            recorded=beside.recorded,
+            settings=beside.settings,
+            mock_tools=beside.mock_tools,
+        )
+    return asked
+
+
+def _text(kept: Kept) -> str:
+    """Draw the ways to give a text, a file or its words; the file counts where there is one."""
+    uploaded = st.file_uploader(
+        "A file: a rule set, or ADK's EnvironmentSimulationConfig as JSON, YAML or Python",
+        type=["json", "yaml", "yml", "py", "txt"],
+        key=kept.key("upload"),
+    )
+    st.text_area(
+        "Or its text",
+        key=kept.widget("paste", ""),
+        height=110,
+        placeholder='{"tool_simulation_configs": [{"tool_name": ...',
+    )
+    if uploaded is None:
+        return str(kept.value("paste", "") or "")
+    try:
+        return uploaded.getvalue().decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        problem("The file cannot be read.", f"It is no UTF-8 text: {error.reason} at byte {error.start}.")
+        return ""
+
+
+def _beside(kept: Kept, beside: Beside) -> bool:
+    """Name what a configuration holds beside its rules; tell whether that is wanted too."""
+    if beside.unread:
+        st.caption("Not taken in, because it cannot be read:")
+        for words in beside.unread:
+            st.text(literal(words))
+    if not beside.words:
+        return False
+    st.caption("Beside its rules it holds:")
+    st.text(literal("; ".join(beside.words)))
+    return st.checkbox("Take this too", key=kept.widget("beside", True))
 
 
 def _export(scene: Scene, kept: Kept) -> None:
@@ -80,7 +106,7 @@ def _export(scene: Scene, kept: Kept) -> None:
     form = st.selectbox(
         "Format", list(FORMS), format_func=FORMS.__getitem__, key=kept.widget("form", next(iter(FORMS)))
     )
-    result = exported(rules, form, scene.live.config.name)
+    result = exported(config_of(scene.session), form, scene.live.config.name)
     if result.losses:
         with st.container(border=True, gap="xsmall", key="export_losses"):
             st.badge("What this format cannot say", icon=":material/warning:", color="orange")

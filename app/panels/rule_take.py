@@ -12,8 +12,13 @@ from app.scene import Scene
 from simulator.environment.rules import InjectionRule
 
 
-def take_in(scene: Scene, key: str, rules: tuple[InjectionRule, ...]) -> Command | None:
-    """Draw the ways to take rules in, with what this agent lacks for them; give the rules as they then are."""
+def take_in(
+    scene: Scene, key: str, rules: tuple[InjectionRule, ...], *, empty: bool = True
+) -> Command | None:
+    """Draw the ways to take rules in, with what this agent lacks for them; give the rules as they then are.
+
+    `empty` says that there is nothing to take where there are no rules.
+    """
     if lacks := missing_tools(rules, scene.tools()):
         st.warning("This agent is not known to have the tools:", icon=":material/warning:")
         st.text(literal(", ".join(lacks)))
@@ -23,7 +28,7 @@ def take_in(scene: Scene, key: str, rules: tuple[InjectionRule, ...]) -> Command
             "Append" if now else "Take",
             key=f"append_{key}",
             icon=":material/playlist_add:",
-            disabled=not rules,
+            disabled=not rules and empty,
         )
         replace = bool(now) and st.button("Replace mine", key=f"replace_{key}", type="tertiary")
     if append:

@@ -9,14 +9,16 @@ from pathlib import Path
 import pytest
 
 from app.registry import registry
-from app.rule_exchange import FORMS, appended, exported, missing_tools
+from app.rule_exchange import FORMS, appended, config_of, exported, missing_tools
 from app.rule_folder import RULES_VARIABLE, folder_for
+from simulator.environment.adk_config import ReadConfig
 from simulator.environment.distortions import Distortion
 from simulator.environment.effects import DistortEffect
 from simulator.environment.rule_sets import RuleSet, read_rule_set
 from simulator.rule_set_folder import RuleSetFolder
 from tests.app.fakes import FakeSimulation, put_live, rule
 from tests.app.pages import HOSTILE, Tab
+from tests.app.shaped import Shaped
 
 SESSION = "session-0001-abcdef"
 ADK = {
@@ -62,14 +64,38 @@ def ids(simulation: FakeSimulation) -> list[str]:
 
 
 def test_an_adk_configuration_is_taken_in(simulation: FakeSimulation) -> None:
-    """Its injections become rules behind those that are there; what is no rule is named and stays out."""
+    """Its injections become rules behind those that are there; what is no rule is named, and stays out where it is not wanted."""
     simulation.set_rules([rule("mine")])
     tab = pasted(opened(), json.dumps(ADK))
-    assert "a model answers send_fax; environment_data" in tab.literal
-    tab.click("append_incoming")
+    assert "the environment's data; the model answers send_fax" in tab.literal
+    tab.app.checkbox(key=tab.key("beside_")).uncheck()
+    tab.run().click("append_incoming")
     assert ids(simulation) == ["mine", "find_order[0]"]
     tab.click("append_incoming")
     assert ids(simulation) == ["mine", "find_order[0]", "find_order[0]-1"]
+
+
+def test_all_of_an_adk_configuration_is_taken_in_and_given_out() -> None:
+    """Its data, recorded calls, model and mock tools are in force with its rules, and in the export again."""
+    config = {
+        **ADK,
+        "environment_data": '{"orders": [{"order_id": "A-7"}]}',
+        "simulation_model": "gemini-2.5-flash",
+        "tracing": "no trace",
+    }
+    shaped = Shaped()
+    tab = shaped.tab.choose("rules_side", "Sets and files")
+    pasted(tab, json.dumps(config))
+    assert "tracing: " in tab.literal
+    tab.click("append_incoming")
+    session = shaped.simulation.session
+    assert [each.rule_id for each in session.rules] == ["find_order[0]"]
+    assert session.environment.data == config["environment_data"]
+    assert session.seats.of_tool("send_fax") == "model"
+    again = read_rule_set(exported(config_of(session), "adk_yaml", "").text).adk
+    assert again is not None
+    assert (again.mock_tools, again.simulation_model) == (("send_fax",), "gemini-2.5-flash")
+    assert again.environment_data == config["environment_data"]
 
 
 def test_what_cannot_be_read_is_named_with_its_place(simulation: FakeSimulation) -> None:
@@ -82,6 +108,18 @@ def test_what_cannot_be_read_is_named_with_its_place(simulation: FakeSimulation)
     assert "tool 'a', injection 0" in tab.literal
     assert tab.app.text_area(key=tab.key("paste_")).value == broken
     assert ids(simulation) == []
+
+
+def test_a_file_is_uploaded(simulation: FakeSimulation) -> None:
+    """A file counts before the text; one that is no text says so."""
+    tab = pasted(opened(), "nothing of use")
+    upload = tab.app.file_uploader[0]
+    upload.set_value(("simulation.json", json.dumps(ADK).encode(), "application/json"))
+    tab.run().click("append_incoming")
+    assert ids(simulation) == ["find_order[0]"]
+    tab.app.file_uploader[0].set_value(("simulation.json", b"\xff\xfe", "application/json"))
+    tab.run()
+    assert "no UTF-8 text" in tab.literal
 
 
 def test_rules_that_were_replaced_come_back(simulation: FakeSimulation) -> None:
@@ -150,7 +188,7 @@ def test_what_a_format_loses_is_listed_before_the_download(simulation: FakeSimul
 def test_each_format_is_read_back(form: str) -> None:
     """What is exported in any format is recognised and read as the same rules."""
     rules = (rule("find_order[0]", random_seed=3),)
-    text = exported(rules, form, "Order desk").text  # type: ignore[arg-type] # one of the forms
+    text = exported(ReadConfig(rules=rules), form, "Order desk").text  # type: ignore[arg-type] # one of the forms
     assert read_rule_set(text).rule_set.rules == rules
 
 
