@@ -133,8 +133,9 @@ class Inputs:
                     args=(group, row, by),
                 )
         st.button(
-            ":material/close:",
+            "Remove",
             key=self.kept.key(f"{name}:remove"),
+            icon=":material/close:",
             type="tertiary",
             help=f"Remove: {what}",
             on_click=self.remove_row,

@@ -23,6 +23,9 @@ from simulator.runtime.requests import describe_tool
 from simulator.runtime.waiting import Waiting
 from simulator.seats.requests import ToolDeclaration
 
+_LONG_RUNNING = "\n\nNOTE: This is a long-running operation."
+"""What ADK says below the description of a long-running tool: nothing of what it returns."""
+
 _GUESSED = "made up by the tool's name"
 
 
@@ -102,9 +105,10 @@ def offline_question(
     known: Known, tool: ToolDeclaration, arguments: JsonObject, seed: str
 ) -> tuple[DraftCall, Sources]:
     """Gather what an offline draft of the answer to a call is made of."""
-    call = DraftCall(
+    # All of it is right for certain, and in a long session there are many earlier answers to look at again.
+    call = DraftCall.model_construct(
         tool_name=tool.name,
-        description=tool.description,
+        description=tool.description.partition(_LONG_RUNNING)[0],
         parameters=tool.parameters,
         response_schema=tool.response,
         arguments=arguments,
