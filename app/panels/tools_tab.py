@@ -150,5 +150,6 @@ def _schema(kept: Kept, name: str, label: str, initial: SchemaForm) -> SchemaFor
             on_change="ignore",
         )
         return SchemaForm(style="JSON schema", text=text or "")
+    st.caption("A row for each field; a click into the empty row begins another one.")
     rows: tuple[SchemaRow, ...] = rows_read(schema_rows(kept, f"{name}_rows", label, initial.rows))
     return SchemaForm(style="Fields", rows=rows)

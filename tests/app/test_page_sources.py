@@ -72,6 +72,9 @@ def test_the_model_is_set_with_a_word_on_what_it_needs(shaped: Shaped) -> None:
     shaped.write("model_json", '{"temperature": 0}')
     tab.click("model_save")
     settings = shaped.environment.settings
+    tab.app.toggle(key="model_drafts").set_value(True)
+    tab.run()
+    assert shaped.environment.settings.drafts_by_model
     assert (settings.simulation_model, settings.simulation_model_configuration) == (
         "gemini-2.5-flash",
         {"temperature": 0},
