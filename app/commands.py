@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, TypeAlias
+from typing import Annotated, Any, Literal, TypeAlias
 
 from pydantic import Field
 
 from app.exporting import ExportForm
 from app.opening import StartForm
+from app.shaping import Shape
+from simulator.environment.recordings import RecordedCall
 from simulator.environment.rules import InjectionRule
 from simulator.facts import EVERY, AgentPlayer, ToolPlayer, Value
 
@@ -70,6 +72,28 @@ class CloseEnvironment(Value):
     kind: Literal["close_environment"] = "close_environment"
 
 
+class TakeConfig(Value):
+    """Put all of a configuration in force: its rules, and what it says of the environment beside them.
+
+    What is empty changes nothing. `mock_tools` are answered by the environment's model from then on, `settings` are
+    fields of the environment's settings by name.
+    """
+
+    kind: Literal["take_config"] = "take_config"
+    rules: tuple[InjectionRule, ...]
+    data: str = ""
+    recorded: tuple[RecordedCall, ...] = ()
+    settings: dict[str, Any] = Field(default_factory=dict)
+    mock_tools: tuple[str, ...] = ()
+
+
+class ShapeEnvironment(Value):
+    """Change the environment of the session: its world, its sources, its tools."""
+
+    kind: Literal["shape_environment"] = "shape_environment"
+    what: Shape
+
+
 class NewSession(Value):
     """Leave this session, which goes on living, and show the start page."""
 
@@ -98,7 +122,9 @@ Command: TypeAlias = Annotated[
     | ChangeSeat
     | OpenExport
     | OpenEnvironment
-    | CloseEnvironment,
+    | CloseEnvironment
+    | TakeConfig
+    | ShapeEnvironment,
     Field(discriminator="kind"),
 ]
 """What is asked of the session on the screen."""

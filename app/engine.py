@@ -11,12 +11,15 @@ from app.commands import (
     OpenEnvironment,
     OpenExport,
     SetRules,
+    ShapeEnvironment,
     StopTurn,
     SwitchRule,
+    TakeConfig,
     UndoStep,
 )
 from app.live import LiveSimulation
 from app.settling import AT_ONCE
+from app.shaping import shape
 
 
 def command(simulation: LiveSimulation, asked: Command) -> None:
@@ -36,7 +39,24 @@ def command(simulation: LiveSimulation, asked: Command) -> None:
             simulation.switch_rule(asked.rule_id, asked.enabled)
         case ChangeSeat():
             simulation.set_player(asked.seat, asked.player, asked.target, wait=AT_ONCE)
+        case TakeConfig():
+            _take(simulation, asked)
+        case ShapeEnvironment():
+            shape(simulation.environment, asked.what)
         case OpenExport() | OpenEnvironment() | CloseEnvironment():
             raise ValueError(f"{asked.kind} is for the page, not for a simulation")
         case never:
             assert_never(never)
+
+
+def _take(simulation: LiveSimulation, asked: TakeConfig) -> None:
+    simulation.set_rules(asked.rules)
+    environment = simulation.environment
+    if asked.data:
+        environment.give_data(asked.data)
+    if asked.recorded:
+        environment.give_recording("tracing", asked.recorded)
+    if asked.settings:
+        environment.change(**asked.settings)
+    for name in asked.mock_tools:
+        simulation.set_player("tool", "model", name, wait=AT_ONCE)

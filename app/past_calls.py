@@ -25,6 +25,7 @@ class PastCall:
 
     Attributes:
         call_id: The call's id.
+        place: The key of the request that waits, or the number of the fact that answered it.
         number: Its place among all these calls of the session, from 1.
         tool_name: The tool.
         arguments: What it was called with.
@@ -36,6 +37,7 @@ class PastCall:
     """
 
     call_id: str
+    place: str | int
     number: int
     tool_name: str
     arguments: JsonObject
@@ -102,6 +104,7 @@ def _past(
     draft = request.draft if request else None
     return PastCall(
         call_id=entry.call_id,
+        place=request.key if request else (answer.fact if answer else ""),
         number=number,
         tool_name=entry.tool_name,
         arguments=entry.arguments,
@@ -120,8 +123,8 @@ def before(session: SimulationSession, calls: Iterable[PastCall], call: PastCall
     for each in earlier:
         if each.provenance is not None:
             counts["drawn"].update(each.provenance.drawn)
-            counts["counted"].update(counted_by(each.provenance))
-            counts["fired"].update(fired_by(each.provenance))
+            counts["counted"].update(each.provenance.counted)
+            counts["fired"].update(each.provenance.fired)
     same = [each for each in earlier if each.tool_name == call.tool_name]
     turns = session.turns
     state = turns[call.turn - 1].state if 0 < call.turn <= len(turns) else session.initial_state
@@ -139,12 +142,6 @@ def before(session: SimulationSession, calls: Iterable[PastCall], call: PastCall
     )
 
 
-def counted_by(provenance: Provenance) -> tuple[str, ...]:
-    """Give the ids of the rules whose own counter moved with a call."""
-    counted: tuple[str, ...] = getattr(provenance, "counted", provenance.drawn)
-    return counted
-
-
 def response_of(answer: ToolOutput | ToolError) -> JsonValue:
     """Give what the agent was told; an exception is told as ADK's error dict."""
     if isinstance(answer, ToolOutput):
@@ -154,18 +151,12 @@ def response_of(answer: ToolOutput | ToolError) -> JsonValue:
     return {"error_code": code, "error_message": answer.error_message}
 
 
-def fired_by(provenance: Provenance) -> tuple[str, ...]:
-    """Give the ids of the rules that fired for a call."""
-    fired: tuple[str, ...] = getattr(provenance, "fired", ())
-    return fired or ((provenance.by,) if provenance.source == "injected" and provenance.by else ())
-
-
 def times_fired(session: SimulationSession) -> Mapping[str, int]:
     """Count how often each rule fired in the session, by its id."""
     found: Counter[str] = Counter()
     for entry in session.history:
         if isinstance(entry, (ToolOutput, ToolError)) and entry.provenance is not None:
-            found.update(fired_by(entry.provenance))
+            found.update(entry.provenance.fired)
     return found
 
 
@@ -175,7 +166,7 @@ def last_misses(session: SimulationSession, waiting: Iterable[ToolRequest]) -> M
     for entry in session.history:
         if isinstance(entry, (ToolOutput, ToolError)) and entry.provenance is not None:
             found.update({miss.rule_id: miss.reason for miss in entry.provenance.misses})
-            for rule_id in fired_by(entry.provenance):
+            for rule_id in entry.provenance.fired:
                 found.pop(rule_id, None)
     for request in waiting:
         found.update({miss.rule_id: miss.reason for miss in request.misses})

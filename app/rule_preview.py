@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from typing import TypeAlias
 
 from pydantic import JsonValue
 
@@ -41,15 +42,27 @@ class Preview(Value):
     problem: str = ""
 
 
-def previewed(rule: InjectionRule, call: PastCall, there: Before, session_seed: str) -> Preview | None:
-    """Give what the rule would make of the call if it fired; None where it changes no answer (a delay, a hang)."""
+World: TypeAlias = Callable[[], Mapping[str, object]]
+"""Gives the things of the world, by plural kind and id; called only where a template is filled in."""
+
+
+def previewed(
+    rule: InjectionRule, call: PastCall, there: Before, session_seed: str, world: World = dict
+) -> Preview | None:
+    """Give what the rule would make of the call if it fired; None where it changes no answer (a delay, a hang).
+
+    The draws are those that the session itself would take for this firing.
+    """
     effect = rule.effect
     fired_before = there.tally.fired.get(rule.rule_id, 0)
     source = session_seed if rule.random_seed is None else str(rule.random_seed)
     seed = f"{len(source)}:{source}:{rule.rule_id}"
     match effect:
         case ErrorEffect() | ResponseEffect() | SequenceEffect() | RaiseEffect():
-            return _answer(effect, _variables(call, there, f"{seed}:fake:{fired_before}"), fired_before)
+            known = world() if effect.templated else {}
+            return _answer(
+                effect, _variables(call, there, known, f"{seed}:fake:{fired_before}"), fired_before
+            )
         case DistortEffect():
             return _changed(effect, call, there, random.Random(f"{seed}:distort:{fired_before}"))  # noqa: S311 - repeatable, and no secret
         case LoseEffect():
@@ -59,11 +72,12 @@ def previewed(rule: InjectionRule, call: PastCall, there: Before, session_seed: 
             return None
 
 
-def _variables(call: PastCall, there: Before, seed: str) -> Mapping[str, object]:
+def _variables(call: PastCall, there: Before, world: Mapping[str, object], seed: str) -> Mapping[str, object]:
     return variables_of(
         args=call.arguments,
         seed=seed,
         state=there.state,
+        world=world,
         calls=there.earlier,
         answers=there.answers,
         agent=call.agent,

@@ -41,6 +41,7 @@ from simulator.environment.effects import (
     SequenceEffect,
     UniformLatency,
 )
+from simulator.environment.hostile import CATEGORY
 from simulator.environment.rules import EVERY_TOOL, InjectionRule
 from simulator.jsonvalue import canonical
 
@@ -128,11 +129,19 @@ def distortion_words(distortion: Distortion) -> str:  # noqa: C901 - one case fo
         case "malformed":
             what = "breaks the JSON"
         case "hostile":
-            what = "puts hostile text in" + (f" ({_short(distortion.text)})" if distortion.text else "")
+            what = "puts hostile text in" + (f" ({_hostile(distortion.text)})" if distortion.text else "")
         case never:
             assert_never(never)
     share = f", {distortion.share * 100:.4g} % of the places" if distortion.share < 1 else ""
     return what + (f" at {distortion.at}" if distortion.at else "") + share
+
+
+def _hostile(text: str) -> str:
+    return (
+        f"any of {text.removeprefix(CATEGORY).replace('_', ' ')}"
+        if text.startswith(CATEGORY)
+        else _short(text)
+    )
 
 
 def latency_words(seconds: float, spread: LatencySpread | None) -> str:
@@ -214,10 +223,10 @@ def _between(test: Between) -> str:
 def _number(number: CallNumber) -> str:
     n = number.n
     which = {
-        "nth": f"on call {n}",
-        "first": "on the first call" if n == 1 else f"on the first {n} calls",
-        "every": "on each call" if n == 1 else f"on every {_ordinal(n)} call",
-        "after": f"after call {n}",
+        "nth": f"it is call {n}",
+        "first": "it is the first call" if n == 1 else f"it is among the first {n} calls",
+        "every": "it is any call" if n == 1 else f"it is every {_ordinal(n)} call",
+        "after": f"it comes after call {n}",
     }[number.which]
     return which + {"rule": "", "tool": " of this tool", "session": " of the session"}[number.counted]
 

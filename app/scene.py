@@ -2,24 +2,35 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
 
 from app.cast import Cast, known_agents, known_tools
 from app.registry import LiveSession
 from simulator.facts import SessionOpened
+from simulator.jsonvalue import JsonObject
 from simulator.seats.requests import ModelRequest, ToolDeclaration, ToolRequest
 
 if TYPE_CHECKING:
     from app.drafts import Drafts
+    from simulator.environment.connections import ToolShape
     from simulator.runtime import SimulationView
+    from simulator.runtime.world_view import WorldView
     from simulator.session import SimulationSession
 
 
-class Scene(NamedTuple):
+@dataclass(frozen=True)
+class Scene:
     """A live session as it stands in this run of the page."""
 
     live: LiveSession
     view: SimulationView
+
+    @cached_property
+    def known(self) -> WorldView:
+        """What the environment knows now."""
+        return self.live.simulation.environment.world()
 
     @property
     def session(self) -> SimulationSession:
@@ -41,12 +52,17 @@ class Scene(NamedTuple):
         first = next((fact for _, fact in self.live.simulation.journal.path()), None)
         return first.seed if isinstance(first, SessionOpened) else ""
 
+    def world(self) -> dict[str, dict[str, JsonObject]]:
+        """Give the things of the world as it is now, by plural kind and id."""
+        tables = self.known.tables
+        return {table.name: dict(zip(table.ids, table.rows, strict=True)) for table in tables}
+
     def waiting_calls(self) -> tuple[ToolRequest, ...]:
         """Give the tool calls that wait for a person."""
         return tuple(each for each in self.view.pending if isinstance(each, ToolRequest))
 
     def declarations(self) -> dict[str, ToolDeclaration]:
-        """Give the tools that are known with their schemas, by name: those a model was shown, those that wait."""
+        """Give the tools that are known with their schemas, by name: the agent's own, those a model was shown, those that wait."""
         shown = [each for each in self.view.pending if isinstance(each, ModelRequest)]
         last = self.live.simulation.model_view()
         found = {
@@ -72,3 +88,12 @@ class Scene(NamedTuple):
     def agents(self) -> tuple[str, ...]:
         """Give the names of the agents that take turns."""
         return known_agents(self.cast, self.session)
+
+
+def _declared(shape: ToolShape) -> ToolDeclaration:
+    return ToolDeclaration(
+        name=shape.name,
+        description=shape.description,
+        parameters=shape.parameters,
+        response=shape.response_schema,
+    )

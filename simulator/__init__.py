@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from simulator.environment.rules import ErrorEffect, InjectionRule, ResponseEffect
     from simulator.journal import Journal
     from simulator.runtime import Simulation, SimulationError
+    from simulator.runtime.stand_in import SimulatedEnvironmentConfig, create_callback, create_plugin
     from simulator.seats.answers import called, failed, raised, returned, said, transferred
     from simulator.session import Seats, SessionState, SimulationSession
 
@@ -26,10 +27,13 @@ _HOMES = {
     "Seats": "simulator.session",
     "SessionState": "simulator.session",
     "SimulatedAgentConfig": "simulator.agent_config",
+    "SimulatedEnvironmentConfig": "simulator.environment.stand_in_config",
     "Simulation": "simulator.runtime",
     "SimulationError": "simulator.runtime",
     "SimulationSession": "simulator.session",
     "called": "simulator.seats.answers",
+    "create_callback": "simulator.runtime.stand_in",
+    "create_plugin": "simulator.runtime.stand_in",
     "demo_agent": "simulator.agents",
     "failed": "simulator.seats.answers",
     "raised": "simulator.seats.answers",
@@ -46,10 +50,13 @@ __all__ = [
     "Seats",
     "SessionState",
     "SimulatedAgentConfig",
+    "SimulatedEnvironmentConfig",
     "Simulation",
     "SimulationError",
     "SimulationSession",
     "called",
+    "create_callback",
+    "create_plugin",
     "demo_agent",
     "failed",
     "raised",

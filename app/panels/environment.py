@@ -12,8 +12,12 @@ from app.commands import CloseEnvironment, Command
 from app.kept import keep_typed
 from app.labels import literal, safe_label
 from app.overview import is_underway, status, title, waits_for_reply
+from app.panels.connections_tab import connections_tab
 from app.panels.parts import badge
 from app.panels.rules_tab import rules_tab
+from app.panels.sources_tab import sources_tab
+from app.panels.tools_tab import tools_tab
+from app.panels.world_tab import world_tab
 from app.scene import Scene
 from simulator.seats.requests import CodeRequest, ModelRequest, Request, ToolRequest
 
@@ -22,6 +26,10 @@ Tab: TypeAlias = Callable[[Scene], Command | None]
 
 TABS: Mapping[str, Tab] = {
     "Rules": rules_tab,
+    "World": world_tab,
+    "Connections": connections_tab,
+    "Sources": sources_tab,
+    "Tools": tools_tab,
 }
 """The tabs by name, in their order; another one is a panel of its own and a line here."""
 
@@ -45,7 +53,8 @@ def environment(scene: Scene) -> Command | None:
         )
         st.space("stretch")
         asked = CloseEnvironment() if _waiting(scene) else asked
-    asked = TABS[chosen or names[0]](scene) or asked
+    with st.container(key=f"shape_{(chosen or names[0]).lower()}", gap="small"):
+        asked = TABS[chosen or names[0]](scene) or asked
     underway = is_underway(scene.view)
     st.fragment(_watch, run_every=LOOK_AGAIN_SECONDS if underway else LOOK_AGAIN_IDLE_SECONDS)(scene)
     return asked

@@ -70,7 +70,7 @@ def rule_editor(scene: Scene, edited: InjectionRule | str) -> Command | None:
         _section("Try it")
         call = call_picker(kept, calls, fields.line("tool"))
         preview(inputs, scene, calls, call, read)
-        trials(scene, calls, call, read, rule)
+        trials(scene, call, read, rule)
     if not save:
         return None
     if read is None:
@@ -122,7 +122,8 @@ def _summary(inputs: Inputs, read: InjectionRule | None) -> None:
     if read is None and inputs.tried:
         count = len(inputs.fields.problems)
         said = "One thing is" if count == 1 else f"{count} things are"
-        st.error(f"The rule was not saved. {said} to be mended below.", icon=":material/error:")
+        with st.container(key="rule_unsaved"):
+            st.error(f"The rule was not saved. {said} to be mended below.", icon=":material/error:")
 
 
 def _overtaken(rule: InjectionRule | None, base: InjectionRule | None) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from app.fields import Fields
 from app.kept import Kept
@@ -30,20 +31,23 @@ class Inputs:
 
     def line(self, label: str, name: str, **options: Any) -> str:
         """Draw a line of text."""
-        value = st.text_input(label, key=self.key(name), **options)
-        self.say(name)
+        with _box(options):
+            value = st.text_input(label, key=self.key(name), **options)
+            self.say(name)
         return value or ""
 
     def area(self, label: str, name: str, *, height: int = 120, **options: Any) -> str:
         """Draw several lines of text."""
-        value = st.text_area(label, key=self.key(name), height=height, **options)
-        self.say(name)
+        with _box(options):
+            value = st.text_area(label, key=self.key(name), height=height, **options)
+            self.say(name)
         return value or ""
 
     def number(self, label: str, name: str, **options: Any) -> None:
         """Draw a number, which may be left out."""
-        st.number_input(label, key=self.key(name), value=None, **options)
-        self.say(name)
+        with _box(options):
+            st.number_input(label, key=self.key(name), value=None, **options)
+            self.say(name)
 
     def flag(self, label: str, name: str, **options: Any) -> bool:
         """Draw a switch."""
@@ -53,10 +57,11 @@ class Inputs:
         """Draw a choice between a few things, which our own words name."""
         if self.fields.get(name) not in words:
             self.kept.put(name, next(iter(words)))
-        chosen = st.selectbox(
-            label, list(words), format_func=words.__getitem__, key=self.key(name), **options
-        )
-        self.say(name)
+        with _box(options):
+            chosen = st.selectbox(
+                label, list(words), format_func=words.__getitem__, key=self.key(name), **options
+            )
+            self.say(name)
         return str(chosen)
 
     def ways(self, label: str, name: str, words: Mapping[str, str], **options: Any) -> str:
@@ -73,16 +78,17 @@ class Inputs:
     ) -> str:
         """Draw a text with suggestions; any other text may be typed too."""
         now = self.fields.get(name) or None
-        st.selectbox(
-            label,
-            list(dict.fromkeys((*suggestions, *((str(now),) if now else ())))),
-            index=None,
-            key=self.kept.widget(name, self.fields.initial(name) or None),
-            accept_new_options=True,
-            placeholder=placeholder,
-            **{"format_func": literal, **options},
-        )
-        self.say(name)
+        with _box(options):
+            st.selectbox(
+                label,
+                list(dict.fromkeys((*suggestions, *((str(now),) if now else ())))),
+                index=None,
+                key=self.kept.widget(name, self.fields.initial(name) or None),
+                accept_new_options=True,
+                placeholder=placeholder,
+                **{"format_func": literal, **options},
+            )
+            self.say(name)
         return self.fields.line(name)
 
     def say(self, name: str) -> None:
@@ -127,10 +133,16 @@ class Inputs:
                     args=(group, row, by),
                 )
         st.button(
-            ":material/close:",
+            "Remove",
             key=self.kept.key(f"{name}:remove"),
+            icon=":material/close:",
             type="tertiary",
             help=f"Remove: {what}",
             on_click=self.remove_row,
             args=(group, row),
         )
+
+
+def _box(options: dict[str, Any]) -> DeltaGenerator:
+    """Give the frame of an input and of what is wrong with it; it takes over the input's width."""
+    return st.container(gap="xxsmall", width=options.pop("width", "stretch"))

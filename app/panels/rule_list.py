@@ -23,7 +23,7 @@ _MENU = ("Duplicate", "Move up", "Move down", "Move to the top", "Delete")
 def rule_list(scene: Scene) -> Command | None:
     """Draw the rules; give what was asked for."""
     rules = scene.session.rules
-    asked = _deleted(rules)
+    asked = _deleted(rules) or _replaced()
     if not rules:
         st.caption(
             "No rules yet. A rule speaks before whoever answers the calls of a tool: it fails them, delays them, "
@@ -111,3 +111,20 @@ def _deleted(rules: tuple[InjectionRule, ...]) -> Command | None:
         return None
     state.put("deleted_rules", None)
     return SetRules(rules=put_back(rules, rule, place))
+
+
+def _replaced() -> Command | None:
+    """Offer the rules whose place others took to be put back in the place of all that are there now."""
+    kept = state.get("replaced_rules")
+    if not kept:
+        return None
+    with st.container(horizontal=True, vertical_alignment="center", gap="xsmall", key="rules_replaced"):
+        st.text("Other rules took the place of yours", width="content")
+        back = st.button("Put mine back", key="rules_put_back", icon=":material/undo:", type="tertiary")
+        away = st.button("Forget them", key="rules_forget", type="tertiary")
+    if not (back or away):
+        return None
+    state.put("replaced_rules", None)
+    if away:
+        st.rerun()
+    return SetRules(rules=tuple(InjectionRule.model_validate(each) for each in kept))

@@ -27,7 +27,7 @@ def preview(
     if read is None:
         st.caption("The preview follows as soon as all inputs can be read.")
         return
-    shown = previewed(read, call, before(scene.session, calls, call), scene.seed())
+    shown = previewed(read, call, before(scene.session, calls, call), scene.seed(), scene.world)
     if shown is None:
         return
     with st.container(gap="xsmall", key=inputs.kept.key("preview")):

@@ -8,8 +8,7 @@ import streamlit as st
 
 from app.kept import Kept
 from app.labels import literal, safe_label
-from app.past_calls import PastCall, before
-from app.rule_trials import tried
+from app.past_calls import PastCall
 from app.rules import replaced
 from app.scene import Scene
 from simulator.environment.rules import EVERY_TOOL, InjectionRule
@@ -40,7 +39,6 @@ def call_picker(kept: Kept, calls: Sequence[PastCall], tool: str = "") -> PastCa
 
 def trials(
     scene: Scene,
-    calls: Sequence[PastCall],
     call: PastCall | None,
     read: InjectionRule | None = None,
     edited: InjectionRule | None = None,
@@ -54,7 +52,11 @@ def trials(
     if not rules:
         st.caption("There is no rule to try.")
         return
-    found = tried(rules, call, before(scene.session, calls, call), scene.seed())
+    try:
+        found = scene.live.simulation.environment.try_rules(rules, call.place)
+    except ValueError as error:  # it was answered, or undone, a moment ago
+        st.text(literal(str(error)))
+        return
     if read is not None:  # the one that is edited first: it is what the person looks at
         found = tuple(sorted(found, key=lambda each: each.rule_id != read.rule_id))
     with st.container(gap="xsmall", key="rule_trials"):
@@ -67,4 +69,4 @@ def trials(
                 st.markdown(f"**{safe_label(each.rule_id, 40)}**", width="content")
                 if each.reason:
                     st.text(literal(each.reason), width="content")
-    st.caption("Each rule is tried as if it were switched on and spoke first.")
+    st.caption("Each rule is tried as if it spoke first.")

@@ -9,13 +9,14 @@ from app.kept import Kept
 from app.panels.fault_library import fault_library
 from app.panels.parts import pane, pane_head
 from app.panels.rule_editor import edited_rule, finish_saving, rule_editor
+from app.panels.rule_exchange import rule_exchange
 from app.panels.rule_list import edit, rule_list
 from app.panels.rule_trials import call_picker, trials
 from app.past_calls import past_calls
 from app.scene import Scene
 
 COLUMNS = (1, 1.65)
-SIDES = ("Fault library", "Try it")
+SIDES = ("Fault library", "Try it", "Sets and files")
 
 
 def rules_tab(scene: Scene) -> Command | None:
@@ -50,6 +51,8 @@ def _beside(scene: Scene) -> Command | None:
         match side:
             case "Fault library":
                 return fault_library(scene)
+            case "Sets and files":
+                return rule_exchange(scene)
             case _:
                 _try(scene)
     return None
@@ -58,4 +61,4 @@ def _beside(scene: Scene) -> Command | None:
 def _try(scene: Scene) -> None:
     st.caption("Would the rules have fired for a call? If not, why?")
     calls = past_calls(scene.session, scene.waiting_calls())
-    trials(scene, calls, call_picker(Kept(scene.drafts, "rules-try"), calls))
+    trials(scene, call_picker(Kept(scene.drafts, "rules-try"), calls))

@@ -9,7 +9,7 @@ from pydantic import JsonValue
 
 from simulator.environment.draft_parts import Parts
 from simulator.environment.error_answers import likely_trouble
-from simulator.environment.generator import NO_SOURCES, DraftCall, Sources, drafted, parts_of
+from simulator.environment.generator import NO_SOURCES, DraftCall, Sources, drafted_of, parts_of
 from simulator.environment.hostile import hostile_texts
 from simulator.environment.plausible import is_identifier, words_of
 from simulator.environment.recall import is_error
@@ -85,8 +85,8 @@ def candidates(call: DraftCall, sources: Sources = NO_SOURCES) -> tuple[Candidat
     All but the expected one fit the tool's schema, or are left out, as is one that is equal to an earlier one. The same
     call and sources always give the same candidates.
     """
-    expected = drafted(call, sources)
     parts = parts_of(call, sources)
+    expected = drafted_of(call, sources, parts)
     found = [_candidate("expected", "As expected", expected.value, expected.why, expected.problems)]
     for label, title, value, why in _others(call, parts, expected.value):
         if parts.fits(value) and not any(same(value, one.value) for one in found):

@@ -105,7 +105,7 @@ def shown_values(text: str) -> Iterator[JsonValue]:
 
 def _shown(told: str) -> JsonValue:
     """Find the first literal of an object or a list of objects in a text; one of an error only where there is no other."""
-    values = [value for value in shown_values(told) if isinstance(value, dict) or isinstance(value[0], dict)]  # type: ignore[index]
+    values = [value for value in shown_values(told) if isinstance(value, dict) or isinstance(value[0], dict)]  # type: ignore[index] # a list with an item
     return next((value for value in values if not is_error(value)), values[0] if values else None)
 
 

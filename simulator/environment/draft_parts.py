@@ -84,6 +84,8 @@ class Parts:
         single = rows.records[0] if rows is not None and len(rows.records) == 1 and rows.used else None
         if single is not None:
             fields = {**fields, **single.fields}
+        if rows is not None:
+            fields |= {"total_count": rows.total, "total_results": rows.total, "total_items": rows.total}
         fields |= remaining(self.tool_name, self.arguments, fields, self.knowledge.earlier)
         if not is_read(self.tool_name):
             state = done_state(self.tool_name)
@@ -157,6 +159,11 @@ class Parts:
             chance=self.chance,
         )
         return found[0] if found else None
+
+    @property
+    def is_gone(self) -> bool:
+        """Whether the call names a thing that is known not to exist."""
+        return self.knowledge.missing(self.tool_name, self.arguments) is not None
 
     def refused(self) -> Try | None:
         """Answer that a thing does not exist, or that its state forbids what is asked; None where nothing is known."""

@@ -53,6 +53,7 @@ class Echo:
         self._creates = is_creation(tool_name)
         self._inner = _unambiguous(arguments)
         self._said = tuple({**self._inner, **arguments}.items())
+        self._words = frozenset().union(*(meaning(key) for key, _ in self._said))
 
     def field(
         self, name: str, fits: Fits, siblings: Collection[str] = (), item: str | None = None
@@ -96,6 +97,8 @@ class Echo:
 
     def _alike(self, name: str, fits: Fits, siblings: Collection[str]) -> list[JsonValue]:
         wanted = meaning(name)
+        if self._words.isdisjoint(wanted):
+            return []
         found = [
             value
             for key, value in self._said

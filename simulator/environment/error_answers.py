@@ -23,6 +23,7 @@ _NAMES = {
 _TOLD = re.compile(
     r"(?<![\w.,-])([45]\d\d)\b(?:\s+(?P<join>where|when|if|for|means|=|:|-)\s+(?P<why>[^.;,\n]{3,90}(?:\n\s+[^.;,\n]{3,90})?))?"
 )
+_ABOUT_ERRORS = re.compile(r"error|code|status|http|fail|rais|respon", re.IGNORECASE)
 _NOT_FOUND, _CONFLICT, _BUSY = 404, 409, 503
 
 
@@ -42,6 +43,9 @@ def told_troubles(description: str) -> tuple[Trouble, ...]:
 def _told(description: str) -> tuple[Trouble, ...]:
     found: dict[int, str] = {}
     for match in _TOLD.finditer(description):
+        sentence = description[: match.start()].rpartition(". ")[2]
+        if not _ABOUT_ERRORS.search(sentence):
+            continue
         why = " ".join((match.group("why") or "").split()).removesuffix(" or").strip()
         if found.get(int(match.group(1)), "") == "":
             found[int(match.group(1))] = why
@@ -120,8 +124,11 @@ def _of_schema(trouble: Trouble, plan: Plan, chance: Chance) -> list[JsonObject]
                 continue
             if isinstance(one, dict) and not plan.problems(one) and is_error(one):
                 made.append(_with_message(one, schema, trouble, plan))
-                break
-    return made
+                if {trouble.code, _NAMES.get(trouble.code)} & {
+                    value for value in one.values() if isinstance(value, (int, str))
+                }:
+                    break
+    return made[-1:] + made[:-1]  # the one that names its code came last
 
 
 def _has_room(plan: Plan) -> bool:

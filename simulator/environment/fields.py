@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from pydantic import JsonValue
 
 from simulator.environment.plausible import is_identifier, words_of
@@ -11,22 +13,22 @@ _ANY_ITEM = frozenset({"", "result", "data", "item", "record", "entry", "value"}
 _RANKS = ("null", "array", "boolean", "integer", "number", "string", "object")
 
 
+@lru_cache(maxsize=8192)
 def holds(name: str) -> bool:
     """Tell whether a field of an object is as well one of all that the object holds: a key of several words."""
     words = words_of(name)
     return "currency" in words or (is_identifier(name) and len(words) > 1)
 
 
+@lru_cache(maxsize=8192)
 def turn(name: str) -> int:
     """Order fields as they depend on each other: ids and names tell what the rest is about, numbers come last."""
     words = set(words_of(name))
+    if words & {"currency", "country", "timezone", "email", "airport"}:
+        return 2
     if holds(name) or words & {"status", "state", "finding", "verdict", "decision", "outcome"}:
         return 0
-    return (
-        1
-        if words & {"name", "title", "product", "item", "article", "sku", "category", "city", "country"}
-        else 2
-    )
+    return 1 if words & {"name", "title", "product", "item", "article", "sku", "category", "city"} else 3
 
 
 def singular_of(name: str) -> str:

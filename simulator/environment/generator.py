@@ -12,7 +12,8 @@ from simulator.environment.draft_parts import Parts
 from simulator.environment.knowledge import Knowledge, KnownWorld
 from simulator.environment.plausible import Chance
 from simulator.environment.recall import EarlierAnswer, Memory, is_read
-from simulator.environment.recorded import RecordedAnswer, recorded_answer
+from simulator.environment.recorded import RecordedAnswers
+from simulator.environment.recordings import RecordedCall
 from simulator.environment.schemas import Problem
 from simulator.environment.value import Value
 from simulator.jsonvalue import JsonObject, canonical, copied
@@ -55,7 +56,7 @@ class Sources:
 
     memory: Memory | None = None
     world: KnownWorld | None = None
-    recorded: Sequence[RecordedAnswer] = ()
+    recorded: Sequence[RecordedCall] = ()
 
 
 NO_SOURCES = Sources()
@@ -69,14 +70,19 @@ def draft(call: DraftCall, memory: Memory | None = None) -> JsonValue:
 def drafted(call: DraftCall, sources: Sources = NO_SOURCES) -> Draft:
     """Draft an answer and say where it comes from; the same call and sources always give the same draft.
 
-    The first of these that applies: an error for a required argument that is missing; the earlier answer, where the very
-    same question was asked and nothing was changed since; an error for a thing that does not exist, and for what the
-    state of a thing forbids; the recorded answer to this very call; the rows of known tables that the arguments ask for,
+    The first of these that applies: an error for a required argument that is missing; the next answer that was recorded
+    for this very call, unless what it names is gone; the earlier answer, where the very same question was asked and
+    nothing was changed since; an error for a thing that does not exist, and for what the state of a thing forbids; the
+    last answer that was recorded for this very call; the rows of known tables that the arguments ask for,
     and the fields of the things that they name; the recorded answer to the nearest call, adapted to this one; and then
     what is made up: by the tool's schema, the shape that its description tells of, a schema inferred from its earlier
     answers, or the plainest answer. Rows, known fields and the arguments stand in whatever shape that gives.
     """
-    parts = parts_of(call, sources)
+    return drafted_of(call, sources, parts_of(call, sources))
+
+
+def drafted_of(call: DraftCall, sources: Sources, parts: Parts) -> Draft:
+    """Draft as `drafted` does, with the parts that `parts_of` gives for the same call and sources."""
     made = _first(call, sources, parts)
     value: JsonValue = copied(made.value)
     return Draft(value=value, why=made.why, problems=parts.problems(value))
@@ -101,14 +107,20 @@ def _first(call: DraftCall, sources: Sources, parts: Parts) -> Try:
         word = "arguments" if len(missing) > 1 else "argument"
         said: JsonObject = {"status": "error", "error": f"Missing required {word}: {', '.join(missing)}."}
         return Try(said, "the call lacks what the tool requires")
+    recorded = RecordedAnswers(
+        sources.recorded, call.tool_name, call.arguments, earlier=call.earlier, fits=parts.fits
+    )
+    following = recorded.exact(again=False)
+    if following is not None and not parts.is_gone:
+        return following
     again = _asked_before(call)
     if again is not None:
         return Try(again, "as this question was answered before")
     return (
         parts.refused()
-        or recorded_answer(sources.recorded, call.tool_name, call.arguments, parts.fits, exactly=True)
+        or recorded.exact(again=True)
         or parts.of_rows()
-        or recorded_answer(sources.recorded, call.tool_name, call.arguments, parts.fits, exactly=False)
+        or recorded.adapted()
         or parts.made_up()
     )
 

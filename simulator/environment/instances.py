@@ -55,7 +55,7 @@ def instance(
     """Make a value that fits a schema as `normalise` gives it.
 
     Args:
-        schema: The schema. A value that misses it in a rare corner is possible; whoever needs to be sure checks it.
+        schema: The schema. In a rare corner a value may miss it; whoever needs to be sure checks it.
         chance: Decides between values that fit.
         known: Values by field name, used wherever a field of that name may take them, except in items of lists.
         name: What the value itself is called.
@@ -70,15 +70,8 @@ def instance(
     Raises:
         NoValueError: No value was found that fits.
     """
-    scope = Scope(
-        Echo(arguments or {}, known, tool_name),
-        tool_name,
-        currency,
-        chance,
-        style=style,
-        knowledge=knowledge,
-        ids=ids or {},
-    )
+    echo = Echo(arguments or {}, known, tool_name)
+    scope = Scope(echo, tool_name, currency, chance, style=style, knowledge=knowledge, ids=ids or {})
     return _Maker(plan_of(schema), rows).value(schema, name, scope)
 
 
@@ -191,7 +184,7 @@ class _Maker:
             case "null":
                 return None
             case _:
-                return plausible.by_name(name, scope.chance) if name else {"status": "success"}
+                return scalars.anything(name, scope)
 
     def _checked(self, value: JsonValue, plain: JsonObject, name: str) -> JsonValue:
         if plain.keys() <= {"const", "enum", "title", "description"} or self._plan.fits(value, plain):

@@ -41,7 +41,7 @@ def remaining(
     if not is_read(tool_name) or not arguments:
         return {}
     told: Mapping[str, JsonValue] = known
-    since: list[EarlierAnswer] = list(earlier)
+    since: Sequence[EarlierAnswer] = earlier
     for place in range(len(earlier) - 1, -1, -1):
         answer = earlier[place]
         if (
@@ -49,14 +49,16 @@ def remaining(
             and answer.arguments == arguments
             and isinstance(answer.response, dict)
         ):
-            told, since = answer.response, list(earlier[place + 1 :])
+            told, since = answer.response, earlier[place + 1 :]
             break
-    change = sum(_paid(answer, arguments) for answer in since)
     found = {
         name: _number(told[name])
         for name in told
         if set(words_of(name)) & (ALLOWANCES - {"limit", "allowed", "approved"})
     }
+    if not found:
+        return {}
+    change = sum(_paid(answer, arguments) for answer in since)
     return {name: round(value + change, 2) for name, value in found.items() if value is not None}
 
 

@@ -2,68 +2,86 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from typing import Protocol
+from collections.abc import Callable, Sequence
+from functools import cached_property
 
 from pydantic import JsonValue
 
 from simulator.environment.attempt import Try
+from simulator.environment.nearest_calls import nearest
 from simulator.environment.plausible import is_identifier
-from simulator.environment.recall import is_error
+from simulator.environment.recall import EarlierAnswer, is_error
+from simulator.environment.recordings import RecordedCall
 from simulator.jsonvalue import JsonObject, same
 
 _FAR = 0.5
-"""From this share of arguments that differ on, another call says nothing about this one."""
+"""From this distance on another call says nothing about this one."""
+_LOOKED_AT = 5
 
 
-class RecordedAnswer(Protocol):
-    """A recorded call with its answer."""
+class RecordedAnswers:
+    """What recorded calls say about one call. The same call asked again gets the next answer that was recorded for it."""
 
-    @property
-    def tool_name(self) -> str:
-        """The tool."""
+    def __init__(
+        self,
+        recorded: Sequence[RecordedCall],
+        tool_name: str,
+        arguments: JsonObject,
+        *,
+        earlier: Sequence[EarlierAnswer],
+        fits: Callable[[JsonValue], bool],
+    ) -> None:
+        self._recorded = recorded
+        self._tool = tool_name
+        self._arguments = arguments
+        self._earlier = earlier
+        self._fits = fits
 
-    @property
-    def arguments(self) -> JsonObject:
-        """What it was asked."""
+    @cached_property
+    def _used(self) -> dict[int, int]:
+        """How often each recorded call was given to this very call before."""
+        used: dict[int, int] = {}
+        asked = [
+            one for one in self._earlier if one.tool_name == self._tool and one.arguments == self._arguments
+        ]
+        for answer in asked:
+            for index, call in enumerate(self._recorded):
+                if (
+                    call.tool_name == self._tool
+                    and index not in used
+                    and same(call.response, answer.response)
+                ):
+                    used[index] = 1
+                    break
+        return used
 
-    @property
-    def response(self) -> JsonValue:
-        """What it answered."""
+    @cached_property
+    def _near(self) -> tuple[tuple[float, bool, RecordedCall, tuple[str, ...]], ...]:
+        if not self._recorded:
+            return ()
+        found = nearest(self._recorded, self._tool, self._arguments, n=_LOOKED_AT, used=self._used)
+        return tuple((one.distance, one.index in self._used, one.call, one.differs) for one in found)
 
-
-def recorded_answer(
-    recorded: Sequence[RecordedAnswer],
-    tool_name: str,
-    arguments: JsonObject,
-    fits: Callable[[JsonValue], bool],
-    *,
-    exactly: bool,
-) -> Try | None:
-    """Give the recorded answer to a call; None where none is near enough and fits the tool's schema.
-
-    Args:
-        recorded: The recorded calls, oldest first; of equally near ones the latest counts.
-        tool_name: The tool that is called.
-        arguments: What it is asked.
-        fits: Tells whether the tool may give an answer.
-        exactly: Whether only a call with the same arguments counts; else the nearest, with the values of its arguments
-            replaced by those of this call wherever its answer repeats them.
-    """
-    best: tuple[float, RecordedAnswer] | None = None
-    for one in reversed(recorded):
-        if one.tool_name != tool_name:
-            continue
-        distance = _distance(one.arguments, arguments)
-        if exactly and not distance and fits(one.response):
-            return Try(one.response, f"as {tool_name} was recorded for the same arguments")
-        if not exactly and not is_error(one.response) and (best is None or distance < best[0]):
-            best = (distance, one)
-    if exactly or best is None or best[0] > _FAR:
+    def exact(self, *, again: bool) -> Try | None:
+        """Give the answer that was recorded for the same arguments; `again` allows one that was given before."""
+        for distance, is_used, call, _ in self._near:
+            if not distance and (again or not is_used) and self._fits(call.response):
+                return Try(
+                    call.response, f"as {self._tool} was recorded for the same arguments: {call.place}"
+                )
         return None
-    adapted = adapted_answer(best[1].response, best[1].arguments, arguments)
-    other = ", ".join(_differing(best[1].arguments, arguments))
-    return Try(adapted, f"as {tool_name} was recorded, with another {other}") if fits(adapted) else None
+
+    def adapted(self) -> Try | None:
+        """Give the answer to the nearest recorded call, with its arguments' values replaced by those of this one."""
+        for distance, _, call, differs in self._near:
+            if not 0 < distance <= _FAR or is_error(call.response):
+                continue
+            answer = adapted_answer(call.response, call.arguments, self._arguments)
+            if self._fits(answer):
+                return Try(
+                    answer, f"as {self._tool} was recorded ({call.place}), where {'; '.join(differs[:3])}"
+                )
+        return None
 
 
 def adapted_answer(response: JsonValue, before: JsonObject, now: JsonObject) -> JsonValue:
@@ -89,14 +107,3 @@ def _swapped(value: JsonValue, swaps: list[tuple[JsonValue, JsonValue, bool]]) -
             if is_id and isinstance(old, str) and len(old) > 2 and old in value:  # noqa: PLR2004 - a shorter id stands in any word
                 value = value.replace(old, str(new))
     return value
-
-
-def _distance(before: JsonObject, now: JsonObject) -> float:
-    names = before.keys() | now.keys()
-    return sum(1.0 for _ in _differing(before, now)) / len(names) if names else 0.0
-
-
-def _differing(before: JsonObject, now: JsonObject) -> Iterator[str]:
-    for name in dict.fromkeys((*now, *before)):
-        if name not in before or name not in now or not same(before[name], now[name]):
-            yield name

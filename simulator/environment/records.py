@@ -60,6 +60,8 @@ class Record(Mapping[str, JsonValue]):
         return len(self.fields)
 
     def __contains__(self, name: object) -> bool:
+        if not self.fields and not self.key:
+            return False
         try:
             self[str(name)]
         except KeyError:
@@ -99,7 +101,10 @@ class Layers(Mapping[str, JsonValue]):
         return len(list(iter(self)))
 
     def __contains__(self, name: object) -> bool:
-        return any(name in layer for layer in self._layers)
+        for layer in self._layers:  # noqa: SIM110 - asked for each field of each answer; `any` takes twice as long
+            if name in layer:
+                return True
+        return False
 
 
 @lru_cache(maxsize=4096)

@@ -38,6 +38,8 @@ _STOCKED = frozenset(
     {"in_stock", "available", "in_stock_only", "only_available", "available_only", "only_in_stock"}
 )
 _STOCKS = ("stock", "in_stock", "available")
+_MOST_ROWS = 100
+"""How many rows an answer has at most; tools give their results in pages."""
 _SMALL = frozenset({"a", "an", "the", "for", "and", "or", "of", "with", "in", "some", "any", "me", "my"})
 
 
@@ -93,7 +95,7 @@ def found_rows(
         return None
     columns = frozenset(name for row in tables[kind][:20] for name in row.fields)
     start, limit = offset_of(arguments), limit_of(arguments)
-    shown = rows[start:] if limit is None else rows[start : start + limit]
+    shown = rows[start : start + min(_MOST_ROWS if limit is None else limit, _MOST_ROWS)]
     lost = (_nobody(kind, name, arguments, tables) for name in used)
     nobody = next((one for one in lost if one in complete), "")
     return Rows(kind, tuple(shown), columns, tuple(used), len(rows), nobody)
@@ -141,7 +143,8 @@ def _filtered(
     if simple in _STOCKED and isinstance(value, bool):
         return [row for row in rows if _is_stocked(row)] if value and _has_any(rows, _STOCKS) else None
     if _is_key(simple, kind):
-        return [row for row in rows if _equal(row.key, value) or (name in row and _equal(row[name], value))]
+        keyed = [row for row in rows if row.key == value or (row.key and _equal(row.key, value))]
+        return keyed or [row for row in rows if name in row and _equal(row[name], value)]
     if _has_any(rows, (name,)) or _has_meaning(rows, name):
         return [row for row in rows if _equal(_under(row, name), value)]
     return _joined(rows, kind, name, value, tables)
@@ -209,8 +212,8 @@ def _bounded(
             continue
         known = True
         own = row.fields[field]
-        # Both are numbers, or both are texts: dates in ISO's form are ordered as texts.
-        lower = own < value if way == "at least" else own > value  # type: ignore[operator]
+        # Dates in ISO's form are ordered as texts.
+        lower = own < value if way == "at least" else own > value  # type: ignore[operator] # both are numbers, or both texts
         if not lower:
             kept.append(row)
     return kept if known else None

@@ -12,7 +12,7 @@ from simulator.environment.calls import NOTHING_SO_FAR, CallContext, Tally
 from simulator.environment.effects import MAX_LATENCY_SECONDS, Effect, ErrorEffect, ResponseEffect
 from simulator.environment.injections import EVERY_TOOL, InjectionRule
 from simulator.environment.matchers import Seen
-from simulator.environment.ready_rules import ReadyRule, ready_rules
+from simulator.environment.ready_rules import ReadyRule, ReadyRules, ready_rules
 from simulator.environment.verdicts import Miss, Verdict, nearest_first
 from simulator.jsonvalue import JsonObject, same
 
@@ -29,6 +29,7 @@ __all__ = [
     "Tally",
     "Verdict",
     "evaluate",
+    "judged",
     "nearest_first",
 ]
 
@@ -50,8 +51,13 @@ def evaluate(
         call: The call.
         draw: Gives a rule's next value in [0, 1); called at most once for each rule.
     """
-    judge = _Judge(call, draw)
-    for_tool = ready_rules(rules).for_tool(call.tool_name)
+    return judged(ready_rules(rules), Seen(call), draw)
+
+
+def judged(rules: ReadyRules, seen: Seen, draw: Callable[[InjectionRule], float]) -> Verdict:
+    """Do as `evaluate`, with rules that are ready and a call that others may have looked at."""
+    judge = _Judge(seen, draw)
+    for_tool = rules.for_tool(seen.call.tool_name)
     fired = judge.first(for_tool)
 
     def explain() -> Iterator[Miss]:
@@ -76,9 +82,8 @@ _OFF, _CONDITIONS, _NUMBER, _USED_UP, _DRAW = range(5)
 class _Judge:
     """Judges the rules for one call; what is to be said of those that miss is put into words when it is asked for."""
 
-    def __init__(self, call: CallContext, draw: Callable[[InjectionRule], float]) -> None:
-        self._arguments, self._draw = call.arguments, draw
-        self._seen = Seen(call)
+    def __init__(self, seen: Seen, draw: Callable[[InjectionRule], float]) -> None:
+        self._arguments, self._draw, self._seen = seen.call.arguments, draw, seen
         self.modifiers: list[InjectionRule] = []
         self.missed: list[tuple[int, ReadyRule, float]] = []
         self.drawn: list[str] = []

@@ -199,6 +199,16 @@ def number(schema: JsonObject, name: str, scope: Scope, *, whole: bool) -> float
     return int(made) if whole and made is not None else made
 
 
+def anything(name: str, scope: Scope) -> JsonValue:
+    """Make a value of which only the name is known."""
+    made: JsonValue = plausible.by_name(name, scope.chance) if name else {"status": "success"}
+    if isinstance(made, (int, float)) and not isinstance(made, bool):
+        return number({}, name, scope, whole=False)
+    if isinstance(made, str) and not is_identifier(name):
+        return text({}, name, scope)
+    return made
+
+
 def _amount(name: str, scope: Scope, *, whole: bool) -> float | int:
     """Draw a number: a line's place is counted, and what a request is measured against is enough for it."""
     words = set(words_of(name))

@@ -9,6 +9,7 @@ from functools import lru_cache
 from itertools import islice
 from typing import Any
 
+import regex
 from jsonschema.exceptions import UnknownType
 from pydantic import JsonValue
 from referencing.exceptions import Unresolvable
@@ -173,7 +174,16 @@ def _is_valid(validator: Any, value: JsonValue) -> bool:
     """Tell whether a value fits; to a schema that is broken, or that holds itself without end, none does."""
     try:
         return bool(validator.is_valid(value))
-    except (Unresolvable, UnknownType, RecursionError, OverflowError, TypeError, ValueError, re.error):
+    except (
+        Unresolvable,
+        UnknownType,
+        RecursionError,
+        OverflowError,
+        TypeError,
+        ValueError,
+        re.error,
+        regex.error,
+    ):
         return False
 
 

@@ -11,8 +11,10 @@ from itertools import islice
 from typing import Any
 from urllib.parse import urlsplit
 
+import regex
 from jsonschema import Draft202012Validator, FormatChecker
 from jsonschema.exceptions import SchemaError, ValidationError, best_match
+from jsonschema.validators import extend
 from pydantic import BaseModel, ConfigDict
 from referencing import Registry
 from referencing.exceptions import Unresolvable
@@ -22,6 +24,7 @@ from simulator.environment.normal_schemas import BrokenSchemaError, normalise
 __all__ = ["BrokenSchemaError", "Problem", "check", "normalise"]
 
 _MOST_PROBLEMS = 50
+_PATTERN_SECONDS = 0.5
 _MESSAGE_LENGTH = 300
 
 
@@ -57,7 +60,7 @@ def check_normal(value: object, schema_text: str) -> tuple[Problem, ...]:
         return (_broken(f"it refers to {error.ref!r}, which it does not hold"),)
     except RecursionError:
         return (_broken("it contains itself without end, or the value is nested too deeply"),)
-    except (re.error, OverflowError, TypeError) as error:
+    except (re.error, regex.error, OverflowError, TypeError) as error:
         return (_broken(str(error)),)
 
 
@@ -90,8 +93,25 @@ def unchecked_validator(schema: Any) -> Draft202012Validator:
 
     Each use of it may raise what a broken schema raises.
     """
+    # A pattern is searched for within bounds: some take for ever.
     # A registry of our own: the library's default one would fetch what a schema refers to.
-    return Draft202012Validator(schema, registry=Registry(), format_checker=_formats())
+    validator: Draft202012Validator = _Validator(schema, registry=Registry(), format_checker=_formats())
+    return validator
+
+
+def _pattern(_: Any, pattern: str, instance: object, __: object) -> Iterator[ValidationError]:
+    if not isinstance(instance, str):
+        return
+    try:
+        found = regex.search(pattern, instance, timeout=_PATTERN_SECONDS)
+    except TimeoutError:
+        yield ValidationError(f"whether it matches {pattern!r} takes too long to tell")
+        return
+    if not found:
+        yield ValidationError(f"{instance!r} does not match {pattern!r}")
+
+
+_Validator: Any = extend(Draft202012Validator, {"pattern": _pattern})  # type: ignore[no-untyped-call] # jsonschema gives it no types
 
 
 @lru_cache(maxsize=1)

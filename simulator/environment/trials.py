@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Iterable
-from dataclasses import replace
 
 from simulator.environment.calls import CallContext
 from simulator.environment.injections import EVERY_TOOL, InjectionRule
-from simulator.environment.rules import evaluate
+from simulator.environment.matchers import Seen
+from simulator.environment.ready_rules import ReadyRules
+from simulator.environment.rules import judged
 from simulator.environment.value import Value
 
 _ALMOST = 0.99
@@ -35,20 +35,16 @@ def explain(
         call: The call, with the tally of its moment.
         draw: Gives the value that a rule drew, or would have drawn, at that moment.
     """
-    once = replace(
-        call,
-        world=functools.cache(call.world),
-        state=functools.cache(call.state),
-        calls=functools.cache(call.calls),
-    )
-    return tuple(sorted((_tried(rule, once, draw) for rule in rules), key=lambda trial: -trial.nearness))
+    seen = Seen(call)
+    return tuple(sorted((_tried(rule, seen, draw) for rule in rules), key=lambda trial: -trial.nearness))
 
 
-def _tried(rule: InjectionRule, call: CallContext, draw: Callable[[InjectionRule], float]) -> Trial:
-    if rule.tool_name not in {call.tool_name, EVERY_TOOL}:
-        reason = f"it is for {rule.tool_name}, and this call was to {call.tool_name}"
+def _tried(rule: InjectionRule, seen: Seen, draw: Callable[[InjectionRule], float]) -> Trial:
+    tool_name = seen.call.tool_name
+    if rule.tool_name not in {tool_name, EVERY_TOOL}:
+        reason = f"it is for {rule.tool_name}, and this call was to {tool_name}"
         return Trial(rule_id=rule.rule_id, fired=False, reason=reason, nearness=0.0)
-    tried = _alone(rule.model_copy(update={"enabled": True}), call, draw)
+    tried = _alone(rule.model_copy(update={"enabled": True}), seen, draw)
     if rule.enabled:
         return tried
     but = "all that it asks for held" if tried.fired else tried.reason
@@ -56,14 +52,14 @@ def _tried(rule: InjectionRule, call: CallContext, draw: Callable[[InjectionRule
     return Trial(rule_id=rule.rule_id, fired=False, reason=f"switched off; {but}", nearness=nearness)
 
 
-def _alone(rule: InjectionRule, call: CallContext, draw: Callable[[InjectionRule], float]) -> Trial:
+def _alone(rule: InjectionRule, seen: Seen, draw: Callable[[InjectionRule], float]) -> Trial:
     drawn: list[float] = []
 
     def noted(of: InjectionRule) -> float:
         drawn.append(draw(of))
         return drawn[-1]
 
-    verdict = evaluate([rule], call, noted)
+    verdict = judged(ReadyRules([rule]), seen, noted)
     if verdict.misses:
         miss = verdict.misses[0]
         return Trial(rule_id=rule.rule_id, fired=False, reason=miss.reason, nearness=miss.nearness)

@@ -10,15 +10,21 @@ from pydantic import JsonValue
 from simulator.environment.candidates import Candidate, candidates
 from simulator.environment.generator import DraftCall, Sources, drafted
 from simulator.environment.nearest_calls import Near, nearest
+from simulator.environment.recall import is_error
+from simulator.facts import Failed, Outcome, Returned
 from simulator.jsonvalue import JsonObject
 from simulator.runtime.boundaries import ToolBoundaryCall
 from simulator.runtime.desk import Desk
+from simulator.runtime.known import Known
 from simulator.runtime.model_asking import Progress
 from simulator.runtime.model_generator import Generation
 from simulator.runtime.modelling import Modelling
 from simulator.runtime.requests import describe_tool
 from simulator.runtime.waiting import Waiting
 from simulator.seats.requests import ToolDeclaration
+
+_LONG_RUNNING = "\n\nNOTE: This is a long-running operation."
+"""What ADK says below the description of a long-running tool: nothing of what it returns."""
 
 _GUESSED = "made up by the tool's name"
 
@@ -27,12 +33,18 @@ class Drafts(NamedTuple):
     """What can be offered for a call: the draft, where it comes from in words, and other ready answers.
 
     `is_guess` says that nothing was known about what the tool answers, so that the draft is made up from its name.
+    `outcome` is set where the draft is an error.
     """
 
     tool: ToolDeclaration
     draft: JsonValue
     sources: tuple[str, ...] = ()
     is_guess: bool = False
+    outcome: Outcome | None = None
+
+    def given(self) -> Outcome:
+        """Give the draft as the outcome of the call."""
+        return self.outcome or Returned(value=self.draft)
 
 
 class Drafting:
@@ -51,6 +63,11 @@ class Drafting:
         """Draft an answer offline: the same one each time for the same call, world and seed."""
         tool = self.declaration(waiting)
         made = drafted(*self._asked(waiting, tool))
+        gone = self._desk.world.not_found(tool.name, waiting.arguments)
+        if gone is not None and not is_error(made.value):
+            # The tool's schema has no word for it: then it is an error in ADK's form, as no schema holds those.
+            error = Failed(error_code=404, error_message=str(gone["error"]))
+            return Drafts(tool, error.response(), ("the world has no such thing",), outcome=error)
         sources = (made.why, *(f"{problem.path}: {problem.message}" for problem in made.problems))
         return Drafts(tool, made.value, sources, made.why.startswith(_GUESSED))
 
@@ -60,16 +77,7 @@ class Drafting:
 
     def _asked(self, waiting: Waiting[ToolBoundaryCall], tool: ToolDeclaration) -> tuple[DraftCall, Sources]:
         desk = self._desk.up_to_date()
-        call = DraftCall(
-            tool_name=tool.name,
-            description=tool.description,
-            parameters=tool.parameters,
-            response_schema=tool.response,
-            arguments=waiting.arguments,
-            earlier=tuple(desk.answers),
-            seed=f"{self._seed}/{waiting.key}",
-        )
-        return call, Sources(world=desk.world, recorded=desk.recorded_calls())
+        return offline_question(desk, tool, waiting.arguments, f"{self._seed}/{waiting.key}")
 
     def declaration(self, waiting: Waiting[ToolBoundaryCall]) -> ToolDeclaration:
         """Give a tool as it is declared, with the output schema that a person has set for it."""
@@ -91,3 +99,20 @@ class Drafting:
             desk.recorded_calls(), waiting.name, waiting.arguments, n=1, used=desk.used_recordings
         )
         return found[0] if found else None
+
+
+def offline_question(
+    known: Known, tool: ToolDeclaration, arguments: JsonObject, seed: str
+) -> tuple[DraftCall, Sources]:
+    """Gather what an offline draft of the answer to a call is made of."""
+    # All of it is right for certain, and in a long session there are many earlier answers to look at again.
+    call = DraftCall.model_construct(
+        tool_name=tool.name,
+        description=tool.description.partition(_LONG_RUNNING)[0],
+        parameters=tool.parameters,
+        response_schema=tool.response,
+        arguments=arguments,
+        earlier=tuple(known.answers),
+        seed=seed,
+    )
+    return call, Sources(world=known.world, recorded=known.recorded_calls())

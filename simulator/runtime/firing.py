@@ -16,6 +16,9 @@ from simulator.facts import Failed, Outcome, Returned
 from simulator.jsonvalue import JsonObject
 from simulator.seats.answers import raised
 
+_MOST_MISSES = 20
+"""How many of the rules that did not fire are kept with a call; those that came nearest."""
+
 _OF_ERRORS = frozenset({"error_code", "error_message"})
 
 
@@ -31,6 +34,7 @@ class Firing:
         misses: Why the other rules for this tool did not fire, those first that came nearest.
         drawn: The rules that took a value from their stream.
         counted: The rules whose own counter moved.
+        words: What hostile texts may name: the tool, and the agent that called it.
     """
 
     rule: InjectionRule | None = None
@@ -40,6 +44,7 @@ class Firing:
     misses: tuple[Miss, ...] = ()
     drawn: tuple[str, ...] = ()
     counted: tuple[str, ...] = ()
+    words: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def fired(self) -> tuple[str, ...]:
@@ -123,7 +128,8 @@ class Firing:
             return outcome, ("there was no answer to distort",)
         value = outcome.value if isinstance(outcome, Returned) else outcome.response()
         before = [call["response"] for call in earlier()]
-        changed = distorted(value, effect.distortions, self._chance(rule, "distort"), before)
+        chance = self._chance(rule, "distort")
+        changed = distorted(value, effect.distortions, chance, before, words=self.words)
         return (outcome if changed.value == value else Returned(value=changed.value)), changed.notes
 
     def _chance(self, rule: InjectionRule, what: str) -> random.Random:
@@ -149,9 +155,10 @@ def judged(rules: Sequence[InjectionRule], call: CallContext, streams: DrawStrea
         modifiers=verdict.modifiers,
         before={rule.rule_id: tally.fired.get(rule.rule_id, 0) for rule in fired},
         seed=seed,
-        misses=nearest_first(verdict.misses),
+        misses=nearest_first(verdict.misses)[:_MOST_MISSES],
         drawn=verdict.drawn,
         counted=verdict.counted,
+        words={"tool": call.tool_name, "agent": call.agent},
     )
 
 

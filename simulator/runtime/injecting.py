@@ -43,6 +43,7 @@ class Injecting:
             waiting.firing = judged(waiting.rules, asked, self._streams, self._table.seed)
             waiting.judged = True
         if seconds := waiting.firing.latency():
+            waiting.latency = seconds
             self._at_work(waiting)
             await asyncio.sleep(seconds)
         return waiting.firing

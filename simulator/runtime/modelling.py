@@ -17,10 +17,12 @@ from simulator.environment.tool_settings import EnvironmentSettings
 from simulator.jsonvalue import JsonObject
 from simulator.runtime.desk import Desk
 from simulator.runtime.errors import SimulationError
+from simulator.runtime.known import Known
 from simulator.runtime.model_asking import Progress
 from simulator.runtime.model_connections import ConnectionCache, ModelConnections, connection_analysis
 from simulator.runtime.model_generator import Generation, generate
 from simulator.seats.requests import ToolDeclaration
+from simulator.session.environment import SessionEnvironment
 
 _SHOWN_RECORDINGS = 5
 _SHOWN_OTHERS = 20
@@ -41,13 +43,18 @@ class Modelling:
         self.analysing: asyncio.Task[None] | None = None
         self.progress = ""
 
+    @property
+    def environment(self) -> SessionEnvironment:
+        """What is set for the environment now."""
+        return self._desk.up_to_date().environment
+
     def model(self) -> str | BaseLlm:
         """Give the model's name or object.
 
         Raises:
             SimulationError: None is set.
         """
-        name = self._desk.up_to_date().environment.settings.simulation_model
+        name = self.environment.settings.simulation_model
         if not name:
             raise SimulationError("no model is set for the environment")
         return self.objects.get(name, name)
@@ -104,7 +111,7 @@ def configuration_of(settings: EnvironmentSettings) -> types.GenerateContentConf
         raise SimulationError(f"the simulation model's configuration: {place}: {first['msg']}") from error
 
 
-def asked_call(desk: Desk, tool: ToolDeclaration, arguments: JsonObject) -> AskedCall:
+def asked_call(desk: Known, tool: ToolDeclaration, arguments: JsonObject) -> AskedCall:
     """Gather all that a model is told about a call."""
     settings = desk.environment.settings
     state = desk.registry.get_state(desk.registry.state_key(tool.name))
@@ -133,7 +140,7 @@ def asked_call(desk: Desk, tool: ToolDeclaration, arguments: JsonObject) -> Aske
     )
 
 
-def _things(desk: Desk, tool_name: str, arguments: JsonObject) -> Iterator[KnownThing]:
+def _things(desk: Known, tool_name: str, arguments: JsonObject) -> Iterator[KnownThing]:
     """Give the things that the arguments name, and then others of the kinds that the tool is about."""
     named = desk.world.named(tool_name, arguments)
     about = dict.fromkeys(kind for kind, _ in named)

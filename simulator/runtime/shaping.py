@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from pydantic import ValidationError
@@ -30,6 +30,20 @@ from simulator.runtime.declared import declared_from
 from simulator.runtime.engine import Engine
 from simulator.runtime.errors import SimulationError
 from simulator.runtime.modelling import configuration_of
+
+
+def settings_with(now: EnvironmentSettings, fields: Mapping[str, Any]) -> EnvironmentSettings:
+    """Give settings with some fields changed.
+
+    Raises:
+        SimulationError: There is no such field, or it may not have this value; the text names it.
+    """
+    try:
+        return EnvironmentSettings.model_validate({**dict(now), **fields})
+    except ValidationError as error:
+        found = error.errors(include_url=False, include_input=False)
+        said = "; ".join(f"{'.'.join(map(str, each['loc'])) or 'they'}: {each['msg']}" for each in found)
+        raise SimulationError(f"the settings cannot be so: {said}") from error
 
 
 def change_settings(engine: Engine, settings: EnvironmentSettings) -> None:

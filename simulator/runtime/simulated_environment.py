@@ -9,12 +9,13 @@ from google.adk.models.base_llm import BaseLlm
 
 from simulator.environment.declared_tools import DeclaredTool
 from simulator.environment.entities import Contradiction, EntityChange
+from simulator.environment.invariants import Standing, check_invariant, standing
 from simulator.environment.recordings import RecordedCall, read_recording
 from simulator.environment.rules import InjectionRule
 from simulator.environment.tool_settings import EnvironmentSettings
 from simulator.environment.trials import Trial
 from simulator.facts import Outcome
-from simulator.runtime import asking_drafts, shaping, tool_requests
+from simulator.runtime import analysing, asking_drafts, shaping, tool_requests
 from simulator.runtime.engine import Engine
 from simulator.runtime.errors import SimulationError
 from simulator.runtime.world_view import WorldView, world_view
@@ -60,6 +61,18 @@ class SimulatedEnvironment:
         )
         return view
 
+    def judge(self, line: str) -> Standing:
+        """Say how an invariant stands in the world as it is now; it need not be in force.
+
+        Raises:
+            InvariantError: The line is no invariant; the text says what is wrong.
+        """
+        check_invariant(line)
+        judged: Standing = self._commands.read(
+            lambda engine: standing(engine.desk.up_to_date().world, (line,))[0]
+        )
+        return judged
+
     def try_rules(self, rules: Iterable[InjectionRule], call: ToolRequest | str | int) -> tuple[Trial, ...]:
         """Say of each rule whether it would have fired for a call, and why not; the nearest first.
 
@@ -89,8 +102,7 @@ class SimulatedEnvironment:
 
         def changed(engine: Engine) -> None:
             now = settings or engine.journal.fold.environment.settings
-            made = EnvironmentSettings.model_validate({**dict(now), **fields})
-            shaping.change_settings(engine, made)
+            shaping.change_settings(engine, shaping.settings_with(now, fields))
 
         self._commands.command(changed)
 
@@ -177,8 +189,8 @@ class SimulatedEnvironment:
         What it is at shows in the world's `analysing`; in the end its word stands beside what was found offline, or
         `not_analysed` says why it does not.
         """
-        self._commands.command(asking_drafts.analyse_connections)
+        self._commands.command(lambda engine: analysing.begin(engine.modelling, engine))
 
     def stop_analysing(self) -> None:
         """End the analysis of the connections."""
-        self._commands.command(asking_drafts.stop_analysing)
+        self._commands.command(lambda engine: analysing.stop(engine.modelling))

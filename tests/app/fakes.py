@@ -6,9 +6,13 @@ from collections.abc import Iterable
 from typing import Any
 
 from app.cast import AgentCard, Cast, ToolCard
+from app.past_calls import before, past_calls
 from app.registry import LiveSession, registry
 from simulator.agent_config import SimulatedAgentConfig
+from simulator.environment.calls import CallContext
+from simulator.environment.entities import Contradiction
 from simulator.environment.rules import ErrorEffect, InjectionRule
+from simulator.environment.trials import Trial, explain
 from simulator.facts import (
     AgentSelected,
     Fact,
@@ -27,8 +31,10 @@ from simulator.facts import (
 from simulator.journal import Journal
 from simulator.jsonvalue import JsonObject
 from simulator.runtime import SimulationError, SimulationView
+from simulator.runtime.world_view import WorldView
 from simulator.seats.requests import ModelRequest, Request, RunningCall, ToolDeclaration, ToolRequest
 from simulator.session import SimulationSession
+from simulator.session.environment import SessionEnvironment
 
 AT = 1_760_000_000.0
 DIGESTS = RequestDigests(parts={}, chain="")
@@ -58,6 +64,39 @@ class FakeAgent:
         """Do nothing."""
 
 
+class FakeEnvironment:
+    """Stands for `SimulatedEnvironment`: it knows no world, and tries rules on the calls of the session."""
+
+    def __init__(self, simulation: FakeSimulation) -> None:
+        self._simulation = simulation
+
+    @property
+    def now(self) -> SessionEnvironment:
+        """Nothing is set."""
+        return SessionEnvironment()
+
+    def world(self) -> WorldView:
+        """Nothing is known."""
+        return WorldView()
+
+    def against(self, request: ToolRequest | str, outcome: Outcome) -> tuple[Contradiction, ...]:
+        """Nothing contradicts a world that is not known."""
+        return ()
+
+    def try_rules(self, rules: Iterable[InjectionRule], call: ToolRequest | str | int) -> tuple[Trial, ...]:
+        """Try rules on a call that waits, or that was answered."""
+        session = self._simulation.session
+        calls = past_calls(session, [each for each in self._simulation.pending if each.kind == "tool"])
+        found = next((each for each in calls if each.place == call), None)
+        if found is None:
+            raise SimulationError(f"no tool call waits under {call}")
+        there = before(session, calls, found)
+        context = CallContext(
+            tool_name=found.tool_name, arguments=found.arguments, agent=found.agent, tally=there.tally
+        )
+        return explain(tuple(rules), context, lambda _: 0.5)
+
+
 class FakeSimulation:
     """Stands for `Simulation`: the tests set `pending`, `running` and `busy`, and read `asked`."""
 
@@ -80,6 +119,11 @@ class FakeSimulation:
         self.closed = False
 
     @property
+    def environment(self) -> Any:
+        """What the tools find."""
+        return FakeEnvironment(self)
+
+    @property
     def session(self) -> SimulationSession:
         """The session as it stands."""
         return self.journal.session()
@@ -88,11 +132,6 @@ class FakeSimulation:
     def version(self) -> int:
         """Grows with every fact and command."""
         return len(self.journal) + self.bumps
-
-    @property
-    def environment(self) -> Any:
-        """None: the tabs that shape it are tested with a real session."""
-        return None
 
     def view(self) -> SimulationView:
         """One snapshot."""

@@ -38,13 +38,11 @@ class Drafter(BaseLlm):
 
     model: str = "drafter"
     says: str | None = None
-    asked: int = 0
 
     async def generate_content_async(
         self, llm_request: LlmRequest, stream: bool = False
     ) -> AsyncGenerator[LlmResponse, None]:
         """Answer."""
-        self.asked += 1
         if self.says is None:
             await asyncio.Event().wait()
         part = types.Part(text=self.says)
@@ -127,8 +125,7 @@ def test_what_is_ones_own_is_kept_by_a_click() -> None:
 
 def test_a_model_at_work_shows_what_it_is_at_and_can_be_stopped() -> None:
     """The offline draft stays, and the pane says why there is no other; nobody is asked again by itself."""
-    model = Drafter()
-    with asked_for(call("find_order", order_id="A-1"), model=model) as simulation:
+    with asked_for(call("find_order", order_id="A-1"), model=Drafter()) as simulation:
         simulation.environment.change(drafts_by_model=True)
         page = Deciding(simulation)
         until(simulation, lambda request: bool(request.drafting))
@@ -140,9 +137,9 @@ def test_a_model_at_work_shows_what_it_is_at_and_can_be_stopped() -> None:
         page.run().run()
         assert "stopped" in page.shown()
         assert json.loads(page.text("response_")) == offline
-        assert model.asked == 1
-        assert page.refreshed() is not page
-        assert model.asked == 1
+        page.refreshed().run()
+        assert not first(simulation).drafting
+        assert [fact.kind for _, fact in simulation.journal.path()].count("tool_proposed") == 1
 
 
 def test_a_model_that_says_nothing_usable_is_explained() -> None:

@@ -33,7 +33,8 @@ def test_the_policy_names_no_foreign_host() -> None:
     scripts = next(part for part in policy.split("; ") if part.startswith("script-src"))
     assert "http" not in policy
     assert "*" not in policy
-    assert "unsafe" not in scripts
+    # WebAssembly may be compiled, for graphs; no script may be, and none may stand in the page.
+    assert "unsafe" not in scripts.replace("'wasm-unsafe-eval'", "")
     assert "frame-ancestors 'self'" in policy
 
 

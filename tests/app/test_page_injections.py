@@ -62,7 +62,7 @@ def test_the_rules_that_did_not_answer_say_why_nearest_first(simulation: FakeSim
 def test_each_rule_says_what_it_does_and_how_often_it_fired(simulation: FakeSimulation) -> None:
     """A line of words and a count; a rule that never fired has no count."""
     simulation.set_rules([rule(match_args={"order_id": "A-1"}), rule("other")])
-    by = Provenance(source="injected", by="find_order-1")
+    by = Provenance(source="injected", by="find_order-1", fired=("find_order-1",))
     simulation.give("c1", provenance=by).call("c2").give("c2", provenance=by)
     simulation.pending = ()
     tab = Tab(SESSION)

@@ -9,11 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.argument_paths import choices_at, schema_paths, typed_as, value_paths
+from app.jsontext import show_json
 from app.latency_plot import POINTS, curve, quantiles
 from app.past_calls import before, last_misses, past_calls, times_fired
 from app.preset_texts import exceptions, hostile_names, http_presets, http_seeds
 from app.rule_preview import previewed
-from app.rule_trials import tried
 from app.rules import duplicated, moved, moved_to_top, put_back
 from simulator.environment.distortions import Distortion
 from simulator.environment.effects import (
@@ -28,6 +28,7 @@ from simulator.environment.effects import (
 from simulator.environment.paths import parse
 from simulator.environment.rules import Miss
 from simulator.facts import Provenance, Returned
+from simulator.runtime.firing import Firing
 from tests.app.fakes import FakeSimulation, rule, tool_request
 from tests.app.rules_drawn import JSON
 
@@ -42,7 +43,11 @@ def session() -> FakeSimulation:
         .call("c3", order_id="A-3")
     )
     fake.give("c1", Returned(value={"status": "open"}), provenance=Provenance(source="edited", drawn=("r",)))
-    fake.give("c2", tool="refund_order", provenance=Provenance(source="injected", by="r", drawn=("r",)))
+    fake.give(
+        "c2",
+        tool="refund_order",
+        provenance=Provenance(source="injected", by="r", drawn=("r",), fired=("r",)),
+    )
     return fake
 
 
@@ -70,30 +75,11 @@ def test_firings_and_misses_are_counted() -> None:
     fake = FakeSimulation().ask("Go").call("c1").call("c2")
     fake.give("c1", provenance=Provenance(source="edited", misses=(Miss(rule_id="r", reason="drew 0.9"),)))
     assert dict(last_misses(fake.session, ())) == {"r": "drew 0.9"}
-    fake.give("c2", provenance=Provenance(source="injected", by="r"))
+    fake.give("c2", provenance=Provenance(source="injected", by="r", fired=("r",)))
     assert dict(times_fired(fake.session)) == {"r": 1}
     assert dict(last_misses(fake.session, ())) == {}
     waiting = tool_request("c3", misses=(Miss(rule_id="r", reason="switched off"),))
     assert dict(last_misses(fake.session, (waiting,))) == {"r": "switched off"}
-
-
-def test_a_trial_says_why_not_nearest_first() -> None:
-    """Each rule stands alone: one would fire, others say why not, and one that is switched off is tried too."""
-    fake = session()
-    calls = past_calls(fake.session, (tool_request("c3"),))
-    there = before(fake.session, calls, calls[2])
-    rules = (
-        rule("other tool", tool_name="refund_order"),
-        rule("other order", match_args={"order_id": "A-9"}),
-        rule("off", enabled=False),
-        rule("fits"),
-    )
-    found = {trial.rule_id: trial for trial in tried(rules, calls[2], there, "seed")}
-    assert found["fits"].fired
-    assert "A-3" in found["other order"].reason
-    assert "refund_order" in found["other tool"].reason
-    assert not found["off"].fired
-    assert next(iter(found)) == "fits"
 
 
 @pytest.mark.parametrize(
@@ -128,6 +114,30 @@ def test_a_preview_names_what_cannot_be_filled_in() -> None:
     assert shown is not None
     assert "nope" in shown.problem
     assert previewed(rule(effect=AskEffect()), calls[0], there, "seed") is None
+
+
+@pytest.mark.parametrize("seed", [None, 7])
+def test_a_preview_is_what_the_session_itself_would_tell(seed: int | None) -> None:
+    """The draws of a firing are the same in the preview and in a run: the same text, at the same places."""
+    steps = (Distortion(kind="hostile", share=0.5), Distortion(kind="corrupt"))
+    fake = (
+        session().call("c4", order_id="A-4").give("c4", Returned(value={"a": "x", "b": "y", "c": [1, "z"]}))
+    )
+    calls = past_calls(fake.session, ())
+    there = before(fake.session, calls, calls[2])
+    one = rule(effect=DistortEffect(distortions=steps), random_seed=seed)
+    shown = previewed(one, calls[2], there, "the seed")
+    firing = Firing(
+        modifiers=(one,),
+        before={one.rule_id: 0},
+        seed="the seed",
+        words={"tool": "find_order", "agent": "order_desk"},
+    )
+    told, _, notes = firing.told(Returned(value=calls[2].response), lambda: there.earlier)
+    assert isinstance(told, Returned)
+    assert shown is not None
+    assert shown.after == show_json(told.value)
+    assert [f"{one.rule_id}: {note}" for note in shown.notes] == list(notes)
 
 
 SCHEMA = {

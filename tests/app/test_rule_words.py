@@ -60,11 +60,11 @@ def test_a_line_says_what_when_how_often_and_how_late() -> None:
 @pytest.mark.parametrize(
     ("condition", "words"),
     [
-        (CallNumber(which="nth", n=3), "on call 3"),
-        (CallNumber(which="first", n=1, counted="session"), "on the first call of the session"),
-        (CallNumber(which="every", n=2, counted="tool"), "on every 2nd call of this tool"),
-        (CallNumber(which="every", n=112), "on every 112th call"),
-        (CallNumber(which="after", n=5), "after call 5"),
+        (CallNumber(which="nth", n=3), "it is call 3"),
+        (CallNumber(which="first", n=1, counted="session"), "it is the first call of the session"),
+        (CallNumber(which="every", n=2, counted="tool"), "it is every 2nd call of this tool"),
+        (CallNumber(which="every", n=112), "it is every 112th call"),
+        (CallNumber(which="after", n=5), "it comes after call 5"),
         (WorldIs(entity="order", id_from="order_id", test=Present()), "order of order_id is given"),
         (
             WorldIs(

@@ -20,17 +20,24 @@ from simulator.environment.world import World
 from simulator.runtime.requests import describe_tool
 from tests.environment.domain_judges import ExpenseJudge, Judge, OrderDeskJudge, TravelJudge
 
+
+def offers(answer: Any, name: str) -> list[Any]:
+    """Give what a search of the real tool found."""
+    found: list[Any] = answer[name]
+    return found
+
+
 SEEDS = ("one", "two", "three")
 SHOP = {
     "orders": list(orders.ORDERS.values()),
     "customers": [{"customer_id": key, "email": email} for key, email in orders.CUSTOMERS.items()],
     "products": [{"sku": sku, "price": price} for sku, price in orders.PRICES.items()],
 }
-TRIPS = {
+TRIPS: dict[str, Any] = {
     "flights": [flight for city in ("Rome", "Lisbon") for day in ("2026-05-03", "2026-05-04")
-                for flight in travel.search_flights("Oslo", city, day).get("flights", ())],
+                for flight in offers(travel.search_flights("Oslo", city, day), "flights")],
     "hotels": [{key: value for key, value in hotel.items() if key != "total"} for city in ("Rome", "Lisbon")
-               for hotel in travel.search_hotels(city, "2026-05-03", 1).get("hotels", ())],
+               for hotel in offers(travel.search_hotels(city, "2026-05-03", 1), "hotels")],
     "weather": [travel.get_weather(city) for city in ("Rome", "Lisbon", "Oslo")],
 }  # fmt: skip
 BUDGETS = {

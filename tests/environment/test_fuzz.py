@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -99,7 +100,7 @@ def test_a_schema_without_a_value_gives_a_draft_that_says_so(schema: object) -> 
 
 @given(st.lists(st.recursive(st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(max_size=4),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(["id", "status", "a"]), inner, max_size=3), max_leaves=8), max_size=4))  # fmt: skip
-def test_an_inferred_schema_fits_the_values_that_it_comes_from(values: list[object]) -> None:
+def test_an_inferred_schema_fits_the_values_that_it_comes_from(values: list[Any]) -> None:
     """No value that was seen is ruled out, by the closed form or the open one."""
     for closed in (True, False):
         schema = inferred_schema(values, closed=closed)

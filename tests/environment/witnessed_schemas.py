@@ -112,10 +112,11 @@ class Fuzzer:
         return {"enum": [self.values(2), value, self.values(2)]}, value
 
     def _plain(self) -> Pair:
-        return self.rng.choice(
-            [({}, 1), ({"type": "boolean"}, True), ({"type": "null"}, None), ({"type": ["null", "string"]}, None),
-             ({"not": {"type": "string"}}, 3), ({"not": {"const": True}, "type": "boolean"}, False)]
-        )  # fmt: skip
+        pairs: list[Pair] = [
+            ({}, 1), ({"type": "boolean"}, True), ({"type": "null"}, None), ({"type": ["null", "string"]}, None),
+            ({"not": {"type": "string"}}, 3), ({"not": {"const": True}, "type": "boolean"}, False),
+        ]  # fmt: skip
+        return self.rng.choice(pairs)
 
     def _object(self) -> Pair:
         rng = self.rng

@@ -53,6 +53,8 @@ def test_nothing_is_cut_off(
     ):
         studio.choose(key, view)
         assert _outside(studio) == [], view
+    _check_rules(studio)
+    _environment_fits(studio)
     studio.settle()
     studio.button("accept_all").click()
     studio.wait_for_status("Completed")
@@ -62,6 +64,49 @@ def test_nothing_is_cut_off(
     assert _outside(studio) == []
     assert studio.troubles == []
     context.close()
+
+
+def _check_rules(studio: Studio) -> None:
+    """Look at the page of the rules: what is beside their list, and the editor with conditions in a group."""
+    studio.button("open_environment").click()
+    studio.keyed("environment_head").wait_for()
+    for side in ("Try it", "Sets and files", "Fault library"):
+        studio.choose("rules_side", side)
+        assert _outside(studio) == [], side
+    studio.button("fault_add_").click()
+    studio.keyed("head_rule_editor").wait_for()
+    studio.rest()
+    studio.like("c0-add_group_rule").get_by_role("button").click()
+    studio.rest()
+    assert _outside(studio) == [], "editor"
+    studio.button("rule_save").click()
+    studio.keyed("rule_unsaved").wait_for()
+    studio.rest()
+    assert _outside(studio) == [], "editor with a mistake"
+    studio.button("rule_cancel").click()
+    studio.rest()
+    studio.button("environment_back").click()
+    studio.keyed("session_header").wait_for()
+    studio.rest()
+    assert _outside(studio) == [], "session with a rule"
+
+
+def _environment_fits(studio: Studio) -> None:
+    """Look at the other parts of the environment's page."""
+    studio.button("open_environment").click()
+    studio.keyed("environment_tab").wait_for()
+    for key, view in (
+        ("environment_tab", "World"),
+        *(("world_part", part) for part in ("Data", "Invariants", "Things")),
+        ("environment_tab", "Connections"),
+        ("environment_tab", "Sources"),
+        *(("sources_part", part) for part in ("Model", "Memory", "Answer schemas", "Recordings")),
+        ("environment_tab", "Tools"),
+    ):
+        studio.choose(key, view)
+        assert _outside(studio) == [], view
+    studio.button("environment_back").click()
+    studio.keyed("pane_timeline").wait_for()
 
 
 def _outside(studio: Studio) -> list[str]:

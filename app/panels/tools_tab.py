@@ -1,0 +1,155 @@
+"""Tools that do not exist yet: declared here, called by the agent, answered by the environment."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from app import state
+from app.commands import Command, ShapeEnvironment
+from app.declared import (
+    STYLES,
+    DeclaredForm,
+    DeclaredFormError,
+    SchemaForm,
+    Style,
+    form_of_tool,
+    parameters_line,
+    read_declared,
+)
+from app.kept import Kept, slug
+from app.labels import literal
+from app.panels.parts import problem
+from app.panels.row_editor import schema_rows
+from app.scene import Scene
+from app.schema_rows import SchemaRow, SchemaRowsError, rows_read
+from app.shaping import DeclareTools, Shape
+from simulator.environment.declared_tools import DeclaredTool
+from simulator.jsonvalue import canonical
+
+_HELP = (
+    "A tool that is only declared joins the agent from the next turn on: its model sees the name, the description and "
+    "the parameters, and may call it. The environment answers, as for every other tool; nothing is ever run."
+)
+
+
+def tools_tab(scene: Scene) -> Command | None:
+    """Draw the declared tools and the form; give what was asked for."""
+    declared = scene.live.simulation.environment.now.declared
+    left, right = st.columns([1, 1.3], gap="medium")
+    with left:
+        st.caption(_HELP)
+        asked = _list(declared)
+    with right:
+        asked = _form(scene, declared) or asked
+    return ShapeEnvironment(what=asked) if asked is not None else None
+
+
+def _list(declared: tuple[DeclaredTool, ...]) -> Shape | None:
+    if not declared:
+        st.caption("None yet.")
+    asked: Shape | None = None
+    for tool in declared:
+        with st.container(border=True, gap="xsmall", key=f"declared_{slug(tool.name)}"):
+            with st.container(horizontal=True, vertical_alignment="center", gap="xsmall"):
+                st.text(literal(tool.name))
+                st.space("stretch")
+                if st.button(
+                    "Edit", key=f"declared_edit_{slug(tool.name)}", type="tertiary", icon=":material/edit:"
+                ):
+                    state.put("editing_tool", tool.name)
+                    st.rerun()
+                if st.button(
+                    "Remove",
+                    key=f"declared_drop_{slug(tool.name)}",
+                    type="tertiary",
+                    icon=":material/delete:",
+                ):
+                    asked = DeclareTools(tools=tuple(other for other in declared if other is not tool))
+            st.text(literal(parameters_line(tool)))
+            if tool.description:
+                st.text(literal(tool.description))
+    return asked
+
+
+def _form(scene: Scene, declared: tuple[DeclaredTool, ...]) -> Shape | None:
+    wanted = state.get("editing_tool")
+    tool = next((each for each in declared if each.name == wanted), None)
+    # Another owner for each number of tools: what was declared is no longer in the inputs.
+    owner = f"declare-{len(declared)}" if tool is None else f"declared-{tool.name}"
+    kept = Kept(scene.drafts, owner, "" if tool is None else canonical(tool.model_dump(mode="json")))
+    initial = DeclaredForm() if tool is None else form_of_tool(tool)
+    with st.container(border=True, gap="small", key="declared_form"):
+        st.markdown("**New tool**" if tool is None else "**Edit tool**")
+        try:
+            form = _fields(kept, initial)
+        except SchemaRowsError as error:
+            problem("A row cannot be read.", str(error))
+            return None
+        with st.container(horizontal=True, gap="xsmall"):
+            save = st.button(
+                "Declare" if tool is None else "Save",
+                key="declared_save",
+                type="primary",
+                icon=":material/check:",
+            )
+            if tool is not None and st.button("Cancel", key="declared_cancel", type="tertiary"):
+                scene.drafts.pop(kept.owner, None)
+                state.put("editing_tool", None)
+                st.rerun()
+        if not save:
+            return None
+        others = tuple(each for each in declared if each is not tool)
+        taken = {*(each.name for each in others), *(set(scene.tools()) - {each.name for each in declared})}
+        try:
+            made = read_declared(form, taken)
+        except DeclaredFormError as error:
+            problem("The tool was not declared.", str(error))
+            return None
+    state.put("editing_tool", None)
+    return DeclareTools(
+        tools=tuple(made if each is tool else each for each in declared) if tool else (*declared, made)
+    )
+
+
+def _fields(kept: Kept, initial: DeclaredForm) -> DeclaredForm:
+    name = st.text_input(
+        "Name", key=kept.widget("tool_name", initial.name), placeholder="track_parcel", on_change="ignore"
+    )
+    description = st.text_area(
+        "Description",
+        key=kept.widget("tool_words", initial.description),
+        placeholder="Say where a parcel is. Returns its place and the day of its delivery.",
+        height=90,
+        on_change="ignore",
+    )
+    return DeclaredForm(
+        name=name or "",
+        description=description or "",
+        parameters=_schema(kept, "parameters", "Parameters", initial.parameters),
+        output=_schema(kept, "output", "Answer (optional)", initial.output),
+    )
+
+
+def _schema(kept: Kept, name: str, label: str, initial: SchemaForm) -> SchemaForm:
+    with st.container(horizontal=True, vertical_alignment="center", gap="xsmall"):
+        st.markdown(f"**{label}**", width="content")
+        st.space("stretch")
+        style: Style | None = st.segmented_control(
+            f"{label}: written as",
+            STYLES,
+            required=True,
+            key=kept.widget(f"{name}_style", initial.style),
+            label_visibility="collapsed",
+        )
+    if style == "JSON schema":
+        text = st.text_area(
+            f"{label}: JSON schema",
+            key=kept.widget(f"{name}_json", initial.text),
+            height=200,
+            placeholder='{"type": "object", "properties": {"parcel_id": {"type": "string"}}}',
+            on_change="ignore",
+        )
+        return SchemaForm(style="JSON schema", text=text or "")
+    st.caption("A row for each field; a click into the empty row begins another one.")
+    rows: tuple[SchemaRow, ...] = rows_read(schema_rows(kept, f"{name}_rows", label, initial.rows))
+    return SchemaForm(style="Fields", rows=rows)

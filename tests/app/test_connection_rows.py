@@ -1,0 +1,156 @@
+"""What a person changes in the table of the connections is what stands in it afterwards."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from app.connection_rows import EDITABLE, ConnectionRow, EditedConnections, read_edits, rows_of
+from simulator.environment.connections import (
+    NO_EDITS,
+    ConnectionEdits,
+    Connections,
+    Place,
+    ToolShape,
+    found_offline,
+    merged,
+)
+
+TOOLS = [
+    ToolShape(
+        name="cancel_order",
+        parameters={
+            "type": "object",
+            "properties": {"order_id": {"type": "string"}, "why": {"type": "string"}},
+        },
+    ),
+    ToolShape(
+        name="create_ticket",
+        parameters={"type": "object", "properties": {"customer_id": {"type": "string"}}},
+        response_schema={"type": "object", "properties": {"ticket_id": {"type": "string"}}},
+    ),
+]
+OFFLINE = found_offline(TOOLS)
+
+
+def _rows(edits: ConnectionEdits = NO_EDITS) -> tuple[ConnectionRow, ...]:
+    return rows_of(merged(OFFLINE, None, edits))
+
+
+def _place(tool: str, part: str) -> int:
+    return next(n for n, row in enumerate(_rows()) if (row.tool, row.part) == (tool, part))
+
+
+def _read(state: dict[str, Any], before: ConnectionEdits = NO_EDITS) -> EditedConnections:
+    return read_edits(_rows(before), state, before, TOOLS)
+
+
+def test_a_row_says_who_said_it_and_why() -> None:
+    """Each connection is a row with its place, its use, and where it comes from."""
+    row = _rows()[_place("cancel_order", "parameter")]
+    assert (row.place, row.kind, row.use, row.said_by) == ("order_id", "order", "changes", "names")
+    assert row.why
+    by_model = merged(
+        OFFLINE, Connections(uses=tuple(u.model_copy(update={"source": "model"}) for u in OFFLINE.uses))
+    )
+    assert {row.said_by for row in rows_of(by_model, "gemini") if row.part == "parameter"} == {"model gemini"}
+
+
+def test_another_use_is_the_persons_word() -> None:
+    """A changed cell sets the connection of its place, and nothing else."""
+    place = _place("cancel_order", "parameter")
+    edits = _read({"edited_rows": {place: {"use": "deletes"}}}).edits
+    row = next(row for row in _rows(edits) if (row.tool, row.part) == ("cancel_order", "parameter"))
+    assert (row.use, row.said_by) == ("deletes", "you")
+    others = [row for row in _rows(edits) if row.tool == "create_ticket"]
+    assert others == [row for row in _rows() if row.tool == "create_ticket"]
+
+
+def test_a_deleted_row_is_not_found_again() -> None:
+    """What was taken away stays away, until a person sets it again."""
+    edits = _read({"deleted_rows": [_place("cancel_order", "parameter")]}).edits
+    assert edits.no_uses == (Place(tool_name="cancel_order", path="order_id"),)
+    assert not [row for row in _rows(edits) if (row.tool, row.part) == ("cancel_order", "parameter")]
+    added = {
+        "tool": "cancel_order",
+        "part": "parameter",
+        "place": "order_id",
+        "kind": "Orders",
+        "use": "reads",
+    }
+    again = _read({"added_rows": [added]}, edits).edits
+    row = next(row for row in _rows(again) if (row.tool, row.part) == ("cancel_order", "parameter"))
+    assert (row.kind, row.use) == ("order", "reads")
+
+
+def test_another_place_leaves_the_one_before() -> None:
+    """A connection that is moved to another parameter is no longer at the first one."""
+    edits = _read({"edited_rows": {_place("cancel_order", "parameter"): {"place": "why"}}}).edits
+    assert [row.place for row in _rows(edits) if (row.tool, row.part) == ("cancel_order", "parameter")] == [
+        "why"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("cells", "said"),
+    [
+        ({"place": "nothing"}, "no such parameter; it has order_id, why"),
+        ({"use": "gives"}, "only an answer gives ids"),
+        ({"kind": ""}, "names no kind"),
+        ({"part": "answer"}, "an answer gives ids, or creates them"),
+        ({"place": None}, "name the parameter"),
+    ],
+)
+def test_what_is_no_connection_is_named(cells: dict[str, Any], said: str) -> None:
+    """A cell that makes no sense is a problem that says where and why, and nothing is changed."""
+    read = _read({"edited_rows": {_place("cancel_order", "parameter"): cells}})
+    assert said in read.problems[0]
+    assert read.edits == NO_EDITS
+
+
+def test_a_new_row_waits_until_it_is_complete() -> None:
+    """Nothing is done, and nothing refused, while cells of a new row are empty."""
+    read = _read({"added_rows": [{"tool": "cancel_order", "part": "parameter"}]})
+    assert (read.waits, read.problems, read.edits) == (True, (), NO_EDITS)
+    assert not _read({"added_rows": [{}]}).waits
+
+
+def test_a_tool_keeps_a_role() -> None:
+    """What a tool does as a whole can be changed; only that change can be taken away."""
+    place = _place("cancel_order", "tool")
+    assert "always does something" in _read({"deleted_rows": [place]}).problems[0]
+    edits = _read({"edited_rows": {place: {"use": "deletes"}}}).edits
+    assert edits.roles[0].use == "deletes"
+    assert _read({"deleted_rows": [place]}, edits).edits == NO_EDITS
+
+
+@given(data=st.data())
+@settings(max_examples=60, deadline=None)
+def test_what_is_set_stands_in_the_table(data: st.DataObject) -> None:
+    """After any edits of uses and kinds, each edited row holds what was written, the deleted ones are gone, the others are as before."""
+    rows = _rows()
+    free = [n for n, row in enumerate(rows) if row.part != "tool"]
+    deleted = data.draw(st.sets(st.sampled_from(free)))
+    edited = {
+        n: {
+            "kind": data.draw(st.sampled_from(["order", "ticket", "parcel"])),
+            "use": data.draw(
+                st.sampled_from(["gives", "creates"] if rows[n].part == "answer" else ["reads", "changes"])
+            ),
+        }
+        for n in data.draw(st.sets(st.sampled_from(free)))
+    }
+    read = _read({"edited_rows": edited, "deleted_rows": list(deleted)})
+    assert not read.problems
+    now = {(row.tool, row.part, row.place): row for row in _rows(read.edits) if row.part != "tool"}
+    wanted = {}
+    for n in set(free) - deleted:
+        wanted[rows[n].tool, rows[n].part, rows[n].place] = rows[n].model_copy(update=edited.get(n, {}))
+    assert {key: _cells(row) for key, row in now.items()} == {key: _cells(row) for key, row in wanted.items()}
+
+
+def _cells(row: ConnectionRow) -> list[str]:
+    return [getattr(row, name) for name in EDITABLE]

@@ -1,0 +1,123 @@
+"""What is typed about a tool that does not exist becomes its declaration, and can be edited again."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from app.declared import (
+    DeclaredForm,
+    DeclaredFormError,
+    SchemaForm,
+    form_of_schema,
+    form_of_tool,
+    parameters_line,
+    read_declared,
+    read_schema,
+)
+from app.schema_rows import TYPES, SchemaRow, rows_of_schema, rows_read, schema_of_rows
+from simulator.environment.declared_tools import DeclaredTool
+from simulator.environment.tool_settings import schema_of
+from simulator.jsonvalue import JsonObject
+
+
+def _form(**more: Any) -> DeclaredForm:
+    return DeclaredForm.model_validate({"name": "track_parcel", "description": "Say where it is.", **more})
+
+
+def test_rows_become_a_schema() -> None:
+    """Each row is a field with its type, words, choices, and whether it is needed."""
+    rows = rows_read(
+        [
+            {"name": "parcel_id", "type": "text", "description": "Which one.", "required": True},
+            {"name": "days", "type": "whole number", "required": False, "choices": "1, 2"},
+            {"name": None, "type": "text", "required": True},
+        ]
+    )
+    tool = read_declared(_form(parameters=SchemaForm(rows=rows)))
+    assert tool.parameters == {
+        "type": "object",
+        "properties": {
+            "parcel_id": {"type": "string", "description": "Which one."},
+            "days": {"type": "integer", "enum": [1, 2]},
+        },
+        "required": ["parcel_id"],
+    }
+    assert parameters_line(tool) == "parcel_id, days?"
+    assert tool.output_schema is None
+
+
+@pytest.mark.parametrize(
+    ("form", "said"),
+    [
+        (_form(name=" "), "Name: the model calls"),
+        (_form(name="find_order"), "Name: there is a tool called 'find_order' already"),
+        (_form(name="no name"), "Name: 'no name' is no tool name"),
+        (
+            _form(parameters=SchemaForm(rows=(SchemaRow(description="x"),))),
+            "Parameters: row 1: the field has no",
+        ),
+        (
+            _form(parameters=SchemaForm(rows=(SchemaRow(name="a"), SchemaRow(name="a")))),
+            "Parameters: row 2: there is a field 'a'",
+        ),
+        (
+            _form(parameters=SchemaForm(rows=(SchemaRow(name="a", type="number", choices="x"),))),
+            "Parameters: field 'a': the choice 'x' is no number",
+        ),
+        (_form(parameters=SchemaForm(style="JSON schema", text="{")), "Parameters: Line 1, column 2"),
+        (
+            _form(parameters=SchemaForm(style="JSON schema", text='{"type": "array"}')),
+            "Parameters: the parameters are of type 'array'",
+        ),
+        (
+            _form(parameters=SchemaForm(style="JSON schema", text='{"required": ["x"]}')),
+            "Parameters: required parameters that are not declared: x",
+        ),
+        (
+            _form(output=SchemaForm(style="JSON schema", text='{"type": "texts"}')),
+            "Answer: the schema is broken",
+        ),
+    ],
+)
+def test_what_cannot_be_read_is_named(form: DeclaredForm, said: str) -> None:
+    """A mistake is said with the field in which it stands."""
+    with pytest.raises(DeclaredFormError) as raised:
+        read_declared(form, ["find_order"])
+    assert str(raised.value).startswith(said)
+
+
+def test_a_schema_that_rows_cannot_say_is_json() -> None:
+    """Bounds, nested objects and the like are kept as JSON text, without loss."""
+    schema: JsonObject = {"type": "object", "properties": {"n": {"type": "integer", "minimum": 0}}}
+    form = form_of_schema(schema)
+    assert form.style == "JSON schema"
+    assert read_schema(form, "Answer") == schema
+    assert rows_of_schema({"type": "object", "additionalProperties": False}) is None
+
+
+_ROWS = st.lists(
+    st.builds(
+        SchemaRow,
+        name=st.text("abc_", min_size=1, max_size=6),
+        type=st.sampled_from(TYPES),
+        description=st.text("xyz .", max_size=8).map(str.strip),
+        required=st.booleans(),
+    ),
+    max_size=5,
+    unique_by=lambda row: row.name,
+)
+
+
+@given(rows=_ROWS)
+@settings(max_examples=80, deadline=None)
+def test_a_tool_is_edited_as_it_was_declared(rows: list[SchemaRow]) -> None:
+    """A declaration opened in the form and saved again is the same one, and its schema is a sound one."""
+    schema = schema_of_rows(rows)
+    assert schema_of(schema) == schema
+    assert rows_of_schema(schema) == tuple(rows)
+    tool = DeclaredTool(name="any", description="Words.", parameters=schema, output_schema=schema)
+    assert read_declared(form_of_tool(tool)) == tool

@@ -1,0 +1,189 @@
+"""What a person does to a table becomes the changes that make the world so, and no others."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from app.world_edits import Rename, WorldEdits, edited_row, edits_of
+from app.world_rows import Sheet, cell, column_kind, sheet_of, value_of
+from simulator.environment.entities import EntityChange
+from simulator.jsonvalue import JsonObject
+from simulator.runtime.world_view import WorldTable
+
+ORDERS = WorldTable(
+    kind="order",
+    name="orders",
+    columns=("order_id", "status", "total", "items", "note", "paid"),
+    ids=("A-1", "A-2"),
+    rows=(
+        {"order_id": "A-1", "status": "shipped", "total": 5, "items": [{"sku": "x"}], "paid": True},
+        {"order_id": "A-2", "status": "open", "total": 7, "items": [], "note": None, "paid": False},
+    ),
+)
+
+
+def _edited(
+    edited: dict[int, dict[str, Any]] | None = None,
+    added: list[dict[str, Any]] | None = None,
+    deleted: list[int] | None = None,
+    *,
+    search: str = "",
+) -> WorldEdits:
+    state = {"edited_rows": edited or {}, "added_rows": added or [], "deleted_rows": deleted or []}
+    return edits_of(sheet_of(ORDERS, search), state)
+
+
+def test_a_changed_cell_sets_its_field_alone() -> None:
+    """Only the cell that holds something else becomes a change; one that was typed anew as it was does not."""
+    edits = _edited({0: {"status": "cancelled", "total": 5}})
+    assert edits.changes == (EntityChange(op="put", kind="order", id="A-1", fields={"status": "cancelled"}),)
+
+
+def test_an_emptied_cell_leaves_the_other_fields() -> None:
+    """A thing whose cell was emptied is written without that field, and with what else was changed."""
+    (change,) = _edited({0: {"total": None, "status": "open"}}).changes
+    assert change.op == "replace"
+    assert change.fields == {"order_id": "A-1", "status": "open", "items": [{"sku": "x"}], "paid": True}
+    assert not _edited({1: {"note": None}}).changes
+
+
+def test_nested_values_are_edited_as_json() -> None:
+    """A list is shown and read as JSON; text that is none is a problem with its cell and place, and nothing is done."""
+    (change,) = _edited({0: {"items": '[{"sku": "y"}]'}}).changes
+    assert change.fields == {"items": [{"sku": "y"}]}
+    edits = _edited({0: {"items": '[{"sku": y}]'}})
+    assert edits.problems[0].startswith("orders, A-1, field items: Line 1, column 10:")
+    assert not edits.changes
+
+
+def test_a_boolean_in_a_list_is_not_a_number() -> None:
+    """A change from 1 to true inside of a value is a change."""
+    change = edited_row("order", "A-1", {"order_id": "A-1", "n": [1]}, {"order_id": "A-1", "n": [True]})
+    assert change == EntityChange(op="put", kind="order", id="A-1", fields={"n": [True]})
+
+
+def test_ids_and_rows() -> None:
+    """Another id renames; a deleted row is gone; a new one is put once it has an id that nobody has."""
+    assert _edited({0: {"order_id": "A-9"}}).renames == (Rename(kind="order", old="A-1", new="A-9"),)
+    assert "there is A-2 already" in _edited({0: {"order_id": "A-2"}}).problems[0]
+    assert "an id is needed" in _edited({0: {"order_id": None}}).problems[0]
+    assert _edited({0: {"total": 9}}, deleted=[0]).changes == (
+        EntityChange(op="delete", kind="order", id="A-1"),
+    )
+    assert _edited(added=[{"total": 9}]).waits
+    assert not _edited(added=[{}]).waits
+    assert _edited(added=[{"order_id": "A-3", "total": 9}]).changes == (
+        EntityChange(op="put", kind="order", id="A-3", fields={"total": 9}),
+    )
+    assert "there is A-1 already" in _edited(added=[{"order_id": "A-1"}], search="A-2").problems[0]
+    assert not _edited(added=[{"order_id": "A-1"}], deleted=[0]).problems
+
+
+def test_rows_that_were_searched_for_are_edited_in_their_place() -> None:
+    """With a search the first row of the editor is the first that was found."""
+    (change,) = _edited({0: {"total": 8}}, search="OPEN a-2").changes
+    assert change.id == "A-2"
+    assert sheet_of(ORDERS, "nowhere").ids == ()
+
+
+@pytest.mark.parametrize(
+    ("values", "kind"),
+    [
+        (["a", None], "text"),
+        ([1, 2], "integer"),
+        ([1, 2.5], "number"),
+        ([True, False], "boolean"),
+        ([True, 1], "json"),
+        (["a", 1], "json"),
+        ([[1]], "json"),
+        ([2**60], "json"),
+        ([None], "text"),
+    ],
+)
+def test_a_column_is_edited_as_what_stands_in_it(values: list[Any], kind: str) -> None:
+    """Values of one plain type are edited as such, all others as JSON, so that no type is lost."""
+    assert column_kind(values) == kind
+
+
+_JSON = st.recursive(
+    st.none() | st.booleans() | st.integers(-(2**60), 2**60) | st.floats(-1e6, 1e6) | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner, max_size=3),
+    max_leaves=6,
+)
+_FIELDS = ("a", "b", "c")
+_ROWS = st.lists(st.dictionaries(st.sampled_from(_FIELDS), _JSON, max_size=3), min_size=1, max_size=4)
+
+
+@given(rows=_ROWS)
+@settings(max_examples=60, deadline=None)
+def test_each_cell_is_read_as_it_is_shown(rows: list[JsonObject]) -> None:
+    """What stands in a cell, typed anew, is no change, whatever the table holds."""
+    sheet = sheet_of(_table(rows))
+    state = {
+        "edited_rows": {
+            place: {column.name: cell(row.get(column.name), column.kind) for column in sheet.columns[1:]}
+            for place, row in enumerate(sheet.rows)
+        }
+    }
+    edits = edits_of(sheet, state)
+    assert not edits.problems
+    assert not edits.changes
+
+
+@given(rows=_ROWS, data=st.data())
+@settings(max_examples=80, deadline=None)
+def test_the_changes_make_the_table_that_was_wanted(rows: list[JsonObject], data: st.DataObject) -> None:
+    """Carried out, the changes give the rows as the editor showed them in the end; rows nobody touched stay."""
+    sheet = sheet_of(_table(rows))
+    edited: dict[int, dict[str, Any]] = {}
+    for place in data.draw(st.sets(st.integers(0, len(rows) - 1))):
+        for column in sheet.columns[1:]:
+            pick = data.draw(st.sampled_from(["leave", "empty", "take over"]))
+            other = rows[data.draw(st.integers(0, len(rows) - 1))].get(column.name)
+            if pick != "leave":
+                written = None if pick == "empty" else cell(other, column.kind)
+                edited.setdefault(place, {})[column.name] = written
+    deleted = sorted(data.draw(st.sets(st.integers(0, len(rows) - 1))))
+    edits = edits_of(sheet, {"edited_rows": edited, "deleted_rows": deleted})
+    assert not edits.problems
+    assert _carried_out(sheet, edits.changes) == _wanted(sheet, edited, deleted)
+
+
+def _table(rows: list[JsonObject]) -> WorldTable:
+    ids = tuple(f"T-{place}" for place in range(len(rows)))
+    named = tuple({"thing_id": key, **row} for key, row in zip(ids, rows, strict=True))
+    return WorldTable(kind="thing", name="things", columns=("thing_id", *_FIELDS), ids=ids, rows=named)
+
+
+def _carried_out(sheet: Sheet, changes: tuple[EntityChange, ...]) -> dict[str, JsonObject]:
+    world: dict[str, JsonObject] = dict(zip(sheet.ids, sheet.rows, strict=True))
+    for change in changes:
+        match change.op:
+            case "delete":
+                del world[change.id]
+            case "put":
+                world[change.id] = {**world[change.id], **change.fields}
+            case "replace":
+                world[change.id] = change.fields
+    return world
+
+
+def _wanted(sheet: Sheet, edited: dict[int, dict[str, Any]], deleted: list[int]) -> dict[str, JsonObject]:
+    kinds = {column.name: column.kind for column in sheet.columns}
+    wanted: dict[str, JsonObject] = {}
+    for place, (key, row) in enumerate(zip(sheet.ids, sheet.rows, strict=True)):
+        if place in deleted:
+            continue
+        now = dict(row)
+        for name, written in edited.get(place, {}).items():
+            if written is None or (isinstance(written, str) and not written.strip()):
+                if now.get(name) not in (None, ""):
+                    del now[name]
+            else:
+                now[name] = value_of(written, kinds[name])
+        wanted[key] = now
+    return wanted

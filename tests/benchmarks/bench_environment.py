@@ -1,0 +1,141 @@
+"""What the environment costs: a draft for a large schema beside a turn of ADK's model, and the memory of a long session."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import logging
+import tracemalloc
+from collections.abc import Iterator
+from statistics import median
+from time import perf_counter
+
+import pytest
+from google.adk.agents import LlmAgent
+from google.adk.runners import InMemoryRunner
+from google.genai import types
+from pytest_benchmark.fixture import BenchmarkFixture
+
+from simulator import Seats, SimulatedAgentConfig, Simulation
+from simulator.environment.candidates import candidates
+from simulator.environment.generator import DraftCall, drafted
+from simulator.jsonvalue import JsonObject
+from tests.benchmarks.bench_turns import Caller, find_order
+
+FIELDS, ROUNDS, CALLS = 50, 60, 1_000
+MOST_KB_PER_CALL = 40.0
+
+_NAMES = (
+    "order_id", "customer_name", "email", "street", "city", "country", "phone", "quantity", "unit_price", "total",
+    "currency", "status", "placed_on", "shipped_at", "is_express", "note", "sku", "warehouse", "tracking_number",
+    "discount_percent", "tax_rate", "company", "language", "rating", "description",
+)  # fmt: skip
+_TYPES = {
+    "quantity": "integer",
+    "unit_price": "number",
+    "total": "number",
+    "is_express": "boolean",
+    "tax_rate": "number",
+}
+
+
+@pytest.fixture(autouse=True)
+def _quiet() -> Iterator[None]:
+    logging.disable(logging.CRITICAL)
+    yield
+    logging.disable(logging.NOTSET)
+
+
+def large_schema() -> JsonObject:
+    """Give an object of 50 required fields: texts, numbers, truth values, and a list of objects."""
+    fields: JsonObject = {}
+    for place in range(FIELDS - 1):
+        name = _NAMES[place % len(_NAMES)]
+        fields[name if place < len(_NAMES) else f"billing_{name}"] = {"type": _TYPES.get(name, "string")}
+    line: JsonObject = {
+        "type": "object",
+        "properties": {"sku": {"type": "string"}, "quantity": {"type": "integer"}},
+        "required": ["sku", "quantity"],
+    }
+    fields["lines"] = {"type": "array", "items": line}
+    return {"type": "object", "properties": fields, "required": [*fields]}
+
+
+async def adks_turns() -> float:
+    """Give the milliseconds that a turn of ADK's runner takes, with a model that takes no time of its own."""
+    agent = LlmAgent(name="desk", model=Caller(calls=0), instruction="Help.", tools=[find_order])
+    runner = InMemoryRunner(agent, app_name="bench")
+    seconds = []
+    for number in range(ROUNDS):
+        session = await runner.session_service.create_session(
+            app_name="bench", user_id="u", session_id=f"s{number}"
+        )
+        message = types.Content(role="user", parts=[types.Part(text="Hello")])
+        start = perf_counter()
+        async for _ in runner.run_async(user_id="u", session_id=session.id, new_message=message):
+            pass
+        seconds.append(perf_counter() - start)
+    return median(seconds) * 1000
+
+
+@pytest.mark.benchmark(group="drafts")
+def test_a_draft_of_50_fields_costs_less_than_a_turn_of_adks_model(benchmark: BenchmarkFixture) -> None:
+    """Each draft is for another call, so nothing is only remembered; five candidates are given as a figure too."""
+    schema = large_schema()
+    calls = iter(
+        DraftCall(
+            tool_name="find_order",
+            response_schema=schema,
+            arguments={"order_id": f"A-{number}"},
+            seed=f"seed {number}",
+        )
+        for number in range(10 * ROUNDS)
+    )
+    first = next(calls)
+    assert not drafted(first).problems
+    turn = asyncio.run(adks_turns())
+    times = []
+    for _ in range(ROUNDS):
+        call = next(calls)
+        start = perf_counter()
+        drafted(call)
+        times.append(perf_counter() - start)
+    start = perf_counter()
+    ready = candidates(next(calls))
+    five = (perf_counter() - start) * 1000
+    benchmark.pedantic(lambda: drafted(next(calls)), rounds=ROUNDS)  # type: ignore[no-untyped-call] # pytest-benchmark has no types for it
+    ratio = median(times) * 1000 / turn
+    benchmark.extra_info.update(ratio=ratio)
+    print(  # noqa: T201 - the figure is what a benchmark is run for
+        f"\na draft of {FIELDS} fields: {median(times) * 1000:.2f} ms, {ratio:.2f} of a turn of ADK's model "
+        f"({turn:.2f} ms), at most 1; {len(ready)} candidates {five:.1f} ms"
+    )
+    assert ratio < 1
+
+
+def test_a_session_of_1000_calls_stays_small() -> None:
+    """What a session of 1,000 calls keeps: its journal, ADK's session, the world and all that the environment knows."""
+    config = SimulatedAgentConfig(
+        "desk",
+        LlmAgent(name="desk", model=Caller(calls=50), instruction="Help.", tools=[find_order]),
+        "bench.evalset.json",
+    )
+    with Simulation.open(config, seats=Seats(tools={"*": "offline"}), seed="seed") as warm:
+        warm.query("go")
+        warm.environment.world()
+    gc.collect()
+    tracemalloc.start()
+    before = tracemalloc.get_traced_memory()[0]
+    with Simulation.open(config, seats=Seats(tools={"*": "offline"}), seed="seed") as sim:
+        for _ in range(CALLS // 50):
+            assert sim.query("go")
+        assert len(sim.environment.world().tables[0].ids) >= 1
+        gc.collect()
+        kept = (tracemalloc.get_traced_memory()[0] - before) / 1024
+        tracemalloc.stop()
+        calls = sum(fact.kind == "tool_answered" for _, fact in sim.journal.path())
+        assert calls == CALLS
+    print(  # noqa: T201 - the figure is what a benchmark is run for
+        f"\na session of {calls} calls keeps {kept / 1024:.1f} MB, {kept / calls:.1f} KB a call, at most {MOST_KB_PER_CALL}"
+    )
+    assert kept / calls <= MOST_KB_PER_CALL

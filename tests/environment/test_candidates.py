@@ -1,0 +1,205 @@
+"""Tests of the ready answers that are offered for a call, and of the parts that draw values inside bounds."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from simulator.environment.articles import price_of
+from simulator.environment.candidates import Candidate, candidates
+from simulator.environment.generator import DraftCall, EarlierAnswer
+from simulator.environment.geography import place_of
+from simulator.environment.hostile import hostile_texts
+from simulator.environment.inferred import inferred_schema
+from simulator.environment.instances import instance
+from simulator.environment.merging import NEVER, merged
+from simulator.environment.numerals import fitted
+from simulator.environment.patterns import matching
+from simulator.environment.plausible import Chance
+from simulator.environment.schemas import check
+from simulator.jsonvalue import JsonObject
+
+ERROR: JsonObject = {
+    "type": "object",
+    "properties": {"code": {"type": "string"}, "error": {"type": "string", "maxLength": 60}},
+    "required": ["code", "error"],
+}
+TICKETS: JsonObject = {
+    "anyOf": [
+        {
+            "type": "object",
+            "properties": {
+                "customer_id": {"type": "string"},
+                "tickets": {
+                    "type": "array",
+                    "maxItems": 3,
+                    "items": {
+                        "type": "object",
+                        "properties": {"ticket_id": {"type": "string"}, "note": {"type": "string"}, "hours": {"type": "integer", "maximum": 80}},
+                        "required": ["ticket_id", "note", "hours"],
+                    },
+                },
+                "next_page": {"anyOf": [{"type": "string"}, {"type": "null"}]},
+            },
+            "required": ["customer_id", "tickets", "next_page"],
+        },
+        ERROR,
+    ]
+}  # fmt: skip
+ABOUT = (
+    "Lists tickets.\n\nReturns:\n    The tickets; or an error with code 404 where the customer is not known."
+)
+
+
+def offered(**more: Any) -> dict[str, Candidate]:
+    """Give the candidates for a call by their labels."""
+    call = DraftCall(tool_name="list_tickets", arguments={"customer_id": "C-7"}, **more)
+    return {one.label: one for one in candidates(call)}
+
+
+def test_five_different_answers_are_offered_and_each_fits() -> None:
+    """Expected, empty, error, edge and hostile, in this order, each valid and about what the call asked."""
+    found = offered(response_schema=TICKETS, description=ABOUT)
+    assert list(found) == ["expected", "empty", "error", "edge", "hostile"]
+    assert [check(one.value, TICKETS) for one in found.values()] == [()] * 5
+    assert all(one.title and one.why for one in found.values())
+    told = [one.value for one in found.values() if one.kind == "value"]
+    assert [one["customer_id"] for one in told if isinstance(one, dict)] == ["C-7"] * 4
+
+
+def test_each_answer_is_what_its_label_says() -> None:
+    """Nothing in the empty one, the tool's own error, the most that the schema allows, and a known hostile text."""
+    found = offered(response_schema=TICKETS, description=ABOUT)
+    empty: Any = found["empty"].value
+    assert empty == {"customer_id": "C-7", "tickets": [], "next_page": None}
+    assert found["error"].kind == "error"
+    assert found["error"].value == {"code": "NOT_FOUND", "error": "No customer C-7 was found."}
+    assert found["error"].error_message == "No customer C-7 was found."
+    edge: Any = found["edge"].value
+    assert len(edge["tickets"]) == 3
+    assert {one["hours"] for one in edge["tickets"]} == {80}
+    assert all(len(one["note"]) == 2_000 and not one["note"].isascii() for one in edge["tickets"])
+    expected: Any = found["expected"].value
+    hostile: Any = found["hostile"].value
+    note = hostile["tickets"][0]["note"].removeprefix(expected["tickets"][0]["note"]).strip()
+    assert note in {one.said({"tool": "list_tickets", "argument": "C-7"}).strip() for one in hostile_texts()}
+
+
+def test_an_error_takes_the_shape_of_an_earlier_one() -> None:
+    """A tool without a schema fails as it failed before."""
+    before = EarlierAnswer(
+        tool_name="list_tickets",
+        arguments={"customer_id": "C-1"},
+        response={"status": "error", "message": "Unknown customer."},
+    )
+    assert offered(earlier=(before,))["error"].value == {
+        "status": "error",
+        "message": "No customer C-7 was found.",
+    }
+
+
+def test_an_answer_that_cannot_be_made_valid_is_left_out() -> None:
+    """A schema with one value only has the expected answer only."""
+    assert list(offered(response_schema={"const": {"a": 1}})) == ["expected"]
+    assert "error" not in offered(response_schema={"type": "integer"})
+
+
+@pytest.mark.parametrize("pattern", [
+    r"^[A-Z]{3}-\d{4}$", r"^\+?[1-9]\d{6,14}$", r"^(\d{1,3}\.){3}\d{1,3}$", r"^[a-f0-9]{40}$", r"^(?!x)[a-z]+$", r"^\S+@\S+\.\w+$",
+    r"^v?\d+\.\d+\.\d+(-[0-9A-Za-z.]+)?$", r"^\d{4}-(0[1-9]|1[0-2])$", r"^[^\W\d_]+$", r"(a|b)*c", r"^.{5,}$", "^(?i:ok)$", r"\bword\b",
+])  # fmt: skip
+def test_a_text_matches_its_pattern(pattern: str) -> None:
+    """Ids, telephone numbers, hashes, versions, dates and what else schemas ask for."""
+    made = {matching(pattern, Chance(seed), "x") for seed in "abcdef"}
+    assert None not in made
+    assert all(re.search(pattern, text or "") for text in made)
+
+
+def test_a_pattern_that_nothing_matches_or_that_never_ends_gives_nothing() -> None:
+    """No text is better than one that does not match, and none takes for ever."""
+    assert matching("(?!)", Chance("s")) is None
+    assert matching("(", Chance("s")) is None
+    assert matching(r"^[A-Z]{3}$", Chance("s"), least=9) is None
+    slow = {"type": "string", "pattern": r"^(([a-z])+.)+[A-Z]([a-z])+$"}
+    assert check("a" * 60, slow) != ()
+
+
+@given(
+    st.floats(-1e6, 1e6), st.tuples(st.integers(-500, 500), st.integers(0, 400)),
+    st.sampled_from([None, 1, 2, 7, 0.5, 0.25, 0.1, 0.01]), st.booleans(), st.integers(0, 3),
+)  # fmt: skip
+def test_a_number_keeps_within_its_bounds_and_steps(
+    wanted: float, bounds: tuple[int, int], step: float | None, whole: bool, shift: int
+) -> None:
+    """What a validator says of it decides; where there is none, the bounds really leave none."""
+    low, span = bounds
+    schema: JsonObject = {"type": "integer" if whole else "number", "minimum": low, "maximum": low + span}
+    if step is not None:
+        schema["multipleOf"] = step
+    made = fitted(wanted, schema, whole=whole, shift=shift)
+    if made is None:
+        assert step is not None
+        assert not any(check(low + part * 0.01, schema) == () for part in range(min(span, 20) * 100 + 1))
+    else:
+        assert check(made, schema) == ()
+
+
+def test_merging_asks_for_what_both_ask_for() -> None:
+    """The narrower bound, the common types and choices, all that is required; contradictions leave nothing."""
+    one: JsonObject = {"type": ["integer", "null"], "minimum": 1, "multipleOf": 4}
+    assert merged(one, {"type": "number", "minimum": 3, "multipleOf": 6}) == {
+        "type": "integer",
+        "minimum": 3,
+        "multipleOf": 12,
+    }
+    assert merged({"enum": [1, "a", True]}, {"enum": [True, "a"]}) == {"enum": ["a", True]}
+    assert merged({"type": "string"}, {"type": "integer"}) == NEVER
+    closed: JsonObject = {"properties": {"a": {}}, "additionalProperties": False}
+    both = merged(closed, {"properties": {"b": {"type": "string"}}, "required": ["a"]})
+    assert both["properties"] == {"a": True, "b": False}
+
+
+def test_a_schema_is_inferred_from_answers() -> None:
+    """Fields that are always there are required, states are enums, and different types are alternatives."""
+    found = inferred_schema([{"id": 1, "status": "open"}, {"id": "x", "status": "done", "note": None}])
+    assert found["required"] == ["id", "status"]
+    properties: Any = found["properties"]
+    assert properties["status"] == {"type": "string", "enum": ["open", "done"]}
+    assert properties["id"] == {"anyOf": [{"type": "string"}, {"type": "integer"}]}
+    assert properties["note"] == {"type": "null"}
+
+
+@pytest.mark.parametrize(
+    ("article", "low", "high"), [("Travel mug", 5, 30), ("gaming-laptop", 400, 2500), ("desk lamp", 12, 90)]
+)
+def test_an_article_costs_what_such_an_article_costs(article: str, low: float, high: float) -> None:
+    """A mug is no laptop; the last word that is known decides."""
+    prices = [price_of(article, Chance(seed)) for seed in "abcdefgh"]
+    assert all(price is not None and low <= price <= high for price in prices)
+    assert price_of("flux capacitor", Chance("s")) is None
+
+
+def test_what_stands_beside_each_other_agrees() -> None:
+    """An e-mail is that of the name, the country and the currency are those of the city, in any order of the fields."""
+    fields: JsonObject = {
+        one: {"type": "string"} for one in ("email", "country", "currency", "name", "city", "timezone")
+    }
+    for order in (list(fields), list(reversed(fields))):
+        schema: JsonObject = {
+            "type": "object",
+            "properties": {one: fields[one] for one in order},
+            "required": list(order),
+        }
+        made: Any = instance(schema, Chance("s"), {}, "user")
+        place = place_of(made["city"])
+        assert (made["country"], made["currency"], made["timezone"]) == (
+            place["country"],
+            place["currency"],
+            place["timezone"],
+        )
+        assert made["email"].split("@")[0].split(".")[0] == made["name"].split()[0].lower()
+        assert made["name"] == instance(schema, Chance("s"), {}, "user")["name"]  # type: ignore[index,call-overload] # it is an object

@@ -1,0 +1,342 @@
+"""Tests of where drafts come from: tables, the world, recorded answers, errors, refusals, new ids."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from simulator.environment.connections import ToolShape, found_offline
+from simulator.environment.entities import WorldCall
+from simulator.environment.error_answers import told_troubles
+from simulator.environment.generator import Draft, DraftCall, EarlierAnswer, Sources, drafted
+from simulator.environment.new_ids import new_id
+from simulator.environment.plausible import Chance
+from simulator.environment.recorded import adapted_answer
+from simulator.environment.recordings import RecordedCall
+from simulator.environment.tables import read_tables
+from simulator.environment.world import World
+from simulator.jsonvalue import JsonObject
+
+SHOP: dict[str, Any] = {
+    "products": [
+        {"id": "P-001", "name": "Studio headphones", "category": "audio", "price": 49.0, "stock": 3, "created_at": "2026-01-02"},
+        {"id": "P-002", "name": "Desk speaker", "category": "audio", "price": 89.5, "stock": 0, "created_at": "2026-02-02"},
+        {"id": "P-003", "name": "Travel mug", "category": "kitchen", "price": 12.5, "stock": 40, "created_at": "2026-03-02"},
+    ],
+    "customers": [{"id": "C-1", "name": "Ada", "email": "ada@example.com"}, {"id": "C-2", "name": "Grace", "email": "g@example.com"}],
+    "orders": {
+        "O-1": {"customer_id": "C-1", "status": "shipped", "total": 49.0},
+        "O-2": {"customer_id": "C-2", "status": "processing", "total": 25.0},
+        "O-3": {"customer_id": "C-1", "status": "delivered", "total": 12.5},
+    },
+}  # fmt: skip
+TOOLS = (
+    "search_products", "find_product", "list_orders", "get_customer", "create_order", "cancel_order", "find_order", "count_products",
+)  # fmt: skip
+
+
+def shop() -> World:
+    """Give a world with the shop's tables."""
+    names = {
+        "find_product": "product_id",
+        "get_customer": "customer_id",
+        "cancel_order": "order_id",
+        "find_order": "order_id",
+    }
+    shapes = [
+        ToolShape(
+            name=name,
+            parameters={
+                "type": "object",
+                "properties": {names[name]: {"type": "string"}} if name in names else {},
+            },
+        )
+        for name in TOOLS
+    ]
+    return World(found_offline(shapes), read_tables(json.dumps(SHOP)))
+
+
+def made(tool: str, schema: JsonObject | None = None, /, **arguments: Any) -> Draft:
+    """Draft one answer from the shop's tables."""
+    return drafted(
+        DraftCall(tool_name=tool, arguments=arguments, response_schema=schema), Sources(world=shop())
+    )
+
+
+def listing(name: str, *fields: str) -> JsonObject:
+    """Give the schema of an object with a list of records and a count."""
+    item: JsonObject = {"type": "object", "properties": {one: {} for one in fields}, "required": list(fields)}
+    return {
+        "type": "object",
+        "properties": {name: {"type": "array", "items": item}, "count": {"type": "integer"}},
+        "required": [name, "count"],
+    }
+
+
+@pytest.mark.parametrize(
+    ("arguments", "ids"),
+    [
+        ({"category": "audio"}, ["P-001", "P-002"]),
+        ({"category": "Audio", "max_price": 50}, ["P-001"]),
+        ({"min_price": 20, "max_price": 60}, ["P-001"]),
+        ({"query": "headphone studio"}, ["P-001"]),
+        ({"query": "mugs for travel"}, ["P-003"]),
+        ({"in_stock": True}, ["P-001", "P-003"]),
+        ({"created_after": "2026-02-01"}, ["P-002", "P-003"]),
+        ({"categories": ["kitchen", "garden"]}, ["P-003"]),
+        ({"limit": 2}, ["P-001", "P-002"]),
+        ({"limit": 2, "page": 2}, ["P-003"]),
+        ({"category": "all"}, ["P-001", "P-002", "P-003"]),
+        ({"category": "garden"}, []),
+        ({"product_ids": ["P-003", "P-001"]}, ["P-001", "P-003"]),
+    ],
+)
+def test_a_search_gives_the_rows_that_fit(arguments: dict[str, Any], ids: list[str]) -> None:
+    """Equality, bounds, words, dates, lists, stock and pages filter the table; where none fits, there is none."""
+    answer = made("search_products", listing("products", "product_id", "title", "price"), **arguments)
+    assert isinstance(answer.value, dict)
+    found: Any = answer.value["products"]
+    assert [one["product_id"] for one in found] == ids
+    assert answer.value["count"] == len(ids)
+    assert answer.problems == ()
+    assert "table of product" in answer.why
+    names = {row["id"]: (row["name"], row["price"]) for row in SHOP["products"]}
+    assert [(one["title"], one["price"]) for one in found] == [names[one] for one in ids]
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [{"customer_id": "C-1"}, {"email": "ada@example.com"}, {"customer_id": "C-1", "status": None}],
+)
+def test_a_list_is_filtered_by_what_it_refers_to(arguments: dict[str, Any]) -> None:
+    """The orders of a customer are found by the customer's id, or by what the customer's own table says."""
+    answer: Any = made(
+        "list_orders", listing("orders", "order_id", "customer_id", "total"), **arguments
+    ).value
+    assert [(one["order_id"], one["customer_id"], one["total"]) for one in answer["orders"]] == [
+        ("O-1", "C-1", 49.0), ("O-3", "C-1", 12.5),
+    ]  # fmt: skip
+
+
+def test_rows_are_told_without_a_schema_too() -> None:
+    """A tool of which only the name is known lists the rows under the plural of their kind."""
+    answer: Any = made("search_products", category="kitchen").value
+    assert answer["products"] == [SHOP["products"][2]]
+    assert answer["count"] == 1
+
+
+def test_one_thing_is_told_with_its_fields_and_an_unknown_one_is_not_found() -> None:
+    """An id finds its row; one that a complete table lacks gives a 404."""
+    found: Any = made("find_product", product_id="P-003").value
+    assert (found["name"], found["price"]) == ("Travel mug", 12.5)
+    missing: Any = made("find_product", product_id="P-999").value
+    assert missing["error_code"] == 404
+    assert "P-999" in str(missing)
+
+
+def test_a_state_that_forbids_a_change_is_respected() -> None:
+    """A shipped order cannot be cancelled, one that is processed can, and then says so."""
+    schema: JsonObject = {
+        "anyOf": [
+            {"type": "object", "properties": {"order_id": {"type": "string"}, "status": {"type": "string"}}, "required": ["order_id", "status"]},
+            {"type": "object", "properties": {"error_code": {"type": "integer"}, "error_message": {"type": "string"}}, "required": ["error_code", "error_message"]},
+        ]
+    }  # fmt: skip
+    assert made("cancel_order", schema, order_id="O-1").value == {
+        "error_code": 409,
+        "error_message": "Order O-1 is already shipped.",
+    }
+    assert made("cancel_order", schema, order_id="O-2").value == {"order_id": "O-2", "status": "cancelled"}
+
+
+def test_what_is_made_is_numbered_on_and_found_again() -> None:
+    """A new order's id follows the last one, its article has the table's price, and the world then knows it."""
+    world = shop()
+    line: JsonObject = {
+        "type": "object",
+        "properties": {
+            "product_id": {"type": "string"},
+            "quantity": {"type": "integer"},
+            "unit_price": {"type": "number"},
+        },
+        "required": ["product_id", "quantity", "unit_price"],
+    }
+    schema: JsonObject = {
+        "type": "object",
+        "properties": {
+            "order_id": {"type": "string"},
+            "items": {"type": "array", "items": line},
+            "total": {"type": "number"},
+        },
+        "required": ["order_id", "items", "total"],
+    }
+    arguments: JsonObject = {"customer_id": "C-1", "items": [{"product_id": "P-003", "quantity": 2}]}
+    answer: Any = drafted(
+        DraftCall(tool_name="create_order", arguments=arguments, response_schema=schema), Sources(world=world)
+    ).value
+    assert answer == {
+        "order_id": "O-4",
+        "items": [{"product_id": "P-003", "quantity": 2, "unit_price": 12.5}],
+        "total": 25.0,
+    }
+    world.take(WorldCall("create_order", arguments, answer))
+    found: Any = drafted(
+        DraftCall(tool_name="find_order", arguments={"order_id": "O-4"}), Sources(world=world)
+    ).value
+    assert found["total"] == 25.0
+    gone: Any = drafted(
+        DraftCall(tool_name="find_order", arguments={"order_id": "O-5"}), Sources(world=world)
+    ).value
+    assert gone["error_code"] == 404
+
+
+def test_a_made_up_result_keeps_within_what_was_asked() -> None:
+    """Without a table, prices still lie under the bound of the search, and no more results come than were asked for."""
+    schema = listing("products", "name", "price")
+    for seed in "abcdef":
+        call = DraftCall(
+            tool_name="search_products",
+            arguments={"max_price": 20, "limit": 1},
+            response_schema=schema,
+            seed=seed,
+        )
+        answer: Any = drafted(call).value
+        assert len(answer["products"]) == 1
+        assert 0 < answer["products"][0]["price"] <= 20
+
+
+def recorded(tool: str, ticket: str, answer: JsonObject, /) -> RecordedCall:
+    """Give a recorded call about a ticket."""
+    return RecordedCall(
+        tool_name=tool, arguments={"ticket_id": ticket, "lang": "en"}, response=answer, place=f"call {ticket}"
+    )
+
+
+RECORDED = (
+    recorded("get_ticket", "T-1", {"ticket_id": "T-1", "url": "https://x.example/T-1", "open": True}),
+    recorded("get_ticket", "T-2", {"ticket_id": "T-2", "url": "https://x.example/T-2", "open": False}),
+    recorded("get_other", "T-3", {"no": "ticket"}),
+)
+
+
+def test_a_recorded_answer_is_given_for_its_own_call_and_adapted_to_a_near_one() -> None:
+    """Word for word for the same arguments; with this call's id, wherever the recorded one stood, for another id."""
+
+    def of(**arguments: Any) -> Draft:
+        return drafted(DraftCall(tool_name="get_ticket", arguments=arguments), Sources(recorded=RECORDED))
+
+    assert of(ticket_id="T-1", lang="en").value == RECORDED[0].response
+    near = of(ticket_id="T-9", lang="en")
+    assert isinstance(near.value, dict)
+    assert near.value["url"] == f"https://x.example/{near.value['ticket_id']}" == "https://x.example/T-9"
+    assert "args.ticket_id was 'T-" in near.why
+    assert of(subject="x").value != RECORDED[0].response
+
+
+def test_a_question_that_was_recorded_twice_is_answered_twice() -> None:
+    """Polling gets the recorded answers in their order, and then the last one again."""
+    polls = [recorded("get_job", "J-1", {"state": state}) for state in ("pending", "running", "done")]
+    earlier: tuple[EarlierAnswer, ...] = ()
+    said: list[Any] = []
+    for _ in range(4):
+        call = DraftCall(tool_name="get_job", arguments={"ticket_id": "J-1", "lang": "en"}, earlier=earlier)
+        said.append(drafted(call, Sources(recorded=polls)).value)
+        earlier = (
+            *earlier,
+            EarlierAnswer(tool_name=call.tool_name, arguments=call.arguments, response=said[-1]),
+        )
+    assert [one["state"] for one in said] == ["pending", "running", "done", "done"]
+
+
+def test_adapting_leaves_what_only_looks_alike() -> None:
+    """Truth values, small numbers and short texts of the recorded call are not hunted down in its answer."""
+    before: JsonObject = {"open": True, "page": 1, "q": "a"}
+    assert adapted_answer({"open": True, "n": 1, "text": "banana"}, before, {"open": False, "page": 2, "q": "b"}) == {
+        "open": True, "n": 1, "text": "banana",
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("known", "expected"),
+    [
+        (["A-1001", "A-1004", "A-1002"], "A-1005"),
+        (["ORD-009"], "ORD-010"),
+        ([7, 12, 9], 13),
+        (["X-9", "Y-3"], "Y-4"),
+        (["inv_99"], "inv_100"),
+    ],
+)
+def test_a_new_id_follows_the_last_of_its_style(known: list[Any], expected: Any) -> None:
+    """Counted ids are counted on, zeros are kept, and numbers stay numbers."""
+    assert new_id("order_id", known, Chance("s")) == expected
+
+
+@given(
+    st.lists(
+        st.from_regex(
+            r"[A-Z]{1,3}-\d{1,5}|[a-f]{8}|[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}",
+            fullmatch=True,
+        )
+    )
+)
+def test_a_new_id_is_never_taken(known: list[str]) -> None:
+    """Whatever ids there are, the new one is none of them."""
+    assert new_id("thing_id", known, Chance("s")) not in known
+
+
+def test_the_errors_that_a_description_tells_of_are_read() -> None:
+    """Codes with their reasons, and no other numbers."""
+    told = told_troubles(
+        "Pays up to 500 EUR.\n\nReturns:\n  It, or an error with code 404 where no such order exists, 409 where it is\n  too late. In 2026."
+    )
+    assert [(one.code, one.message) for one in told] == [
+        (404, "no such order exists"),
+        (409, "it is too late"),
+    ]
+
+
+def test_a_balance_goes_down_by_what_was_paid() -> None:
+    """The next reading of a budget is less the payments in between that name it."""
+    schema: JsonObject = {
+        "type": "object",
+        "properties": {"team": {"type": "string"}, "remaining": {"type": "number"}},
+        "required": ["team", "remaining"],
+    }
+    earlier = (
+        EarlierAnswer(
+            tool_name="get_budget", arguments={"team": "a"}, response={"team": "a", "remaining": 900.0}
+        ),
+        EarlierAnswer(
+            tool_name="pay",
+            arguments={"team": "a", "payment": {"amount": 250.5}},
+            response={"status": "paid"},
+        ),
+        EarlierAnswer(
+            tool_name="pay", arguments={"team": "b", "payment": {"amount": 9.0}}, response={"status": "paid"}
+        ),
+    )
+    call = DraftCall(tool_name="get_budget", arguments={"team": "a"}, response_schema=schema, earlier=earlier)
+    assert drafted(call).value == {"team": "a", "remaining": 649.5}
+
+
+def test_lists_come_in_the_order_that_the_description_promises() -> None:
+    """Cheapest first means so, whatever was drawn; a call may ask for another order."""
+    schema = listing("flights", "flight_id", "price")
+    for seed in "abcdefgh":
+        call = DraftCall(
+            tool_name="search_flights",
+            description="Finds flights, cheapest first.",
+            response_schema=schema,
+            seed=seed,
+        )
+        answer: Any = drafted(call).value
+        prices = [one["price"] for one in answer["flights"]]
+        assert prices == sorted(prices)
+    turned: Any = made(
+        "search_products", listing("products", "name", "price"), sort_by="price", sort_order="desc"
+    ).value
+    assert [one["price"] for one in turned["products"]] == [89.5, 49.0, 12.5]

@@ -1,0 +1,94 @@
+"""A person makes an agent's tools misbehave while a session runs: with a fault from the library, edited, switched and explained."""
+
+from __future__ import annotations
+
+import pytest
+from playwright.sync_api import Locator, expect
+
+from tests.harness.browser import Studio
+
+pytestmark = [pytest.mark.browser, pytest.mark.process, pytest.mark.xdist_group("stories rules")]
+
+WHERE = "Where is order A-1001?"
+
+
+def test_a_fault_from_the_library_reaches_the_agent(studio: Studio) -> None:
+    """A fault is found by words, narrowed to one order, tried, switched while the session runs, and met by the agent.
+
+    Calls that it is not for say why it did not fire, in the editor before it is saved and in the session after.
+    """
+    studio.pick_agent("order_desk").start("Where is order A-1001?")
+    studio.wait_for_pause("find_order")
+    studio.button("open_environment").click()
+    _add_fault(studio, "prompt injection")
+    _narrow_to(studio, "A-1002")
+    tried = studio.keyed("rule_trials")
+    expect(tried).to_contain_text("would not")
+    expect(tried).to_contain_text("A-1001")
+    studio.button("rule_save").click()
+    expect(studio.keyed("head_rules_side")).to_be_visible()
+    expect(studio.keyed("pane_rules")).to_contain_text('order_id is "A-1002"')
+    studio.rest()
+    studio.button("environment_answer").click()
+    studio.wait_for_pause("find_order").accept_draft()
+    studio.wait_for_status("Completed")
+
+    studio.ask("Where is order A-1003?")
+    studio.wait_for_pause("find_order")
+    expect(studio.keyed("pane_context")).to_contain_text("nearest first")
+    expect(studio.keyed("pane_context")).to_contain_text("A-1003")
+    studio.accept_draft()
+    studio.wait_for_status("Completed")
+
+    _ask_and_accept(studio, "Where is order A-1002?")
+    expect(studio.keyed("pane_context")).to_contain_text("1\u00d7")
+    expect(_last_answer(studio)).to_contain_text("hostile text added")
+
+    studio.like("rule_on_").locator("label").first.click()
+    expect(studio.like("rule_on_").locator("input").first).not_to_be_checked()
+    studio.rest()
+    _ask_and_accept(studio, "And order A-1002 once more?")
+    expect(studio.keyed("pane_timeline")).to_contain_text("switched hostile_")
+    expect(studio.keyed("pane_context")).to_contain_text("1\u00d7")
+
+
+def _add_fault(studio: Studio, words: str) -> None:
+    """Find a fault in the library, and give it to the tool that waits."""
+    studio.keyed("environment_head").wait_for()
+    studio.rest()
+    field = studio.like("search_fault").get_by_role("textbox")
+    field.fill(words)
+    field.press("Enter")
+    card = studio.like("fault_hostile_").first
+    expect(studio.like("fault_http_400")).to_have_count(0)
+    expect(card).to_contain_text("Hostile text")
+    studio.rest()
+    card.get_by_role("button", name="Add").click()
+    expect(studio.keyed("head_rule_editor")).to_contain_text("Edit hostile_")
+    studio.rest()
+
+
+def _ask_and_accept(studio: Studio, question: str) -> None:
+    studio.ask(question)
+    studio.wait_for_pause("find_order").accept_draft()
+    studio.wait_for_status("Completed")
+
+
+def _last_answer(studio: Studio) -> Locator:
+    """Open the last answer of the tool in the timeline."""
+    studio.rest()
+    step = studio.like("step_").filter(has_text="find_order returned").last
+    step.locator("summary").click()
+    studio.rest()
+    return step
+
+
+def _narrow_to(studio: Studio, order: str) -> None:
+    """Add a condition on the order's id."""
+    studio.like("c0-add_rule").get_by_role("button").click()
+    studio.rest()
+    for name, words in (("path", "order_id"), ("value", order)):
+        field = studio.like(f"c1-{name}_rule").get_by_role("combobox")
+        field.fill(words)
+        field.press("Enter")
+        studio.rest()
