@@ -14,7 +14,7 @@ from simulator.environment.recordings import RecordedCall, read_recording
 from simulator.environment.rules import InjectionRule
 from simulator.environment.tool_settings import EnvironmentSettings
 from simulator.environment.trials import Trial
-from simulator.runtime import asking_drafts, shaping
+from simulator.runtime import analysing, asking_drafts, shaping
 from simulator.runtime.engine import Engine
 from simulator.runtime.errors import SimulationError
 from simulator.runtime.world_view import WorldView, world_view
@@ -180,8 +180,8 @@ class SimulatedEnvironment:
         What it is at shows in the world's `analysing`; in the end its word stands beside what was found offline, or
         `not_analysed` says why it does not.
         """
-        self._commands.command(asking_drafts.analyse_connections)
+        self._commands.command(lambda engine: analysing.begin(engine.modelling, engine))
 
     def stop_analysing(self) -> None:
         """End the analysis of the connections."""
-        self._commands.command(asking_drafts.stop_analysing)
+        self._commands.command(lambda engine: analysing.stop(engine.modelling))
