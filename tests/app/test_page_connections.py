@@ -6,7 +6,9 @@ import json
 from collections.abc import AsyncGenerator, Iterator
 
 import pytest
-from google.adk.models import BaseLlm, LlmRequest, LlmResponse
+from google.adk.models.base_llm import BaseLlm
+from google.adk.models.llm_request import LlmRequest
+from google.adk.models.llm_response import LlmResponse
 from google.genai import types
 
 from app.registry import registry
