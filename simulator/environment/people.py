@@ -5,9 +5,10 @@ from __future__ import annotations
 import threading
 import unicodedata
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
-from faker import Generator
-from faker.factory import Factory
+if TYPE_CHECKING:
+    from faker import Generator
 
 KINDS = frozenset(
     {"name", "first_name", "last_name", "user_name", "company", "street_address", "postcode", "job", "iban"}
@@ -21,6 +22,8 @@ _lock = threading.Lock()
 @lru_cache(maxsize=1)
 def _faker() -> Generator:
     """Make the one faker of this module: making it takes tens of milliseconds, seeding it anew hardly any."""
+    from faker.factory import Factory  # noqa: PLC0415 - it takes a tenth of a second, and most sessions open without
+
     faker = Factory.create("en_US")
     faker.seed_instance(0)  # from here on it has a generator of its own
     return faker

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from simulator.environment.connections import ToolShape
 from simulator.environment.facts import StateCleared, WorldEdited
 from simulator.facts import Fact, ToolAnswered, TurnStarted
-from simulator.journal import Journal
+from simulator.journal import ROOT, Journal
 from simulator.runtime.known import Flag, Known
 from simulator.session.environment import SessionEnvironment
 
@@ -32,22 +32,30 @@ class Desk(Known):
 
     def _begin(self, environment: SessionEnvironment, shapes: Mapping[str, ToolShape]) -> None:
         super()._begin(environment, shapes)
-        self._known, self._last, self._turn = 0, -1, 0
+        self._last, self._turn = ROOT, 0
 
     def up_to_date(self) -> Desk:
         """Learn what is new; give itself."""
-        path = self._journal.path()
         environment, tools = self._journal.fold.environment, self._shapes_now()
         shapes = tools() if tools else self.shapes
-        # A fact has one parent, so where it stands at the same place all before it is the same too.
-        is_along = self._known <= len(path) and (not self._known or path[self._known - 1][0] == self._last)
-        if not is_along or environment is not self.environment or shapes != self.shapes:
+        news = self._news()
+        if news is None or environment is not self.environment or shapes != self.shapes:
             self._begin(environment, shapes)
-        for number, fact in path[self._known :]:
+            news = self._journal.path()
+        for number, fact in news:
             self._learn(number, fact)
-        if path:
-            self._known, self._last = len(path), path[-1][0]
+        self._last = self._journal.head
         return self
+
+    def _news(self) -> list[tuple[int, Fact]] | None:
+        """Give what has come after what is known; None where the head is no longer after that."""
+        new: list[tuple[int, Fact]] = []
+        for number, fact in self._journal.backwards():
+            # A fact has one parent, so before one that is known all is known.
+            if number == self._last:
+                return new[::-1]
+            new.append((number, fact))
+        return new[::-1] if self._last == ROOT else None
 
     def _learn(self, number: int, fact: Fact) -> None:
         match fact:

@@ -120,7 +120,8 @@ def offline_question(
     known: Known, tool: ToolDeclaration, arguments: JsonObject, seed: str
 ) -> tuple[DraftCall, Sources]:
     """Gather what an offline draft of the answer to a call is made of."""
-    call = DraftCall(
+    # All of it is right for certain, and in a long session there are many earlier answers to look at again.
+    call = DraftCall.model_construct(
         tool_name=tool.name,
         description=tool.description.partition(_LONG_RUNNING)[0],
         parameters=tool.parameters,
