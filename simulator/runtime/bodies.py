@@ -19,6 +19,14 @@ def has_body(tool: BaseTool) -> bool:
     return not isinstance(code, CodeType) or _does_something(code)
 
 
+def is_only_declared(tool: BaseTool) -> bool:
+    """Tell whether a tool has nothing real to run, in a session that is played.
+
+    A long-running tool without a body is none of those: to say nothing is its answer, and the answer comes later.
+    """
+    return not (has_body(tool) or tool.is_long_running)
+
+
 @functools.lru_cache(maxsize=1024)
 def _does_something(code: CodeType) -> bool:
     return _steps(code) not in _EMPTY

@@ -17,7 +17,7 @@ from google.adk.tools.long_running_tool import LongRunningFunctionTool
 from google.adk.workflow import START, Workflow
 from pydantic import BaseModel
 
-from tests.runtime.stage import agent_of, call, say
+from tests.runtime.stage import PATIENCE, agent_of, call, opened, say, tool_facts
 from tests.runtime.standing import (
     BUSY,
     FIND,
@@ -247,3 +247,25 @@ def test_an_agent_without_the_environment_is_as_before() -> None:
     stage = staged("plugin", bare, config(unlisted="real"))
     seen = responses(asyncio.run(stage.turn()))
     assert seen == [{"order_id": "A-1", "status": "really open", "total": 1.0}]
+
+
+# ---------------------------------------------------------------- without a body, in a session that is played
+
+
+def test_a_function_without_a_body_never_runs_in_a_played_session() -> None:
+    """Where "real" plays it, the offline generator answers; run by command, it says that there is nothing."""
+
+    def pay(order_id: str) -> dict[str, Any]:  # type: ignore[empty-body] # that is the point
+        """Pay an order."""
+
+    turn = [call("pay", order_id="A-1")]
+    with opened(agent_of(turn, tools=[pay]), tools="real") as sim:
+        assert sim.query("go", wait=PATIENCE)
+        (fact,) = tool_facts(sim)
+        assert (fact.provenance.source, fact.provenance.by) == ("generated", "offline")
+    with opened(agent_of(turn, tools=[pay])) as sim:
+        assert sim.query("go", wait=PATIENCE)
+        sim.run_real(sim.pending[0], wait=PATIENCE)
+        (fact,) = tool_facts(sim)
+        assert fact.outcome.kind == "raised"
+        assert "only declared" in fact.outcome.error.message
