@@ -143,9 +143,8 @@ class Answering:
                 return self._offline(question)
 
     def _offline(self, question: Question) -> Made:
-        made = self._play.offline(question)
-        problems = (f"{problem.path}: {problem.message}" for problem in made.problems)
-        return Made(Returned(value=made.value), "generated", "offline", (made.why, *problems))
+        drafts = self._play.offline(question)
+        return Made(drafts.given(), "generated", "offline", drafts.sources)
 
     def _recorded(self, question: Question) -> Made | None:
         near = self._play.nearest_recorded(question)

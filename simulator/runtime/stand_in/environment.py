@@ -23,7 +23,7 @@ from google.adk.tools.base_tool import BaseTool
 from simulator.environment.connections import ToolShape
 from simulator.environment.recordings import RecordedCall, RecordingError, read_recording
 from simulator.environment.shared_state import SharedState, StateRegistry
-from simulator.environment.stand_in_config import SimulatedEnvironmentConfig
+from simulator.environment.stand_in_config import SimulatedEnvironmentConfig, StandInPlayer
 from simulator.runtime.adk_private import (
     invocation_of,
     is_about_to_run,
@@ -60,6 +60,10 @@ _REAL: ContextVar[bool] = ContextVar("simulation_stand_in_real", default=False)
 """Whether a real tool is at work: what it calls itself is real, too."""
 
 
+class AnswersItself:
+    """Marks tools that have an environment of their own."""
+
+
 class StandInEnvironment:
     """An environment in the place of an agent's tools; each session has a state, counters and draws of its own.
 
@@ -83,11 +87,11 @@ class StandInEnvironment:
         self._registry = registry
         self._registry_lock = threading.RLock() if registry is not None else None
         self._clock, self._given_model = clock, model
-        self.use(config)
         self._sessions = Sessions(self._play, most_sessions)
+        self.use(config)
 
     def use(self, config: SimulatedEnvironmentConfig) -> None:
-        """Let sessions that begin from now on have another configuration."""
+        """Let something else be configured; rules and chance are those of a session's first call."""
         self.config = config
         self._environment = _environment_of(config)
         chosen = self._given_model or config.settings.simulation_model
@@ -104,6 +108,8 @@ class StandInEnvironment:
             if chosen
             else None
         )
+        for play in self._sessions.all():
+            play.use(self._environment)
 
     def _play(self) -> SessionPlay:
         config = self.config
@@ -150,7 +156,13 @@ class StandInEnvironment:
 
     def may_answer(self, tool: BaseTool) -> bool:
         """Tell whether anything but the real tool can answer a call of this tool."""
-        return self.config.may_answer(tool.name, has_body=has_body(tool))
+        return self._player(tool) != "real" or self.config.has_rule_for(tool.name)
+
+    def _player(self, tool: BaseTool) -> StandInPlayer:
+        """Give who answers a tool where no rule does; one with an environment of its own has that, unless it is listed."""
+        if isinstance(tool, AnswersItself) and not self.config.lists(tool.name):
+            return "real"
+        return self.config.player_of(tool.name, has_body=has_body(tool))
 
     def session(self, context: Any) -> SessionPlay:
         """Give what is kept for the session of a call: of the outermost, where an agent tool has one inside of it."""
@@ -177,6 +189,10 @@ class StandInEnvironment:
             return await call.real()
         return await self._answer(call.tool, call.arguments, call.context, call.real)
 
+    async def given(self, tool: BaseTool, arguments: dict[str, Any], context: Any) -> Any:
+        """Answer a call of a tool that has nothing real behind it; give what the tool would, or raise it."""
+        return await self._answer(tool, arguments, context, None)
+
     async def _by_hand(
         self, tool: BaseTool, arguments: dict[str, Any], context: Any
     ) -> dict[str, Any] | None:
@@ -191,9 +207,8 @@ class StandInEnvironment:
     ) -> Any:
         play = self.session(context)
         question = Question(tool, arguments, context)
-        player = self.config.player_of(tool.name, has_body=has_body(tool))
         answering = Answering(play, self._modelled, self._clock)
-        call, made = await answering.answer(question, player, _all_real(real) if real else None)
+        call, made = await answering.answer(question, self._player(tool), _all_real(real) if real else None)
         return _given(call, made)
 
     # ------------------------------------------------------------ what there is to see
