@@ -25,6 +25,7 @@ RowUse: TypeAlias = Literal["reads", "creates", "changes", "deletes", "gives"]
 
 PARTS: tuple[Part, ...] = get_args(Part)
 USES: tuple[RowUse, ...] = get_args(RowUse)
+_ORDER: tuple[Part, ...] = ("tool", "parameter", "answer")
 EDITABLE = ("tool", "part", "place", "kind", "use")
 
 
@@ -97,7 +98,7 @@ def rows_of(connections: Connections, model: str = "") -> tuple[ConnectionRow, .
         for one in connections.roles
     ]
     order = {row.tool: number for number, row in reversed([*enumerate([*roles, *uses, *gives])])}
-    return tuple(sorted((*roles, *uses, *gives), key=lambda row: (order[row.tool], -PARTS.index(row.part))))
+    return tuple(sorted((*roles, *uses, *gives), key=lambda row: (order[row.tool], _ORDER.index(row.part))))
 
 
 def _said_by(source: Source, model: str) -> str:

@@ -7,7 +7,7 @@ from typing import Annotated, Literal, TypeAlias, assert_never
 
 from pydantic import Field, JsonValue
 
-from app.commands import StopTurn
+from app.commands import ChangeSeat, StopTurn
 from app.live import LiveSimulation
 from simulator.facts import Value
 from simulator.jsonvalue import JsonObject
@@ -56,6 +56,20 @@ class RunReal(Value):
     key: str
 
 
+class AskForDraft(Value):
+    """Let the environment's model draft an answer to a call; it can be answered meanwhile."""
+
+    kind: Literal["ask_for_draft"] = "ask_for_draft"
+    key: str
+
+
+class StopDrafting(Value):
+    """End what the environment's model is at that drafts an answer to a call."""
+
+    kind: Literal["stop_drafting"] = "stop_drafting"
+    key: str
+
+
 class Confirm(Value):
     """Say whether a tool may run; `payload` where the tool asks for more than yes or no."""
 
@@ -81,12 +95,25 @@ class SubmitQuery(Value):
 
 
 Decision: TypeAlias = Annotated[
-    AnswerTool | AnswerTools | AnswerModel | AnswerCode | RunReal | Confirm | Reply | SubmitQuery | StopTurn,
+    AnswerTool
+    | AnswerTools
+    | AnswerModel
+    | AnswerCode
+    | RunReal
+    | AskForDraft
+    | StopDrafting
+    | ChangeSeat
+    | Confirm
+    | Reply
+    | SubmitQuery
+    | StopTurn,
     Field(discriminator="kind"),
 ]
 
 
-def apply(decision: Decision, simulation: LiveSimulation, wait: float | None) -> None:
+def apply(  # noqa: C901 - one arm for each kind of decision
+    decision: Decision, simulation: LiveSimulation, wait: float | None
+) -> None:
     """Hand a decision to the simulation, and wait at most `wait` seconds for its next pause.
 
     Raises:
@@ -102,6 +129,12 @@ def apply(decision: Decision, simulation: LiveSimulation, wait: float | None) ->
             _answer_all(decision.answers, simulation, wait)
         case RunReal():
             simulation.run_real(decision.key, wait=wait)
+        case AskForDraft():
+            simulation.environment.ask_for_draft(decision.key)
+        case StopDrafting():
+            simulation.environment.stop_drafting(decision.key)
+        case ChangeSeat():
+            simulation.set_player(decision.seat, decision.player, decision.target, wait=wait)
         case Confirm():
             simulation.confirm(decision.call_id, decision.confirmed, decision.payload, wait=wait)
         case Reply():

@@ -43,7 +43,8 @@ from app.labels import literal, safe_label
 
 _EARLIEST = datetime.min  # noqa: DTZ901 - the picker knows no zones
 _LATEST = datetime.max  # noqa: DTZ901 - as _EARLIEST
-_LONG = 60
+LONG = 60
+"""A longer text gets an input of several lines."""
 _HELP = 300
 _SIMPLE = (RawText, RawNumber, RawFlag, RawChoice, RawConst)
 
@@ -65,11 +66,15 @@ class _Named(TypedDict):
 
 
 class FieldDrawer:
-    """Draws the fields of one form; `notes` are the problems by the way to their field."""
+    """Draws the fields of one form; `notes` are the problems by the way to their field.
 
-    def __init__(self, kept: Kept, notes: Mapping[Path, Sequence[str]]) -> None:
+    Where it is `live`, the page is drawn anew with each input that is left; else with the next click.
+    """
+
+    def __init__(self, kept: Kept, notes: Mapping[Path, Sequence[str]], *, live: bool = False) -> None:
         self._kept = kept
         self._notes = notes
+        self._on_change: Literal["rerun", "ignore"] = "rerun" if live else "ignore"
 
     def draw(self, field: Field, seed: Raw, place: Place) -> None:
         """Draw a field, which at first shows `seed`, and what is wrong with it."""
@@ -107,7 +112,7 @@ class FieldDrawer:
                 named = _named(field, place)
                 if not place.shows_label:
                     named = {"label": "true", "help": None, "label_visibility": "visible"}
-                st.toggle(**named, key=key, on_change="ignore")
+                st.toggle(**named, key=key, on_change=self._on_change)
             case RawChoice():
                 self._choice(field, seed.index, place)
             case RawConst():
@@ -127,7 +132,7 @@ class FieldDrawer:
                 value=None,
                 key=key,
                 format="YYYY-MM-DD",
-                on_change="ignore",
+                on_change=self._on_change,
                 min_value=date.min,
                 max_value=date.max,
             )
@@ -138,23 +143,23 @@ class FieldDrawer:
                 value=None,
                 key=key,
                 format="YYYY-MM-DD",
-                on_change="ignore",
+                on_change=self._on_change,
                 min_value=_EARLIEST,
                 max_value=_LATEST,
             )
-        elif (isinstance(field, TextField) and field.is_long) or len(text) > _LONG or "\n" in text:
-            st.text_area(**named, key=self._kept.widget(place.name, text), on_change="ignore")
+        elif (isinstance(field, TextField) and field.is_long) or len(text) > LONG or "\n" in text:
+            st.text_area(**named, key=self._kept.widget(place.name, text), on_change=self._on_change)
         else:
-            st.text_input(**named, key=self._kept.widget(place.name, text), on_change="ignore")
+            st.text_input(**named, key=self._kept.widget(place.name, text), on_change=self._on_change)
 
     def _number(self, field: Field, number: float | None, place: Place) -> None:
         named = _named(field, place)
         if isinstance(field, NumberField) and field.is_integer:
             key = self._kept.widget(place.name, number, int)
-            st.number_input(**named, value=None, step=1, key=key, on_change="ignore")
+            st.number_input(**named, value=None, step=1, key=key, on_change=self._on_change)
         else:
             key = self._kept.widget(place.name, number, float)
-            st.number_input(**named, value=None, step=1.0, format="%g", key=key, on_change="ignore")
+            st.number_input(**named, value=None, step=1.0, format="%g", key=key, on_change=self._on_change)
 
     def _choice(self, field: Field, index: int | None, place: Place) -> None:
         options = field.options if isinstance(field, ChoiceField) else ()
@@ -166,7 +171,7 @@ class FieldDrawer:
                 literal(option) if isinstance(option := options[at], str) else show_json(option)
             ),
             key=self._kept.widget(place.name, index),
-            on_change="ignore",
+            on_change=self._on_change,
             placeholder="Choose a value",
         )
 
@@ -178,7 +183,7 @@ class FieldDrawer:
             label_visibility=shown,
             key=self._kept.widget(name, text),
             height="content",
-            on_change="ignore",
+            on_change=self._on_change,
         )
 
     def _nullable(self, field: Field, seed: RawNullable, place: Place) -> None:

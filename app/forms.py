@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
@@ -11,6 +12,7 @@ import streamlit as st
 from pydantic import JsonValue
 
 from app.form_fields import FieldDrawer, Place, problem_line
+from app.form_moves import moves
 from app.form_raw import Raw, blank, fill
 from app.form_read import FieldProblem, Path, Reading, read
 from app.form_schema import Field, parse_schema
@@ -19,7 +21,9 @@ from app.jsontext import JsonTextError, parse_json, write_json
 from app.kept import Kept
 from simulator.environment.schemas import Problem, check
 from simulator.facts import Value
-from simulator.jsonvalue import JsonObject
+from simulator.jsonvalue import JsonObject, same
+
+_STEP = re.compile(r"\.([^.\[\]]+)|\[(\d+)\]|\['((?:[^'\\]|\\.)*)'\]")
 
 
 class FormResult(Value):
@@ -69,14 +73,72 @@ class SchemaForm:
         """Read the form's inputs, and check the value against the schema."""
         return _result(self.reading(), self.schema)
 
-    def draw(self, *, tried: bool) -> None:
-        """Draw the form; `tried` says that somebody wanted to send it, so that empty inputs are named too."""
+    def draw(self, *, tried: bool, misfits: Sequence[Problem] = (), live: bool = False) -> None:
+        """Draw the form.
+
+        Args:
+            tried: Somebody wanted to send it, so that empty inputs are named too.
+            misfits: Where the value breaks its schema: each is said at its field.
+            live: Draw the page anew with each input that is left.
+        """
         reading = self.reading()
-        notes: Mapping[Path, Sequence[str]] = _by_path(reading.problems) if tried else {}
+        notes = _by_path(reading.problems if tried else (), misfits)
         place = Place(self._form_name(), (), "Kind of value" if self._field.kind == "union" else "Value")
-        FieldDrawer(self.kept, notes).draw(self._field, self._seed(), place)
+        FieldDrawer(self.kept, notes, live=live).draw(self._field, self._seed(), place)
         if not self._field_has_inputs():
             st.caption("There is nothing to fill in.")
+
+    @property
+    def is_last(self) -> bool:
+        """Tell whether what stands in the text was filled into the form, and not typed."""
+        return bool(self.kept.value(f"{self.name}:by_form", initial=False))
+
+    @property
+    def shows_text(self) -> bool:
+        """Tell whether the form shows what the text says, and not what it said when it last was JSON."""
+        return bool(self.kept.value(self.name, self.initial_text()) == self._agreed())
+
+    def sync(self) -> str | None:
+        """Let the text and the form say the same: what was changed in one since they last did is carried to the other.
+
+        Call it before either is drawn. A text that is no JSON stays as it is, until the form is changed.
+
+        Returns:
+            The text that was given up for the form's value because it was no JSON; None where nothing was.
+        """
+        text, agreed = self.kept.value(self.name, self.initial_text()), self._agreed()
+        if agreed is None:
+            self._take(text if _is_json(text) else self.initial_text())
+            return None
+        if text != agreed and _is_json(text):
+            self._take(text)
+            return None
+        before = parse_json(agreed)
+        said = self.reading().value
+        if same(said, before):
+            return None
+        new = write_json(_as_written(said, before))
+        for name, value in (("", new), (":agreed", new), (":by_form", True)):
+            self.kept.put(f"{self.name}{name}", value)
+        return text if text != agreed else None
+
+    def _take(self, text: str) -> None:
+        """Show a text's value in the form: in the inputs that are there, if they can hold it."""
+        then = fill(self._field, parse_json(text))
+        now = collect(self.kept, self._form_name(), self._field, self._seed())
+        moved = moves(self.kept, self._form_name(), self._field, now, then)
+        is_new = self._agreed() is None or moved is None
+        for name, value in moved or ():
+            self.kept.put(name, value)
+        if is_new:
+            self.kept.put(f"{self.name}:base", text)
+            self.kept.put(f"{self.name}:number", self._number() + 1)
+        self.kept.put(f"{self.name}:agreed", text)
+        self.kept.put(f"{self.name}:by_form", value=False)
+
+    def _agreed(self) -> str | None:
+        agreed: str | None = self.kept.value(f"{self.name}:agreed")
+        return agreed
 
     def to_text(self) -> None:
         """Carry what the form says to the text."""
@@ -164,11 +226,41 @@ def _result(reading: Reading, schema: JsonObject) -> FormResult:
     return FormResult(value=reading.value, misfits=check(reading.value, schema))
 
 
-def _by_path(problems: Sequence[FieldProblem]) -> Mapping[Path, Sequence[str]]:
+def _by_path(problems: Sequence[FieldProblem], misfits: Sequence[Problem]) -> Mapping[Path, Sequence[str]]:
     notes: dict[Path, list[str]] = defaultdict(list)
     for problem in problems:
         notes[problem.path].append(problem.message)
+    for misfit in misfits:
+        notes[path_of(misfit.path)].append(misfit.message)
     return notes
+
+
+def path_of(place: str) -> Path:
+    """Read a place as schema problems name it: `$.items[0].price`, or `$['a b']`."""
+    return tuple(
+        int(index) if index else (name or quoted).replace("\\'", "'")
+        for name, index, quoted in _STEP.findall(place)
+    )
+
+
+def _is_json(text: str) -> bool:
+    try:
+        parse_json(text)
+    except JsonTextError:
+        return False
+    return True
+
+
+def _as_written(value: JsonValue, before: JsonValue) -> JsonValue:
+    """Keep how a number was written where it is the same one: an input makes 45.0 of 45."""
+    if isinstance(value, dict) and isinstance(before, dict):
+        return {key: _as_written(inner, before.get(key)) for key, inner in value.items()}
+    if isinstance(value, list) and isinstance(before, list):
+        known = [*before, *[None] * len(value)]
+        return [_as_written(inner, old) for inner, old in zip(value, known, strict=False)]
+    if isinstance(value, float) and not isinstance(before, float) and same(value, before):
+        return before
+    return value
 
 
 @lru_cache(maxsize=256)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from app.viewmodels import Badge
+from simulator.seats.requests import ToolRequest
 from simulator.session.history import UserQuery
 from simulator.session.model import SessionState, SimulationSession
 
@@ -27,7 +28,8 @@ def short_id(session_id: str) -> str:
 
 def is_underway(view: SimulationView) -> bool:
     """Tell whether something happens by itself, so that the page should look again soon."""
-    return bool(view.running) or (view.busy and not view.pending)
+    is_drafting = any(isinstance(each, ToolRequest) and each.drafting for each in view.pending)
+    return bool(view.running) or is_drafting or (view.busy and not view.pending)
 
 
 def waits_for_reply(session: SimulationSession) -> bool:

@@ -38,11 +38,12 @@ from app.registry import LiveSession, registry
 from app.scene import Scene
 from app.settling import AT_ONCE, settle
 from app.start_page import start_page
+from app.surroundings import surroundings
 
 if TYPE_CHECKING:
     from simulator.runtime import SimulationView
 
-COLUMNS = (1.15, 1.35, 0.95)
+COLUMNS = (1.05, 1.6, 0.95)
 _STYLES = Path(__file__).with_name("styles.css")
 _UNCHANGED = "That did not work; nothing was changed."
 _UNSURE = "That did not work. The timeline says what has happened."
@@ -130,7 +131,9 @@ def _decide(live: LiveSession, view: SimulationView) -> None:
     """Draw the middle pane: what waits for a person; where nothing does, the progress or the next query."""
     idle = not (view.pending or view.running or view.busy or view.session.open_calls)
     decided: Decision | None = (
-        query(view, live.drafts, live.cast.input_schema) if idle else decision_panel(view, live.drafts)
+        query(view, live.drafts, live.cast.input_schema)
+        if idle
+        else decision_panel(view, live.drafts, surroundings(live.simulation, view))
     )
     if decided is not None:
         made = decided

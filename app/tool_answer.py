@@ -10,6 +10,8 @@ from pydantic import JsonValue
 from app.forms import SchemaForm
 from app.jsontext import JsonTextError, parse_json, parse_object, write_json
 from app.kept import DraftStore, Kept
+from simulator.environment.candidates import Candidate, error_places
+from simulator.environment.inferred import inferred_schema
 from simulator.environment.schemas import Problem, check
 from simulator.facts import Deferred, Failed, Outcome, Returned
 from simulator.jsonvalue import JsonObject, canonical, digest, same
@@ -17,11 +19,13 @@ from simulator.seats.answers import AnswerSource, ToolAnswer, raised
 from simulator.seats.requests import ToolRequest
 
 Mode: TypeAlias = Literal["Response", "Error", "Exception", "Later"]
-Style: TypeAlias = Literal["JSON", "Form", "Text"]
+Style: TypeAlias = Literal["Both", "JSON", "Form", "Text"]
 
 FIRST_CODE = "500"
 FIRST_MESSAGE = "Internal error"
 FIRST_EXCEPTION = "RuntimeError"
+_ADK_ERROR = ("error_code", "error_message")
+_GUESSED = "made up by the tool's name"
 
 
 class NotReadyError(ValueError):
@@ -31,6 +35,8 @@ class NotReadyError(ValueError):
 class ToolInputs:
     """The inputs in which a tool call is answered; what was typed is kept for each mode and style.
 
+    The response is one text, which a form beside it shows and changes. Until somebody changes it, it is the draft.
+
     Args:
         kept: Keeps the inputs.
         request: The call.
@@ -39,13 +45,9 @@ class ToolInputs:
     def __init__(self, kept: Kept, request: ToolRequest) -> None:
         self.kept = kept
         self.request = request
-        self.form = SchemaForm(
-            kept,
-            "response",
-            request.response_schema or {},
-            request.draft,
-            None if request.draft is None else write_json(request.draft),
-        )
+        text = None if request.draft is None else write_json(request.draft)
+        self._shape = _shape_of(request)
+        self.form = SchemaForm(kept, "response", self._shape or {}, request.draft, text)
 
     @property
     def modes(self) -> tuple[Mode, ...]:
@@ -54,9 +56,14 @@ class ToolInputs:
         return (*all_tools, "Later") if self.request.is_long_running else all_tools
 
     @property
+    def has_form(self) -> bool:
+        """Tell whether enough is known of the answer's shape to make a form of it."""
+        return self._shape is not None
+
+    @property
     def styles(self) -> tuple[Style, ...]:
         """In which ways a response can be written."""
-        return ("JSON", "Form", "Text") if self.request.response_schema else ("JSON", "Text")
+        return ("Both", "JSON", "Form", "Text") if self.has_form else ("JSON", "Text")
 
     @property
     def mode(self) -> Mode:
@@ -70,14 +77,58 @@ class ToolInputs:
         chosen = self.kept.value("style")
         return next((style for style in self.styles if style == chosen), self.styles[0])
 
-    def answer(self) -> ToolAnswer:
+    # ------------------------------------------------------------ the draft and the text
+
+    @property
+    def draft_text(self) -> str:
+        """The draft as it is offered now."""
+        return self.form.initial_text()
+
+    @property
+    def text(self) -> str:
+        """The response as text: the draft as it is now, where nobody changed it."""
+        held = self.kept.value("response")
+        is_untouched = held is None or held == self.kept.value("offered")
+        return self.draft_text if is_untouched else str(held)
+
+    @property
+    def newer_draft(self) -> bool:
+        """Tell whether the draft has become another one since somebody began to change it."""
+        return bool(self.kept.value("offered", self.draft_text) != self.draft_text)
+
+    def begin(self) -> str | None:
+        """Bring the inputs up to date; call it once, before they are drawn.
+
+        An untouched editor follows the draft; text and form say the same then.
+
+        Returns:
+            A text that was no JSON and that the form took the place of; None where there was none.
+        """
+        now, held, offered = self.draft_text, self.kept.value("response"), self.kept.value("offered")
+        if held in {None, now, offered}:
+            if offered != now:
+                self.kept.put("offered", now)
+            if held not in {None, now}:
+                self.kept.put("response", now)
+        return self.form.sync() if self.has_form and self.mode == "Response" else None
+
+    # ------------------------------------------------------------ the answer
+
+    def answer(self, *, despite_contradictions: bool = False) -> ToolAnswer:
         """Give the answer.
 
         Raises:
             NotReadyError: An input says nothing usable.
         """
-        outcome = self.outcome()
-        return ToolAnswer(outcome=outcome, state_delta=self.state_delta(), source=self._source(outcome))
+        outcome, delta = self.outcome(), self.state_delta()
+        source, notes = self._source(outcome, delta)
+        return ToolAnswer(
+            outcome=outcome,
+            state_delta=delta,
+            source=source,
+            notes=notes,
+            despite_contradictions=despite_contradictions,
+        )
 
     def outcome(self) -> Outcome:
         """Give the answer's outcome.
@@ -121,41 +172,52 @@ class ToolInputs:
     def is_draft(self) -> bool:
         """Tell whether the answer is the draft as it was offered."""
         try:
-            return self.answer().source == "generated"
+            outcome = self.outcome()
+            return not self.state_delta() and self._is_draft(outcome)
         except NotReadyError:
             return False
 
-    def switch_style(self) -> None:
-        """Carry the response along when another style was chosen; back to JSON where it can't be shown in a form."""
-        before, now = self.kept.value("style_before", "JSON"), self.style
-        if before == "Form":
-            self.form.to_text()
-        if now == "Form" and not self.form.to_form():
-            self.kept.put("style", "JSON")
-            now = "JSON"
-        self.kept.put("style_before", now)
+    def offer(self) -> Candidate | None:
+        """Give the ready answer that the inputs hold as it was offered; None where they hold another one."""
+        try:
+            seen = seen_of(self.outcome())
+        except NotReadyError:
+            return None
+        return next((one for one in self.request.candidates if same(one.value, seen)), None)
 
     def _value(self) -> JsonValue:
         style = self.style
         if style == "Text":
             return str(self.kept.value("response_text", "") or "")
-        if style == "Form":
-            result = self.form.result()
-            if result.problems:
-                raise NotReadyError("The form is not complete. Each field that needs something says what.")
-            return result.value
+        is_form = style == "Form" or (style == "Both" and self.form.is_last)
+        if is_form and self.form.shows_text and self.form.result().problems:
+            raise NotReadyError("The form is not complete. Each field that needs something says what.")
         try:
-            return parse_json(self.kept.value("response", self.form.initial_text()) or "")
+            return parse_json(self.text)
         except JsonTextError as error:
             raise NotReadyError(f"The response is not JSON yet. {error}") from error
 
-    def _failed(self) -> Failed:
+    def _failed(self) -> Outcome:
         code = str(self.kept.value("error_code", FIRST_CODE) or "").strip()
         if not code:
             raise NotReadyError("An error needs a code: a number such as 503, or a word.")
         message = str(self.kept.value("error_message", FIRST_MESSAGE) or "")
         is_number = re.fullmatch(r"-?[0-9]{1,9}", code) is not None
-        return Failed(error_code=int(code) if is_number else code, error_message=message)
+        said: int | str = int(code) if is_number else code
+        shape = self.error_shape
+        if shape is None or not self.kept.value("error_own", initial=True):
+            return Failed(error_code=said, error_message=message)
+        if set(_ADK_ERROR) <= shape.keys():
+            details = {name: value for name, value in shape.items() if name not in _ADK_ERROR}
+            return Failed(error_code=said, error_message=message, details=details)
+        places = zip(error_places(shape), (said, message), strict=True)
+        return Returned(value={**shape, **{name: value for name, value in places if name}})
+
+    @property
+    def error_shape(self) -> JsonObject | None:
+        """The error of the tool's own that was chosen among the ready answers, or None."""
+        shape = self.kept.value("error_shape")
+        return shape if isinstance(shape, dict) and shape.keys() != set(_ADK_ERROR) else None
 
     def _raised(self) -> Outcome:
         name = str(self.kept.value("exception_type", FIRST_EXCEPTION) or "").strip()
@@ -163,16 +225,49 @@ class ToolInputs:
             raise NotReadyError("An exception needs its type: a name such as TimeoutError, or module:Name.")
         return raised(name, str(self.kept.value("exception_message", "") or "")).outcome
 
-    def _source(self, outcome: Outcome) -> AnswerSource:
-        if not isinstance(outcome, Returned) or self.request.draft is None or self.style == "Text":
-            return "written"
-        unchanged = same(outcome.value, self.request.draft) and not self.state_delta()
-        return "generated" if unchanged else "edited"
+    # ------------------------------------------------------------ where it comes from
+
+    def _is_draft(self, outcome: Outcome) -> bool:
+        if not isinstance(outcome, Returned) or self.mode != "Response" or self.style == "Text":
+            return False
+        return self.request.draft is not None and same(outcome.value, self.request.draft)
+
+    def _source(self, outcome: Outcome, delta: JsonObject) -> tuple[AnswerSource, tuple[str, ...]]:
+        """Say how the answer was authored, and what it was made of where it was generated."""
+        if self._is_draft(outcome):
+            return ("edited", ()) if delta else ("generated", self.request.draft_from)
+        offer = self.offer()
+        if offer is not None:
+            return ("edited", ()) if delta else ("generated", (f"{offer.title}: {offer.why}",))
+        if self.mode == "Response" and self.style != "Text" and self.request.draft is not None:
+            return "edited", ()
+        return "written", ()
+
+
+def seen_of(outcome: Outcome) -> JsonValue:
+    """Give what the agent sees of an answer that is data."""
+    match outcome:
+        case Returned(value=value):
+            return value
+        case Failed():
+            return outcome.response()
+        case _:
+            return None
+
+
+def _shape_of(request: ToolRequest) -> JsonObject | None:
+    """Give the schema for a form: the tool's own; else that of the draft, unless that was made up from nothing."""
+    if request.response_schema:
+        return request.response_schema
+    is_guess = not request.draft_from or request.draft_from[0].startswith(_GUESSED)
+    if is_guess or not isinstance(request.draft, dict) or not request.draft:
+        return None
+    return inferred_schema([request.draft], request.tool_name, closed=False)
 
 
 def signature_of(session_id: str, request: ToolRequest) -> str:
-    """Tell calls apart that come under one key, in another session or after an undo."""
-    return digest(session_id, request.tool_name, canonical(request.arguments), canonical(request.draft))
+    """Tell calls apart that come under one key, in another session or after an undo; their drafts may change."""
+    return digest(session_id, request.tool_name, canonical(request.arguments))
 
 
 def tool_inputs(drafts: DraftStore, session_id: str, request: ToolRequest) -> ToolInputs:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, Literal, NamedTuple, TypeAlias, assert_never
 
+from app import provenance
 from app.jsontext import show_json
 from app.labels import literal, safe_label
-from simulator.environment.rules import nearest_first
+from app.provenance import Color
 from simulator.facts import Provenance, Value
 from simulator.seats.requests import ModelRequest, Request, ToolRequest
 from simulator.session.history import (
@@ -26,21 +27,11 @@ from simulator.session.history import (
 )
 from simulator.session.model import CONFIRMATION, OpenCall, SimulationSession
 
-Color: TypeAlias = Literal["red", "orange", "green", "blue", "violet", "gray"]
 Filter: TypeAlias = Literal["All", "Tools", "Errors"]
 Group: TypeAlias = Literal["talk", "tool", "error", "note"]
 FILTERS: tuple[Filter, ...] = ("All", "Tools", "Errors")
+_NOTES = {"environment": "public", "injections": "rule"}
 _GROUPS: frozenset[Group] = frozenset({"talk", "tool", "error", "note"})
-
-_SOURCES: dict[str, tuple[str, Color]] = {
-    "written": ("written", "violet"),
-    "edited": ("edited", "green"),
-    "generated": ("draft accepted", "gray"),
-    "injected": ("injected", "red"),
-    "recorded": ("recorded", "blue"),
-    "real": ("real", "orange"),
-    "refused": ("refused", "red"),
-}
 
 
 class Badge(Value):
@@ -87,14 +78,10 @@ class Row(Value):
     by: str
 
 
-def provenance_badge(provenance: Provenance | None) -> Badge | None:
+def provenance_badge(found: Provenance | None) -> Badge | None:
     """Say who authored an answer; the agent's own model, and ADK itself, go without a badge."""
-    if provenance is None or provenance.source == "model":
-        return None
-    text, color = _SOURCES[provenance.source]
-    if provenance.by and provenance.source in {"injected", "recorded"}:
-        text = f"{text} by {safe_label(provenance.by, 24)}"
-    return Badge(text=text, color=color)
+    word = provenance.author(found)
+    return Badge(text=word[0], color=word[1]) if word else None
 
 
 def tool_names(history: Iterable[HistoryEntry]) -> dict[str, str]:
@@ -148,10 +135,18 @@ class _Headline(NamedTuple):
 
 def _step(index: int, entry: HistoryEntry, names: Mapping[str, str]) -> Step:
     line = _headline(entry, names)
-    badge = provenance_badge(getattr(entry, "provenance", None))
+    badges = "".join(f" {badge.markdown()}" for badge in _badges(entry))
     nested = "\u21b3 " if getattr(entry, "scope", "") else ""
-    label = f"{nested}**{safe_label(line.who, 32)}**{line.rest}" + (f" {badge.markdown()}" if badge else "")
+    label = f"{nested}**{safe_label(line.who, 32)}**{line.rest}{badges}"
     return Step(index=index, icon=f":material/{line.icon}:", label=label)
+
+
+def _badges(entry: HistoryEntry) -> Iterable[Badge]:
+    found = getattr(entry, "provenance", None)
+    words = [provenance.author(found)]
+    if isinstance(entry, (ToolOutput, ToolError)):
+        words.append(provenance.change(found, isinstance(entry, ToolError), entry.beneath))
+    return (Badge(text=word[0], color=word[1]) for word in words if word)
 
 
 def _headline(entry: HistoryEntry, names: Mapping[str, str]) -> _Headline:
@@ -182,7 +177,8 @@ def _said(entry: UserQuery | UserReply | AgentMessage | FinalResponse | SessionN
         case FinalResponse():
             return _Headline("flag", entry.agent, _after(entry.content))
         case SessionNote():
-            return _Headline("tune", "Changed", _after(entry.content))
+            kind = entry.content.partition(":")[0]
+            return _Headline(_NOTES.get(kind, "tune"), "Changed", _after(entry.content))
         case never:
             assert_never(never)
 
@@ -260,7 +256,7 @@ def _all_blocks(entry: HistoryEntry) -> Iterable[Block]:
             yield _json("Arguments", dict(entry.arguments))
             yield Block(title="Call", text=f"{entry.call_id}, by {entry.agent}{_inside(entry.scope)}")
         case ToolOutput():
-            yield _json("Response", entry.result)
+            yield _json("Response" if entry.beneath is None else "What the agent saw", entry.result)
             yield (
                 _json("State changes", dict(entry.state_delta))
                 if entry.state_delta
@@ -291,14 +287,14 @@ def _json(title: str, value: Any) -> Block:
 
 def _how(entry: ToolOutput | ToolError) -> Iterable[Block]:
     """Say who answered, how long it took, and why each rule before did not."""
+    if entry.beneath is not None:
+        yield _json("What really happened; the agent did not see this", provenance.as_value(entry.beneath))
     if entry.provenance is None:
         yield Block(title="", text="Answered by the framework itself")
         return
-    by = f" by {entry.provenance.by}" if entry.provenance.by else ""
-    yield Block(title="", text=f"{entry.provenance.source}{by}, {entry.duration_ms:.0f} ms")
-    yield Block(title="What was done to it", text="\n".join(entry.provenance.notes), language="text")
-    misses = "\n".join(f"{miss.rule_id}: {miss.reason}" for miss in nearest_first(entry.provenance.misses))
-    yield Block(title="Rules that did not answer", text=misses, language="text")
+    yield Block(title="", text=provenance.sentence(entry.provenance, entry.duration_ms))
+    for title, text in provenance.details(entry.provenance):
+        yield Block(title=title, text=text, language="text")
 
 
 def rows(session: SimulationSession) -> tuple[Row, ...]:
@@ -308,7 +304,7 @@ def rows(session: SimulationSession) -> tuple[Row, ...]:
 
 
 def _row(index: int, entry: HistoryEntry, names: Mapping[str, str]) -> Row:
-    provenance = getattr(entry, "provenance", None)
+    found = getattr(entry, "provenance", None)
     first = next(iter(blocks(entry)), None)
     return Row(
         index=index,
@@ -317,9 +313,7 @@ def _row(index: int, entry: HistoryEntry, names: Mapping[str, str]) -> Row:
         who=literal(_who(entry, names)),
         what=entry.type.replace("_", " "),
         detail=literal(" ".join(first.text.split())[:200]) if first else "",
-        by=literal(f"{provenance.source}{f' ({provenance.by})' if provenance.by else ''}")
-        if provenance
-        else "",
+        by=literal(f"{found.source}{f' ({found.by})' if found.by else ''}") if found else "",
     )
 
 

@@ -13,8 +13,15 @@ if TYPE_CHECKING:
     from simulator.agent_config import SimulatedAgentConfig
     from simulator.agents import demo_agent
     from simulator.environment.rules import ErrorEffect, InjectionRule, ResponseEffect
+    from simulator.environment.shared_state import StateRegistry
     from simulator.journal import Journal
     from simulator.runtime import Simulation, SimulationError
+    from simulator.runtime.stand_in import (
+        SimulatedEnvironmentConfig,
+        ToolSimulator,
+        create_callback,
+        create_plugin,
+    )
     from simulator.seats.answers import called, failed, raised, returned, said, transferred
     from simulator.session import Seats, SessionState, SimulationSession
 
@@ -26,10 +33,15 @@ _HOMES = {
     "Seats": "simulator.session",
     "SessionState": "simulator.session",
     "SimulatedAgentConfig": "simulator.agent_config",
+    "SimulatedEnvironmentConfig": "simulator.environment.stand_in_config",
     "Simulation": "simulator.runtime",
     "SimulationError": "simulator.runtime",
     "SimulationSession": "simulator.session",
+    "StateRegistry": "simulator.environment.shared_state",
+    "ToolSimulator": "simulator.runtime.stand_in",
     "called": "simulator.seats.answers",
+    "create_callback": "simulator.runtime.stand_in",
+    "create_plugin": "simulator.runtime.stand_in",
     "demo_agent": "simulator.agents",
     "failed": "simulator.seats.answers",
     "raised": "simulator.seats.answers",
@@ -46,10 +58,15 @@ __all__ = [
     "Seats",
     "SessionState",
     "SimulatedAgentConfig",
+    "SimulatedEnvironmentConfig",
     "Simulation",
     "SimulationError",
     "SimulationSession",
+    "StateRegistry",
+    "ToolSimulator",
     "called",
+    "create_callback",
+    "create_plugin",
     "demo_agent",
     "failed",
     "raised",

@@ -55,12 +55,14 @@ def choice(
     )
 
 
-def heading(name: str, *badges: tuple[str, str, str]) -> None:
-    """Name what is asked: a tool, an agent; each badge is a safe text, an icon and a colour."""
-    with st.container(horizontal=True, vertical_alignment="center", gap="xsmall", key="decision_heading"):
+def heading(name: str, *badges: tuple[str, str, str]) -> DeltaGenerator:
+    """Name what is asked: a tool, an agent; each badge is a safe text, an icon and a colour. Give the line for more."""
+    line = st.container(horizontal=True, vertical_alignment="center", gap="xsmall", key="decision_heading")
+    with line:
         st.badge(safe_label(name), color="primary")
         for text, icon, color in badges:
             st.badge(text, icon=icon or None, color=color)  # type: ignore[arg-type] # one of its colours
+    return line
 
 
 def arguments(value: JsonValue, title: str = "Arguments") -> None:
@@ -89,9 +91,11 @@ def editor(
     placeholder: str | None = None,
     fewest: int = _FEWEST_LINES,
     bare: bool = False,
+    live: bool = False,
 ) -> str:
-    """Draw an editor whose text reaches the server with the next click; give the text as far as it is known.
+    """Draw an editor; give the text as far as it is known.
 
+    The text reaches the server with the next click; of a `live` one also when it is left, which draws the page anew.
     A bare one shows no label; `fewest` is how many lines it has room for at least.
     """
     known = str(kept.value(name, initial) or "")
@@ -100,7 +104,7 @@ def editor(
         label,
         key=kept.widget(name, initial),
         height=lines * _LINE + _FRAME,
-        on_change="ignore",
+        on_change="rerun" if live else "ignore",
         placeholder=placeholder,
         label_visibility="collapsed" if bare else "visible",
     )

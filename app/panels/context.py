@@ -15,6 +15,7 @@ from app.panels.model_sees import model_sees
 from app.panels.parts import pane, pane_head
 from app.panels.seats import seats
 from app.scene import Scene
+from app.surroundings import surroundings
 from simulator.facts import SavedArtifact
 from simulator.seats.requests import ModelRequest
 
@@ -34,7 +35,7 @@ def context(scene: Scene) -> Command | None:
             case "Rules":
                 return injections(scene)
             case "Seats":
-                return seats(view, scene.cast)
+                return seats(view, scene.cast, surroundings(scene.live.simulation, view))
             case "State":
                 _state(view)
             case _:

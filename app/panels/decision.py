@@ -18,6 +18,7 @@ from app.panels.parts import pane, reports
 from app.panels.queue import Queue, Thing, answered_beside, waiting
 from app.panels.running import running
 from app.panels.tool_decision import tool_decision
+from app.surroundings import NOTHING_AROUND, Surroundings
 from app.tool_answer import NotReadyError, tool_inputs
 from simulator.jsonvalue import digest
 from simulator.seats.requests import CodeRequest, ModelRequest, ToolRequest
@@ -30,7 +31,9 @@ _FEWEST_FOR_ALL = 2
 _ONE = "1 waits for you; you may also go on asking"
 
 
-def decision_panel(view: SimulationView, drafts: DraftStore) -> Decision | None:
+def decision_panel(
+    view: SimulationView, drafts: DraftStore, around: Surroundings = NOTHING_AROUND
+) -> Decision | None:
     """Draw what waits for a person, and what is at work; give what was decided."""
     head = decision_head()
     line = waiting(view)
@@ -47,10 +50,12 @@ def decision_panel(view: SimulationView, drafts: DraftStore) -> Decision | None:
         if queue.is_line:
             decided = _line_head(view, drafts, sum(each.thing is not None for each in line)) or decided
             queue.draw()
-        return _draw(view, drafts, head, chosen) or decided
+        return _draw(view, drafts, head, chosen, around) or decided
 
 
-def _draw(view: SimulationView, drafts: DraftStore, head: DeltaGenerator, thing: Thing) -> Decision | None:
+def _draw(
+    view: SimulationView, drafts: DraftStore, head: DeltaGenerator, thing: Thing, around: Surroundings
+) -> Decision | None:
     """Draw the one thing that was chosen."""
     session_id = view.session.session_id
     match thing:
@@ -59,7 +64,7 @@ def _draw(view: SimulationView, drafts: DraftStore, head: DeltaGenerator, thing:
             with head:
                 choice(tool.kept, "mode", "How to answer", tool.modes)
             answered_beside(view, thing)
-            return tool_decision(tool)
+            return tool_decision(tool, around, view.session.history)
         case ModelRequest():
             turn = turn_inputs(drafts, session_id, thing)
             with head:

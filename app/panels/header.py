@@ -6,11 +6,13 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from app.commands import Command, OpenEnvironment, OpenExport, StopTurn, UndoStep
+from app import state
+from app.commands import ChangeSeat, Command, OpenEnvironment, OpenExport, StopTurn, UndoStep
 from app.labels import literal, safe_label
 from app.overview import short_id, status, title
 from app.panels.parts import badge
 from app.viewmodels import Badge
+from simulator.facts import EVERY
 from simulator.session.model import SessionState
 
 if TYPE_CHECKING:
@@ -52,7 +54,7 @@ def _reports(problems: tuple[str, ...]) -> None:
 
 def _actions(view: SimulationView, *, can_undo: bool) -> Command | None:
     completed = view.session.state is SessionState.COMPLETED
-    asked: Command | None = None
+    asked: Command | None = _auto(view)
     if st.button(
         "Undo step",
         key="undo_step",
@@ -86,3 +88,18 @@ def _actions(view: SimulationView, *, can_undo: bool) -> Command | None:
     ):
         asked = OpenExport()
     return asked
+
+
+def _auto(view: SimulationView) -> ChangeSeat | None:
+    """Draw the switch with which a session goes on by itself; a tool that has a player of its own keeps it."""
+    is_on = view.session.seats.of_tool(EVERY) == "auto"
+    state.follow("auto_switch", is_on)
+    wanted = st.toggle(
+        "Auto",
+        key="auto_switch",
+        help="Let the environment answer by itself, and stop only where a rule, a contradiction or an unknown call needs you. "
+        "A tool that has somebody of its own among the seats keeps them.",
+    )
+    if wanted == is_on:
+        return None
+    return ChangeSeat(seat="tool", target=EVERY, player="auto" if wanted else "person")

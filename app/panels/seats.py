@@ -11,6 +11,8 @@ from app.cast import Cast, known_agents, known_tools
 from app.commands import ChangeSeat, Command
 from app.kept import slug
 from app.labels import safe_label
+from app.players import PLAYERS, lacks
+from app.surroundings import NOTHING_AROUND, Surroundings
 from simulator.facts import EVERY, AgentPlayer, ToolPlayer
 from simulator.seats.requests import CodeRequest, ToolRequest
 
@@ -22,25 +24,15 @@ _AGENT_PLAYERS: dict[AgentPlayer, str] = {
     "held": "Its model, held for approval",
     "person": "You",
 }
-_TOOL_PLAYERS: dict[ToolPlayer, str] = {
-    "person": "You",
-    "auto": "By itself, until it needs you",
-    "offline": "Drafts, without a model",
-    "model": "A model makes up answers",
-    "recorded": "Recorded answers",
-    "real": "The real tool",
-    "refuse": "Nobody: refused",
-}
 assert set(_AGENT_PLAYERS) == set(get_args(AgentPlayer))  # noqa: S101 - a new player must get a name here
-assert set(_TOOL_PLAYERS) == set(get_args(ToolPlayer))  # noqa: S101 - as above
 
 
-def seats(view: SimulationView, cast: Cast) -> Command | None:
-    """Draw the seats; give the change that was chosen."""
+def seats(view: SimulationView, cast: Cast, around: Surroundings = NOTHING_AROUND) -> Command | None:
+    """Draw the seats; give the change that was chosen. `around` says who can play."""
     st.caption("Who makes the turns of each agent")
     asked = _agents(view, cast)
     st.caption("Who answers the calls of each tool, where no rule did")
-    return _tools(view, cast) or asked
+    return _tools(view, cast, around) or asked
 
 
 def _agents(view: SimulationView, cast: Cast) -> Command | None:
@@ -62,7 +54,7 @@ def _agents(view: SimulationView, cast: Cast) -> Command | None:
     return asked
 
 
-def _tools(view: SimulationView, cast: Cast) -> Command | None:
+def _tools(view: SimulationView, cast: Cast, around: Surroundings) -> Command | None:
     players = view.session.seats
     asked: Command | None = None
     for name in (EVERY, *known_tools(cast, view.session)):
@@ -71,15 +63,25 @@ def _tools(view: SimulationView, cast: Cast) -> Command | None:
         state.follow(key, now)
         chosen = st.selectbox(
             "All other tools, and code" if name == EVERY else safe_label(name),
-            list(_TOOL_PLAYERS),
-            format_func=_TOOL_PLAYERS.__getitem__,
+            list(PLAYERS),
+            format_func=lambda player: PLAYERS[player].name,
             key=key,
         )
-        if now == "real":
-            st.warning("Runs for real: with its side effects, at each call.", icon=":material/bolt:")
-        if chosen != now and _is_sure(view, name, key, chosen):
+        missing = lacks(chosen, name, around.settings.simulation_model, around.recorded)
+        _about(now, chosen, missing)
+        if chosen != now and not missing and _is_sure(view, name, key, chosen):
             asked = ChangeSeat(seat="tool", target=name, player=chosen)
     return asked
+
+
+def _about(now: ToolPlayer, chosen: ToolPlayer, missing: str) -> None:
+    """Say what a player does, or what it lacks; one who lacks something does not sit down."""
+    if missing and chosen != now:
+        st.warning(f"{PLAYERS[chosen].name}: not possible. {missing}", icon=":material/event_seat:")
+    elif now == "real":
+        st.warning("Runs for real: with its side effects, at each call.", icon=":material/bolt:")
+    elif now != "person":
+        st.caption(missing or PLAYERS[now].does)
 
 
 def _is_sure(view: SimulationView, target: str, key: str, chosen: ToolPlayer) -> bool:

@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
+from app import state
 from app.jsontext import JsonTextError, parse_object, write_json
 from app.kept import Kept
 from app.labels import literal
@@ -13,6 +15,7 @@ from app.model_names import model_problem
 from app.panels.parts import problem
 from app.scene import Scene
 from app.shaping import ChangeSettings, Shape
+from simulator.environment.tool_settings import EnvironmentSettings
 from simulator.jsonvalue import canonical
 
 if TYPE_CHECKING:
@@ -32,25 +35,30 @@ _USE = (
 def simulation_model(scene: Scene, _: WorldView) -> Shape | None:
     """Draw the model's settings; give what was asked for."""
     settings = scene.live.simulation.environment.settings
-    configuration = settings.simulation_model_configuration
-    kept = Kept(scene.drafts, "simulation-model", canonical([settings.simulation_model, configuration]))
     st.caption(_HELP)
     left, right = st.columns(2, gap="medium")
     with left:
-        name = st.text_input(
-            "Model",
-            key=kept.widget("model_name", settings.simulation_model),
-            placeholder="gemini-2.5-flash",
-        )
-        text = st.text_area(
-            "Configuration (JSON object)",
-            key=kept.widget("model_json", write_json(configuration) if configuration else ""),
-            placeholder='{"temperature": 0.2}',
-            help="What ADK's GenerateContentConfig takes: temperature, max_output_tokens, thinking_config ...",
-            height=140,
-        )
-        save = st.button("Save", key="model_save", type="primary", icon=":material/check:")
-    with right:
+        asked = _form(scene, settings, right)
+        return asked or _every_draft(settings)
+
+
+def _form(scene: Scene, settings: EnvironmentSettings, beside: DeltaGenerator) -> Shape | None:
+    configuration = settings.simulation_model_configuration
+    kept = Kept(scene.drafts, "simulation-model", canonical([settings.simulation_model, configuration]))
+    name = st.text_input(
+        "Model",
+        key=kept.widget("model_name", settings.simulation_model),
+        placeholder="gemini-2.5-flash",
+    )
+    text = st.text_area(
+        "Configuration (JSON object)",
+        key=kept.widget("model_json", write_json(configuration) if configuration else ""),
+        placeholder='{"temperature": 0.2}',
+        help="What ADK's GenerateContentConfig takes: temperature, max_output_tokens, thinking_config ...",
+        height=140,
+    )
+    save = st.button("Save", key="model_save", type="primary", icon=":material/check:")
+    with beside:
         _state((name or "").strip())
         st.caption(_USE)
     if not save:
@@ -58,11 +66,21 @@ def simulation_model(scene: Scene, _: WorldView) -> Shape | None:
     try:
         written = parse_object(text or "")
     except JsonTextError as error:
-        with left:
-            problem("The model was not saved.", f"Configuration: {error}")
+        problem("The model was not saved.", f"Configuration: {error}")
         return None
     fields = {"simulation_model": (name or "").strip(), "simulation_model_configuration": written}
     return ChangeSettings(fields=fields)
+
+
+def _every_draft(settings: EnvironmentSettings) -> Shape | None:
+    state.follow("model_drafts", settings.drafts_by_model)
+    wanted = st.toggle(
+        "Ask it for a draft of each call that waits for you",
+        key="model_drafts",
+        disabled=not settings.simulation_model,
+        help="The offline draft is there at once, and stays where the model gives none that fits",
+    )
+    return ChangeSettings(fields={"drafts_by_model": wanted}) if wanted != settings.drafts_by_model else None
 
 
 def _state(name: str) -> None:

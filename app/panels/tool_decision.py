@@ -2,34 +2,42 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Sequence
 
 import streamlit as st
 
+from app.commands import ChangeSeat
 from app.decisions import AnswerTool, Decision, RunReal
 from app.kept import Kept
 from app.labels import safe_label
+from app.offers import set_aside
 from app.panels.asked import (
     accept,
     arguments,
-    details,
     heading,
     may_have_run,
-    misfit_list,
-    not_ready,
     run_for_real,
     was_clicked,
 )
+from app.panels.contradictions import contradictions
+from app.panels.draft_source import draft_source
+from app.panels.from_now_on import from_now_on
+from app.panels.ready_answers import draft_difference, ready_answers
 from app.panels.tool_outcomes import (
     error_inputs,
     exception_inputs,
     later_words,
     response_inputs,
+    say_unready,
     state_inputs,
 )
+from app.panels.why_mine import what_else, why_mine
+from app.surroundings import NOTHING_AROUND, Surroundings
 from app.tool_answer import NotReadyError, ToolInputs
-from simulator.environment.rules import nearest_first
+from simulator.jsonvalue import canonical, digest
+from simulator.session.history import HistoryEntry
 
+_HELD = "held"
 _WARNING = (
     "The tool's own code runs, with these arguments and with whatever it does to the world. "
     "The other calls stay with you."
@@ -44,11 +52,36 @@ _LABELS = {
 }
 
 
-def tool_decision(inputs: ToolInputs) -> Decision | None:
-    """Draw one tool call; give how it was answered."""
-    request, kept = inputs.request, inputs.kept
-    _asked(inputs)
-    tried = was_clicked(kept, "accept")
+def tool_decision(
+    inputs: ToolInputs, around: Surroundings = NOTHING_AROUND, history: Sequence[HistoryEntry] = ()
+) -> Decision | None:
+    """Draw one tool call; give how it was answered, or what else was asked for.
+
+    Args:
+        inputs: The inputs of the call.
+        around: What is known of the session beside the call.
+        history: What has happened, for what an answer contradicts.
+    """
+    kept = inputs.kept
+    lost = inputs.begin()
+    if lost is not None:
+        set_aside(inputs, lost)
+    other = _asked(inputs, around)
+    at_once = ready_answers(inputs)
+    settings = around.settings
+    asked = draft_source(inputs, settings.simulation_model, by_itself=settings.drafts_by_model)
+    tried = was_clicked(kept, "accept") or at_once
+    _inputs(inputs, tried=tried)
+    insists = _contradictions(inputs, around, history, tried=tried)
+    clicked, real = _buttons(inputs)
+    if real:
+        return RunReal(key=inputs.request.key)
+    sent = insists or ((clicked or at_once) and not _is_held(inputs))
+    return (_answer(inputs, despite=insists) if sent else None) or other or asked
+
+
+def _inputs(inputs: ToolInputs, *, tried: bool) -> None:
+    """Draw what the answer is written in, and what is wrong with it."""
     match inputs.mode:
         case "Response":
             response_inputs(inputs, tried=tried)
@@ -58,26 +91,46 @@ def tool_decision(inputs: ToolInputs) -> Decision | None:
             exception_inputs(inputs)
         case "Later":
             later_words()
-    _say(inputs.outcome, always=inputs.style == "JSON", tried=tried)
-    misfit_list(inputs.misfits())
+    if inputs.mode != "Response":
+        say_unready(inputs.outcome, always=True, tried=tried)
+    draft_difference(inputs)
     state_inputs(inputs)
-    _say(inputs.state_delta, always=True, tried=tried)
-    clicked, real = _buttons(inputs)
-    if real:
-        return RunReal(key=request.key)
-    return _answer(inputs) if clicked else None
+    say_unready(inputs.state_delta, always=True, tried=tried)
 
 
-def _asked(inputs: ToolInputs) -> None:
-    """Draw what the agent wants of which tool."""
+def _asked(inputs: ToolInputs, around: Surroundings) -> ChangeSeat | None:
+    """Draw what the agent wants of which tool, and why a person has to say it; give a change of who answers."""
     request = inputs.request
-    heading(request.tool_name, *_badges(inputs))
+    line = heading(request.tool_name, *_badges(inputs))
+    with line:
+        st.space("stretch")
+        changed = from_now_on(inputs.kept, request.tool_name, around)
     if request.may_have_run:
         may_have_run("tool")
+    why_mine(inputs, around)
     arguments(dict(request.arguments))
-    details("What the tool says of itself", request.description)
-    reasons = "\n".join(f"{miss.rule_id}: {miss.reason}" for miss in nearest_first(request.misses))
-    details("Why no rule answered, nearest first", reasons)
+    what_else(inputs, around)
+    return changed
+
+
+def _contradictions(
+    inputs: ToolInputs, around: Surroundings, history: Sequence[HistoryEntry], *, tried: bool
+) -> bool:
+    """Hold the answer against the world; one that was to be given and contradicts it is held. True: give it all the same."""
+    try:
+        outcome = inputs.outcome()
+    except NotReadyError:
+        return False
+    found = around.against(inputs.request.key, outcome)
+    mark = digest(canonical(outcome.model_dump(mode="json")))
+    if tried or not found:
+        inputs.kept.put(_HELD, mark if found else None) if found or _is_held(inputs) else None
+    is_held = bool(found) and inputs.kept.value(_HELD) == mark
+    return contradictions(inputs.kept, found, history, is_held=is_held)
+
+
+def _is_held(inputs: ToolInputs) -> bool:
+    return inputs.kept.value(_HELD) is not None
 
 
 def _badges(inputs: ToolInputs) -> list[tuple[str, str, str]]:
@@ -91,8 +144,13 @@ def _badges(inputs: ToolInputs) -> list[tuple[str, str, str]]:
         return [*badges, ("not ready", ":material/error:", "red")]
     if request.response_schema is not None:
         badges.append(_OFF_SCHEMA if inputs.misfits() else _ON_SCHEMA)
+    if inputs.is_draft():
+        return [*badges, ("draft", "", "gray")]
+    offer = inputs.offer()
+    if offer is not None:
+        return [*badges, (safe_label(offer.title, 28), "", "violet")]
     if request.draft is not None:
-        badges.append(("draft", "", "gray") if inputs.is_draft() else ("edited", "", "green"))
+        badges.append(("edited", "", "green"))
     return badges
 
 
@@ -102,15 +160,6 @@ def _is_ready(inputs: ToolInputs) -> bool:
     except NotReadyError:
         return False
     return True
-
-
-def _say(read: Callable[[], object], *, always: bool, tried: bool) -> None:
-    """Name what is wrong with an input: a mistake in JSON always, what is still empty once it was to be sent."""
-    try:
-        read()
-    except NotReadyError as error:
-        if tried or always:
-            not_ready(str(error))
 
 
 def _buttons(inputs: ToolInputs) -> tuple[bool, bool]:
@@ -134,8 +183,8 @@ def _reset(kept: Kept) -> None:
     kept.forget()
 
 
-def _answer(inputs: ToolInputs) -> AnswerTool | None:
+def _answer(inputs: ToolInputs, *, despite: bool) -> AnswerTool | None:
     try:
-        return AnswerTool(key=inputs.request.key, answer=inputs.answer())
+        return AnswerTool(key=inputs.request.key, answer=inputs.answer(despite_contradictions=despite))
     except NotReadyError:
         return None

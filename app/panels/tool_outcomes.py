@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import streamlit as st
 
 from app.jsontext import show_json
 from app.kept import Kept
 from app.labels import literal
-from app.panels.asked import choice, editor
-from app.tool_answer import FIRST_CODE, FIRST_EXCEPTION, FIRST_MESSAGE, NotReadyError, ToolInputs
-from simulator.facts import Failed, Raised, RaisedError
+from app.panels.asked import choice, editor, misfit_list, not_ready
+from app.tool_answer import FIRST_CODE, FIRST_EXCEPTION, FIRST_MESSAGE, NotReadyError, ToolInputs, seen_of
+from simulator.facts import Failed, Raised, RaisedError, Returned
 
 LOOK_AGAIN_SECONDS = 1.0
 """How often a preview is drawn anew: what is typed changes it, without a rerun of the page."""
@@ -26,19 +28,57 @@ _EXCEPTIONS = ("RuntimeError", "ValueError", "TimeoutError", "ConnectionError", 
 
 
 def response_inputs(inputs: ToolInputs, *, tried: bool) -> None:
-    """Draw the response: as JSON, in a form where the tool has a schema, or as plain text."""
+    """Draw the response: as JSON and in a form beside it, in one of them, or as plain text."""
     kept = inputs.kept
     with st.container(horizontal=True, vertical_alignment="center", gap="xsmall", key="style_line"):
         st.caption("Response", width="content")
         st.space("stretch")
-        choice(kept, "style", "How to write the response", inputs.styles, on_change=inputs.switch_style)
+        choice(kept, "style", "How to write the response", inputs.styles)
     match inputs.style:
+        case "Both":
+            with st.container(horizontal=True, gap="small", key="both_sides"):
+                with st.container(key="side_text", gap="xsmall"):
+                    _json(inputs)
+                    _wrong(inputs, tried=tried)
+                with st.container(key="side_form", gap="xsmall"):
+                    _form(inputs, tried=tried)
         case "JSON":
-            editor(kept, "response", "Response (JSON)", inputs.form.initial_text(), fewest=7, bare=True)
+            _json(inputs)
+        case "Form" if not inputs.form.shows_text:  # the text that is no JSON has to be seen to be mended
+            _json(inputs)
+            _form(inputs, tried=tried)
         case "Form":
-            inputs.form.draw(tried=tried)
+            _form(inputs, tried=tried)
         case "Text":
             editor(kept, "response_text", 'Text; the agent sees it as {"result": "..."}', fewest=6)
+    if inputs.style != "Both":
+        _wrong(inputs, tried=tried)
+
+
+def _wrong(inputs: ToolInputs, *, tried: bool) -> None:
+    """Say what is wrong with the response: that it is none, or where it breaks the schema."""
+    say_unready(inputs.outcome, always=inputs.style != "Text", tried=tried)
+    misfit_list(inputs.misfits())
+
+
+def say_unready(read: Callable[[], object], *, always: bool, tried: bool) -> None:
+    """Name what is wrong with an input: a mistake in JSON always, what is still empty once it was to be sent."""
+    try:
+        read()
+    except NotReadyError as error:
+        if tried or always:
+            not_ready(str(error))
+
+
+def _json(inputs: ToolInputs) -> None:
+    """Draw the editor; leaving it, or Ctrl with Enter, draws the page anew, so that what is wrong is said."""
+    editor(inputs.kept, "response", "Response (JSON)", inputs.draft_text, fewest=7, bare=True, live=True)
+
+
+def _form(inputs: ToolInputs, *, tried: bool) -> None:
+    if not inputs.form.shows_text:
+        st.caption("The text is no JSON now: the form shows what it said before.")
+    inputs.form.draw(tried=tried or inputs.form.is_last, misfits=inputs.misfits(), live=True)
 
 
 def error_inputs(inputs: ToolInputs) -> None:
@@ -57,6 +97,12 @@ def error_inputs(inputs: ToolInputs) -> None:
     left, right = st.columns((1, 2.6))
     left.text_input("Code", key=kept.widget("error_code", FIRST_CODE), on_change="ignore")
     right.text_input("Message", key=kept.widget("error_message", FIRST_MESSAGE), on_change="ignore")
+    if inputs.error_shape is not None:
+        st.toggle(
+            "As this tool words its errors",
+            key=kept.widget("error_own", initial=True),
+            help="In the shape of the tool's own errors; else just a code and a message",
+        )
     _live_preview(inputs)
 
 
@@ -105,9 +151,9 @@ def _preview(inputs: ToolInputs) -> None:
         st.empty()
         return
     match outcome:
-        case Failed():
+        case Failed() | Returned():
             st.caption(f"The agent sees{_FOLLOWS}")
-            st.code(show_json(outcome.response()), language="json", wrap_lines=True)
+            st.code(literal(show_json(seen_of(outcome))), language="json", wrap_lines=True)
         case Raised():
             st.caption(f"The agent's code sees{_FOLLOWS}")
             st.code(literal(_as_raised(outcome.error)), language=None, wrap_lines=True)

@@ -123,16 +123,24 @@ def _candidate(
     whole: JsonValue = copied(value)
     if not is_error(whole) or not isinstance(whole, dict):
         return Candidate(label=label, title=title, kind="value", value=whole, why=why, problems=problems)
+    code, message = error_places(whole)
+    number, sentence = whole.get(code), whole.get(message)
     return Candidate(
         label=label,
         title=title,
         kind="error",
         value=whole,
-        error_code=next((code for code in map(whole.get, _CODES) if isinstance(code, int)), 0),
-        error_message=next((text for text in map(whole.get, _MESSAGES) if isinstance(text, str)), ""),
+        error_code=number if isinstance(number, int) else 0,
+        error_message=sentence if isinstance(sentence, str) else "",
         why=why,
         problems=problems,
     )
+
+
+def error_places(error: JsonObject) -> tuple[str, str]:
+    """Give the fields in which an error has its number and its sentence; an empty name where it has none."""
+    code = next((name for name in _CODES if isinstance(error.get(name), int)), "")
+    return code, next((name for name in _MESSAGES if isinstance(error.get(name), str)), "")
 
 
 def _emptied(value: JsonValue, said: Mapping[str, JsonValue], name: str = "") -> JsonValue:

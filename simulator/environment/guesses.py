@@ -28,9 +28,9 @@ Source: TypeAlias = Literal["description", "earlier", "tables", "names"]
 _SAMPLES = 20
 _MAPS = frozenset({"by", "per"})
 _IN_A_SENTENCE = {
-    "description": "in the shape that the tool's description tells of",
-    "earlier": "in the shape of this tool's earlier answers",
-    "tables": "in the shape of what is known of such things",
+    "description": "made up in the shape that the tool's description tells of",
+    "earlier": "made up in the shape of this tool's earlier answers",
+    "tables": "made up in the shape of what is known of such things",
     "names": "made up by the tool's name",
 }
 

@@ -61,7 +61,7 @@ def said_plainly(parts: Parts, plan: Plan) -> Try | None:
         value = _of_rows(named.name, parts.rows)
     if value is None or not parts.fits(value):
         return None
-    return Try(value, "in words about the call" if isinstance(value, str) else "by what is known", is_guess)
+    return Try(value, "made up in words about the call" if isinstance(value, str) else "by what is known", is_guess)
 
 
 def name_of(parts: Parts, plan: Plan) -> str:

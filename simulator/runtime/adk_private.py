@@ -7,6 +7,7 @@ flow (rather than ask the world) have private classes, and static children are f
 from __future__ import annotations
 
 import copy
+import inspect
 import random
 import weakref
 from collections.abc import Callable, Iterator
@@ -15,11 +16,14 @@ from typing import Any
 from google.adk.agents.llm.task._finish_task_tool import FinishTaskTool
 from google.adk.events.event import Event
 from google.adk.events.event_actions import EventActions
+from google.adk.flows.llm_flows.tools import _caller
 from google.adk.platform import _random as platform_random
+from google.adk.plugins.base_plugin import BasePlugin
 from google.adk.plugins.plugin_manager import PluginManager
 from google.adk.tools._node_tool import NodeTool
 from google.adk.tools._request_input_tool import request_input
 from google.adk.tools.agent_tool import AgentTool
+from google.adk.tools.base_tool import BaseTool
 from google.adk.tools.exit_loop_tool import exit_loop
 from google.adk.tools.function_tool import FunctionTool
 from google.adk.tools.set_model_response_tool import SetModelResponseTool
@@ -35,6 +39,10 @@ MADE_CALL_ID = AF_FUNCTION_CALL_ID_PREFIX
 """How the ids of function calls begin that no model gave: ADK takes those out of what models are shown."""
 
 _HEARD = "_simulation_heard"
+_TOOL_FLOWS = frozenset(
+    step.__code__.co_filename
+    for step in (_caller._call_tool_async, _ToolNode._run_impl)  # noqa: SLF001 - ADK offers no public way
+)
 _STEERING = (FinishTaskTool, SetModelResponseTool, TransferToAgentTool)
 
 
@@ -81,6 +89,35 @@ def with_plugins(context: ToolContext, *names: str) -> ToolContext:
     clone = copy.copy(context)
     clone._invocation_context = invocation.model_copy(update={"plugin_manager": PluginManager(plugins=kept)})  # noqa: SLF001 - ADK offers no public way
     return clone
+
+
+def with_plugin(context: ToolContext, plugin: BasePlugin) -> ToolContext:
+    """Give a tool's context whose invocation has one more plugin, unless it has that one; all else is shared."""
+    invocation = invocation_of(context)
+    now = invocation.plugin_manager.plugins
+    if plugin in now:
+        return context
+    clone = copy.copy(context)
+    manager = PluginManager(plugins=[*now, plugin])
+    clone._invocation_context = invocation.model_copy(update={"plugin_manager": manager})  # noqa: SLF001 - ADK offers no public way
+    return clone
+
+
+def is_about_to_run(context: Any) -> bool:
+    """Tell whether we are called by ADK itself, which will run the tool of this context if nobody answers."""
+    frame = inspect.currentframe()
+    while frame is not None:
+        if frame.f_code.co_filename in _TOOL_FLOWS:
+            names = frame.f_locals
+            if context is names.get("tool_context", names.get("ctx")):
+                return True
+        frame = frame.f_back
+    return False
+
+
+def is_unknown(tool: Any) -> bool:
+    """Tell what ADK puts in the place of a tool that a model has made up: nothing can run there."""
+    return type(tool) is BaseTool
 
 
 def let_events_be_heard(context: ToolContext) -> None:

@@ -1,4 +1,4 @@
-"""Asks the environment's model beside a turn: for the draft of a call that waits for a person, and for the connections."""
+"""Asks the environment's model beside a turn for the draft of a call that waits for a person."""
 
 from __future__ import annotations
 
@@ -6,12 +6,11 @@ import asyncio
 import contextvars
 from typing import Any
 
-from simulator.environment.facts import ConnectionsAnalysed
 from simulator.facts import ToolProposed
+from simulator.runtime.analysing import begin_if_due
 from simulator.runtime.boundaries import ToolBoundaryCall
 from simulator.runtime.engine import Engine
 from simulator.runtime.errors import SimulationError, ends_the_work
-from simulator.runtime.model_asking import Progress
 from simulator.runtime.model_generator import Generation
 from simulator.runtime.modelling import words_of
 from simulator.runtime.waiting import Waiting
@@ -29,6 +28,7 @@ def ask_for_draft(engine: Engine, key: str) -> None:
     if waiting.drafting is not None:
         raise SimulationError(f"a model is drafting an answer for {waiting.name} already")
     engine.modelling.model()
+    begin_if_due(engine.modelling, engine)
     _say(engine, waiting, "asking the model")
     work = _draft(engine, waiting)
     waiting.drafting = asyncio.get_running_loop().create_task(work, context=contextvars.Context())
@@ -79,53 +79,3 @@ def _propose(engine: Engine, waiting: Waiting[Any], said: Generation) -> None:
         notes=words_of(said),
     )
     engine.append(proposed)
-
-
-def analyse_connections(engine: Engine) -> None:
-    """Begin to ask the environment's model how the agent's tools hang together; what it says becomes a fact.
-
-    Raises:
-        SimulationError: No model is set, or it is being asked.
-    """
-    if engine.modelling.analysing is not None:
-        raise SimulationError("a model is looking at the connections already")
-    engine.modelling.model()
-    engine.modelling.progress = "asking the model"
-    engine.modelling.analysing = asyncio.get_running_loop().create_task(
-        _analyse(engine), context=contextvars.Context()
-    )
-    engine.noticed()
-
-
-def stop_analysing(engine: Engine) -> None:
-    """End the analysis of the connections.
-
-    Raises:
-        SimulationError: None is going on.
-    """
-    if engine.modelling.analysing is None:
-        raise SimulationError("no model looks at the connections")
-    engine.modelling.analysing.cancel()
-
-
-async def _analyse(engine: Engine) -> None:
-    def told(progress: Progress) -> None:
-        engine.modelling.progress = progress.text
-        engine.noticed()
-
-    name = engine.journal.fold.environment.settings.simulation_model
-    try:
-        found = await engine.modelling.analyse(told)
-        engine.append(
-            ConnectionsAnalysed(
-                at=engine.now(), model=found.model or name, connections=found.connections, reason=found.reason
-            )
-        )
-    except BaseException as error:
-        if ends_the_work(error):
-            raise
-        reason = f"{type(error).__name__}: {error}"
-        engine.append(ConnectionsAnalysed(at=engine.now(), model=name, reason=reason))
-    finally:
-        engine.modelling.analysing, engine.modelling.progress = None, ""
-        engine.changed()

@@ -28,7 +28,9 @@ from google.adk.tools.tool_context import ToolContext
 from pydantic import Field
 
 from simulator.runtime.adk_private import children_of, is_steering, node_of, runs_agents, with_plugins
-from simulator.runtime.context import CURRENT_TURN, GUARD_NAME, INSIDE_REAL_CALL, PLACE, SCOPE
+from simulator.runtime.bodies import is_only_declared
+from simulator.runtime.context import CURRENT_TURN, GUARD_NAME, INSIDE_REAL_CALL, PLACE, SCOPE, stand_in_of
+from simulator.runtime.errors import SimulationError
 from simulator.runtime.loop import StudioLoop
 
 _SEATED_SELF = "_seated_self"
@@ -183,12 +185,13 @@ def _join(request: LlmRequest, declared: Iterable[BaseTool]) -> None:
         request.append_tools(new)
 
 
-def seat_tool(tool: BaseTool, seen: set[int] | None = None) -> None:
+def seat_tool(tool: BaseTool, seen: set[int] | None = None, *, alone: bool = False) -> None:
     """Seat a tool in place, but for those that steer ADK's own flow; and the agents inside of it.
 
     Args:
         tool: The tool.
         seen: The ids of agents and nodes that are seated already, or are about to be.
+        alone: Leave the agents inside of it as they are.
     """
     own = tool.__dict__
     seated: Callable[[], object] | None = own.get(_SEATED_SELF)
@@ -201,7 +204,7 @@ def seat_tool(tool: BaseTool, seen: set[int] | None = None) -> None:
     itself = weakref.ref(tool)
     setattr(tool, _SEATED_SELF, itself)
     setattr(tool, "run_async", functools.partial(ours, itself, theirs))  # noqa: B010 - a plain assignment is no override to the type checker
-    if (inner := node_of(tool)) is not None:
+    if not alone and (inner := node_of(tool)) is not None:
         _install(inner, set() if seen is None else seen)
 
 
@@ -221,7 +224,7 @@ async def _scoped_run(
 ) -> Any:
     tool, real = _unseated(itself, theirs)
     if CURRENT_TURN.get() is None:
-        return await real(args=args, tool_context=tool_context)
+        return await _without_turn(tool, real, args, tool_context)
     token = SCOPE.set(f"{SCOPE.get()}>{tool_context.function_call_id}")
     if isinstance(tool, AgentTool) and not tool.include_plugins:
         # A nested runner without plugins would have no guard, and agents made in it no seats.
@@ -241,15 +244,33 @@ async def _tool_run(
     tool, real = _unseated(itself, theirs)
     turn = CURRENT_TURN.get()
     if turn is None or INSIDE_REAL_CALL.get():
+        return await _without_turn(tool, real, args, tool_context)
+    if is_only_declared(tool):
+        real = functools.partial(_nothing_real, tool.name)
+    return await turn.ask_tool(_boundary_call(tool, real, args, tool_context))
+
+
+async def _nothing_real(name: str, **_: Any) -> Any:
+    raise SimulationError(f"the tool {name} is only declared; there is nothing real to run")
+
+
+async def _without_turn(tool: BaseTool, real: _Run, args: dict[str, Any], tool_context: ToolContext) -> Any:
+    """Let who stands in for the tool answer the call, or else the tool itself."""
+    stand_in = stand_in_of(tool_context)
+    if stand_in is None:
         return await real(args=args, tool_context=tool_context)
-    return await turn.ask_tool(
-        ToolBoundaryCall(
-            tool=tool,
-            arguments=args,
-            context=tool_context,
-            real=functools.partial(real, args=args, tool_context=tool_context),
-            scope=SCOPE.get(),
-        )
+    return await stand_in.answer(_boundary_call(tool, real, args, tool_context))
+
+
+def _boundary_call(
+    tool: BaseTool, real: _Run, args: dict[str, Any], tool_context: ToolContext
+) -> ToolBoundaryCall:
+    return ToolBoundaryCall(
+        tool=tool,
+        arguments=args,
+        context=tool_context,
+        real=functools.partial(real, args=args, tool_context=tool_context),
+        scope=SCOPE.get(),
     )
 
 

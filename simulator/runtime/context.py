@@ -50,6 +50,28 @@ class TurnInProgress(Protocol):
         ...
 
 
+class StandsIn(Protocol):
+    """Answers one tool call in place of the tool, with no turn in progress."""
+
+    async def answer(self, call: Any) -> Any:
+        """Give the answer to a call at the boundary, or raise it."""
+        ...
+
+
+_STAND_IN = "_simulation_stand_in"
+
+
+def stand_in_of(context: Any) -> StandsIn | None:
+    """Give who answers the call of a tool's context in place of the tool, if anybody does."""
+    found: StandsIn | None = getattr(context, "__dict__", {}).get(_STAND_IN)
+    return found
+
+
+def let_stand_in(stand_in: StandsIn, context: Any) -> None:
+    """Let somebody answer the call of a tool's context; what is known of it is gone with the context."""
+    setattr(context, _STAND_IN, stand_in)
+
+
 class RealCall(NamedTuple):
     """Something real that answers the request with this key; a tool's artifacts, and the events it sends, are taken down."""
 

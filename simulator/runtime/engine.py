@@ -223,7 +223,9 @@ class Engine:
         run.declared = tuple(map(PlayedTool, self.journal.fold.declared_tools))
         self.run = run
         injecting = Injecting(self, run, self.streams, self.desk)
-        self.answering = Answering(self, run, injecting, Generating(self, self.desk, self.drafting))
+        self.answering = Answering(
+            self, run, injecting, Generating(self, self.desk, self.drafting, self.modelling)
+        )
         self._rules_at_rest = rules_at_rest(facts) if recorded else ()
         loop = asyncio.get_running_loop()
         self._agent = loop.create_task(self._run_agent(run, started, ground))

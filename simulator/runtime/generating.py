@@ -8,12 +8,13 @@ from simulator.environment.entities import WorldCall
 from simulator.environment.nearest_calls import Near
 from simulator.facts import Outcome, Returned
 from simulator.jsonvalue import JsonObject
+from simulator.runtime.analysing import begin_if_due
 from simulator.runtime.boundaries import ToolBoundaryCall
 from simulator.runtime.desk import Desk
 from simulator.runtime.drafting import Drafting
 from simulator.runtime.firing import as_response
 from simulator.runtime.model_asking import Progress
-from simulator.runtime.modelling import words_of
+from simulator.runtime.modelling import Modelling, words_of
 from simulator.runtime.table import Table
 from simulator.runtime.waiting import Waiting
 
@@ -37,10 +38,11 @@ class Generating:
         table: The session.
         desk: What the environment knows.
         drafting: Makes the drafts.
+        modelling: Asks the environment's model.
     """
 
-    def __init__(self, table: Table, desk: Desk, drafting: Drafting) -> None:
-        self._table, self._desk, self._drafting = table, desk, drafting
+    def __init__(self, table: Table, desk: Desk, drafting: Drafting, modelling: Modelling) -> None:
+        self._table, self._desk, self._drafting, self._modelling = table, desk, drafting, modelling
 
     async def answer(self, waiting: Waiting[ToolBoundaryCall], player: str) -> Made | None:
         """Make an answer; None where a person has to look, and then `waiting.note` says why."""
@@ -81,6 +83,7 @@ class Generating:
             waiting.running_text = progress.text
             self._table.changed()
 
+        begin_if_due(self._modelling, self._table)
         waiting.running, waiting.since = True, self._table.now()
         self._table.changed()
         said = await self._drafting.by_model(waiting, told)

@@ -89,6 +89,7 @@ class Known:
         self.used_recordings: Counter[int] = Counter()
         self.flags: list[Flag] = []
         self._calls: dict[str, list[JsonObject]] = {}
+        self._taken: list[WorldCall] = []
 
     def _read_tables(self, text: str) -> Tables:
         try:
@@ -100,6 +101,23 @@ class Known:
     def _connected(self) -> Connections:
         offline = found_offline([*self.shapes.values()])
         return merged(offline, self.environment.by_model, self.environment.settings.connections)
+
+    def connect(self, environment: SessionEnvironment, shapes: Mapping[str, ToolShape]) -> None:
+        """See the tools, and how they hang together, anew; the world follows from the same calls.
+
+        Args:
+            environment: What is set; of what is remembered for the tools, nothing may have changed.
+            shapes: As for the class.
+        """
+        self.environment, self.shapes = environment, shapes
+        self.connections = self._connected()
+        self.world = World(self.connections, self.tables, authority=environment.settings.authority)
+        for call in self._taken:
+            self.world.take(call)
+
+    def up_to_date(self) -> Known:
+        """Learn what is new, where there is something to learn from; give itself."""
+        return self
 
     def take(self, number: int, answered: AnsweredOnce) -> None:
         """Learn from an answered call; `number` is the place of what it says in the world."""

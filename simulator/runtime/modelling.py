@@ -22,6 +22,7 @@ from simulator.runtime.model_asking import Progress
 from simulator.runtime.model_connections import ConnectionCache, ModelConnections, connection_analysis
 from simulator.runtime.model_generator import Generation, generate
 from simulator.seats.requests import ToolDeclaration
+from simulator.session.environment import SessionEnvironment
 
 _SHOWN_RECORDINGS = 5
 _SHOWN_OTHERS = 20
@@ -42,13 +43,18 @@ class Modelling:
         self.analysing: asyncio.Task[None] | None = None
         self.progress = ""
 
+    @property
+    def environment(self) -> SessionEnvironment:
+        """What is set for the environment now."""
+        return self._desk.up_to_date().environment
+
     def model(self) -> str | BaseLlm:
         """Give the model's name or object.
 
         Raises:
             SimulationError: None is set.
         """
-        name = self._desk.up_to_date().environment.settings.simulation_model
+        name = self.environment.settings.simulation_model
         if not name:
             raise SimulationError("no model is set for the environment")
         return self.objects.get(name, name)

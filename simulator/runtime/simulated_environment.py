@@ -8,13 +8,14 @@ from typing import Any, Protocol
 from google.adk.models.base_llm import BaseLlm
 
 from simulator.environment.declared_tools import DeclaredTool
-from simulator.environment.entities import EntityChange
+from simulator.environment.entities import Contradiction, EntityChange
 from simulator.environment.invariants import Standing, check_invariant, standing
 from simulator.environment.recordings import RecordedCall, read_recording
 from simulator.environment.rules import InjectionRule
 from simulator.environment.tool_settings import EnvironmentSettings
 from simulator.environment.trials import Trial
-from simulator.runtime import asking_drafts, shaping
+from simulator.facts import Outcome
+from simulator.runtime import analysing, asking_drafts, shaping, tool_requests
 from simulator.runtime.engine import Engine
 from simulator.runtime.errors import SimulationError
 from simulator.runtime.world_view import WorldView, world_view
@@ -85,6 +86,14 @@ class SimulatedEnvironment:
             lambda engine: shaping.try_rules(engine, tried, place)
         )
         return trials
+
+    def against(self, request: ToolRequest | str, outcome: Outcome) -> tuple[Contradiction, ...]:
+        """Say what an answer to a call that waits would contradict; nothing where the call waits no more."""
+        key = request.key if isinstance(request, ToolRequest) else request
+        found: tuple[Contradiction, ...] = self._commands.read(
+            lambda engine: tool_requests.against(engine, key, outcome)
+        )
+        return found
 
     # ------------------------------------------------------------ shaping it
 
@@ -180,8 +189,8 @@ class SimulatedEnvironment:
         What it is at shows in the world's `analysing`; in the end its word stands beside what was found offline, or
         `not_analysed` says why it does not.
         """
-        self._commands.command(asking_drafts.analyse_connections)
+        self._commands.command(lambda engine: analysing.begin(engine.modelling, engine))
 
     def stop_analysing(self) -> None:
         """End the analysis of the connections."""
-        self._commands.command(asking_drafts.stop_analysing)
+        self._commands.command(lambda engine: analysing.stop(engine.modelling))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from simulator.environment.entities import Contradiction
 from simulator.facts import Outcome
 from simulator.jsonvalue import copied
 from simulator.runtime.boundaries import ToolBoundaryCall
@@ -46,13 +47,27 @@ def tool_request(engine: Engine, waiting: Waiting[ToolBoundaryCall], turn: int) 
     )
 
 
+def against(engine: Engine, key: str, outcome: Outcome) -> tuple[Contradiction, ...]:
+    """Say what an answer to the call with this key would contradict; nothing where it waits no more."""
+    waiting = engine.run.unanswered(key) if engine.run else None
+    if waiting is None or not isinstance(waiting.call, ToolBoundaryCall):
+        return ()
+    return _contradicted(engine, waiting, outcome)
+
+
+def _contradicted(
+    engine: Engine, waiting: Waiting[ToolBoundaryCall], outcome: Outcome
+) -> tuple[Contradiction, ...]:
+    if outcome.kind not in {"returned", "failed"}:
+        return ()
+    return engine.desk.up_to_date().against(world_call(waiting, as_response(outcome)))
+
+
 def refuse_contradictions(engine: Engine, waiting: Waiting[ToolBoundaryCall], outcome: Outcome) -> None:
     """Hold an answer against the world.
 
     Raises:
         ContradictionError: It contradicts an invariant, or what was said before.
     """
-    if outcome.kind in {"returned", "failed"} and (
-        found := engine.desk.up_to_date().against(world_call(waiting, as_response(outcome)))
-    ):
+    if found := _contradicted(engine, waiting, outcome):
         raise ContradictionError(waiting.name, found)

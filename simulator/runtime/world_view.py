@@ -12,7 +12,7 @@ from simulator.environment.kinds import plural
 from simulator.environment.tables import Tables
 from simulator.facts import Value
 from simulator.jsonvalue import Json, JsonObject
-from simulator.runtime.desk import Desk
+from simulator.runtime.known import Known
 
 
 class WorldTable(Value):
@@ -66,7 +66,7 @@ class WorldView(Value):
     currency: Json = None
 
 
-def world_view(desk: Desk, analysing: str = "") -> WorldView:
+def world_view(desk: Known, analysing: str = "") -> WorldView:
     """Show what is known now; `analysing` as in the view."""
     desk.up_to_date()
     return WorldView(
@@ -89,7 +89,7 @@ def world_view(desk: Desk, analysing: str = "") -> WorldView:
     )
 
 
-def _table(desk: Desk, kind: str) -> WorldTable:
+def _table(desk: Known, kind: str) -> WorldTable:
     world = desk.world
     living = world.collections().get(plural(kind), {})
     entities = {key: world.entity(kind, key) for key in living}
@@ -109,7 +109,7 @@ def _origins(origins: dict[str, Origin]) -> dict[str, str]:
     return {name: origin.words() for name, origin in origins.items()}
 
 
-def _state(desk: Desk, key: str) -> RememberedState:
+def _state(desk: Known, key: str) -> RememberedState:
     state: Any = desk.registry.get_state(key)
     return RememberedState(
         key=key,

@@ -141,6 +141,7 @@ def answered_by_tool(number: int, fact: ToolAnswered) -> HistoryEntry | None:
         "call_id": fact.call_id,
         "duration_ms": fact.elapsed_ms,
         "provenance": fact.provenance,
+        "beneath": fact.beneath,
     }
     match fact.outcome:
         case Returned(value=value):

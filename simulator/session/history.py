@@ -11,7 +11,7 @@ from typing import Annotated, Literal, TypeAlias
 
 from pydantic import Field
 
-from simulator.facts import Provenance, Value
+from simulator.facts import Outcome, Provenance, Value
 from simulator.jsonvalue import Json, JsonObject
 
 
@@ -61,7 +61,10 @@ class ToolCall(_Entry):
 
 
 class ToolOutput(_Entry):
-    """A tool answered. Without a provenance ADK itself answered: a transfer, an agent tool, a callback."""
+    """A tool answered. Without a provenance ADK itself answered: a transfer, an agent tool, a callback.
+
+    `beneath` is what really happened, where a rule told the agent something else.
+    """
 
     type: Literal["tool_output"] = "tool_output"
     call_id: str
@@ -69,10 +72,14 @@ class ToolOutput(_Entry):
     duration_ms: float = 0.0
     state_delta: JsonObject = Field(default_factory=dict)
     provenance: Provenance | None = None
+    beneath: Outcome | None = None
 
 
 class ToolError(_Entry):
-    """A tool answered with an error: an error dict (`error_type` is its code) or a raised exception."""
+    """A tool answered with an error: an error dict (`error_type` is its code) or a raised exception.
+
+    `beneath` as for `ToolOutput`: where an answer was lost, it holds the one that was not heard.
+    """
 
     type: Literal["tool_error"] = "tool_error"
     call_id: str
@@ -81,6 +88,7 @@ class ToolError(_Entry):
     traceback: str | None = None
     duration_ms: float = 0.0
     provenance: Provenance | None = None
+    beneath: Outcome | None = None
 
 
 class CodeRun(_Entry):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from typing import Any
 
@@ -24,9 +25,11 @@ def _page(simulation: "Any", drafts: "Any", problems: "list[str]") -> None:  # n
     from app.decisions import apply  # noqa: PLC0415 - as above
     from app.kept import gather  # noqa: PLC0415 - as above
     from app.panels.decision import decision_panel  # noqa: PLC0415 - as above
+    from app.surroundings import surroundings  # noqa: PLC0415 - as above
 
     gather(drafts)
-    decided = decision_panel(simulation.view(), drafts)
+    view = simulation.view()
+    decided = decision_panel(view, drafts, surroundings(simulation, view))
     if decided is not None:
         try:
             apply(decided, simulation, wait=30.0)
@@ -114,7 +117,9 @@ class Deciding:
 
 
 def _is(widget: Any, name: str) -> bool:
-    return bool(widget.key) and str(widget.key).startswith(name)
+    """Tell whether a widget's key begins like this; the number of a form, which grows, may be left out."""
+    key = str(widget.key or "")
+    return key.startswith(name) or re.sub(r"^((?:json:)?form)\d+:", r"\1:", key).startswith(name)
 
 
 def answers(simulation: Simulation) -> list[ToolAnswered]:

@@ -10,6 +10,7 @@ from app.past_calls import before, past_calls
 from app.registry import LiveSession, registry
 from simulator.agent_config import SimulatedAgentConfig
 from simulator.environment.calls import CallContext
+from simulator.environment.entities import Contradiction
 from simulator.environment.rules import ErrorEffect, InjectionRule
 from simulator.environment.trials import Trial, explain
 from simulator.facts import (
@@ -33,6 +34,7 @@ from simulator.runtime import SimulationError, SimulationView
 from simulator.runtime.world_view import WorldView
 from simulator.seats.requests import ModelRequest, Request, RunningCall, ToolDeclaration, ToolRequest
 from simulator.session import SimulationSession
+from simulator.session.environment import SessionEnvironment
 
 AT = 1_760_000_000.0
 DIGESTS = RequestDigests(parts={}, chain="")
@@ -68,9 +70,18 @@ class FakeEnvironment:
     def __init__(self, simulation: FakeSimulation) -> None:
         self._simulation = simulation
 
+    @property
+    def now(self) -> SessionEnvironment:
+        """Nothing is set."""
+        return SessionEnvironment()
+
     def world(self) -> WorldView:
         """Nothing is known."""
         return WorldView()
+
+    def against(self, request: ToolRequest | str, outcome: Outcome) -> tuple[Contradiction, ...]:
+        """Nothing contradicts a world that is not known."""
+        return ()
 
     def try_rules(self, rules: Iterable[InjectionRule], call: ToolRequest | str | int) -> tuple[Trial, ...]:
         """Try rules on a call that waits, or that was answered."""

@@ -50,6 +50,11 @@ def test_a_recording_is_read_listed_and_removed(shaped: Shaped) -> None:
     assert tab.live_marks() == []
     tab.click("recording_drop_traces")
     assert shaped.environment.now.recordings == {}
+    tab.click("recording_give")
+    assert [call.arguments for call in shaped.environment.now.recordings["traces"]] == [
+        {"order_id": "A-1001"},
+        {"order_id": HOSTILE},
+    ]
 
 
 def test_a_recording_that_cannot_be_read_says_where(shaped: Shaped) -> None:
@@ -72,6 +77,9 @@ def test_the_model_is_set_with_a_word_on_what_it_needs(shaped: Shaped) -> None:
     shaped.write("model_json", '{"temperature": 0}')
     tab.click("model_save")
     settings = shaped.environment.settings
+    tab.app.toggle(key="model_drafts").set_value(True)
+    tab.run()
+    assert shaped.environment.settings.drafts_by_model
     assert (settings.simulation_model, settings.simulation_model_configuration) == (
         "gemini-2.5-flash",
         {"temperature": 0},

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import asyncio
+import copy
 import inspect
 import random
 from collections.abc import Callable
@@ -204,6 +205,55 @@ def test_a_context_can_have_fewer_plugins() -> None:
         ]
 
     assert in_tool(look, BasePlugin("one"), BasePlugin("two")) == [["one"], ["one", "two"], True, True]
+
+
+def test_a_context_can_have_one_more_plugin() -> None:
+    """The copy's invocation has it last, once; the original stays as it is, and nothing else differs."""
+    more = BasePlugin("more")
+
+    def look(context: ToolContext) -> Any:
+        one_more = adk_private.with_plugin(context, more)
+        return [
+            [plugin.name for plugin in adk_private.invocation_of(each).plugin_manager.plugins]
+            for each in (one_more, context)
+        ] + [adk_private.with_plugin(one_more, more) is one_more, one_more.state is context.state]
+
+    assert in_tool(look, BasePlugin("one")) == [["one", "more"], ["one"], True, True]
+
+
+@pytest.mark.parametrize("graph", [True, False])
+def test_it_is_known_that_adk_is_about_to_run_a_tool(graph: bool) -> None:
+    """Inside of a plugin's and of an agent's callback it is so for the call's own context, and for no other."""
+    seen: list[tuple[bool, bool]] = []
+
+    def look(context: Any) -> None:
+        seen.append((adk_private.is_about_to_run(context), adk_private.is_about_to_run(copy.copy(context))))
+
+    class Looks(BasePlugin):
+        async def before_tool_callback(self, *, tool_context: ToolContext, **_: Any) -> None:
+            look(tool_context)
+
+    def own(tool: Any, args: Any, tool_context: ToolContext) -> None:
+        look(tool_context)
+
+    if graph:
+        run_by_adk(Workflow(name="graph", edges=[(START, _nothing, FunctionTool(find))]), Looks("looks"))
+    else:
+        run_by_adk(agent_of([call("find")], tools=[find], before_tool_callback=own), Looks("looks"))
+    assert seen == [(True, False)] * (1 if graph else 2)
+    look(None)
+    assert seen[-1] == (False, False)
+
+
+def test_what_stands_for_a_tool_that_a_model_made_up_is_known() -> None:
+    """ADK shows callbacks a bare `BaseTool` in its place; a real tool is none."""
+    seen: list[tuple[str, bool]] = []
+
+    def look(tool: BaseTool, args: Any, tool_context: Any) -> None:
+        seen.append((tool.name, adk_private.is_unknown(tool)))
+
+    run_by_adk(agent_of([call("find"), call("made_up")], tools=[find], before_tool_callback=look))
+    assert seen == [("find", False), ("made_up", True)]
 
 
 @pytest.mark.parametrize("include", [True, False])

@@ -61,11 +61,18 @@ class Teller(BaseLlm):
     model: str = "teller"
     says: list[str] = Field(default_factory=list)
     heard: list[str] = Field(default_factory=list)
+    looked_at: list[str] = Field(default_factory=list)
+    connections: str = "nothing usable"
 
     async def generate_content_async(
         self, llm_request: LlmRequest, stream: bool = False
     ) -> AsyncGenerator[LlmResponse, None]:
         """Say the next thing."""
+        if "how they hang together" in str(llm_request):
+            self.looked_at.append(str(llm_request))
+            text = types.Part(text=self.connections)
+            yield LlmResponse(content=types.Content(role="model", parts=[text]))
+            return
         self.heard.append(str(llm_request.contents))
         said = self.says[min(len(self.heard), len(self.says)) - 1]
         yield LlmResponse(
@@ -282,3 +289,28 @@ def test_code_is_never_generated(player: str) -> None:
     agent = agent_of([say("```python\nprint(1)\n```")], code_executor=Printer())
     with opened(agent, tools=player) as sim:
         assert asked(sim).kind == "code"
+
+
+# ---------------------------------------------------------------- connections by a model
+
+
+def test_a_model_is_heard_once_about_the_connections_as_soon_as_it_is_asked_for_anything() -> None:
+    """One analysis for all of the agent's tools and for all sessions with it; its word is a fact; settings can forbid it."""
+    said = {"order_id": "T-1", "sku": "mug", "quantity": 2}
+    use = {"tool_name": "create_order", "parameter": "sku", "kind": "article", "use": "reads"}
+    connections = json.dumps({"uses": [use], "produces": [], "roles": []})
+    teller = Teller(model="teller of connections", says=[json.dumps(said)], connections=connections)
+    for asked_for in (1, 1):
+        with opened(agent_of([MUG], [MUG], tools=TOOLS), tools="model") as sim:
+            sim.environment.use_model(teller)
+            assert sim.query("go", wait=PATIENCE)
+            wait_until(lambda: bool(sim.environment.now.by_model), what="the connections", seconds=PATIENCE)
+            kinds = {each.parameter: each.kind for each in sim.environment.world().connections.uses}
+            assert kinds["sku"] == "article"
+            assert len(teller.looked_at) == asked_for
+            assert len(teller.looked_at[0].split("find_order")) > 1
+    with opened(agent_of([MUG], tools=TOOLS), tools="model") as sim:
+        sim.environment.change(connections_by_model=False)
+        sim.environment.use_model(Teller(model="quiet", says=[json.dumps(said)]))
+        assert sim.query("go", wait=PATIENCE)
+        assert sim.environment.now.analysed_by == ""

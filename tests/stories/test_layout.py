@@ -54,6 +54,7 @@ def test_nothing_is_cut_off(
         studio.choose(key, view)
         assert _outside(studio) == [], view
     _check_rules(studio)
+    _environment_fits(studio)
     studio.settle()
     studio.button("accept_all").click()
     studio.wait_for_status("Completed")
@@ -88,6 +89,24 @@ def _check_rules(studio: Studio) -> None:
     studio.keyed("session_header").wait_for()
     studio.rest()
     assert _outside(studio) == [], "session with a rule"
+
+
+def _environment_fits(studio: Studio) -> None:
+    """Look at the other parts of the environment's page."""
+    studio.button("open_environment").click()
+    studio.keyed("environment_tab").wait_for()
+    for key, view in (
+        ("environment_tab", "World"),
+        *(("world_part", part) for part in ("Data", "Invariants", "Things")),
+        ("environment_tab", "Connections"),
+        ("environment_tab", "Sources"),
+        *(("sources_part", part) for part in ("Model", "Memory", "Answer schemas", "Recordings")),
+        ("environment_tab", "Tools"),
+    ):
+        studio.choose(key, view)
+        assert _outside(studio) == [], view
+    studio.button("environment_back").click()
+    studio.keyed("pane_timeline").wait_for()
 
 
 def _outside(studio: Studio) -> list[str]:

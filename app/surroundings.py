@@ -1,0 +1,44 @@
+"""Gathers what the decision pane needs to know of a session beside the call that waits."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from simulator.environment.entities import Contradiction
+from simulator.environment.recordings import RecordedCall
+from simulator.environment.tool_settings import EnvironmentSettings
+from simulator.facts import Outcome
+from simulator.session import Seats
+
+if TYPE_CHECKING:
+    from app.live import LiveSimulation
+    from simulator.runtime import SimulationView
+    from simulator.runtime.simulated_environment import SimulatedEnvironment
+
+
+class Surroundings(NamedTuple):
+    """What is set for the environment, what was recorded, and who plays; `environment` holds answers against the world."""
+
+    settings: EnvironmentSettings = EnvironmentSettings()
+    recorded: tuple[RecordedCall, ...] = ()
+    seats: Seats = Seats()
+    environment: SimulatedEnvironment | None = None
+
+    def against(self, key: str, outcome: Outcome) -> tuple[Contradiction, ...]:
+        """Say what an answer to the call with this key would contradict."""
+        return self.environment.against(key, outcome) if self.environment else ()
+
+
+NOTHING_AROUND = Surroundings()
+
+
+def surroundings(simulation: LiveSimulation, view: SimulationView) -> Surroundings:
+    """Gather them from a live session."""
+    environment = simulation.environment
+    now = environment.now
+    return Surroundings(
+        settings=now.settings,
+        recorded=tuple(call for calls in now.recordings.values() for call in calls),
+        seats=view.session.seats,
+        environment=environment,
+    )

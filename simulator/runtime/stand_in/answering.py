@@ -1,0 +1,201 @@
+"""Answers one call in place of a tool: the rules first, then who plays the tool, then what the rules make of the answer."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+from typing import Any, Literal, NamedTuple
+
+from simulator.environment.effects import HangEffect
+from simulator.environment.schemas import check
+from simulator.environment.stand_in_config import StandInPlayer
+from simulator.facts import Deferred, Failed, Outcome, Provenance, Raised, Returned
+from simulator.runtime.encoding import tool_value, written_error
+from simulator.runtime.firing import as_response
+from simulator.runtime.modelling import words_of
+from simulator.runtime.stand_in.calls import AnsweredCall
+from simulator.runtime.stand_in.modelled import Modelled
+from simulator.runtime.stand_in.play import Question, SessionPlay
+from simulator.seats.answers import raised
+
+_LOG = logging.getLogger(__name__)
+_REFUSED = "refused"
+
+Source = Literal["injected", "generated", "recorded", "real", "refused"]
+
+
+class Made(NamedTuple):
+    """An answer, who authored it, and where it comes from, in words.
+
+    `own` is what a real tool gave or raised, which the agent gets as it is where no rule changes it.
+    """
+
+    outcome: Outcome
+    source: Source
+    by: str | None = None
+    notes: tuple[str, ...] = ()
+    own: Any = None
+
+
+class Answering:
+    """Answers the calls of one session.
+
+    Args:
+        play: What the session's environment knows.
+        modelled: The environment's model, if it has one.
+        clock: Gives the time, in seconds since the epoch.
+    """
+
+    def __init__(self, play: SessionPlay, modelled: Modelled | None, clock: Callable[[], float]) -> None:
+        self._play, self._modelled, self._clock = play, modelled, clock
+
+    async def answer(
+        self, question: Question, player: StandInPlayer, real: Callable[[], Awaitable[Any]] | None
+    ) -> tuple[AnsweredCall, Made]:
+        """Answer a call, and learn from it.
+
+        Args:
+            question: The call.
+            player: Who answers where no rule does.
+            real: Runs the real tool.
+
+        Returns:
+            The call as it was answered, and what was made before the rules changed it.
+        """
+        started = self._clock()
+        self._play.declaration(question.tool)
+        self._play.judge(question)
+        firing = question.firing
+        if seconds := firing.latency():
+            await asyncio.sleep(seconds)
+        made = await self._made(question, player, real)
+        outcome, beneath, notes = firing.told(made.outcome, lambda: self._play.known.calls_of(question.name))
+        provenance = Provenance(
+            source=made.source,
+            by=made.by,
+            misses=firing.misses,
+            drawn=firing.drawn,
+            counted=firing.counted,
+            fired=firing.fired,
+            notes=(*made.notes, *notes),
+        )
+        now = self._clock()
+
+        def answered(number: int) -> AnsweredCall:
+            return AnsweredCall(
+                number=number,
+                at=now,
+                call_id=question.call_id,
+                agent=question.agent,
+                tool_name=question.name,
+                arguments=question.arguments,
+                outcome=outcome,
+                beneath=beneath,
+                provenance=provenance,
+                seconds=max(0.0, now - started),
+            )
+
+        call = self._play.take(answered)
+        for what in call.contradicts:
+            _LOG.warning("the answer of %s contradicts the world: %s", question.name, what)
+        return call, made
+
+    # ------------------------------------------------------------ who answers
+
+    async def _made(
+        self, question: Question, player: StandInPlayer, real: Callable[[], Awaitable[Any]] | None
+    ) -> Made:
+        rule = question.firing.rule
+        if rule is None:
+            return await self._played(question, player, real)
+        if rule.effect.kind == "ask":
+            note = f"{rule.rule_id} leaves the call to a person, and nobody is here to ask"
+            return _noted(await self._played(question, player, real), note)
+        if isinstance(rule.effect, HangEffect):
+            await _hang(rule.effect.timeout_seconds)
+            return Made(raised("TimeoutError", rule.effect.message).outcome, "injected", rule.rule_id)
+        try:
+            outcome = question.firing.outcome(lambda seed: self._play.variables(question, seed))
+        except ValueError as error:
+            _LOG.warning("the rule %s cannot answer %s: %s", rule.rule_id, question.name, error)
+            note = f"{rule.rule_id} cannot answer: {error}"
+            return _noted(await self._played(question, player, real), note)
+        return Made(outcome, "injected", rule.rule_id)
+
+    async def _played(
+        self, question: Question, player: StandInPlayer, real: Callable[[], Awaitable[Any]] | None
+    ) -> Made:
+        match player:
+            case "real" if real is not None:
+                return await _run(question, real)
+            case "refuse":
+                return _refused(question.name)
+            case "model":
+                return await self._by_model(question)
+            case "recorded":
+                return self._recorded(question) or _noted(
+                    self._offline(question), "no recorded call is the same"
+                )
+            case "auto":
+                return self._recorded(question) or await self._by_model(question)
+            case _:
+                return self._offline(question)
+
+    def _offline(self, question: Question) -> Made:
+        drafts = self._play.offline(question)
+        return Made(drafts.given(), "generated", "offline", drafts.sources)
+
+    def _recorded(self, question: Question) -> Made | None:
+        near = self._play.nearest_recorded(question)
+        if near is None or near.differs:
+            return None
+        schema = self._play.declaration(question.tool).response
+        wrong = check(near.call.response, schema) if schema else ()
+        notes = (f"as recorded in {near.call.place}", *(f"{each.path}: {each.message}" for each in wrong))
+        return Made(Returned(value=near.call.response), "recorded", near.call.place, notes)
+
+    async def _by_model(self, question: Question) -> Made:
+        """Ask the model; where it gives nothing usable, or contradicts the world, the offline draft stands."""
+        if self._modelled is None:
+            return self._offline(question)
+        said = await self._modelled.draft(self._play, question)
+        if said.reason:
+            _LOG.warning("%s is answered by an offline draft: %s", question.name, said.reason)
+            return _noted(self._offline(question), f"an offline draft: {said.reason}")
+        against = self._play.against(question, said.value)
+        if against:
+            offline = self._offline(question)
+            if not self._play.against(question, as_response(offline.outcome)):
+                return _noted(offline, f"the model's answer was not taken: {'; '.join(against)}")
+        return Made(Returned(value=said.value), "generated", said.model, words_of(said))
+
+
+async def _run(question: Question, real: Callable[[], Awaitable[Any]]) -> Made:
+    try:
+        own = await real()
+    except Exception as error:  # noqa: BLE001 - a real tool may raise anything; the agent gets just that
+        return Made(Raised(error=written_error(error)), "real", own=error)
+    if own is None and question.tool.is_long_running:
+        return Made(Deferred(), "real", own=own)
+    return Made(Returned(value=tool_value(own)), "real", own=own)
+
+
+def _noted(made: Made, note: str) -> Made:
+    return made._replace(notes=(note, *made.notes))
+
+
+def _refused(name: str) -> Made:
+    message = (
+        f"{name} is not part of this simulation, and the real tool was not run. List it under players, "
+        f'give it a rule, or set unlisted (to "offline", "model" or "real").'
+    )
+    return Made(Failed(error_code=_REFUSED, error_message=message), "refused")
+
+
+async def _hang(seconds: float | None) -> None:
+    """Wait for a while, or until the run is stopped."""
+    if seconds is None:
+        await asyncio.Event().wait()
+    else:
+        await asyncio.sleep(seconds)

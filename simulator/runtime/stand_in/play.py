@@ -1,0 +1,259 @@
+"""Keeps what the environment of one ADK session has counted, drawn and learnt, however many calls come at once."""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
+
+from google.adk.tools.base_tool import BaseTool
+
+from simulator.environment.calls import CallContext, Tally
+from simulator.environment.connections import Connections, ToolShape
+from simulator.environment.draws import DrawStreams
+from simulator.environment.entities import WorldCall
+from simulator.environment.nearest_calls import Near, nearest
+from simulator.environment.prompts import AskedCall
+from simulator.environment.rules import InjectionRule
+from simulator.environment.shared_state import SharedState, StateRegistry
+from simulator.environment.templates import variables_of
+from simulator.jsonvalue import JsonObject, canonical, copied
+from simulator.runtime.drafting import Drafts, offline_drafts
+from simulator.runtime.encoding import jsonable
+from simulator.runtime.firing import Firing, judged
+from simulator.runtime.known import Known
+from simulator.runtime.modelling import asked_call
+from simulator.runtime.requests import describe_tool
+from simulator.runtime.stand_in.calls import AnsweredCall
+from simulator.seats.requests import ToolDeclaration
+from simulator.session.environment import SessionEnvironment
+
+T = TypeVar("T")
+
+
+class Question:
+    """One call, as the environment looks at it.
+
+    Args:
+        tool: The tool.
+        arguments: What it is asked, in JSON.
+        context: ADK's context of the call, or what a person gave in its place.
+    """
+
+    def __init__(self, tool: BaseTool, arguments: Mapping[str, Any], context: Any) -> None:
+        self.tool, self.name, self.context = tool, tool.name, context
+        self.arguments: JsonObject = jsonable(dict(arguments))
+        self.agent = _text(context, "agent_name")
+        self.branch = _text(context, "branch")
+        self.call_id = _text(context, "function_call_id")
+        self.firing = Firing()
+        self.number = 0
+
+    def state(self) -> JsonObject:
+        """Give ADK's session state as the call sees it."""
+        to_dict = getattr(getattr(self.context, "state", None), "to_dict", None)
+        written = jsonable(to_dict()) if callable(to_dict) else None
+        return written if isinstance(written, dict) else {}
+
+
+def _text(context: Any, name: str) -> str:
+    found = getattr(context, name, None)
+    return found if isinstance(found, str) else ""
+
+
+class SessionPlay:
+    """The environment of one session. Threads and event loops may use it at once: each step is one under its lock.
+
+    Args:
+        environment: What is set for it.
+        rules: The injection rules.
+        seed: Where its chance comes from.
+        registry: Where the calls are remembered; its own where it is None.
+        lock: What guards that registry, where other sessions write to it too.
+    """
+
+    def __init__(
+        self,
+        environment: SessionEnvironment,
+        rules: tuple[InjectionRule, ...],
+        seed: str,
+        registry: StateRegistry | None = None,
+        lock: threading.RLock | None = None,
+    ) -> None:
+        self._rules, self._seed, self._registry = rules, seed, registry
+        self._lock = lock or threading.RLock()
+        self._environment = environment
+        self._streams = DrawStreams(seed)
+        self._shapes: dict[str, ToolShape] = {}
+        self._declared: dict[str, ToolDeclaration] = {}
+        self._drawn, self._counted = Counter[str](), Counter[str]()
+        self._fired, self._asked = Counter[str](), Counter[str]()
+        self._answered: list[AnsweredCall] = []
+        self.known = self._begun()
+        self.is_analysed = False
+        """Whether a model was asked how the tools hang together."""
+        self.has_tools = False
+        """Whether the tools that stand around the first call were taken in."""
+
+    def _begun(self) -> Known:
+        known = Known(self._environment, dict(self._shapes))
+        if self._registry is not None:
+            known.registry = self._registry
+        return known
+
+    def use(self, environment: SessionEnvironment) -> None:
+        """Let something else be set from now on; what is known stays."""
+        with self._lock:
+            self._environment = environment
+            self._declared.clear()
+            self.known.connect(environment, dict(self._shapes))
+            there = set(self.known.registry.list_tools())
+            for name, settings in environment.settings.tools.items():
+                if name not in there:
+                    self.known.registry.register_tool(settings)
+
+    # ------------------------------------------------------------ the tools
+
+    def know(self, shapes: Mapping[str, ToolShape], connections: Connections | None = None) -> None:
+        """Take in tools that the agent is known to have, and what a model says of how they hang together."""
+        with self._lock:
+            new = {name: shape for name, shape in shapes.items() if self._shapes.get(name) != shape}
+            if not new and connections is None:
+                return
+            self._shapes.update(new)
+            if connections is not None:
+                self._environment = self._environment.model_copy(update={"by_model": connections})
+            self.known.connect(self._environment, dict(self._shapes))
+
+    def shapes(self) -> tuple[ToolShape, ...]:
+        """Give the tools that are known."""
+        with self._lock:
+            return tuple(self._shapes.values())
+
+    def declaration(self, tool: BaseTool) -> ToolDeclaration:
+        """Give a tool as it is declared, with the output schema that is set for it."""
+        declared = self._declared.get(tool.name)
+        if declared is None:
+            declared = _described(tool)
+            schema = self._environment.settings.tool(tool.name).output_schema
+            if schema is not None:
+                declared = declared.model_copy(update={"response": schema})
+            self._declared[tool.name] = declared
+            shape = ToolShape(
+                name=tool.name,
+                description=declared.description,
+                parameters=declared.parameters,
+                response_schema=declared.response,
+            )
+            self.know({tool.name: shape})
+        return declared
+
+    # ------------------------------------------------------------ one call
+
+    def judge(self, question: Question) -> None:
+        """Ask the rules about a call, which counts from now on."""
+        with self._lock:
+            known, name = self.known, question.name
+            asked = CallContext(
+                tool_name=name,
+                arguments=question.arguments,
+                agent=question.agent,
+                branch=question.branch,
+                tally=Tally(
+                    drawn=self._drawn,
+                    counted=self._counted,
+                    fired=self._fired,
+                    tool_calls=self._asked[name],
+                    session_calls=self._asked.total(),
+                ),
+                world=known.world.collections,
+                state=question.state,
+                calls=lambda: known.calls_of(name),
+            )
+            firing = question.firing = judged(self._rules, asked, self._streams, self._seed)
+            self._asked[name] += 1
+            question.number = self._asked[name]
+            self._drawn.update(firing.drawn)
+            self._counted.update(firing.counted)
+            self._fired.update(firing.fired)
+
+    def variables(self, question: Question, seed: str) -> Mapping[str, object]:
+        """Give what the templates of a rule may name."""
+        with self._lock:
+            return variables_of(
+                args=question.arguments,
+                state=question.state(),
+                world=copied(self.known.world.collections()),
+                calls=list(self.known.calls_of(question.name)),
+                answers=self.known.last_answers(),
+                agent=question.agent,
+                call_number=question.number,
+                seed=seed,
+            )
+
+    def offline(self, question: Question) -> Drafts:
+        """Draft an answer offline: for the same calls before it, the same one in every session with this seed."""
+        with self._lock:
+            tool = self.declaration(question.tool)
+            seed = f"{self._seed}/{question.name}/{question.number}/{canonical(question.arguments)}"
+            return offline_drafts(self.known, tool, question.arguments, seed)
+
+    def asked_of_model(self, question: Question) -> AskedCall:
+        """Gather what a model is told about a call."""
+        with self._lock:
+            return asked_call(self.known, self.declaration(question.tool), question.arguments)
+
+    def nearest_recorded(self, question: Question) -> Near | None:
+        """Give the recorded call of the tool that is most like this one."""
+        with self._lock:
+            calls = self.known.recorded_calls()
+            used = self.known.used_recordings
+            found = nearest(calls, question.name, question.arguments, n=1, used=used)
+            return found[0] if found else None
+
+    def against(self, question: Question, response: Any) -> tuple[str, ...]:
+        """Say what an answer would contradict."""
+        with self._lock:
+            call = WorldCall(question.name, question.arguments, response)
+            return tuple(each.what for each in self.known.against(call))
+
+    def take(self, made: Callable[[int], AnsweredCall]) -> AnsweredCall:
+        """Learn from an answered call, and keep it.
+
+        Args:
+            made: Makes it, given its number.
+        """
+        with self._lock:
+            number, flags = len(self._answered) + 1, len(self.known.flags)
+            call = made(number)
+            self.known.take(number, call)
+            found = tuple(each.what for flag in self.known.flags[flags:] for each in flag.contradictions)
+            call = call.model_copy(update={"contradicts": found}) if found else call
+            self._answered.append(call)
+            return call
+
+    # ------------------------------------------------------------ what there is to see
+
+    def calls(self) -> tuple[AnsweredCall, ...]:
+        """Give the answered calls, in the order in which they were."""
+        with self._lock:
+            return tuple(self._answered)
+
+    def look(self, view: Callable[[Known], T]) -> T:
+        """Give what a view makes of all that is known."""
+        with self._lock:
+            return view(self.known)
+
+    def state_of(self, state_key: str) -> SharedState:
+        """Give what is remembered under a state key."""
+        with self._lock:
+            return self.known.registry.get_state(state_key)
+
+
+def _described(tool: BaseTool) -> ToolDeclaration:
+    try:
+        described = describe_tool(tool)
+    except Exception:  # noqa: BLE001 - a declaration is made by somebody's code; the call is to be answered all the same
+        return ToolDeclaration(name=tool.name, description=tool.description or "")
+    return described.model_copy(update={"name": tool.name})

@@ -1,0 +1,189 @@
+"""The decision pane while drafts change under a person's hands: by a model, by the world, by a recording."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncGenerator, Callable
+from typing import Any, TypedDict
+
+from google.adk.models.base_llm import BaseLlm
+from google.adk.models.llm_request import LlmRequest
+from google.adk.models.llm_response import LlmResponse
+from google.genai import types
+
+from simulator.environment.entities import EntityChange
+from simulator.environment.recordings import RecordedCall
+from simulator.facts import Returned
+from simulator.seats.requests import ToolRequest
+from tests.app.deciding import Deciding, answers
+from tests.harness.processes import wait_until
+from tests.runtime.stage import PATIENCE, agent_of, call, opened
+
+
+class Order(TypedDict):
+    """An order, so that the tool has a response schema."""
+
+    order_id: str
+    status: str
+
+
+def find_order(order_id: str) -> Order:
+    """Find an order."""
+    return {"order_id": order_id, "status": "open"}
+
+
+class Drafter(BaseLlm):
+    """A model that drafts one answer; None stands for one that never ends."""
+
+    model: str = "drafter"
+    says: str | None = None
+
+    async def generate_content_async(
+        self, llm_request: LlmRequest, stream: bool = False
+    ) -> AsyncGenerator[LlmResponse, None]:
+        """Answer."""
+        if self.says is None:
+            await asyncio.Event().wait()
+        part = types.Part(text=self.says)
+        yield LlmResponse(content=types.Content(role="model", parts=[part]))
+
+
+BY_MODEL = {"order_id": "A-1", "status": "lost at sea"}
+
+
+def asked_for(*calls: Any, model: BaseLlm | None = None, **more: Any) -> Any:
+    """Open a session whose agent makes these calls at once, with a model for its environment."""
+    simulation = opened(agent_of(list(calls), tools=[find_order]), **more)
+    if model is not None:
+        simulation.environment.use_model(model)
+    simulation.query("go", wait=PATIENCE)
+    return simulation
+
+
+def first(simulation: Any) -> ToolRequest:
+    """Give the call that waits first."""
+    request = simulation.pending[0]
+    assert isinstance(request, ToolRequest)
+    return request
+
+
+def until(simulation: Any, holds: Callable[[ToolRequest], bool]) -> None:
+    """Wait until the call that waits is as it should be."""
+    wait_until(lambda: holds(first(simulation)), what="the call to change", seconds=PATIENCE)
+
+
+def test_a_model_is_asked_by_a_click_and_its_draft_stands_in_the_editor() -> None:
+    """An untouched editor follows the new draft, which names its model; taken as it is, it is said what it was made of."""
+    with asked_for(
+        call("find_order", order_id="A-1"), model=Drafter(says=json.dumps(BY_MODEL))
+    ) as simulation:
+        page = Deciding(simulation)
+        offline = page.text("response_")
+        assert "lost at sea" not in offline
+        page.press("ask_model")
+        until(simulation, lambda request: request.draft_by == "drafter")
+        page.run()
+        assert json.loads(page.text("response_")) == BY_MODEL
+        assert page.text("form:response.status") == "lost at sea"
+        assert "drafter" in str([badge.value for badge in page.tab.markdown])
+        page.press("accept_")
+        (fact,) = answers(simulation)
+        assert (fact.outcome, fact.provenance.source) == (Returned(value=BY_MODEL), "generated")
+        assert "drafter" in fact.provenance.notes[0]
+
+
+def test_a_draft_that_arrives_while_somebody_types_is_offered_and_takes_nothing_away() -> None:
+    """What was typed stays, also where it is broken; the new draft is compared with it, and taken by a click."""
+    with asked_for(
+        call("find_order", order_id="A-1"), model=Drafter(says=json.dumps(BY_MODEL))
+    ) as simulation:
+        page = Deciding(simulation).press("ask_model").type("response_", '{"mine": ')
+        until(simulation, lambda request: request.draft_by == "drafter")
+        page.run()
+        assert page.text("response_") == '{"mine": '
+        compared = "\n".join(code.value for code in page.tab.code if code.language == "diff")
+        assert "lost at sea" in compared
+        assert '{"mine": ' in compared
+        page.press("take_draft")
+        assert json.loads(page.text("response_")) == BY_MODEL
+        page.press("bring_back")
+        assert page.text("response_") == '{"mine": '
+
+
+def test_what_is_ones_own_is_kept_by_a_click() -> None:
+    """The new draft is not offered again."""
+    with asked_for(
+        call("find_order", order_id="A-1"), model=Drafter(says=json.dumps(BY_MODEL))
+    ) as simulation:
+        page = Deciding(simulation).press("ask_model").type("response_", '{"mine": 1}')
+        until(simulation, lambda request: request.draft_by == "drafter")
+        page.run().press("keep_mine")
+        assert not any(name.startswith("keep_mine") for name in page.names())
+        assert page.text("response_") == '{"mine": 1}'
+
+
+def test_a_model_at_work_shows_what_it_is_at_and_can_be_stopped() -> None:
+    """The offline draft stays, and the pane says why there is no other; nobody is asked again by itself."""
+    with asked_for(call("find_order", order_id="A-1"), model=Drafter()) as simulation:
+        simulation.environment.change(drafts_by_model=True)
+        page = Deciding(simulation)
+        until(simulation, lambda request: bool(request.drafting))
+        page.run()
+        offline = first(simulation).draft
+        assert first(simulation).drafting in page.shown()
+        page.press("stop_drafting")
+        until(simulation, lambda request: bool(request.draft_problem))
+        page.run().run()
+        assert "stopped" in page.shown()
+        assert json.loads(page.text("response_")) == offline
+        page.refreshed().run()
+        assert not first(simulation).drafting
+        assert [fact.kind for _, fact in simulation.journal.path()].count("tool_proposed") == 1
+
+
+def test_a_model_that_says_nothing_usable_is_explained() -> None:
+    """The reason stands where the draft would be, and the call is answered with the offline draft."""
+    with asked_for(call("find_order", order_id="A-1"), model=Drafter(says="I'd rather not")) as simulation:
+        simulation.environment.change(drafts_by_model=True)
+        page = Deciding(simulation)
+        until(simulation, lambda request: bool(request.draft_problem))
+        page.run()
+        assert first(simulation).draft_problem in page.shown()
+        page.press("accept_")
+        assert answers(simulation)[0].provenance.source == "generated"
+
+
+def test_no_model_is_offered_where_none_is_set() -> None:
+    """There is no button that would only fail."""
+    with asked_for(call("find_order", order_id="A-1")) as simulation:
+        assert not any(name.startswith("ask_model") for name in Deciding(simulation).names())
+
+
+def test_an_untouched_editor_follows_the_world() -> None:
+    """A thing that is edited in the world is in the draft, and in the editor, at once."""
+    with asked_for(call("find_order", order_id="A-1")) as simulation:
+        page = Deciding(simulation)
+        change = EntityChange(op="put", kind="order", id="A-1", fields={"order_id": "A-1", "status": "burnt"})
+        simulation.environment.edit(change)
+        page.run()
+        assert "burnt" in page.text("response_")
+        assert "burnt" in page.text("form:response.status")
+
+
+def test_the_nearest_recorded_call_says_what_differs() -> None:
+    """Where a recording plays and has no such call, it is said why, and its answer can be taken over."""
+    recorded = RecordedCall(
+        tool_name="find_order",
+        arguments={"order_id": "A-2"},
+        response={"order_id": "A-2", "status": "sunk"},
+        place="trace 1",
+    )
+    with opened(agent_of([call("find_order", order_id="A-1")], tools=[find_order])) as simulation:
+        simulation.environment.give_recording("old", [recorded])
+        simulation.set_player("tool", "recorded", "find_order")
+        simulation.query("go", wait=PATIENCE)
+        page = Deciding(simulation)
+        assert "args.order_id was 'A-2' there, is 'A-1' here" in page.shown()
+        page.press("take_recorded")
+        assert json.loads(page.text("response_")) == recorded.response

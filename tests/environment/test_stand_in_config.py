@@ -1,0 +1,211 @@
+"""Proves how a configuration without the page is read, whichever form it has, and what is said of one that cannot be."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from google.adk.tools.environment_simulation.environment_simulation_config import (
+    EnvironmentSimulationConfig,
+    InjectedError,
+    InjectionConfig,
+    MockStrategy,
+    ToolSimulationConfig,
+)
+from google.adk.tools.function_tool import FunctionTool
+from hypothesis import given
+from hypothesis import strategies as st
+
+from simulator.environment.adk_config import EnvironmentConfigError
+from simulator.environment.recordings import RecordedCall
+from simulator.environment.rule_sets import RuleSet, write_rule_set
+from simulator.environment.rules import ErrorEffect, InjectionRule
+from simulator.environment.stand_in_config import (
+    SimulatedEnvironmentConfig,
+    read_environment_config,
+    write_environment_config,
+)
+from simulator.environment.tool_settings import EnvironmentSettings, ToolSettings
+from simulator.runtime.bodies import has_body
+from simulator.runtime.stand_in import create_plugin
+
+BUSY = InjectionRule(
+    rule_id="busy", tool_name="find_order", effect=ErrorEffect(error_code=503, error_message="busy")
+)
+ADK = EnvironmentSimulationConfig(
+    tool_simulation_configs=[
+        ToolSimulationConfig(
+            tool_name="find_order",
+            injection_configs=[
+                InjectionConfig(
+                    injected_error=InjectedError(injected_http_error_code=503, error_message="busy")
+                )
+            ],
+        ),
+        ToolSimulationConfig(
+            tool_name="create_order", mock_strategy_type=MockStrategy.MOCK_STRATEGY_TOOL_SPEC
+        ),
+    ],
+    environment_data='{"orders": [{"id": "A-1"}]}',
+    tracing="[]",
+)
+FULL = SimulatedEnvironmentConfig(
+    rules=(BUSY,),
+    settings=EnvironmentSettings(
+        tools={"find_order": ToolSettings(name="find_order", output_schema={"type": "object"})},
+        invariants=("stock >= 0",),
+        simulation_model="gemini-x",
+    ),
+    environment_data="words",
+    tracing="more words",
+    recordings={"a": (RecordedCall(tool_name="t", arguments={"x": 1}, response=[1, None], place="p"),)},
+    players={"create_order": "model", "pay": "real"},
+    listed="auto",
+    unlisted="offline",
+    seed="7",
+    model_timeout_seconds=5.0,
+    model_retries=0,
+)
+
+
+def test_adks_configuration_says_who_answers() -> None:
+    """A mock is the model's, other listed tools are drafted, and what is not listed is refused."""
+    for given_config in (ADK, ADK.model_dump(mode="json"), ADK.model_dump_json()):
+        read = read_environment_config(given_config)
+        assert read.players == {"find_order": "offline", "create_order": "model"}
+        assert [rule.rule_id for rule in read.rules] == ["find_order[0]"]
+        assert read.unlisted == "refuse"
+        assert read.environment_data == ADK.environment_data
+        assert read.settings.simulation_model == "gemini-2.5-flash"
+
+
+def test_adks_default_model_is_asked_for_mocks_only() -> None:
+    """A configuration without mocks has no model; the name of ADK's default is still the one that we know."""
+    assert EnvironmentSimulationConfig.model_fields["simulation_model"].default == "gemini-2.5-flash"
+    without = {
+        "tool_simulation_configs": [
+            {"tool_name": "t", "injection_configs": [{"injected_response": {"a": 1}}]}
+        ]
+    }
+    assert read_environment_config(without).settings.simulation_model == ""
+
+
+@pytest.mark.parametrize("form", ["json", "yaml"])
+def test_what_is_written_reads_back_equal(form: Any) -> None:
+    """Our own format loses nothing, as JSON and as YAML, as text, mapping and file."""
+    text = write_environment_config(FULL, form)
+    assert read_environment_config(text) == FULL
+    if form == "json":
+        assert read_environment_config(json.loads(text)) == FULL
+
+
+@given(
+    st.sampled_from(["offline", "model", "recorded", "auto", "refuse", "real"]),
+    st.text(max_size=20),
+    st.booleans(),
+)
+def test_any_seed_and_player_survive_writing(player: Any, seed: str, rules: bool) -> None:
+    """Texts of any kind come back as they were."""
+    made = SimulatedEnvironmentConfig(
+        rules=(BUSY,) if rules else (), unlisted=player, players={"t": player}, seed=seed
+    )
+    for form in ("json", "yaml"):
+        assert read_environment_config(write_environment_config(made, form)) == made
+
+
+def test_a_set_of_rules_is_an_environment_with_those_rules() -> None:
+    """What the page saves as a set can be used as it is."""
+    text = write_rule_set(RuleSet(name="mine", rules=(BUSY,)))
+    assert read_environment_config(text) == SimulatedEnvironmentConfig(rules=(BUSY,))
+
+
+def test_a_file_is_read(tmp_path: Path) -> None:
+    """A plugin is made from a path as well."""
+    path = tmp_path / "environment.yaml"
+    path.write_text(write_environment_config(FULL, "yaml"), encoding="utf-8")
+    assert create_plugin(path).environment.config == FULL
+
+
+@pytest.mark.parametrize(
+    ("config", "told"),
+    [
+        ({"playerz": {}}, "playerz: unknown field; did you mean 'players'?"),
+        ({"unlisted": "maybe"}, "unlisted"),
+        ({"rules": [{"rule_id": "x", "tool_name": "t"}]}, "rule 'x' (number 1): effect"),
+        ({"rules": [BUSY, BUSY]}, "'busy'"),
+        ({"format": "other"}, "format is 'other'"),
+        ({"version": 2}, "version 2"),
+        ({"tool_simulation_configs": [{"tool_nam": "x"}]}, "tool_nam"),
+        ("[]", "not list"),
+        ("{", "line"),
+        (7, "int"),
+    ],
+)
+def test_what_cannot_be_read_is_named(config: Any, told: str) -> None:
+    """The error says which field, rule or line is wrong."""
+    with pytest.raises(EnvironmentConfigError) as raised:
+        read_environment_config(config)
+    assert told in str(raised.value)
+
+
+def test_who_answers_follows_from_what_is_named() -> None:
+    """A tool is listed by a rule, a player or a setting; a tool without a body is never left to run."""
+    assert FULL.player_of("find_order") == "auto"
+    assert FULL.player_of("create_order") == "model"
+    assert FULL.player_of("other") == "offline"
+    assert FULL.player_of("other", has_body=False) == "auto"
+    assert FULL.player_of("pay") == "real"
+    assert FULL.player_of("pay", has_body=False) == "offline"
+    assert [FULL.has_rule_for(name) for name in ("find_order", "pay")] == [True, False]
+
+
+# ---------------------------------------------------------------- bodies
+
+
+def ellipsis(x: int) -> None: ...  # noqa: D103 - it is to have nothing
+
+
+def passes(x: int) -> None:  # noqa: D103 - as above
+    pass
+
+
+def documented(x: int) -> None:
+    """Say what it will do."""
+
+
+async def awaited(x: int) -> None:
+    """Say what it will do."""
+    ...  # noqa: PIE790 - as such functions are written
+
+
+class Holder:
+    """Holds a method without a body."""
+
+    def method(self, x: int) -> None:
+        """Say what it will do."""
+
+
+def answers(x: int) -> int:
+    """Answer."""
+    return x
+
+
+def gives_empty(x: int) -> dict[str, Any]:
+    """Answer nothing much."""
+    return {}
+
+
+def raises(x: int) -> None:
+    """Raise."""
+    raise NotImplementedError
+
+
+def test_only_functions_that_say_nothing_have_no_body() -> None:
+    """`...`, `pass` or a docstring is no body; anything that returns, raises or does something is one."""
+    empty: list[Callable[..., Any]] = [ellipsis, passes, documented, awaited, Holder().method]
+    full: list[Callable[..., Any]] = [answers, gives_empty, raises, print]
+    assert [has_body(FunctionTool(each)) for each in empty] == [False] * len(empty)
+    assert [has_body(FunctionTool(each)) for each in full] == [True] * len(full)

@@ -1,0 +1,95 @@
+"""Proves what rules do in the environment without the page, as in a session that is played."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.runtime.stage import agent_of, call
+from tests.runtime.standing import (
+    FIND,
+    RAN,
+    Form,
+    both,
+    config,
+    create_order,
+    find_order,
+    played,
+    rule,
+)
+
+# ---------------------------------------------------------------- what rules do here
+
+
+@both
+def test_a_lost_answer_takes_effect_in_the_world(form: Form) -> None:
+    """The agent sees a timeout, the log what really happened, and the world has the order."""
+    lost = rule("lost", "create_order", {"kind": "lose"})
+    (seen,), stage = played(
+        form, agent_of([call("create_order", item="lamp")], tools=[create_order]), config(lost)
+    )
+    assert seen["error_code"] == 504
+    (logged,) = stage.ours.calls()
+    assert logged.really["item"] == "lamp"
+    world = stage.ours.world()
+    assert world is not None
+    assert [table.ids for table in world.tables if table.kind == "order"] == [(logged.really["order_id"],)]
+
+
+@both
+def test_distortions_change_real_answers_too(form: Form) -> None:
+    """A real tool runs, and the agent sees its answer without what the rule takes away."""
+    empty = rule("empty", effect={"kind": "distort", "distortions": [{"kind": "drop"}]})
+    seen, stage = played(
+        form, agent_of(FIND, tools=[find_order]), config(empty, players={"find_order": "real"})
+    )
+    assert RAN == [("find_order", "A-1")]
+    assert seen != [{"order_id": "A-1", "status": "really open", "total": 1.0}]
+    assert stage.ours.calls()[0].really == {"order_id": "A-1", "status": "really open", "total": 1.0}
+
+
+@both
+def test_a_hanging_tool_times_out_with_an_exception(form: Form) -> None:
+    """After its timeout a hang is a `TimeoutError` of the tool."""
+    hang = rule("hang", effect={"kind": "hang", "timeout_seconds": 0.01, "message": "no answer"})
+    with pytest.raises(TimeoutError, match="no answer"):
+        played(form, agent_of(FIND, tools=[find_order]), config(hang))
+
+
+@both
+def test_latency_passes_before_the_answer(form: Form) -> None:
+    """The call takes the rule's time, and the log says so."""
+    slow = rule("slow", effect={"kind": "delay"}, latency_seconds=0.2)
+    _, stage = played(form, agent_of(FIND, tools=[find_order]), config(slow))
+    assert stage.ours.calls()[0].seconds >= 0.2
+
+
+@both
+def test_sequences_and_templates_follow_the_session(form: Form) -> None:
+    """One value after the other, each filled in from the call's arguments, the state and its number."""
+    values = [{"order": "{{ args.order_id }}", "n": "{{ call_number }}"}, {"of": "{{ state.who }}"}]
+    told = rule("told", effect={"kind": "sequence", "values": values, "templated": True, "then": "pass"})
+
+    def sign(callback_context: Any) -> None:
+        callback_context.state["who"] = "Ada"
+
+    agent = agent_of(
+        FIND, FIND, [call("find_order", order_id="B-2")], tools=[find_order], before_agent_callback=sign
+    )
+    seen, stage = played(form, agent, config(told))
+    assert seen[:2] == [{"order": "A-1", "n": 1}, {"of": "Ada"}]
+    assert [each.provenance.source for each in stage.ours.calls()] == ["injected", "injected", "generated"]
+
+
+@both
+def test_a_rule_that_cannot_answer_or_asks_a_person_leaves_the_call_to_the_player(form: Form) -> None:
+    """A broken template or a question to a person never ends a run; the log says what happened."""
+    broken = rule(
+        "broken", effect={"kind": "response", "value": {"x": "{{ args.nothing.at_all }}"}, "templated": True}
+    )
+    asks = rule("asks", effect={"kind": "ask"})
+    for each in (broken, asks):
+        (seen,), stage = played(form, agent_of(FIND, tools=[find_order]), config(each))
+        assert seen["order_id"] == "A-1"
+        assert each.rule_id in stage.ours.calls()[0].provenance.notes[0]

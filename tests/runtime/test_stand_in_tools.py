@@ -1,0 +1,271 @@
+"""Proves which tools and agents the environment without the page answers, and which it leaves alone."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+from google.adk.agents import LlmAgent, LoopAgent
+from google.adk.plugins.base_plugin import BasePlugin
+from google.adk.tools.agent_tool import AgentTool
+from google.adk.tools.base_tool import BaseTool
+from google.adk.tools.base_toolset import BaseToolset
+from google.adk.tools.exit_loop_tool import exit_loop
+from google.adk.tools.function_tool import FunctionTool
+from google.adk.tools.long_running_tool import LongRunningFunctionTool
+from google.adk.workflow import START, Workflow
+from pydantic import BaseModel
+
+from tests.runtime.stage import PATIENCE, agent_of, call, opened, say, tool_facts
+from tests.runtime.standing import (
+    BUSY,
+    FIND,
+    RAN,
+    Form,
+    both,
+    breaks,
+    config,
+    create_order,
+    find_order,
+    played,
+    responses,
+    rule,
+    staged,
+)
+
+# ---------------------------------------------------------------- kinds of tools and agents
+
+
+@both
+def test_parallel_calls_of_one_turn_are_answered_one_by_one(form: Form) -> None:
+    """Four calls at once, two to the same order: each has its own answer, in the order of the calls."""
+    second = rule("second", when={"kind": "call_number", "which": "nth", "n": 2})
+    calls = [call("find_order", order_id=order_id) for order_id in ("A-1", "A-2", "A-1", "A-3")]
+    seen, stage = played(form, agent_of(calls, tools=[find_order]), config(second))
+    assert [answer.get("order_id") for answer in seen] == ["A-1", None, "A-1", "A-3"]
+    assert seen[1] == BUSY
+    assert seen[0] == seen[2]
+    assert len(stage.ours.calls()) == 4
+    assert RAN == []
+
+
+@both
+def test_an_agent_tool_runs_and_its_tools_are_answered_in_the_same_world(form: Form) -> None:
+    """The inner agent works; its tools are the environment's, and its calls count in the outer session."""
+    second = rule("second", when={"kind": "call_number", "which": "nth", "n": 2})
+    helper = agent_of(FIND, FIND, [say("found")], tools=[find_order], name="helper")
+    agent = agent_of([call("helper", request="find it")], FIND, tools=[AgentTool(helper), find_order])
+    seen, stage = played(form, agent, config(second))
+    assert seen[0] == {"result": "found"}
+    assert seen[1]["order_id"] == "A-1"
+    assert RAN == []
+    logged = stage.ours.calls("s")
+    assert [each.agent for each in logged] == ["helper", "helper", "clerk"]
+    assert [each.provenance.by for each in logged] == ["offline", "second", "offline"]
+
+
+@both
+def test_an_agent_tool_without_plugins_is_covered_all_the_same(form: Form) -> None:
+    """`include_plugins=False` keeps other plugins out of the inner agent, but lets nothing real run there."""
+    seen: list[str] = []
+
+    class Other(BasePlugin):
+        async def before_tool_callback(self, *, tool: BaseTool, **_: Any) -> None:
+            seen.append(tool.name)
+
+    helper = agent_of(FIND, [say("found")], tools=[find_order], name="helper")
+    tool = AgentTool(helper, include_plugins=False)
+    played(
+        form,
+        agent_of([call("helper", request="?")], tools=[tool]),
+        config(rule("busy")),
+        plugins=[Other("o")],
+    )
+    assert RAN == []
+    assert seen == ["helper"]
+    assert tool.include_plugins is False
+
+
+@both
+def test_an_agent_tool_that_is_listed_is_answered_like_a_tool(form: Form) -> None:
+    """Its name in the configuration means the whole of it: the inner agent does not run."""
+    helper = agent_of(FIND, [say("found")], tools=[find_order], name="helper")
+    agent = agent_of([call("helper", request="?")], tools=[AgentTool(helper)])
+    seen, _ = played(form, agent, config(rule("down", "helper")))
+    assert (seen, RAN) == ([BUSY], [])
+
+
+def test_an_agent_inside_with_a_callback_of_its_own_keeps_it() -> None:
+    """The outer agent's callback gives way to the one that an inner agent has."""
+    helper = agent_of(FIND, [say("found")], tools=[find_order], name="helper")
+    inner = staged(
+        "callback", helper, config(rule("inner", effect={"kind": "response", "value": {"by": "in"}}))
+    )
+    agent = agent_of([call("helper", request="?")], tools=[AgentTool(helper)])
+    _, stage = played("callback", agent, config(rule("outer")))
+    assert [each.response for each in inner.ours.calls()] == [{"by": "in"}]
+    assert stage.ours.calls() == ()
+    assert RAN == []
+
+
+def test_a_plugin_covers_agents_that_are_transferred_to() -> None:
+    """Transfer goes on as ever, and the sub-agent's tools are the environment's."""
+    helper = agent_of(FIND, [say("found")], tools=[find_order], name="helper")
+    agent = agent_of([call("transfer_to_agent", agent_name="helper")], sub_agents=[helper])
+    seen, stage = played("plugin", agent, config(rule("busy")))
+    assert seen[-1] == BUSY
+    assert [each.agent for each in stage.ours.calls()] == ["helper"]
+    assert RAN == []
+
+
+@pytest.mark.filterwarnings("ignore:LoopAgent is deprecated:DeprecationWarning")
+@both
+def test_tools_that_steer_the_flow_are_left_alone(form: Form) -> None:
+    """`exit_loop` ends the loop and `set_model_response` gives the answer, even where a rule is for every tool."""
+
+    class Answer(BaseModel):
+        text: str
+
+    ends = agent_of(FIND, [call("exit_loop")], tools=[find_order, exit_loop], name="ends")
+    if form == "plugin":
+        loop = LoopAgent(name="loop", sub_agents=[ends], max_iterations=5)
+        seen, stage = played(form, loop, config(rule("all", "*")))
+        assert seen[0] == BUSY
+        assert len(stage.ours.calls()) == 1
+    final = [call("set_model_response", text="done")]
+    agent = agent_of(FIND, final, tools=[find_order], output_schema=Answer)
+    stage = staged(form, agent, config(rule("all", "*")))
+    events = asyncio.run(stage.turn())
+    assert events[-1].content
+    assert '"done"' in str(events[-1].content.parts)
+    assert [each.tool_name for each in stage.ours.calls()] == ["find_order"]
+
+
+@both
+def test_a_long_running_tool_is_answered_at_once_or_runs_for_real(form: Form) -> None:
+    """A drafted answer is its first word; where it runs for real, having no answer yet stays ADK's to handle."""
+
+    def approve(order_id: str) -> dict[str, Any] | None:
+        """Ask for an approval."""
+        RAN.append(("approve", order_id))
+        return None
+
+    turn = [call("approve", order_id="A-1")]
+    listed = agent_of(turn, tools=[LongRunningFunctionTool(approve)])
+    seen, _ = played(form, listed, config(players={"approve": "offline"}))
+    assert set(seen[0]) >= {"order_id", "status"}
+    assert RAN == []
+    real = agent_of(turn, tools=[LongRunningFunctionTool(approve)])
+    seen, stage = played(form, real, config(unlisted="real"))
+    assert RAN == [("approve", "A-1")]
+    assert seen == []
+    assert stage.ours.calls()[0].outcome.kind == "deferred"
+
+
+class Desk(BaseToolset):
+    """A tool set that makes its tools anew each time, as those of remote servers do."""
+
+    async def get_tools(self, readonly_context: Any = None) -> list[BaseTool]:
+        """Give the tools."""
+        return [FunctionTool(find_order), FunctionTool(create_order)]
+
+    async def close(self) -> None:
+        """Have nothing to close."""
+
+
+@both
+def test_tools_of_tool_sets_are_answered_under_their_prefixed_names(form: Form) -> None:
+    """ADK's copies of prefixed tools are answered too, every time that they are made anew."""
+    turn = [call("desk_find_order", order_id="A-1")]
+    agent = agent_of(turn, turn, tools=[Desk(tool_name_prefix="desk")])
+    seen, stage = played(form, agent, config(rule("busy", "desk_find_order")))
+    assert seen == [BUSY] * 2
+    assert RAN == []
+    assert len(stage.ours.calls()) == 2
+
+
+def test_a_tool_that_stands_in_a_graph_is_answered() -> None:
+    """The plugin answers a workflow's tool nodes; a function node is the graph's own code, and runs."""
+
+    def start(node_input: Any) -> dict[str, str]:
+        return {"order_id": "A-1"}
+
+    graph = Workflow(name="graph", edges=[(START, start, FunctionTool(find_order))])
+    RAN.clear()
+    stage = staged("plugin", graph, config(rule("busy")))
+    events = asyncio.run(stage.turn())
+    assert RAN == []
+    assert BUSY in [event.output for event in events]
+    assert [each.response for each in stage.ours.calls()] == [BUSY]
+
+
+@both
+def test_tools_on_a_pool_of_threads_are_answered(form: Form) -> None:
+    """With ADK's thread pool for tools, parallel calls are answered as without one."""
+    calls = [call("find_order", order_id=f"A-{number}") for number in range(8)]
+    RAN.clear()
+    stage = staged(form, agent_of(calls, tools=[find_order]), config(players={"find_order": "offline"}))
+    events = asyncio.run(stage.turn(tool_thread_pool_config={"max_workers": 4}))
+    assert [answer["order_id"] for answer in responses(events)] == [f"A-{number}" for number in range(8)]
+    assert RAN == []
+
+
+# ---------------------------------------------------------------- by hand
+
+
+@both
+def test_called_by_hand_it_gives_the_answer(form: Form) -> None:
+    """As one tests ADK's own callback: without a runner, the answer is a dict; None leaves the real tool to run."""
+    stage = staged(form, agent_of(), config(rule("busy"), players={"breaks": "real"}))
+    ours: Any = stage.ours if form == "callback" else stage.ours.before_tool_callback  # type: ignore[union-attr] # the plugin has it
+    given = asyncio.run(ours(FunctionTool(find_order), {"order_id": "A-1"}, None))
+    assert given == BUSY
+    assert asyncio.run(ours(FunctionTool(breaks), {}, None)) is None
+    assert asyncio.run(ours(FunctionTool(create_order), {"item": "x"}, None))["error_code"] == "refused"
+    assert [each.tool_name for each in stage.ours.calls()] == ["find_order", "create_order"]
+
+
+def test_both_forms_together_answer_once() -> None:
+    """The plugin speaks first; what it leaves to the real tool, the agent's callback may answer."""
+    agent = agent_of(FIND, [call("create_order", item="lamp")], tools=[find_order, create_order])
+    callback = staged("callback", agent, config(rule("mine", "create_order"), listed="offline"))
+    seen, stage = played("plugin", agent, config(rule("busy"), unlisted="real"))
+    assert seen == [BUSY, BUSY]
+    assert RAN == []
+    assert [each.tool_name for each in stage.ours.calls()] == ["find_order"]
+    assert [each.tool_name for each in callback.ours.calls()] == ["create_order"]
+
+
+def test_an_agent_without_the_environment_is_as_before() -> None:
+    """Tools that an environment has answered run for real where it has no part."""
+    seated = FunctionTool(find_order)
+    played("callback", agent_of(FIND, tools=[seated]), config(rule("busy")))
+    bare = agent_of(FIND, tools=[seated])
+    assert isinstance(bare, LlmAgent)
+    seen, _ = played("callback", agent_of(tools=[]), config())
+    stage = staged("plugin", bare, config(unlisted="real"))
+    seen = responses(asyncio.run(stage.turn()))
+    assert seen == [{"order_id": "A-1", "status": "really open", "total": 1.0}]
+
+
+# ---------------------------------------------------------------- without a body, in a session that is played
+
+
+def test_a_function_without_a_body_never_runs_in_a_played_session() -> None:
+    """Where "real" plays it, the offline generator answers; run by command, it says that there is nothing."""
+
+    def pay(order_id: str) -> dict[str, Any]:  # type: ignore[empty-body] # that is the point
+        """Pay an order."""
+
+    turn = [call("pay", order_id="A-1")]
+    with opened(agent_of(turn, tools=[pay]), tools="real") as sim:
+        assert sim.query("go", wait=PATIENCE)
+        (fact,) = tool_facts(sim)
+        assert (fact.provenance.source, fact.provenance.by) == ("generated", "offline")
+    with opened(agent_of(turn, tools=[pay])) as sim:
+        assert sim.query("go", wait=PATIENCE)
+        sim.run_real(sim.pending[0], wait=PATIENCE)
+        (fact,) = tool_facts(sim)
+        assert fact.outcome.kind == "raised"
+        assert "only declared" in fact.outcome.error.message

@@ -1,0 +1,120 @@
+"""A person shapes the environment while the session runs: its data, a cell, an invariant, a tool that does not exist."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.harness.browser import Studio
+
+pytestmark = [pytest.mark.browser, pytest.mark.process, pytest.mark.xdist_group("stories session")]
+
+CANCEL = "Please cancel order A-1001 and refund me."
+ORDER: dict[str, Any] = {
+    "order_id": "A-1001",
+    "customer_id": "C-1",
+    "status": "processing",
+    "total": 25.0,
+    "currency": "EUR",
+    "items": [{"sku": "S-1", "name": "Lamp", "quantity": 1, "unit_price": 25.0}],
+    "placed_on": "2026-03-02",
+}
+DATA = {"customers": [{"customer_id": "C-1", "name": "Ada Lovelace"}], "orders": [ORDER]}
+PARCEL = {"type": "object", "properties": {"parcel_id": {"type": "string"}}, "required": ["parcel_id"]}
+
+
+def test_a_person_shapes_the_world_while_a_call_waits(studio: Studio) -> None:
+    """Data given on the page fills the draft of the call that waits; an edited cell changes it; what breaks an invariant is refused."""
+    studio.pick_agent("order_desk").start(CANCEL)
+    studio.wait_for_pause("find_order")
+    _open(studio, "World")
+    expect(studio.keyed("world_empty")).to_contain_text("knows of nothing yet")
+    _give_data(studio)
+    studio.choose("world_part", "Things")
+    studio.keyed("world_kind").get_by_text("orders").click()
+    studio.rest()
+    _edit_cell(studio, right=2, text="shipped")
+    studio.unfold("world_record")  # the table itself is painted, and has no words for a test to read
+    expect(studio.like("thing_json").get_by_role("textbox")).to_have_value(re.compile('"status": "shipped"'))
+    studio.choose("world_part", "Invariants")
+    line = studio.like("invariant_json_invariant-new").get_by_role("textbox")
+    line.fill("order.total >= 0")
+    line.press("Enter")
+    expect(studio.keyed("invariant_new_row")).to_contain_text("Holds for 1")
+    studio.button("invariant_add").click()
+    expect(studio.keyed("invariant_row_0")).to_contain_text("Holds for 1")
+
+    studio.rest()
+    studio.button("environment_back").click()
+    studio.wait_for_pause("find_order")
+    draft = studio.draft()
+    assert {name: draft[name] for name in ORDER} == {**ORDER, "status": "shipped"}
+    studio.like("response_").get_by_role("textbox").fill(json.dumps({**ORDER, "total": -5}))
+    studio.button("accept_").click()
+    expect(studio.page.get_by_text("breaks 'order.total >= 0'").first).to_be_visible()
+    studio.rest()
+    studio.like("response_").get_by_role("textbox").fill(json.dumps({**ORDER, "status": "shipped"}))
+    studio.accept_draft()
+    studio.wait_for_status("Completed")
+    expect(studio.decision).to_contain_text("shipped")
+
+
+def test_the_graph_shows_and_a_declared_tool_joins(studio: Studio) -> None:
+    """The tools and what they work on are drawn, and a tool that is declared on the page is with the agent in the next turn."""
+    studio.pick_agent("order_desk").start("Where is order A-1002?")
+    studio.wait_for_pause("find_order")
+    _open(studio, "Connections")
+    graph = studio.keyed("connections_graph").locator("svg")
+    expect(graph.get_by_text("cancel_order", exact=True)).to_be_visible()
+    expect(graph.get_by_text("changes order_id").first).to_be_visible()
+
+    studio.choose("environment_tab", "Tools")
+    studio.like("tool_name").get_by_role("textbox").fill("track_parcel")
+    studio.choose("parameters_style", "JSON schema")
+    studio.like("parameters_json").get_by_role("textbox").fill(json.dumps(PARCEL))
+    studio.button("declared_save").click()
+    expect(studio.keyed("declared_track_parcel")).to_contain_text("parcel_id")
+    studio.rest()
+    studio.button("environment_back").click()
+    studio.wait_for_pause("find_order").accept_draft()
+    studio.wait_for_status("Completed")
+    studio.choose("context_view", "Model")
+    expect(studio.keyed("pane_context")).not_to_contain_text("track_parcel")
+    studio.ask("Where is order A-1003?")
+    studio.wait_for_pause("find_order")
+    expect(studio.keyed("pane_context")).to_contain_text("track_parcel")
+
+
+def _open(studio: Studio, tab: str) -> None:
+    studio.rest()
+    studio.button("open_environment").click()
+    studio.keyed("environment_tab").wait_for()
+    studio.choose("environment_tab", tab)
+
+
+def _give_data(studio: Studio) -> None:
+    studio.choose("world_part", "Data")
+    text = studio.like("data_json").get_by_role("textbox")
+    text.fill(json.dumps(DATA))
+    text.press("Control+Enter")
+    expect(studio.page.get_by_text("Preview: 2 tables")).to_be_visible()
+    studio.rest()
+    studio.button("data_give").click()
+    expect(studio.page.get_by_text("In force: 2 tables")).to_be_visible()
+
+
+def _edit_cell(studio: Studio, *, right: int, text: str) -> None:
+    """Write into a cell of the first row, so many columns right of the id, as with a keyboard."""
+    table = studio.like("world_order_").locator(".dvn-scroller").first
+    table.click(position={"x": 60, "y": 50})
+    for _ in range(right):
+        studio.page.keyboard.press("ArrowRight")
+    studio.page.keyboard.press("Enter")
+    cell = studio.page.locator("#portal textarea, #portal input")
+    cell.fill(text)
+    cell.press("Enter")
+    studio.rest()
