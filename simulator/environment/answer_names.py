@@ -67,6 +67,7 @@ _WEAK = frozenset(
     }
 )
 _LINKS = frozenset({"of", "for", "by", "in", "from", "with", "to", "on", "at", "between", "per", "and"})
+_ASKING = frozenset({"what", "how", "which", "whether", "who", "where", "when", "everything", "anything"})
 _COUNTS = frozenset({"count", "number"})
 _MOST_WORDS = 4
 
@@ -129,7 +130,7 @@ def _phrase(text: str) -> str:
     """Give the words before the first preposition, where they are few enough to be a name."""
     before = _ENDS.split(text, maxsplit=1)[0].strip().lower()
     words = before.split()
-    return before if 0 < len(words) <= _MOST_WORDS else ""
+    return before if 0 < len(words) <= _MOST_WORDS and words[0] not in _ASKING else ""
 
 
 def _name(phrase: str) -> str:

@@ -29,6 +29,8 @@ _PAIRS = (
 )
 _QUANTITIES = frozenset({"quantity", "qty", "count"})
 _PRICES = frozenset({"price", "cost", "rate", "fare"})
+_STAYS = (("in", "out"), ("start", "end"), ("arrival", "departure"), ("pickup", "return"), ("begin", "end"))
+_LONGEST_STAY = 1_000
 _TOTALS = frozenset({"total", "subtotal"})
 _ADDED = frozenset({"tax", "shipping", "fee", "fees", "delivery", "vat"})
 _TAKEN_OFF = frozenset({"discount"})
@@ -48,6 +50,7 @@ def coherent(value: JsonValue, fixed: Mapping[str, JsonValue], chance: Chance) -
     if not isinstance(value, dict):
         return value
     record = {name: coherent(inner, fixed, chance) for name, inner in value.items()}
+    _end_stay(record, fixed)
     _order(record, fixed, chance)
     _add_up(record, fixed)
     _count(record, fixed)
@@ -71,6 +74,36 @@ def _count(record: JsonObject, fixed: Mapping[str, JsonValue]) -> None:
             not meant and len(lists) == 1 and named <= {"result", "results", "item", "items"}
         ):
             record[name] = len((meant or list(lists.values()))[0])
+
+
+def _end_stay(record: JsonObject, fixed: Mapping[str, JsonValue]) -> None:
+    """Let a stay end as many nights, or days, after its beginning as the call or the record says."""
+    for name in record:
+        words = words_of(name)
+        first = next(
+            (
+                "_".join(begin if word == end else word for word in words)
+                for begin, end in _STAYS
+                if end in words
+            ),
+            None,
+        )
+        if first is None or name in fixed:
+            continue
+        begin = record.get(first, fixed.get(first))
+        nights = _number(next((one for one in _spans(record, fixed) if one is not None), None))
+        day = _date(begin) if isinstance(begin, str) else None
+        if (
+            day is not None
+            and nights is not None
+            and isinstance(record[name], str)
+            and 0 < nights < _LONGEST_STAY
+        ):
+            record[name] = (day + dt.timedelta(days=int(nights))).date().isoformat()
+
+
+def _spans(record: JsonObject, fixed: Mapping[str, JsonValue]) -> tuple[JsonValue, ...]:
+    return tuple(one.get(name) for one in (record, fixed) for name in ("nights", "days", "duration_days"))
 
 
 def _order(record: JsonObject, fixed: Mapping[str, JsonValue], chance: Chance) -> None:
@@ -165,7 +198,8 @@ def _sum_of_lists(record: JsonObject) -> float | None:
 
 def _of_one(record: JsonObject, fixed: Mapping[str, JsonValue]) -> float | None:
     """Give quantity times price of a line, or a price per night times the nights that were asked for."""
-    for name, value in record.items():
+    told = [(name, fixed[name]) for name in fixed if name not in record and "per" in words_of(name)]
+    for name, value in (*record.items(), *told):
         words, price = words_of(name), _number(value)
         if price is None or "per" not in words[1:-1] or not set(words) & _PRICES:
             continue

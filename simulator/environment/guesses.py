@@ -72,7 +72,7 @@ class Guesses:
         told = told_schema(self.description)
         shown = returned_example(self.description, self.chance)
         if shown is None or (
-            told is not None and not shown_example(self.description) and _size(told) >= _len(shown)
+            told is not None and not shown_example(self.description) and _says_more(told, shown)
         ):
             return told
         return inferred_schema([shown], closed=False)
@@ -207,6 +207,7 @@ def _size(schema: JsonObject) -> int:
     return len(properties) if isinstance(properties, dict) else 0
 
 
-def _len(shown: JsonValue) -> int:
+def _says_more(told: JsonObject, shown: JsonValue) -> bool:
+    """Tell whether the fields that a text lists are more than those that it only quotes; it may quote values too."""
     one = shown[0] if isinstance(shown, list) and shown else shown
-    return len(one) if isinstance(one, Mapping) else 0
+    return _size(told) > 1 or not isinstance(one, Mapping) or len(one) <= 1

@@ -76,8 +76,18 @@ class Knowledge:
     def fields(self, tool_name: str, arguments: JsonObject) -> dict[str, JsonValue]:
         """Give what is known about the things that a call names by their ids."""
         if self.world is not None:
-            return self.world.known(tool_name, arguments)
+            return {**self._keyed(arguments), **self.world.known(tool_name, arguments)}
         return self._memory.fields(arguments) if self._memory is not None else {}
+
+    def _keyed(self, arguments: JsonObject) -> dict[str, JsonValue]:
+        """Give the fields of the rows of tables whose key is an argument of that very name: a room by `room_number`."""
+        known: dict[str, JsonValue] = {}
+        for name, value in arguments.items():
+            kind = next((kind for kind in self.tables if kind in words_of(name)), None)
+            row = self.record(str(value), kind) if kind and is_identifier(name) else None
+            if row is not None and name in row.fields:
+                known.update(row.fields)
+        return known
 
     def missing(self, tool_name: str, arguments: JsonObject) -> JsonObject | None:
         """Give the answer for a call about a thing that does not exist; None where nothing is known against it."""

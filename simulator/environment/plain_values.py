@@ -9,12 +9,14 @@ from pydantic import JsonValue
 
 from simulator.environment.answer_names import answer_name
 from simulator.environment.attempt import Try
+from simulator.environment.docstrings import told_of
 from simulator.environment.fields import is_null
 from simulator.environment.new_ids import new_id
 from simulator.environment.plausible import is_identifier, is_sentence, words_of
 from simulator.environment.rates import rate_of
 from simulator.environment.recall import EarlierAnswer, is_creation, is_error, is_read
 from simulator.environment.sentences import sentence_about
+from simulator.environment.told_fields import EXAMPLE
 from simulator.environment.verbs import role_of
 from simulator.jsonvalue import JsonObject
 
@@ -53,6 +55,8 @@ def said_plainly(parts: Parts, plan: Plan) -> Try | None:
         value = _converted(parts.arguments)
     elif kinds <= {"string", "integer"} and is_creation(parts.tool_name) and _is_id(named.name, kinds):
         value = _new_key(parts, whole="integer" in kinds)
+    elif kinds == {"string"} and named.name not in parts.known and _example(parts.description):
+        value = _example(parts.description)
     elif kinds == {"string"} and named.name not in parts.known and _is_free(plan) and _is_sentence(parts):
         made = _new_key(parts, whole=False) if is_creation(parts.tool_name) else None
         value = sentence_about(parts.tool_name, parts.arguments, named.phrase, made, parts.chance)
@@ -61,7 +65,9 @@ def said_plainly(parts: Parts, plan: Plan) -> Try | None:
         value = _of_rows(named.name, parts.rows)
     if value is None or not parts.fits(value):
         return None
-    return Try(value, "made up in words about the call" if isinstance(value, str) else "by what is known", is_guess)
+    return Try(
+        value, "made up in words about the call" if isinstance(value, str) else "by what is known", is_guess
+    )
 
 
 def name_of(parts: Parts, plan: Plan) -> str:
@@ -105,6 +111,13 @@ def _of_rows(name: str, rows: Rows) -> JsonValue:
     if rows.records and all(name in row for row in rows.records):
         return [row[name] for row in rows.records]
     return [row.key for row in rows.records] if is_key else None
+
+
+def _example(description: str) -> str:
+    """Give the value that a description shows of what is returned; none of what it says of the parameters."""
+    first = description.strip().split("\n\n", maxsplit=1)[0]
+    found = EXAMPLE.search(told_of(description)) or EXAMPLE.search(first.partition(":param")[0])
+    return found.group(1) if found else ""
 
 
 def _converted(arguments: JsonObject) -> JsonValue:

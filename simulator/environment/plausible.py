@@ -42,6 +42,10 @@ _CLOCKS = frozenset(
 """Names of times of a day."""
 
 _BIRTHS = frozenset({"birth", "birthday", "birthdate", "born", "dob"})
+_SECRETS = frozenset({"password", "passcode", "passphrase", "otp", "pin"})
+_SECRET_WORDS = ("harbour", "linden", "copper", "meadow", "granite")
+_NUMBERED = frozenset({"room", "table", "seat", "gate", "platform", "locker", "desk", "apartment"})
+"""What has plain numbers for keys."""
 _SOONEST = frozenset({"next", "earliest", "first", "last", "latest", "soonest", "previous"})
 _OPENINGS = frozenset(
     {
@@ -122,6 +126,8 @@ def identifier(name: str, chance: Chance) -> str:
     words = [
         word for word in words_of(name) if word not in {"id", "uuid", "identifier", "number", "no", "code"}
     ]
+    if words_of(name)[-1:] in (("number",), ("no",)) and words and words[-1] in _NUMBERED:
+        return str(101 + chance.number(f"id:{name}", 4) * 100 + chance.number(f"id-:{name}", 24))
     stem = (
         "".join(letter for letter in (words[-1] if words else "rec") if letter.isalpha())[:3].upper() or "REC"
     )
@@ -153,6 +159,8 @@ def text(name: str, chance: Chance, about: Sequence[str] = ()) -> str:  # noqa: 
             return clock(name, chance)[:5]
         case "moment":
             return f"{date(name, chance)}T{clock(name, chance)}Z"
+        case "secret":
+            return f"{chance.choice(name, _SECRET_WORDS)}-{1_000 + chance.number(f'{name}-', 9_000)}"
         case "phone":
             return f"+1 {chance.number(name, 700) + 210} 555 01{chance.number(f'{name}-', 100):02d}"
         case ("fake", "name"):
@@ -224,12 +232,18 @@ def _kind_of(name: str) -> str | tuple[str, object]:  # noqa: PLR0911, PLR0912, 
         return "birth"
     if known & {"url", "uri", "link", "website"}:
         return "url"
-    if (known & {"date", "day", "deadline", "eta"} and "time" not in known) or words[-1:] == ("on",):
+    if (
+        (known & {"date", "day", "deadline", "eta", "checkin", "checkout"} and "time" not in known)
+        or words[-1:] == ("on",)
+        or words[-2:] in (("check", "in"), ("check", "out"))
+    ):
         return "date"
     if known & _CLOCKS and not known & {"at", "date", "datetime"}:
         return "clock"
     if known & {"time", "timestamp", "datetime", "at", "created", "updated"}:
         return "moment"
+    if known & _SECRETS:
+        return "secret"
     if known & {"phone", "mobile", "telephone"}:
         return "phone"
     if words[:1] and words[0] in _SOONEST and known & _OPENINGS:

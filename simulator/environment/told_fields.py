@@ -6,6 +6,8 @@ import re
 from collections.abc import Iterator
 from functools import lru_cache
 
+from pydantic import JsonValue
+
 from simulator.environment.docstrings import told_of
 from simulator.environment.kinds import is_collection
 from simulator.environment.plausible import words_of
@@ -120,6 +122,10 @@ _TYPES: dict[str, str] = {
     "str": "string", "string": "string", "text": "string", "int": "integer", "integer": "integer", "float": "number",
     "number": "number", "decimal": "number", "bool": "boolean", "boolean": "boolean",
 }  # fmt: skip
+EXAMPLE = re.compile(
+    r"\b(?:e\.g\.|for example|such as|like)[,:]?\s+[\"'`]?([\w:+/@.,\u20ac$#-]*\d[\w:+/@.\u20ac$#-]*\w)"
+)
+"""What a text gives for example of a value: `e.g. 07:00-10:30`. It has a digit, as words may be anything."""
 _MOST_WORDS = 3
 _MOST_FIELDS = 30
 
@@ -154,7 +160,11 @@ def _without_type(told: str) -> str:
 
 def _record(told: str) -> dict[str, JsonObject]:
     """Give the fields that lines tell of, one each, or else those that a sentence lists."""
-    lines = {name: _typed(kind or "", rest) for name, kind, rest in _LINE.findall(told) if _is_field(name)}
+    lines = {
+        name: {**_typed(kind or "", rest), **_chosen(rest)}
+        for name, kind, rest in _LINE.findall(told)
+        if _is_field(name)
+    }
     sentence = " ".join(_SENTENCE_END.split(_without_type(told), maxsplit=1)[0].split())
     listed = _listed(sentence)
     return lines if len(lines) >= max(len(listed), 2) else listed
@@ -278,6 +288,15 @@ def _typed(kind: str, rest: str) -> JsonObject:
             if word in {"dict", "object"}:
                 return {"type": "object"}
     return {}
+
+
+def _chosen(rest: str) -> JsonObject:
+    """Read the values that a line quotes, or gives for example."""
+    quoted: list[JsonValue] = list(dict.fromkeys(re.findall(r"[\"'`]([\w -]{1,40})[\"'`]", rest)))
+    if len(quoted) > 1:
+        return {"enum": quoted}
+    example = EXAMPLE.search(rest)
+    return {"examples": [example.group(1)]} if example and not example.group(1).isdecimal() else {}
 
 
 def _words_of_type(said: str, *, whole: bool) -> Iterator[str]:

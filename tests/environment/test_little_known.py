@@ -191,6 +191,36 @@ def test_a_rate_is_of_the_size_that_it_has() -> None:
     assert converted == pytest.approx(50 * rate, rel=0.01)
 
 
+def test_lines_of_a_description_tell_choices_and_types() -> None:
+    """A line that quotes two values allows these alone; the day of departure follows from the nights that are asked."""
+    words = """Reserve a room.
+
+    Returns:
+        A dictionary containing:
+            reservation_id (str): The id.
+            status (str): "confirmed" or "waitlisted".
+            check_out (str): The day of departure.
+            total_price (float): What it costs.
+    """
+    table = {"rooms": [{"room_number": "102", "price_per_night": 120.0}]}
+    world = World(found_offline([]), read_tables(json.dumps(table)))
+    draft = made(
+        "make_reservation", None, words, world=world, room_number="102", check_in="2026-02-27", nights=3
+    )
+    assert isinstance(draft.value, dict)
+    assert draft.value["status"] == "confirmed"
+    assert draft.value["check_out"] == "2026-03-02"
+    assert draft.value["total_price"] == 360.0
+
+
+def test_a_text_is_as_the_description_shows_one() -> None:
+    """The form that a description gives for example is kept."""
+    assert (
+        made("get_hours", TEXT, "Get the hours of a day, e.g. 07:00-10:30.", day="sunday").value
+        == "07:00-10:30"
+    )
+
+
 NAMES = st.sampled_from(
     [
         "get_user",
