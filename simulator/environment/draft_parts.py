@@ -272,8 +272,7 @@ class Parts:
         if is_open(plan.schema) and self.guesses.is_map(plan.schema):
             found = self._of_plan(plan, style, words_of(self.tool_name)[-1])
             return None if found is None else Try(found, _BY_SCHEMA, is_guess=True)
-        whole = self.guesses.filled(plan.schema)
-        found = self._of_plan(plan if whole == plan.schema else plan_of(whole), style)
+        found = self._of_plan(plan_of(self.guesses.filled(plan.schema)) if plan.leaves_open else plan, style)
         if found is None:
             return None
         if not leaves_open(plan.schema):

@@ -37,6 +37,11 @@ def leaves_open(schema: JsonValue) -> bool:
     return is_open(schema) or any(map(leaves_open, branches))
 
 
+def has_open(schema: JsonObject) -> bool:
+    """Tell whether `opened` may find anything to fill."""
+    return opened(schema, lambda _: {"type": "object", "properties": {"any": {}}}) != schema
+
+
 def values_of(schema: JsonObject) -> JsonObject | None:
     """Give the schema that all values of an open object fit, where they may not be anything."""
     inner = schema.get("additionalProperties")

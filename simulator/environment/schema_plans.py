@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from itertools import islice
 from typing import Any
 
@@ -15,6 +15,7 @@ from pydantic import JsonValue
 from referencing.exceptions import Unresolvable
 
 from simulator.environment.merging import NEVER, both_of, merged
+from simulator.environment.open_shapes import has_open
 from simulator.environment.patterns import matches
 from simulator.environment.schemas import Problem, check_normal, normalise, unchecked_validator
 from simulator.jsonvalue import JsonObject, same
@@ -24,6 +25,8 @@ _CHOICES = ("anyOf", "oneOf")
 _LEADING = frozenset({"$ref", "allOf", "anyOf", "oneOf"})
 _SPLIT = frozenset({"$ref", "allOf", "anyOf", "oneOf", "if", "then", "else", "dependentSchemas", "$defs"})
 _NOTES = frozenset({"title", "description", "default", "examples", "deprecated", "readOnly", "writeOnly"})
+_COMMON = _NOTES | {"type", "enum", "properties", "required", "items", "additionalProperties"}
+"""Words of schemas for which no validator is needed, where no field is there that is not named."""
 _STRICT = frozenset(
     {"oneOf", "not", "if", "dependentSchemas", "unevaluatedProperties", "unevaluatedItems", "format"}
 )
@@ -58,11 +61,16 @@ class Plan:
         self._fields: dict[tuple[int, str], tuple[JsonObject, JsonValue]] = {}
         self._pairs: dict[tuple[int, int], tuple[JsonValue, JsonValue, JsonValue]] = {}
 
+    @cached_property
+    def leaves_open(self) -> bool:
+        """Whether the schema has any object, at any depth, whose fields it does not name."""
+        return has_open(self.schema)
+
     def problems(self, value: JsonValue) -> tuple[Problem, ...]:
         """Say what is wrong with a whole answer."""
         if value == self._valid and same(value, self._valid):  # a draft is looked at more than once
             return ()
-        if _is_valid(self._validator, value):
+        if _fits_plainly(value, self.schema) or _is_valid(self._validator, value):
             self._valid = value
             return ()
         return check_normal(value, self._text)
@@ -290,6 +298,30 @@ def _typed(plain: JsonObject) -> Iterator[JsonObject]:
         yield plain
     for kind in [*told, *(one for one in _ALL if one not in told)]:
         yield {**plain, "type": kind}
+
+
+def _fits_plainly(value: JsonValue, node: JsonValue) -> bool:
+    """Tell whether a value fits a schema of the commonest words alone; False where that takes a validator to tell.
+
+    It takes a tenth of the time that a validator takes, and is asked of each draft.
+    """
+    if not isinstance(node, dict) or not node.keys() <= _COMMON:
+        return False
+    kind, choices = node.get("type"), node.get("enum")
+    if not isinstance(kind, str) or not is_of(value, kind):
+        return False
+    if isinstance(choices, list) and not any(same(value, one) for one in choices):
+        return False
+    if isinstance(value, list):
+        items = node.get("items", True)
+        return items is True or all(_fits_plainly(one, items) for one in value)
+    if not isinstance(value, dict):
+        return True
+    properties = node.get("properties")
+    fields = properties if isinstance(properties, dict) else {}
+    return all(name in value for name in _list(node.get("required"))) and all(
+        name in fields and _fits_plainly(one, fields[name]) for name, one in value.items()
+    )
 
 
 def _quick(value: JsonValue, node: JsonObject) -> bool | None:
