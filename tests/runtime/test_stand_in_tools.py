@@ -246,6 +246,17 @@ def test_any_context_will_do_by_hand(form: Form, context: Any) -> None:
     assert len(stage.ours.calls()) == 2
 
 
+@both
+def test_by_hand_a_real_tool_that_no_rule_hits_is_left_to_run(form: Form) -> None:
+    """None says so, as in ADK; the rules have seen the call, and a rule that fires answers."""
+    second = rule("second", "*", when={"kind": "call_number", "which": "nth", "n": 2})
+    stage = staged(form, agent_of(), config(second, unlisted="real"))
+    ours: Any = stage.ours if form == "callback" else stage.ours.before_tool_callback  # type: ignore[union-attr] # the plugin has it
+    seen = [asyncio.run(ours(FunctionTool(find_order), {"order_id": "A-1"}, None)) for _ in range(3)]
+    assert seen == [None, BUSY, None]
+    assert [each.outcome.kind for each in stage.ours.calls()] == ["deferred", "failed", "deferred"]
+
+
 def test_both_forms_together_answer_once() -> None:
     """The plugin speaks first; what it leaves to the real tool, the agent's callback may answer."""
     agent = agent_of(FIND, [call("create_order", item="lamp")], tools=[find_order, create_order])

@@ -22,6 +22,9 @@ from simulator.seats.answers import raised
 _LOG = logging.getLogger(__name__)
 _REFUSED = "refused"
 
+LEFT: Any = object()
+"""What stands for the answer of a real tool that somebody else is to run."""
+
 Source = Literal["injected", "generated", "recorded", "real", "refused"]
 
 
@@ -183,7 +186,7 @@ async def _run(question: Question, real: Callable[[], Awaitable[Any]]) -> Made:
         own = await real()
     except Exception as error:  # noqa: BLE001 - a real tool may raise anything; the agent gets just that
         return Made(Raised(error=written_error(error)), "real", own=error)
-    if own is None and question.tool.is_long_running:
+    if own is LEFT or (own is None and question.tool.is_long_running):
         return Made(Deferred(), "real", own=own)
     return Made(Returned(value=tool_value(own)), "real", own=own)
 

@@ -37,7 +37,7 @@ from simulator.runtime.boundaries import ToolBoundaryCall, seat_tool
 from simulator.runtime.context import let_stand_in, stand_in_of
 from simulator.runtime.encoding import made_error, tool_result
 from simulator.runtime.modelling import configuration_of
-from simulator.runtime.stand_in.answering import Answering, Made
+from simulator.runtime.stand_in.answering import LEFT, Answering, Made
 from simulator.runtime.stand_in.calls import AnsweredCall
 from simulator.runtime.stand_in.modelled import Modelled, ModelSettings
 from simulator.runtime.stand_in.play import Question, SessionPlay
@@ -198,7 +198,13 @@ class StandInEnvironment:
         """Answer a call at once, in a dict as ADK makes it; None where only the real tool can answer."""
         if not self.may_answer(tool):
             return None
-        given = await self._answer(tool, arguments, context, None)
+
+        async def leave() -> Any:
+            return LEFT
+
+        given = await self._answer(tool, arguments, context, leave)
+        if given is LEFT:
+            return None
         return given if isinstance(given, dict) else {"result": given}
 
     async def _answer(
@@ -258,14 +264,15 @@ class _Inside(NamedTuple):
 
     async def _run(self, call: ToolBoundaryCall) -> Any:
         tool, context = call.tool, call.context
-        own = [plugin for _, plugin in self.covered]
+        real: Callable[..., Awaitable[Any]] = call.real
         if isinstance(tool, AgentTool) and not tool.include_plugins:
             # Its runner would have no plugin at all; these, and no others, are to be in there.
-            tool = copy.copy(tool)
-            tool.include_plugins = True
+            guarded = copy.copy(tool)
+            guarded.include_plugins = True
             context = with_plugins(context)
-        context = functools.reduce(with_plugin, own, context)
-        return await type(tool).run_async(tool, args=call.arguments, tool_context=context)
+            real = functools.partial(type(tool).run_async, guarded, args=call.arguments)
+        context = functools.reduce(with_plugin, (plugin for _, plugin in self.covered), context)
+        return await real(tool_context=context)
 
 
 def _all_real(real: Callable[[], Awaitable[Any]]) -> Callable[[], Awaitable[Any]]:
