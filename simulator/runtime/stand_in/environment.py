@@ -13,7 +13,6 @@ from contextvars import ContextVar
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from google.adk.agents.readonly_context import ReadonlyContext
 from google.adk.models.base_llm import BaseLlm
 from google.adk.plugins.base_plugin import BasePlugin
 from google.adk.sessions import Session
@@ -42,7 +41,7 @@ from simulator.runtime.stand_in.answering import Answering, Made
 from simulator.runtime.stand_in.calls import AnsweredCall
 from simulator.runtime.stand_in.modelled import Modelled, ModelSettings
 from simulator.runtime.stand_in.play import Question, SessionPlay
-from simulator.runtime.stand_in.sessions import Sessions
+from simulator.runtime.stand_in.sessions import Sessions, real_invocation_of
 from simulator.runtime.tool_shapes import ToolShapes
 from simulator.runtime.world_view import WorldView, world_view
 from simulator.session.environment import SessionEnvironment
@@ -305,9 +304,10 @@ def _runs_past_its_seat(tool: BaseTool, context: Any) -> bool:
 
 def _shapes_around(context: Any) -> Mapping[str, ToolShape]:
     """Give the tools of the agent that calls, and of all agents around it, as far as they stand there."""
-    if not isinstance(context, ReadonlyContext):
+    invocation = real_invocation_of(context)
+    if invocation is None:
         return {}
-    agent = invocation_of(context).agent
+    agent = invocation.agent
     try:
         return ToolShapes(getattr(agent, "root_agent", agent)).known({}, ())
     except Exception:  # noqa: BLE001 - somebody's agents are looked at; what cannot be seen is learnt when it is called
