@@ -29,7 +29,6 @@ _LONG_RUNNING = "\n\nNOTE: This is a long-running operation."
 """What ADK says below the description of a long-running tool: nothing of what it returns."""
 
 _MADE_UP = "made up"
-_GUESSED = "made up by the tool's name"
 
 
 class Drafts(NamedTuple):
@@ -113,7 +112,7 @@ def offline_drafts(known: Known, tool: ToolDeclaration, arguments: JsonObject, s
         value = with_shared_values(value, arguments, state, lambda one: not check(one, tool.response or {}))
     why = made.why if value == made.value else f"{made.why}, and what is known of the shared state"
     sources = (why, *(f"{problem.path}: {problem.message}" for problem in made.problems))
-    return Drafts(tool, value, sources, made.why.startswith(_GUESSED))
+    return Drafts(tool, value, sources, made.is_guess)
 
 
 def offline_question(
