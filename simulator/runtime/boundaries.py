@@ -245,7 +245,9 @@ async def _tool_run(
     turn = CURRENT_TURN.get()
     if turn is None or INSIDE_REAL_CALL.get():
         return await _without_turn(tool, real, args, tool_context)
-    if is_only_declared(tool):
+    if stand_in_of(tool_context) is not None:
+        real = functools.partial(_as_without_turn, tool, real)
+    elif is_only_declared(tool):
         real = functools.partial(_nothing_real, tool.name)
     return await turn.ask_tool(_boundary_call(tool, real, args, tool_context))
 
@@ -260,6 +262,12 @@ async def _without_turn(tool: BaseTool, real: _Run, args: dict[str, Any], tool_c
     if stand_in is None:
         return await real(args=args, tool_context=tool_context)
     return await stand_in.answer(_boundary_call(tool, real, args, tool_context))
+
+
+async def _as_without_turn(
+    tool: BaseTool, real: _Run, *, args: dict[str, Any], tool_context: ToolContext
+) -> Any:
+    return await _without_turn(tool, real, args, tool_context)
 
 
 def _boundary_call(

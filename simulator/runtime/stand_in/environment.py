@@ -13,7 +13,6 @@ from contextvars import ContextVar
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from google.adk.agents.readonly_context import ReadonlyContext
 from google.adk.models.base_llm import BaseLlm
 from google.adk.plugins.base_plugin import BasePlugin
 from google.adk.sessions import Session
@@ -38,11 +37,11 @@ from simulator.runtime.boundaries import ToolBoundaryCall, seat_tool
 from simulator.runtime.context import let_stand_in, stand_in_of
 from simulator.runtime.encoding import made_error, tool_result
 from simulator.runtime.modelling import configuration_of
-from simulator.runtime.stand_in.answering import Answering, Made
+from simulator.runtime.stand_in.answering import LEFT, Answering, Made
 from simulator.runtime.stand_in.calls import AnsweredCall
 from simulator.runtime.stand_in.modelled import Modelled, ModelSettings
 from simulator.runtime.stand_in.play import Question, SessionPlay
-from simulator.runtime.stand_in.sessions import Sessions
+from simulator.runtime.stand_in.sessions import Sessions, real_invocation_of
 from simulator.runtime.tool_shapes import ToolShapes
 from simulator.runtime.world_view import WorldView, world_view
 from simulator.session.environment import SessionEnvironment
@@ -199,7 +198,13 @@ class StandInEnvironment:
         """Answer a call at once, in a dict as ADK makes it; None where only the real tool can answer."""
         if not self.may_answer(tool):
             return None
-        given = await self._answer(tool, arguments, context, None)
+
+        async def leave() -> Any:
+            return LEFT
+
+        given = await self._answer(tool, arguments, context, leave)
+        if given is LEFT:
+            return None
         return given if isinstance(given, dict) else {"result": given}
 
     async def _answer(
@@ -259,14 +264,15 @@ class _Inside(NamedTuple):
 
     async def _run(self, call: ToolBoundaryCall) -> Any:
         tool, context = call.tool, call.context
-        own = [plugin for _, plugin in self.covered]
+        real: Callable[..., Awaitable[Any]] = call.real
         if isinstance(tool, AgentTool) and not tool.include_plugins:
             # Its runner would have no plugin at all; these, and no others, are to be in there.
-            tool = copy.copy(tool)
-            tool.include_plugins = True
+            guarded = copy.copy(tool)
+            guarded.include_plugins = True
             context = with_plugins(context)
-        context = functools.reduce(with_plugin, own, context)
-        return await type(tool).run_async(tool, args=call.arguments, tool_context=context)
+            real = functools.partial(type(tool).run_async, guarded, args=call.arguments)
+        context = functools.reduce(with_plugin, (plugin for _, plugin in self.covered), context)
+        return await real(tool_context=context)
 
 
 def _all_real(real: Callable[[], Awaitable[Any]]) -> Callable[[], Awaitable[Any]]:
@@ -305,9 +311,10 @@ def _runs_past_its_seat(tool: BaseTool, context: Any) -> bool:
 
 def _shapes_around(context: Any) -> Mapping[str, ToolShape]:
     """Give the tools of the agent that calls, and of all agents around it, as far as they stand there."""
-    if not isinstance(context, ReadonlyContext):
+    invocation = real_invocation_of(context)
+    if invocation is None:
         return {}
-    agent = invocation_of(context).agent
+    agent = invocation.agent
     try:
         return ToolShapes(getattr(agent, "root_agent", agent)).known({}, ())
     except Exception:  # noqa: BLE001 - somebody's agents are looked at; what cannot be seen is learnt when it is called

@@ -8,7 +8,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from typing import Any, Generic, NamedTuple, TypeVar
 
-from google.adk.agents.readonly_context import ReadonlyContext
+from google.adk.agents.invocation_context import InvocationContext
 from google.adk.sessions import Session
 
 from simulator.runtime.adk_private import invocation_of
@@ -97,12 +97,19 @@ class Sessions(Generic[T]):
             return iter([pair for _, shelf in list(self._shelves.values()) for pair in shelf.items()])
 
 
+def real_invocation_of(context: Any) -> InvocationContext | None:
+    """Give ADK's invocation behind a context; None for what stands for one in a test."""
+    try:
+        invocation = invocation_of(context)
+    except AttributeError:
+        return None
+    return invocation if isinstance(invocation, InvocationContext) else None
+
+
 def _place(context: Any) -> tuple[Any, SessionName]:
-    if not isinstance(context, ReadonlyContext):
-        return None, BY_HAND
-    invocation = invocation_of(context)
+    invocation = real_invocation_of(context)
     session = getattr(invocation, "session", None)
-    if not isinstance(session, Session):
+    if invocation is None or not isinstance(session, Session):
         return None, BY_HAND
     return invocation.session_service, SessionName(session.app_name, session.user_id, session.id)
 
