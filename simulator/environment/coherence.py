@@ -59,25 +59,6 @@ def coherent(value: JsonValue, fixed: Mapping[str, JsonValue], chance: Chance) -
     return record
 
 
-def _count(record: JsonObject, fixed: Mapping[str, JsonValue]) -> None:
-    """Let `count`, `order_count` and `number_of_orders` say how long the list is."""
-    lists = {name: value for name, value in record.items() if isinstance(value, list)}
-    for name, value in record.items() if lists else ():
-        words = words_of(name)
-        if name in fixed or isinstance(value, bool) or not isinstance(value, int) or "total" in words:
-            continue
-        if words[-1:] != ("count",) and words[:1] not in (("num",), ("number",)):
-            continue
-        named = set(words) - {"count", "num", "number", "of"}
-        meant = [
-            one for own, one in lists.items() if named & {*words_of(own), *words_of(own.removesuffix("s"))}
-        ]
-        if len(meant) == 1 or (
-            not meant and len(lists) == 1 and named <= {"result", "results", "item", "items"}
-        ):
-            record[name] = len((meant or list(lists.values()))[0])
-
-
 def _end_stay(record: JsonObject, fixed: Mapping[str, JsonValue]) -> None:
     """Let a stay end as many nights, or days, after its beginning as the call or the record says."""
     for name in record:

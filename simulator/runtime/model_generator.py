@@ -48,12 +48,10 @@ async def generate(
         model: Any name that ADK resolves, or a model object; it may be one that an agent has.
         clock: Gives seconds since the epoch.
         on_progress: Is told in words what goes on; called on the loop's thread.
-        configuration: What to ask the model with; ADK's own default of its simulation where it is None. It is not
-            changed, and its tools and schemas do not count.
+        configuration: What to ask with, but for tools and schemas; None is ADK's default of its simulation.
         timeout_seconds: How long one request may take.
         retries: How often in all to try again after a passing error: 429, 5xx, a lost connection.
-        retry_delay: Seconds before the first retry, doubled before each later one; the provider's `Retry-After` counts
-            more.
+        retry_delay: Seconds before the first retry, doubled before each later one; `Retry-After` counts more.
         longest_wait: The longest `Retry-After` that is waited for, in seconds.
         sleep: Waits so many seconds.
 
@@ -66,5 +64,4 @@ async def generate(
     )
     schema = answer_schema(asked.output_schema)
     question = Question(partial(prompt_for, asked, schema), schema, model, configuration)
-    done = await ask_for_json(question, patience, Ways(clock, on_progress, sleep))
-    return Generation(**dict(done))
+    return Generation(**dict(await ask_for_json(question, patience, Ways(clock, on_progress, sleep))))
