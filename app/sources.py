@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from app.jsontext import JsonTextError, parse_object, show_json
+from app.jsontext import JsonTextError, parse_object, show_json, write_json
 from simulator.environment.recordings import RecordedCall
 from simulator.environment.tool_settings import EnvironmentSettings, ToolSettings, schema_of
 from simulator.jsonvalue import JsonObject
@@ -37,6 +37,13 @@ def call_rows(calls: Iterable[RecordedCall]) -> list[dict[str, str]]:
         }
         for call in calls
     ]
+
+
+def as_text(calls: Iterable[RecordedCall]) -> str:
+    """Write recorded calls so that they are read back as they are."""
+    return write_json(
+        [{"name": call.tool_name, "args": call.arguments, "response": call.response} for call in calls]
+    )
 
 
 def remembered_rows(calls: Iterable[JsonObject]) -> list[dict[str, str]]:

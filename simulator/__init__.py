@@ -13,9 +13,15 @@ if TYPE_CHECKING:
     from simulator.agent_config import SimulatedAgentConfig
     from simulator.agents import demo_agent
     from simulator.environment.rules import ErrorEffect, InjectionRule, ResponseEffect
+    from simulator.environment.shared_state import StateRegistry
     from simulator.journal import Journal
     from simulator.runtime import Simulation, SimulationError
-    from simulator.runtime.stand_in import SimulatedEnvironmentConfig, create_callback, create_plugin
+    from simulator.runtime.stand_in import (
+        SimulatedEnvironmentConfig,
+        ToolSimulator,
+        create_callback,
+        create_plugin,
+    )
     from simulator.seats.answers import called, failed, raised, returned, said, transferred
     from simulator.session import Seats, SessionState, SimulationSession
 
@@ -31,6 +37,8 @@ _HOMES = {
     "Simulation": "simulator.runtime",
     "SimulationError": "simulator.runtime",
     "SimulationSession": "simulator.session",
+    "StateRegistry": "simulator.environment.shared_state",
+    "ToolSimulator": "simulator.runtime.stand_in",
     "called": "simulator.seats.answers",
     "create_callback": "simulator.runtime.stand_in",
     "create_plugin": "simulator.runtime.stand_in",
@@ -54,6 +62,8 @@ __all__ = [
     "Simulation",
     "SimulationError",
     "SimulationSession",
+    "StateRegistry",
+    "ToolSimulator",
     "called",
     "create_callback",
     "create_plugin",

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 from google.adk.evaluation.local_eval_sets_manager import load_eval_set_from_file
@@ -21,7 +23,7 @@ def test_the_script_writes_a_case_that_adk_reads(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Open, query, answer and export take at most 25 lines; the fault is in the trace, and the agent reacts."""
-    (script,) = blocks("python")
+    script = blocks("python")[0]
     assert len(script.splitlines()) <= 25
     monkeypatch.chdir(tmp_path)
     exec(compile(script, "README.md", "exec"), {"__name__": "__main__"})  # noqa: S102 - the README's own words
@@ -35,6 +37,49 @@ def test_the_script_writes_a_case_that_adk_reads(
     said = capsys.readouterr().out
     assert "The payment service is down" in said
     assert case.eval_id in said
+
+
+def run(script: str) -> dict[str, Any]:
+    """Run a block of code as a program; give its names."""
+    names: dict[str, Any] = {"__name__": "__main__"}
+    exec(compile(script, "README.md", "exec"), names)  # noqa: S102 - the README's own words
+    return names
+
+
+def test_the_plugin_answers_a_demo_agent(capsys: pytest.CaptureFixture[str]) -> None:
+    """The order comes from the data, the refund fails by the rule, and the program prints what answered each call."""
+    names = run(blocks("python")[1])
+    said = capsys.readouterr().out
+    calls = names["environment"].calls()
+    assert [call.tool_name for call in calls][:2] == ["find_order", "cancel_order"]
+    assert calls[0].response["total"] == 20.0
+    assert {call.provenance.source for call in calls if call.tool_name == "refund_order"} == {"injected"}
+    assert "refund_order" in said
+    assert "The payment service is down." in said
+
+
+def test_the_callback_answers_for_the_real_tool() -> None:
+    """Called by hand twenty times, it fails sometimes, drafts else, and never calls the service."""
+    agent = run(blocks("python")[2])["agent"]
+    (tool,) = asyncio.run(agent.canonical_tools())
+    callback = agent.before_tool_callback
+    answers = [asyncio.run(callback(tool, {"user_id": "U-1"}, None)) for _ in range(20)]
+    assert {answer.get("error_code") for answer in answers} == {503, None}
+
+
+def test_the_simulated_tools_know_of_each_other() -> None:
+    """What the heating was set to, the sensor reads, and the humidity is that of the beginning."""
+    names = run(blocks("python")[3])
+
+    async def play() -> tuple[Any, Any]:
+        heating, sensor = names["tools"]
+        context: Any = None
+        done = await heating.run_async(args={"temperature": 72.0, "mode": "heat"}, tool_context=context)
+        return done, await sensor.run_async(args={}, tool_context=context)
+
+    _, sensed = asyncio.run(play())
+    assert sensed == {"temperature": 72.0, "humidity": 45}
+    assert len(names["simulator"].get_state("room")["previous_calls"]) == 2
 
 
 def test_everything_that_it_links_to_is_there() -> None:

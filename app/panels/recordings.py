@@ -14,7 +14,7 @@ from app.panels.parts import problem
 from app.panels.uploads import upload
 from app.scene import Scene
 from app.shaping import GiveRecording, Shape
-from app.sources import call_rows, counted, read_problems, tools_line
+from app.sources import as_text, call_rows, counted, read_problems, tools_line
 from simulator.environment.recordings import RecordedCall, Recording, RecordingError, read_recording
 
 if TYPE_CHECKING:
@@ -45,8 +45,7 @@ def recordings(scene: Scene, _: WorldView) -> Shape | None:
 
 
 def _form(scene: Scene, taken: set[str]) -> Shape | None:
-    # Another owner for each number of recordings: what was given is no longer in the inputs.
-    kept = Kept(scene.drafts, f"recording-{len(taken)}")
+    kept = _inputs(scene, len(taken))
     st.caption(_HELP)
     upload(kept, "recording_json", "Upload a recording", ["json", "jsonl", "txt"], name_into="recording_name")
     name = st.text_input(
@@ -74,6 +73,17 @@ def _form(scene: Scene, taken: set[str]) -> Shape | None:
         return None
     scene.drafts[_problems_key(called)] = json.dumps(read.problems)
     return GiveRecording(name=called, calls=read.calls)
+
+
+def _inputs(scene: Scene, count: int) -> Kept:
+    """Give the inputs for one more recording; others for each number of them, so that what was given leaves them."""
+    return Kept(scene.drafts, f"recording-{count}")
+
+
+def _put_back(scene: Scene, name: str, calls: tuple[RecordedCall, ...]) -> None:
+    kept = _inputs(scene, len(scene.live.simulation.environment.now.recordings) - 1)
+    kept.put("recording_name", name)
+    kept.put("recording_json", as_text(calls))
 
 
 def _read(text: str) -> Recording | None:
@@ -107,7 +117,12 @@ def _recording(scene: Scene, name: str, calls: tuple[RecordedCall, ...]) -> Shap
             st.space("stretch")
             view = st.toggle("Calls", key=f"recording_view_{slug(name)}")
             drop = st.button(
-                "Remove", key=f"recording_drop_{slug(name)}", type="tertiary", icon=":material/delete:"
+                "Remove",
+                key=f"recording_drop_{slug(name)}",
+                type="tertiary",
+                icon=":material/delete:",
+                help="Its calls go into the input, from where they can be given again",
+                on_click=lambda: _put_back(scene, name, calls),
             )
         st.text(literal(f"{counted(calls)}: {tools_line(calls)}"))
         _problems(read_problems(scene.drafts.get(_problems_key(name))))

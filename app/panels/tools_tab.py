@@ -16,6 +16,7 @@ from app.declared import (
     parameters_line,
     read_declared,
 )
+from app.jsontext import write_json
 from app.kept import Kept, slug
 from app.labels import literal
 from app.panels.parts import problem
@@ -38,13 +39,13 @@ def tools_tab(scene: Scene) -> Command | None:
     left, right = st.columns([1, 1.3], gap="medium")
     with left:
         st.caption(_HELP)
-        asked = _list(declared)
+        asked = _list(scene, declared)
     with right:
         asked = _form(scene, declared) or asked
     return ShapeEnvironment(what=asked) if asked is not None else None
 
 
-def _list(declared: tuple[DeclaredTool, ...]) -> Shape | None:
+def _list(scene: Scene, declared: tuple[DeclaredTool, ...]) -> Shape | None:
     if not declared:
         st.caption("None yet.")
     asked: Shape | None = None
@@ -63,6 +64,8 @@ def _list(declared: tuple[DeclaredTool, ...]) -> Shape | None:
                     key=f"declared_drop_{slug(tool.name)}",
                     type="tertiary",
                     icon=":material/delete:",
+                    help="It goes into the form, from where it can be declared again",
+                    on_click=lambda tool=tool: _put_back(scene, len(declared) - 1, tool),
                 ):
                     asked = DeclareTools(tools=tuple(other for other in declared if other is not tool))
             st.text(literal(parameters_line(tool)))
@@ -74,9 +77,10 @@ def _list(declared: tuple[DeclaredTool, ...]) -> Shape | None:
 def _form(scene: Scene, declared: tuple[DeclaredTool, ...]) -> Shape | None:
     wanted = state.get("editing_tool")
     tool = next((each for each in declared if each.name == wanted), None)
-    # Another owner for each number of tools: what was declared is no longer in the inputs.
-    owner = f"declare-{len(declared)}" if tool is None else f"declared-{tool.name}"
-    kept = Kept(scene.drafts, owner, "" if tool is None else canonical(tool.model_dump(mode="json")))
+    if tool is None:
+        kept = _new_inputs(scene, len(declared))
+    else:
+        kept = Kept(scene.drafts, f"declared-{tool.name}", canonical(tool.model_dump(mode="json")))
     initial = DeclaredForm() if tool is None else form_of_tool(tool)
     with st.container(border=True, gap="small", key="declared_form"):
         st.markdown("**New tool**" if tool is None else "**Edit tool**")
@@ -109,6 +113,20 @@ def _form(scene: Scene, declared: tuple[DeclaredTool, ...]) -> Shape | None:
     return DeclareTools(
         tools=tuple(made if each is tool else each for each in declared) if tool else (*declared, made)
     )
+
+
+def _new_inputs(scene: Scene, count: int) -> Kept:
+    """Give the inputs for one more tool; others for each number of them, so that what was declared leaves them."""
+    return Kept(scene.drafts, f"declare-{count}")
+
+
+def _put_back(scene: Scene, count: int, tool: DeclaredTool) -> None:
+    kept = _new_inputs(scene, count)
+    kept.put("tool_name", tool.name)
+    kept.put("tool_words", tool.description)
+    for name, schema in (("parameters", tool.parameters), ("output", tool.output_schema)):
+        kept.put(f"{name}_style", "JSON schema")
+        kept.put(f"{name}_json", "" if schema is None else write_json(schema))
 
 
 def _fields(kept: Kept, initial: DeclaredForm) -> DeclaredForm:

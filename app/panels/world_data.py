@@ -31,7 +31,7 @@ _SHOWN_ROWS = 100
 def given_data(scene: Scene, world: WorldView) -> Shape | None:
     """Draw the data; give what was asked for."""
     now = scene.live.simulation.environment.now.data
-    kept = Kept(scene.drafts, "world-data", digest(now))
+    kept = _input(scene, now)
     left, right = st.columns(2, gap="medium")
     with left:
         st.caption(_HELP)
@@ -54,7 +54,13 @@ def given_data(scene: Scene, world: WorldView) -> Shape | None:
                 disabled=not text.strip() or text == now,
             )
             away = st.button(
-                "Take it away", key="data_drop", type="tertiary", icon=":material/delete:", disabled=not now
+                "Take it away",
+                key="data_drop",
+                type="tertiary",
+                icon=":material/delete:",
+                disabled=not now,
+                help="The text stays here, from where it can be given again",
+                on_click=lambda: _input(scene, "").put("data_json", now),
             )
             _way_out(world)
     with right:
@@ -62,6 +68,11 @@ def given_data(scene: Scene, world: WorldView) -> Shape | None:
     if away:
         return GiveData(text="")
     return GiveData(text=text) if give and is_sound else None
+
+
+def _input(scene: Scene, given: str) -> Kept:
+    """Give the input for the data; another one for each that is given, so that it begins with what is in force."""
+    return Kept(scene.drafts, f"world-data-{digest(given)[:8]}")
 
 
 def _ways_in(kept: Kept, world: WorldView) -> None:

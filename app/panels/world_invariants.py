@@ -60,7 +60,8 @@ def _line(scene: Scene, lines: tuple[str, ...], place: int, line: str) -> Shape 
                 key=f"invariant_delete_{place}",
                 type="tertiary",
                 icon=":material/delete:",
-                help="An undo of the step brings it back",
+                help="The line goes into the input below, from where it can be added again",
+                on_click=lambda: _new_input(scene, len(lines) - 1).put("invariant_json", line),
             )
         now = " ".join((written or "").split())
         verdict = _judge(scene, now or line)
@@ -76,9 +77,13 @@ def _line(scene: Scene, lines: tuple[str, ...], place: int, line: str) -> Shape 
         return ChangeSettings(fields={"invariants": (*lines[:place], now, *lines[place + 1 :])})
 
 
+def _new_input(scene: Scene, count: int) -> Kept:
+    """Give the input for one more line; another one for each number of lines, so that what was added leaves it."""
+    return Kept(scene.drafts, f"invariant-new-{count}")
+
+
 def _new(scene: Scene, world: WorldView, lines: tuple[str, ...]) -> Shape | None:
-    # Another signature for each number of lines: what was added is no longer in the input.
-    kept = Kept(scene.drafts, "invariant-new", str(len(lines)))
+    kept = _new_input(scene, len(lines))
     with st.container(border=True, gap="xsmall", key="invariant_new_row"):
         with st.container(horizontal=True, vertical_alignment="bottom", gap="xsmall"):
             written = st.text_input(

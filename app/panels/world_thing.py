@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from app.jsontext import JsonTextError, parse_object, write_json
-from app.kept import Kept
+from app.kept import Kept, slug
 from app.labels import literal
 from app.panels.editing import look_at
 from app.panels.parts import problem
@@ -28,7 +28,7 @@ def one_thing(scene: Scene, world: WorldView, table: WorldTable, search: str) ->
     """Draw one thing of a kind; give what was asked for."""
     ids = [table.ids[place] for place in found_rows(table, search)]
     if ids:
-        key = f"world_thing_{table.kind}"
+        key = f"world_thing_{slug(table.kind)}"
         if st.session_state.get(key) not in ids:
             st.session_state[key] = ids[0]
         chosen = st.selectbox("Look at", ids, format_func=literal, key=key)

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
+from app import state
+from app.kept import slug
 from app.labels import literal, safe_label
 from app.panels.world_sheet import sheet_editor
 from app.panels.world_thing import new_thing, one_thing
@@ -98,9 +100,8 @@ def _below(scene: Scene, table: WorldTable) -> Shape | None:
         st.text(literal(f"Gone: {', '.join(table.gone[:_SHOWN_GONE])}{more}"))
     settings = scene.live.simulation.environment.settings
     now: Authority = settings.authority.get(table.kind, "auto")
-    key = f"world_authority_{table.kind}"
-    if key not in st.session_state:
-        st.session_state[key] = now
+    key = f"world_authority_{slug(table.kind)}"
+    state.follow(key, now)
     told = "so a call about another id is answered with a not-found error"
     left_open = "so another id may stand for a thing that was never mentioned"
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):

@@ -9,7 +9,11 @@ from pydantic import JsonValue
 
 @dataclass(frozen=True, slots=True)
 class Try:
-    """An answer, and its source in words."""
+    """An answer, and its source in words.
+
+    `is_guess` says that nothing but names was known of what the tool answers.
+    """
 
     value: JsonValue
     why: str
+    is_guess: bool = False

@@ -32,6 +32,8 @@ _PRICES = frozenset({"price", "cost", "rate", "fare"})
 _TOTALS = frozenset({"total", "subtotal"})
 _ADDED = frozenset({"tax", "shipping", "fee", "fees", "delivery", "vat"})
 _TAKEN_OFF = frozenset({"discount"})
+_COUNT_WORDS = frozenset({"count", "num", "number", "total", "of", "found", "returned"})
+_RESULTS = frozenset({"results", "result", "items", "records", "matches"})
 _LARGEST = 10**12
 
 
@@ -50,7 +52,27 @@ def coherent(value: JsonValue, fixed: Mapping[str, JsonValue], chance: Chance) -
     record = {name: coherent(inner, fixed, chance) for name, inner in value.items()}
     _order(record, fixed, chance)
     _add_up(record, fixed)
+    _count(record, fixed)
     return record
+
+
+def _count(record: JsonObject, fixed: Mapping[str, JsonValue]) -> None:
+    """Let `count`, `order_count` and `number_of_orders` say how long the list is."""
+    lists = {name: value for name, value in record.items() if isinstance(value, list)}
+    for name, value in record.items() if lists else ():
+        words = words_of(name)
+        if name in fixed or isinstance(value, bool) or not isinstance(value, int) or "total" in words:
+            continue
+        if words[-1:] != ("count",) and words[:1] not in (("num",), ("number",)):
+            continue
+        named = set(words) - {"count", "num", "number", "of"}
+        meant = [
+            one for own, one in lists.items() if named & {*words_of(own), *words_of(own.removesuffix("s"))}
+        ]
+        if len(meant) == 1 or (
+            not meant and len(lists) == 1 and named <= {"result", "results", "item", "items"}
+        ):
+            record[name] = len((meant or list(lists.values()))[0])
 
 
 def _order(record: JsonObject, fixed: Mapping[str, JsonValue], chance: Chance) -> None:
@@ -131,6 +153,27 @@ def _add_up(record: JsonObject, fixed: Mapping[str, JsonValue]) -> None:
             continue
         total = round(base if "subtotal" in words else base + extra, 2)
         record[name] = int(total) if isinstance(value, int) and total == int(total) else total
+
+
+def _count(record: JsonObject, fixed: Mapping[str, JsonValue]) -> None:
+    """Let a count beside the one list of an answer be its length: `count`, `total_results`, `order_count`."""
+    lists = [(name, inner) for name, inner in record.items() if isinstance(inner, list)]
+    if len(lists) != 1:
+        return
+    ((listed, items),) = lists
+    words = set(words_of(listed))
+    things = words | {word.removesuffix("s") for word in words} | _RESULTS
+    for name, value in record.items():
+        is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
+        if is_number and name not in fixed and _counts(words_of(name), things):
+            record[name] = len(items)
+
+
+def _counts(words: tuple[str, ...], things: set[str]) -> bool:
+    """Tell whether a field of these words says how many of some things there are."""
+    if set(words) & {"count", "num", "number"}:
+        return set(words) <= things | _COUNT_WORDS
+    return words[:1] == ("total",) and len(words) > 1 and set(words[1:]) <= things
 
 
 def _sum_of_lists(record: JsonObject) -> float | None:

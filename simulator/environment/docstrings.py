@@ -16,12 +16,12 @@ from simulator.environment.recall import is_error
 from simulator.jsonvalue import NotJsonError, copied
 
 _SECTION = re.compile(
-    r"^[ \t]*(?:Returns?:[ \t]*|Returns?[ \t]*\n[ \t]*-{3,}[ \t]*\n|:returns?:[ \t]*|Yields?:[ \t]*)(.*)",
+    r"^[ \t]*(?:Returns?:[ \t]*|Returns?[ \t]*\n[ \t]*-{3,}[ \t]*\n|:returns?:[ \t]*|@returns?:?[ \t]*|Yields?:[ \t]*)(.*)",
     re.DOTALL | re.MULTILINE,
 )
 _NEXT_SECTION = re.compile(
     r"\n[ \t]*(?:(?:Raises|Args|Arguments|Parameters|Examples?|Notes?|Warnings?|Todo|See Also)[ \t]*(?::|\n[ \t]*-{3,})"
-    r"|:(?:raises?|param|type|rtype)\b)"
+    r"|[:@](?:raises?|param|type|rtype|note)\b)"
 )
 _SENTENCE = re.compile(r"\bReturns?\b(.*)", re.DOTALL)
 _PAIR = re.compile(r"""["'`]([A-Za-z_]\w*)["'`]\s*[:=]\s*["'`]([^"'`\n]*)["'`]""")
@@ -62,7 +62,7 @@ def returned_example(description: str, chance: Chance) -> JsonValue:
         description: A docstring in Google's, NumPy's or Sphinx's form, or a plain description.
         chance: Decides the values of fields of which only the name is told.
     """
-    told = _told(description)
+    told = told_of(description)
     if not told:
         return None
     shown = _shown(told)
@@ -86,12 +86,18 @@ def _record(names: list[str], pairs: dict[str, str], chance: Chance) -> JsonValu
     return coherent(record, pairs, chance)
 
 
-def _told(description: str) -> str:
+def told_of(description: str) -> str:
+    """Give what a description says of what is returned; an empty text where it says nothing."""
     section = _SECTION.search(description)
     if section is not None:
         return _NEXT_SECTION.split(section.group(1), maxsplit=1)[0].strip()
     sentence = _SENTENCE.search(description)
     return _NEXT_SECTION.split(sentence.group(1), maxsplit=1)[0].strip() if sentence else ""
+
+
+def shown_example(description: str) -> bool:
+    """Tell whether a description shows what is returned as a literal."""
+    return _shown(told_of(description)) is not None
 
 
 def shown_values(text: str) -> Iterator[JsonValue]:

@@ -9,16 +9,20 @@ from pydantic import JsonValue
 
 from simulator.environment.attempt import Try
 from simulator.environment.coherence import coherent
-from simulator.environment.docstrings import returned_example
+from simulator.environment.docstrings import returned_example, shown_example
 from simulator.environment.echoes import Echo
 from simulator.environment.error_answers import Trouble, error_answers, told_troubles
+from simulator.environment.guesses import Guesses, may_hold
 from simulator.environment.inferred import inferred_schema
 from simulator.environment.instances import NoValueError, instance
+from simulator.environment.kinds import is_own_key
 from simulator.environment.knowledge import Knowledge
 from simulator.environment.ledgers import remaining
 from simulator.environment.new_ids import new_id
+from simulator.environment.open_shapes import is_open, leaves_open
+from simulator.environment.plain_values import is_plain, is_telling, name_of, said_plainly, told_plainly
 from simulator.environment.plausible import Chance, is_identifier, words_of
-from simulator.environment.recall import is_creation, is_error, is_read
+from simulator.environment.recall import is_creation, is_read
 from simulator.environment.records import Layers, Record, spelled
 from simulator.environment.refusals import done_state, makes_something, refusal
 from simulator.environment.rows import Rows, found_rows
@@ -30,6 +34,8 @@ from simulator.environment.sorting import in_order, is_ordered
 from simulator.jsonvalue import JsonObject
 
 _NOT_FOUND = 404
+_BY_SCHEMA = "made up by the tool's output schema"
+_ASKING = ("is", "has", "can")
 _STATES = ("status", "state")
 
 
@@ -79,7 +85,7 @@ class Parts:
     @cached_property
     def known(self) -> Mapping[str, JsonValue]:
         """What a field of the answer may take over, by its name: what is known, and above it the arguments."""
-        fields = {**self._agreed, **self.told}
+        fields = {**self._agreed, **told_plainly(self.knowledge.earlier, self.arguments), **self.told}
         rows = self.rows
         single = rows.records[0] if rows is not None and len(rows.records) == 1 and rows.used else None
         if single is not None:
@@ -237,41 +243,84 @@ class Parts:
         if made is None:
             return Try({"status": "success"}, "the tool's schema cannot be read, or no value fits it")
         known = [name for name in self.told if name not in self.arguments]
-        return Try(made.value, f"{made.why}, with what is known of what the call names") if known else made
+        why = f"{made.why}, with what is known of what the call names"
+        return Try(made.value, why, made.is_guess) if known else made
 
     def styled(self, style: Style) -> JsonValue:
         """Make an answer as empty or as full as the tool's schema allows; None where no value fits."""
         made = self._shaped(style)
         return None if made is None else made.value
 
-    def _shaped(self, style: Style) -> Try | None:
-        if self.schema is not None:
-            found = None if self.plan is None else self._of_plan(self.plan, style)
-            return None if found is None else Try(found, "made up by the tool's output schema")
-        shown = returned_example(self.description, self.chance)
-        if shown is not None and style == "usual":
-            echo = Echo(self.arguments, {**self.known, **self.ids}, self.tool_name)
-            return Try(
-                filled_shape(shown, echo, self.rows), "in the shape that the tool's description tells of"
-            )
-        before = [
-            answer.response
-            for answer in self.knowledge.earlier
-            if answer.tool_name == self.tool_name and not is_error(answer.response)
-        ]
-        samples = before if shown is None else [shown]
-        if samples:
-            found = self._of_plan(plan_of(inferred_schema(samples, closed=False)), style)
-            return None if found is None else Try(found, "in the shape of this tool's earlier answers")
-        if style != "usual":
-            return None
-        fields = {**self.known, **self.ids}
-        return Try(
-            plain_answer(self.tool_name, self.arguments, fields, self.chance, self.rows),
-            "made up by the tool's name",
+    @cached_property
+    def guesses(self) -> Guesses:
+        """What may be said of the shape of the answer where the tool's schema says little."""
+        return Guesses(
+            self.tool_name, self.description, self.arguments, self.knowledge, self.rows, self.chance
         )
 
-    def _of_plan(self, plan: Plan, style: Style) -> JsonValue:
+    def _shaped(self, style: Style) -> Try | None:
+        if self.schema is not None and self.plan is None:
+            return None
+        if self.plan is None or may_hold(self.plan.schema):
+            return self._of_little(style)
+        if is_plain(self.plan):
+            return self._plain(self.plan, style)
+        return self._of_schema(self.plan, style)
+
+    def _of_schema(self, plan: Plan, style: Style) -> Try | None:
+        """Make an answer by the tool's schema, in which parts may be left open."""
+        if is_open(plan.schema) and self.guesses.is_map(plan.schema):
+            found = self._of_plan(plan, style, words_of(self.tool_name)[-1])
+            return None if found is None else Try(found, _BY_SCHEMA, is_guess=True)
+        whole = self.guesses.filled(plan.schema)
+        found = self._of_plan(plan if whole == plan.schema else plan_of(whole), style)
+        if found is None:
+            return None
+        if not leaves_open(plan.schema):
+            return Try(found, _BY_SCHEMA)
+        record = self.guesses.record
+        return Try(found, record.why, record.source == "names" and self.rows is None)
+
+    def _plain(self, plan: Plan, style: Style) -> Try | None:
+        """Make an answer that is one plain value, or a list of them."""
+        said = said_plainly(self, plan) if style == "usual" else None
+        if said is not None:
+            return said
+        found = self._of_plan(plan, style, name_of(self, plan))
+        return None if found is None else Try(found, _BY_SCHEMA, not is_telling(self))
+
+    def _of_little(self, style: Style) -> Try | None:
+        """Make an answer of a tool whose schema says nothing: by its description, its earlier answers, or its name."""
+        guesses = self.guesses
+        if shown_example(self.description) and style == "usual":
+            shown = returned_example(self.description, self.chance)
+            echo = Echo(self.arguments, {**self.known, **self.ids}, self.tool_name)
+            made = filled_shape(shown, echo, self.rows)
+            if self.fits(made):
+                return Try(made, guesses.record.why)
+        schema = guesses.told or (inferred_schema(guesses.before, closed=False) if guesses.before else None)
+        found = None if schema is None else self._of_plan(plan_of(guesses.filled(schema)), style)
+        if found is not None and self.fits(found):
+            return Try(found, guesses.record.why)
+        return (
+            Try(self._by_name(), "made up by the tool's name", self.rows is None)
+            if style == "usual"
+            else None
+        )
+
+    def _by_name(self) -> JsonValue:
+        """Make the answer of a tool of which only the name tells anything."""
+        kind = self.guesses.kind
+        is_told = any(is_own_key(name, kind) for name in self.arguments) and bool(self.told)
+        reads = is_read(self.tool_name) and words_of(self.tool_name)[0] not in _ASKING
+        if reads and kind and self.rows is None and not is_told:
+            found = self._of_plan(plan_of(self.guesses.listed()), "usual")
+            if found is not None:
+                return found
+        fields = {**self.known, **self.ids}
+        return plain_answer(self.tool_name, self.arguments, fields, self.chance, self.rows)
+
+    def _of_plan(self, plan: Plan, style: Style, name: str = "") -> JsonValue:
         """Make what fits a schema best: with all that is known, or else without it; None where no value is found."""
         last: JsonValue = None
         for known, now in ((self.known, style), ({}, style), ({}, "least")):
@@ -281,6 +330,7 @@ class Parts:
                     plan.schema,
                     self.chance,
                     known,
+                    name,
                     arguments=own,
                     tool_name=self.tool_name,
                     currency=self.knowledge.currency,

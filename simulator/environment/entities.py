@@ -24,12 +24,12 @@ class Origin:
     source: str
 
     def words(self) -> str:
-        """Say it in a sentence's part: `find_order in turn 2`."""
+        """Say it in a sentence's part, with turns as people count them: `find_order in turn 2` is that of turn number 1."""
         if self.source == SEED:
             return "the environment's data"
         if self.source == PERSON:
-            return f"a person's edit in turn {self.turn}"
-        return f"{self.source} in turn {self.turn}"
+            return f"a person's edit in turn {self.turn + 1}"
+        return f"{self.source} in turn {self.turn + 1}"
 
 
 @dataclass(frozen=True, slots=True)

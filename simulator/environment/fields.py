@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Collection
 from functools import lru_cache
 
 from pydantic import JsonValue
 
+from simulator.environment.kinds import singular
 from simulator.environment.plausible import is_identifier, words_of
 from simulator.jsonvalue import JsonObject
 
 _ANY_ITEM = frozenset({"", "result", "data", "item", "record", "entry", "value"})
+_MOMENT = re.compile(r"\d\d:\d\d|\d{4}-\d\d-\d\d")
 _RANKS = ("null", "array", "boolean", "integer", "number", "string", "object")
 
 
@@ -33,6 +37,9 @@ def turn(name: str) -> int:
 
 def singular_of(name: str) -> str:
     """Give the name of one item of a list."""
+    if name.endswith("ies") and name.islower():
+        head, _, last = name.rpartition("_")
+        return f"{head}_{singular(last)}" if head else singular(last)
     return name[:-1] if name.endswith("s") and len(name) > 1 else name
 
 
@@ -40,6 +47,15 @@ def item_of(name: str, tool_name: str) -> str:
     """Give what one item of a list is called; of a list without a telling name, what the tool is about."""
     singular = singular_of(name)
     return singular if singular not in _ANY_ITEM else tool_name.replace("s_", "_").removesuffix("s")
+
+
+def told_apart(items: list[JsonValue]) -> list[JsonValue]:
+    """Put days and times into their order, and leave out texts that were there before."""
+    texts = [one for one in items if isinstance(one, str)]
+    if len(texts) != len(items):
+        return items
+    different: list[JsonValue] = list(dict.fromkeys(texts))
+    return sorted(different, key=str) if texts and all(map(_MOMENT.match, texts)) else different
 
 
 def rank(plain: JsonObject) -> tuple[int, int]:
@@ -68,3 +84,17 @@ def count_of(schema: JsonObject, key: str, default: int) -> int:
     if isinstance(value, float) and value.is_integer():
         return int(value)
     return value if isinstance(value, int) and not isinstance(value, bool) else default
+
+
+def wanted_fields(plain: JsonObject, required: Collection[str], *, lean: bool) -> list[str]:
+    """Give the fields that an object may well have, in its schema's order; only those that it must, where it is lean."""
+    if lean:
+        return list(required)
+    properties = plain.get("properties")
+    fields = properties if isinstance(properties, dict) else {}
+    optional = [one for one in fields if one not in required]
+    most = plain.get("maxProperties")
+    if isinstance(most, int):
+        optional = optional[: max(most - len(required), 0)]
+    kept = {*required, *optional}
+    return [*(one for one in fields if one in kept), *(one for one in required if one not in fields)]

@@ -40,10 +40,14 @@ class DraftCall(BaseModel):
 
 
 class Draft(Value):
-    """A drafted answer, where it comes from in words, and what is wrong with it where the tool's schema has no value."""
+    """A drafted answer, where it comes from in words, and what is wrong with it where the tool's schema has no value.
+
+    `is_guess` says that nothing but names was known of what the tool answers.
+    """
 
     value: JsonValue
     why: str
+    is_guess: bool = False
     problems: tuple[Problem, ...] = ()
 
 
@@ -85,7 +89,7 @@ def drafted_of(call: DraftCall, sources: Sources, parts: Parts) -> Draft:
     """Draft as `drafted` does, with the parts that `parts_of` gives for the same call and sources."""
     made = _first(call, sources, parts)
     value: JsonValue = copied(made.value)
-    return Draft(value=value, why=made.why, problems=parts.problems(value))
+    return Draft(value=value, why=made.why, is_guess=made.is_guess, problems=parts.problems(value))
 
 
 def parts_of(call: DraftCall, sources: Sources) -> Parts:

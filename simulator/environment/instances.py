@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from pydantic import JsonValue
@@ -11,7 +11,18 @@ from simulator.environment import plausible, scalars
 from simulator.environment.choices import best_choice, missing_choice, turned_choices
 from simulator.environment.comparisons import limit_of
 from simulator.environment.echoes import Echo, is_own_id
-from simulator.environment.fields import count_of, holds, is_null, item_of, rank, singular_of, texts_of, turn
+from simulator.environment.fields import (
+    count_of,
+    holds,
+    is_null,
+    item_of,
+    rank,
+    singular_of,
+    texts_of,
+    told_apart,
+    turn,
+    wanted_fields,
+)
 from simulator.environment.knowledge import Knowledge, told_of
 from simulator.environment.merging import NEVER
 from simulator.environment.patterns import matching
@@ -72,6 +83,8 @@ def instance(
     """
     echo = Echo(arguments or {}, known, tool_name)
     scope = Scope(echo, tool_name, currency, chance, style=style, knowledge=knowledge, ids=ids or {})
+    if name:
+        scope = replace(scope, about=tuple(reversed(words_of(tool_name))))
     return _Maker(plan_of(schema), rows).value(schema, name, scope)
 
 
@@ -204,7 +217,7 @@ class _Maker:
 
     def _object(self, plain: JsonObject, name: str, scope: Scope) -> JsonObject:
         required = dict.fromkeys(texts_of(plain.get("required")))
-        names = self._wanted(plain, required, lean=scope.lean)
+        names = wanted_fields(plain, required, lean=scope.lean)
         about = (*reversed(words_of(name)), *scope.about) or tuple(reversed(words_of(scope.tool_name)))
         made: dict[str, JsonValue] = {}
         held = dict(scope.held)
@@ -228,18 +241,6 @@ class _Maker:
         self._complete(plain, name, made, make, inner)
         ordered = [one for one in names if one in made]
         return {one: made[one] for one in (*ordered, *(key for key in made if key not in names))}
-
-    def _wanted(self, plain: JsonObject, required: Collection[str], *, lean: bool) -> list[str]:
-        if lean:
-            return list(required)
-        properties = plain.get("properties")
-        fields = properties if isinstance(properties, dict) else {}
-        optional = [one for one in fields if one not in required]
-        most = plain.get("maxProperties")
-        if isinstance(most, int):
-            optional = optional[: max(most - len(required), 0)]
-        kept = {*required, *optional}
-        return [*(one for one in fields if one in kept), *(one for one in required if one not in fields)]
 
     def _is_told(self, name: str, scope: Scope) -> bool:
         if scope.style == "most" or name in scope.row:
@@ -328,16 +329,20 @@ class _Maker:
                 if len(made) < least or place < len(fixed) or number < needed:
                     raise
                 break
-        return made
+        apart = made if fixed or scope.style != "usual" else told_apart(made)
+        return apart if len(apart) >= least else made
 
     def _append(
         self, made: list[JsonValue], node: JsonValue, name: str, scope: Scope, *, unique: bool
     ) -> None:
         """Make one more item; where all must differ, try until it does."""
-        for again in range(4 * _TRIES if unique else 1):
-            shifted = scope if not again else replace(scope.again(again), shift=again)
+        tries = 4 * _TRIES if unique else _TRIES if scope.style == "usual" else 1
+        for again in range(tries):
+            shifted = scope.again(again)
+            shifted = replace(shifted, shift=again if unique else scope.shift) if again else scope
             value = self.value(node, singular_of(name), shifted)
-            if not unique or not any(same(value, one) for one in made):
+            is_enough = not unique and (not isinstance(value, str) or again == tries - 1)
+            if is_enough or not any(same(value, one) for one in made):
                 made.append(value)
                 return
         raise NoValueError(f"{name}: there are not as many different items as it must have")

@@ -25,6 +25,7 @@ from simulator.environment.words_of_fields import (
     SENTENCES,
     TEXTS,
 )
+from simulator.environment.words_of_things import KEYS, MORE_TEXTS, OF_THINGS, STATES
 
 Item = TypeVar("Item")
 
@@ -35,8 +36,28 @@ _NAMED = (NAMES, PRODUCTS, COMPANIES, HOTELS, AIRLINES, RESTAURANTS, COUNTRIES)
 
 _LONGEST_KEY = 40
 
-_CLOCKS = frozenset({"departs", "arrives", "opens", "closes", "starts", "ends", "departure", "arrival"})
+_CLOCKS = frozenset(
+    {"departs", "arrives", "opens", "closes", "starts", "ends", "departure", "arrival", "slot", "slots"}
+)
 """Names of times of a day."""
+
+_BIRTHS = frozenset({"birth", "birthday", "birthdate", "born", "dob"})
+_SOONEST = frozenset({"next", "earliest", "first", "last", "latest", "soonest", "previous"})
+_OPENINGS = frozenset(
+    {
+        "available",
+        "availability",
+        "slot",
+        "appointment",
+        "opening",
+        "visit",
+        "delivery",
+        "payment",
+        "service",
+        "login",
+    }
+)
+_ALL_TEXTS = (*TEXTS, *MORE_TEXTS)
 
 _FALSE_FIRST = frozenset(
     {
@@ -107,12 +128,17 @@ def identifier(name: str, chance: Chance) -> str:
     return f"{stem}-{10_000 + chance.number(f'id:{name}', 89_999)}"
 
 
-def text(name: str, chance: Chance, about: Sequence[str] = ()) -> str:  # noqa: PLR0911, C901 - one per kind of field
+def text(name: str, chance: Chance, about: Sequence[str] = ()) -> str:  # noqa: PLR0911, PLR0912, C901 - one per kind of field
     """Give a plausible text for a field of this name.
 
     `about` is what the field's object may be, the nearest first: it tells the name of a hotel from that of a person.
     """
+    among_things = of_thing(name, tuple(about)) if about else ()
+    if among_things:
+        return chance.choice(name, among_things)
     match _kind_of(name):
+        case "birth":
+            return f"{1948 + chance.number(f'year:{name}', 57)}{date(name, chance)[4:]}"
         case "name":
             return _name_of(name, chance, about)
         case "id":
@@ -129,12 +155,48 @@ def text(name: str, chance: Chance, about: Sequence[str] = ()) -> str:  # noqa: 
             return f"{date(name, chance)}T{clock(name, chance)}Z"
         case "phone":
             return f"+1 {chance.number(name, 700) + 210} 555 01{chance.number(f'{name}-', 100):02d}"
+        case ("fake", "name"):
+            return person(name, chance)
         case ("fake", str() as kind):
             return fake(kind, chance.number(f"{kind}:{name}", 2**32))
         case ("among", tuple() as among):
             return str(chance.choice(name, among))
     words = words_of(name)
-    return f"example {' '.join(words)}".strip() if words else "example"
+    return f"{' '.join(words)} {chance.number(name, 9) + 1}" if words else "example"
+
+
+@lru_cache(maxsize=8192)
+def of_thing(name: str, about: tuple[str, ...]) -> tuple[str, ...]:
+    """Give what the field of a thing may say: the title of a ticket a problem; nothing where that is not known."""
+    words = set(words_of(name))
+    for what in about:
+        for things, fields, among in OF_THINGS:
+            if {what, what.removesuffix("s"), f"{what.removesuffix('ies')}y"} & things:
+                return among if words & fields else ()
+    return ()
+
+
+@lru_cache(maxsize=8192)
+def states_of(about: tuple[str, ...]) -> tuple[str, ...]:
+    """Give the states of the nearest of some things that is known to have any, the first one first."""
+    for what in about:
+        for things, states in STATES:
+            if {what, what.removesuffix("s"), f"{what.removesuffix('ies')}y"} & things:
+                return states
+    return ()
+
+
+def is_telling(name: str) -> bool:
+    """Tell whether the name of a field tells what its values look like."""
+    words = words_of(name)
+    return bool(words) and bool(
+        _kind_of(name) or _range_of(name) or words[0] in {"is", "has", "can"} or set(words) & _FALSE_FIRST
+    )
+
+
+def is_sentence(name: str) -> bool:
+    """Tell whether a field of this name holds a text in whole sentences."""
+    return _kind_of(name) == ("among", SENTENCES)
 
 
 def person(name: str, chance: Chance) -> str:
@@ -148,7 +210,7 @@ def person(name: str, chance: Chance) -> str:
 
 
 @lru_cache(maxsize=8192)
-def _kind_of(name: str) -> str | tuple[str, object]:  # noqa: PLR0911, C901 - one per kind of field
+def _kind_of(name: str) -> str | tuple[str, object]:  # noqa: PLR0911, PLR0912, C901 - one per kind of field
     """Tell what kind of text a field of this name holds; an empty text where the name does not tell."""
     words = words_of(name)
     known = set(words)
@@ -158,11 +220,11 @@ def _kind_of(name: str) -> str | tuple[str, object]:  # noqa: PLR0911, C901 - on
         return "id"
     if known & {"email", "mail"}:
         return "email"
+    if known & _BIRTHS and not known & {"place", "city", "country"}:
+        return "birth"
     if known & {"url", "uri", "link", "website"}:
         return "url"
-    if (known & {"date", "day", "deadline", "eta", "birthday"} and "time" not in known) or words[-1:] == (
-        "on",
-    ):
+    if (known & {"date", "day", "deadline", "eta"} and "time" not in known) or words[-1:] == ("on",):
         return "date"
     if known & _CLOCKS and not known & {"at", "date", "datetime"}:
         return "clock"
@@ -170,10 +232,12 @@ def _kind_of(name: str) -> str | tuple[str, object]:  # noqa: PLR0911, C901 - on
         return "moment"
     if known & {"phone", "mobile", "telephone"}:
         return "phone"
+    if words[:1] and words[0] in _SOONEST and known & _OPENINGS:
+        return "moment"
     for names, kind in FAKED:
         if names <= known or (len(names) == 1 and f"{next(iter(names))}s" in known):
             return ("fake", kind)
-    for names, among in TEXTS:
+    for names, among in _ALL_TEXTS:
         if known & names or known & {f"{one}s" for one in names}:
             return ("fake", "name") if among is NAMES else ("among", among)
     return ""
@@ -217,10 +281,12 @@ def sentence(name: str, chance: Chance) -> str:
 
 def key(name: str, place: int, chance: Chance) -> str:
     """Give the name of a field in an object whose fields are data: of prices by city a city, else a numbered one."""
-    drawn = text(name, chance)
-    return (
-        f"{name or 'key'}_{place + 1}" if drawn.startswith("example") or len(drawn) > _LONGEST_KEY else drawn
-    )
+    words = set(words_of(name))
+    for names, among in KEYS:
+        if words & names or {f"{one}s" for one in names} & words:
+            return among[place % len(among)]
+    drawn = text(name, chance) if is_telling(name) else ""
+    return drawn if 0 < len(drawn) <= _LONGEST_KEY else f"{name or 'key'}_{place + 1}"
 
 
 def number(name: str, chance: Chance, *, whole: bool) -> float | int:
@@ -255,9 +321,16 @@ def by_name(name: str, chance: Chance) -> JsonValue:
     known = set(words)
     if words and words[0] in {"is", "has", "can", "was", "should"}:
         return truth(name)
-    if known & {"success", "ok", "available", "valid", "found", "confirmed", "approved", "enabled"} | (
-        known & _FALSE_FIRST if words and words[-1] in _FALSE_FIRST and words[-1] != "error" else set()
-    ):
+    if _kind_of(name) != "moment" and known & {
+        "success",
+        "ok",
+        "available",
+        "valid",
+        "found",
+        "confirmed",
+        "approved",
+        "enabled",
+    } | (known & _FALSE_FIRST if words and words[-1] in _FALSE_FIRST and words[-1] != "error" else set()):
         return truth(name)
     if is_identifier(name):
         return identifier(name, chance)

@@ -150,6 +150,11 @@ def _filtered(
     return _joined(rows, kind, name, value, tables)
 
 
+def is_search_text(name: str) -> bool:
+    """Tell whether an argument is the text of a search, and says nothing of one field."""
+    return spelled(name) in _TEXTS
+
+
 def _is_key(name: str, kind: str) -> bool:
     return name in {"id", "key", f"{kind}_id", f"{kind}_ids", "ids", kind, f"{kind}_name", f"{kind}_number"}
 

@@ -13,6 +13,7 @@ from simulator.environment.entities import WorldCall
 from simulator.environment.kinds import id_of, is_collection, kind_named, own_kind
 from simulator.environment.plausible import words_of
 from simulator.environment.recall import is_envelope, is_error
+from simulator.environment.refusals import done_state
 from simulator.jsonvalue import JsonObject
 
 _MOST_DEPTH = 6
@@ -32,6 +33,22 @@ _OF_A_LINE = frozenset(
     {"quantity", "qty", "total", "subtotal", "line", "discount", "position", "status", "note", "notes"}
 )
 _LINES = frozenset({"items", "lines", "line_items", "lineItems", "rows", "entries", "steps", "positions"})
+_SETTLES = frozenset(
+    {
+        "close",
+        "cancel",
+        "approve",
+        "reject",
+        "archive",
+        "resolve",
+        "reopen",
+        "activate",
+        "deactivate",
+        "suspend",
+        "complete",
+    }
+)
+"""Verbs of tools that leave a thing in a state for certain; a refund may be one of a part."""
 _LIKE_AN_ID = re.compile(r"(?=\S*\d)[\w.:/#-]{1,64}")
 _QUANTITIES = frozenset({"quantity", "qty"})
 _REMARKS = frozenset({"message", "msg", "detail", "info"})
@@ -155,8 +172,19 @@ class Sayings:
                     self._about(one, self._arguments(one.kind))
             return
         saying = self._about(self._main, {})
-        saying.fields = {**self._arguments(self._main.kind), **saying.fields}
+        saying.fields = {**self._state(), **self._arguments(self._main.kind), **saying.fields}
         saying.made = saying.made or self._main.use == "creates"
+
+    def _state(self) -> JsonObject:
+        """Give the state in which a tool leaves a thing that says no more than that it was done: `close_ticket`."""
+        response = self._call.response
+        is_plain = not isinstance(response, (dict, list)) or (
+            isinstance(response, dict)
+            and response.keys() == {"result"}
+            and not isinstance(response["result"], dict)
+        )
+        state = done_state(self._call.tool_name) if is_plain and self._tool.role.use == "changes" else None
+        return {"status": state} if state and words_of(self._call.tool_name)[0] in _SETTLES else {}
 
     def _given_records(self, written: list[Named]) -> None:
         """Take in records among the arguments, `update_products(products=[{"id": ...}])`; the answer stands over them."""

@@ -14,12 +14,17 @@ from simulator.environment.choices import is_refusal
 from simulator.environment.comparisons import bounds_on
 from simulator.environment.echoes import Echo, amounts_in
 from simulator.environment.geography import place_of
+from simulator.environment.kinds import singular
 from simulator.environment.knowledge import Knowledge
 from simulator.environment.numerals import fitted, highest, lowest
 from simulator.environment.patterns import matches, matching
 from simulator.environment.people import address_of
 from simulator.environment.plausible import Chance, is_identifier, words_of
+from simulator.environment.rates import rate_of
+from simulator.environment.recall import is_creation
+from simulator.environment.rows import is_search_text
 from simulator.environment.words_of_fields import ALLOWANCES
+from simulator.environment.words_of_things import DOCUMENTS, WARES
 from simulator.jsonvalue import JsonObject
 
 Style: TypeAlias = Literal["usual", "least", "most"]
@@ -35,6 +40,16 @@ _PRICES = frozenset({"price", "cost", "fare", "amount", "rate"})
 _ARTICLES = frozenset({"sku", "name", "title", "product", "item", "article", "description", "category"})
 _KEPT = frozenset({"status", "state", "currency", "unit", "units", "language", "timezone", "country", "code"})
 """Words of texts that stand for something; in an extreme answer too they say what they usually say."""
+_TITLES = frozenset({"title", "name", "subject", "headline"})
+_ABOUT_IT = (
+    "{}: step by step",
+    "{}: what you need to know",
+    "{}: frequent questions",
+    "Background: {}",
+    "{} explained",
+)
+_LIKE_IT = ("{}, classic", "{}, compact", "{}, premium", "{}, set of two", "{}, new edition")
+_LONGEST_QUERY = 60
 _LONG = "Zoë's café, naïve “quotes”, \u4f60\u597d, \u0645\u0631\u062d\u0628\u0627, \U0001f680 & <b>tags</b>; "
 """What a long text is made of: letters of several scripts, and signs that careless code trips over."""
 _LONGEST = 2_000
@@ -153,7 +168,33 @@ def _by_name(name: str, scope: Scope) -> str:
         return scope.currency
     if words[-1:] == ("email",) or words[-2:] == ("email", "address"):
         return _address(name, scope)
-    return plausible.text(name, scope.chance, scope.about)
+    if words[-1:] in (("unit",), ("units",)) and {"temperature", "high", "low"} & scope.siblings:
+        return "celsius"
+    if set(words) & {"status", "state"} and (
+        scope.item is not None or any(map(is_identifier, scope.siblings))
+    ):
+        states = plausible.states_of(scope.about)
+        if states:
+            return states[0] if is_creation(scope.tool_name) else scope.chance.choice(name, states)
+    return _found_by(words, scope) or plausible.text(name, scope.chance, scope.about)
+
+
+def _found_by(words: tuple[str, ...], scope: Scope) -> str | None:
+    """Give the title of what a search has found: it holds the words that were searched for."""
+    if not set(words) & _TITLES or scope.style != "usual":
+        return None
+    asked = next(
+        (one for key, one in scope.echo.arguments.items() if is_search_text(key) and isinstance(one, str)), ""
+    )
+    things = {kind for what in scope.about for kind in (what, singular(what))}
+    if not 0 < len(asked.strip()) <= _LONGEST_QUERY or not things & (DOCUMENTS | WARES):
+        return None
+    forms = _ABOUT_IT if things & DOCUMENTS and not things & {"product", "item"} else _LIKE_IT
+    form = forms[
+        (scope.chance.number("form", len(forms)) if not scope.place else scope.place - 1) % len(forms)
+    ]
+    plain = " ".join(asked.split())
+    return form.format(plain[:1].upper() + plain[1:])
 
 
 def _address(name: str, scope: Scope) -> str:
@@ -214,7 +255,13 @@ def _amount(name: str, scope: Scope, *, whole: bool) -> float | int:
     words = set(words_of(name))
     if whole and scope.place and words and words <= _PLACES:
         return scope.place
-    made = _price(words, scope) if words & _PRICES else None
+    made = (
+        rate_of(scope.echo.arguments)
+        if "rate" in words
+        else _price(words, scope)
+        if words & _PRICES
+        else None
+    )
     if made is None:
         made = plausible.number(name, scope.chance, whole=whole)
     made = _within(made, name, scope)

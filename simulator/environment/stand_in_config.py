@@ -86,11 +86,9 @@ class SimulatedEnvironmentConfig(Value):
         player = self.players.get(tool_name, self.listed if is_known else self.unlisted)
         return player if has_body or player != "real" else "offline"
 
-    def may_answer(self, tool_name: str, *, has_body: bool = True) -> bool:
-        """Tell whether anything but the real tool can answer a call of this tool."""
-        return self.player_of(tool_name, has_body=has_body) != "real" or any(
-            rule.tool_name in {tool_name, EVERY_TOOL} for rule in self.rules
-        )
+    def has_rule_for(self, tool_name: str) -> bool:
+        """Tell whether there is a rule that could speak about a tool."""
+        return any(rule.tool_name in {tool_name, EVERY_TOOL} for rule in self.rules)
 
 
 # ---------------------------------------------------------------- reading

@@ -105,7 +105,7 @@ def with_plugin(context: ToolContext, plugin: BasePlugin) -> ToolContext:
 
 def is_about_to_run(context: Any) -> bool:
     """Tell whether we are called by ADK itself, which will run the tool of this context if nobody answers."""
-    frame = inspect.currentframe()
+    frame = inspect.currentframe() if context is not None else None
     while frame is not None:
         if frame.f_code.co_filename in _TOOL_FLOWS:
             names = frame.f_locals

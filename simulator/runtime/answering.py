@@ -21,8 +21,10 @@ from simulator.facts import (
 )
 from simulator.jsonvalue import JsonObject
 from simulator.runtime.answer_facts import AnswerFacts, FactAt
+from simulator.runtime.bodies import is_only_declared
 from simulator.runtime.boundaries import CodeCall, ModelCall, ToolBoundaryCall
 from simulator.runtime.context import INSIDE_REAL_CALL, RealCall
+from simulator.runtime.declared import PlayedTool
 from simulator.runtime.effects import watched
 from simulator.runtime.encoding import jsonable, written_error
 from simulator.runtime.errors import ends_the_work
@@ -147,6 +149,8 @@ class Answering:
         if isinstance(waiting.call, ModelCall):
             return seats.of_agent(waiting.agent)
         player = seats.of_tool(waiting.name)
+        if player == "real" and isinstance(waiting.call, ToolBoundaryCall) and _is_declared(waiting.call):
+            return "offline"
         # Nothing here can say what code would print.
         return "person" if isinstance(waiting.call, CodeCall) and player in GENERATORS else player
 
@@ -387,3 +391,8 @@ class Answering:
 
     async def _released(self, waiting: Waiting[Any], fact: FactAt) -> bool:
         return await self._run.release(waiting, fact)
+
+
+def _is_declared(call: ToolBoundaryCall) -> bool:
+    """Tell a call that has nothing real behind it."""
+    return isinstance(call.tool, PlayedTool) or is_only_declared(call.tool)

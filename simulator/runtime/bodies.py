@@ -16,7 +16,16 @@ def has_body(tool: BaseTool) -> bool:
     """Tell whether a tool has anything real to run: all have, but for functions whose body is `...`, `pass` or a docstring."""
     function = getattr(tool, "func", None)
     code = getattr(getattr(function, "__func__", function), "__code__", None)
-    return not isinstance(code, CodeType) or _does_something(code)
+    # Hardly any function that does something names nothing: the others are looked at step by step.
+    return not isinstance(code, CodeType) or bool(code.co_names) or _does_something(code)
+
+
+def is_only_declared(tool: BaseTool) -> bool:
+    """Tell whether a tool has nothing real to run, in a session that is played.
+
+    A long-running tool without a body is none of those: to say nothing is its answer, and the answer comes later.
+    """
+    return not (has_body(tool) or tool.is_long_running)
 
 
 @functools.lru_cache(maxsize=1024)

@@ -28,7 +28,9 @@ from google.adk.tools.tool_context import ToolContext
 from pydantic import Field
 
 from simulator.runtime.adk_private import children_of, is_steering, node_of, runs_agents, with_plugins
+from simulator.runtime.bodies import is_only_declared
 from simulator.runtime.context import CURRENT_TURN, GUARD_NAME, INSIDE_REAL_CALL, PLACE, SCOPE, stand_in_of
+from simulator.runtime.errors import SimulationError
 from simulator.runtime.loop import StudioLoop
 
 _SEATED_SELF = "_seated_self"
@@ -243,7 +245,15 @@ async def _tool_run(
     turn = CURRENT_TURN.get()
     if turn is None or INSIDE_REAL_CALL.get():
         return await _without_turn(tool, real, args, tool_context)
+    if stand_in_of(tool_context) is not None:
+        real = functools.partial(_as_without_turn, tool, real)
+    elif is_only_declared(tool):
+        real = functools.partial(_nothing_real, tool.name)
     return await turn.ask_tool(_boundary_call(tool, real, args, tool_context))
+
+
+async def _nothing_real(name: str, **_: Any) -> Any:
+    raise SimulationError(f"the tool {name} is only declared; there is nothing real to run")
 
 
 async def _without_turn(tool: BaseTool, real: _Run, args: dict[str, Any], tool_context: ToolContext) -> Any:
@@ -252,6 +262,12 @@ async def _without_turn(tool: BaseTool, real: _Run, args: dict[str, Any], tool_c
     if stand_in is None:
         return await real(args=args, tool_context=tool_context)
     return await stand_in.answer(_boundary_call(tool, real, args, tool_context))
+
+
+async def _as_without_turn(
+    tool: BaseTool, real: _Run, *, args: dict[str, Any], tool_context: ToolContext
+) -> Any:
+    return await _without_turn(tool, real, args, tool_context)
 
 
 def _boundary_call(

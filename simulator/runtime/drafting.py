@@ -11,6 +11,8 @@ from simulator.environment.candidates import Candidate, candidates
 from simulator.environment.generator import DraftCall, Sources, drafted
 from simulator.environment.nearest_calls import Near, nearest
 from simulator.environment.recall import is_error
+from simulator.environment.schemas import check
+from simulator.environment.shared_values import with_shared_values
 from simulator.facts import Failed, Outcome, Returned
 from simulator.jsonvalue import JsonObject
 from simulator.runtime.boundaries import ToolBoundaryCall
@@ -26,7 +28,7 @@ from simulator.seats.requests import ToolDeclaration
 _LONG_RUNNING = "\n\nNOTE: This is a long-running operation."
 """What ADK says below the description of a long-running tool: nothing of what it returns."""
 
-_GUESSED = "made up by the tool's name"
+_MADE_UP = "made up"
 
 
 class Drafts(NamedTuple):
@@ -61,15 +63,10 @@ class Drafting:
 
     def offline(self, waiting: Waiting[ToolBoundaryCall]) -> Drafts:
         """Draft an answer offline: the same one each time for the same call, world and seed."""
-        tool = self.declaration(waiting)
-        made = drafted(*self._asked(waiting, tool))
-        gone = self._desk.world.not_found(tool.name, waiting.arguments)
-        if gone is not None and not is_error(made.value):
-            # The tool's schema has no word for it: then it is an error in ADK's form, as no schema holds those.
-            error = Failed(error_code=404, error_message=str(gone["error"]))
-            return Drafts(tool, error.response(), ("the world has no such thing",), outcome=error)
-        sources = (made.why, *(f"{problem.path}: {problem.message}" for problem in made.problems))
-        return Drafts(tool, made.value, sources, made.why.startswith(_GUESSED))
+        desk = self._desk.up_to_date()
+        return offline_drafts(
+            desk, self.declaration(waiting), waiting.arguments, f"{self._seed}/{waiting.key}"
+        )
 
     def candidates(self, waiting: Waiting[ToolBoundaryCall]) -> tuple[Candidate, ...]:
         """Give up to five ready answers, each of another kind."""
@@ -99,6 +96,23 @@ class Drafting:
             desk.recorded_calls(), waiting.name, waiting.arguments, n=1, used=desk.used_recordings
         )
         return found[0] if found else None
+
+
+def offline_drafts(known: Known, tool: ToolDeclaration, arguments: JsonObject, seed: str) -> Drafts:
+    """Draft an answer to a call offline: the same one each time for what is known and the seed."""
+    made = drafted(*offline_question(known, tool, arguments, seed))
+    gone = known.world.not_found(tool.name, arguments)
+    if gone is not None and not is_error(made.value):
+        # The tool's schema has no word for it: then it is an error in ADK's form, as no schema holds those.
+        error = Failed(error_code=404, error_message=str(gone["error"]))
+        return Drafts(tool, error.response(), ("the world has no such thing",), outcome=error)
+    value = made.value
+    if made.why.startswith(_MADE_UP) and known.environment.settings.tool(tool.name).share_state_id:
+        state = known.registry.get_state(known.registry.state_key(tool.name))
+        value = with_shared_values(value, arguments, state, lambda one: not check(one, tool.response or {}))
+    why = made.why if value == made.value else f"{made.why}, and what is known of the shared state"
+    sources = (why, *(f"{problem.path}: {problem.message}" for problem in made.problems))
+    return Drafts(tool, value, sources, made.is_guess)
 
 
 def offline_question(

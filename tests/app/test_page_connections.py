@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import json
+from collections.abc import AsyncGenerator, Iterator
 
 import pytest
+from google.adk.models.base_llm import BaseLlm
+from google.adk.models.llm_request import LlmRequest
+from google.adk.models.llm_response import LlmResponse
+from google.genai import types
 
 from app.registry import registry
 from simulator.environment.declared_tools import DeclaredTool
 from tests.app.pages import HOSTILE, Tab
 from tests.app.shaped import CANCEL, Shaped
+from tests.harness.processes import wait_until
 
 
 @pytest.fixture(autouse=True)
@@ -78,6 +84,31 @@ def test_a_model_that_cannot_be_asked_says_why(shaped: Shaped, monkeypatch: pyte
     assert tab.run().app.button(key="analysis_ask")
     assert shaped.environment.now.not_analysed in tab.literal
     assert "what was found in names still counts" in tab.words
+
+
+class Analyst(BaseLlm):
+    """A model that says of one tool what it deletes."""
+
+    model: str = "analyst"
+
+    async def generate_content_async(
+        self, llm_request: LlmRequest, stream: bool = False
+    ) -> AsyncGenerator[LlmResponse, None]:
+        """Say it in JSON."""
+        use = {"tool_name": "cancel_order", "parameter": "order_id", "kind": "order", "use": "deletes"}
+        said = {"uses": [use], "produces": [], "roles": []}
+        yield LlmResponse(content=types.ModelContent(json.dumps(said)))
+
+
+def test_what_a_model_says_stands_in_the_graph(shaped: Shaped) -> None:
+    """A model that answers is named with what it said, and its word stands over what names tell."""
+    shaped.environment.use_model(Analyst())
+    shaped.tab.run().click("analysis_ask")
+    wait_until(lambda: bool(shaped.environment.now.by_model), what="the model's word", seconds=20)
+    tab = shaped.tab.run()
+    assert 'label="deletes order_id"' in _graph(tab)
+    assert "by **analyst**" in tab.words
+    assert "model analyst" in set(tab.app.data_editor[0].value["said_by"])
 
 
 def test_hostile_names_are_letters(shaped: Shaped) -> None:

@@ -50,6 +50,11 @@ def test_a_recording_is_read_listed_and_removed(shaped: Shaped) -> None:
     assert tab.live_marks() == []
     tab.click("recording_drop_traces")
     assert shaped.environment.now.recordings == {}
+    tab.click("recording_give")
+    assert [call.arguments for call in shaped.environment.now.recordings["traces"]] == [
+        {"order_id": "A-1001"},
+        {"order_id": HOSTILE},
+    ]
 
 
 def test_a_recording_that_cannot_be_read_says_where(shaped: Shaped) -> None:

@@ -78,3 +78,5 @@ def test_a_tool_is_edited_and_removed(shaped: Shaped) -> None:
     assert list(tool.output_schema["properties"]) == ["place"]
     shaped.tab.click("declared_drop_track_parcel")
     assert shaped.environment.now.declared == ()
+    shaped.tab.click("declared_save")
+    assert shaped.environment.now.declared == (tool,)

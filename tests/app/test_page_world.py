@@ -133,6 +133,9 @@ def test_a_kind_is_closed_or_open(shaped: Shaped) -> None:
     shaped.tab.run()
     assert shaped.environment.settings.authority == {"customer": "open"}
     assert "open now" in shaped.tab.words
+    shaped.environment.change(authority={})  # from another tab
+    assert "closed now" in shaped.tab.run().words
+    assert shaped.environment.settings.authority == {}
 
 
 def test_hostile_data_is_letters(shaped: Shaped) -> None:
@@ -157,6 +160,8 @@ def test_an_invariant_is_added_checked_edited_and_deleted(shaped: Shaped) -> Non
     assert "Holds for 2" in tab.literal
     tab.click("invariant_delete_0")
     assert shaped.environment.settings.invariants == ()
+    tab.click("invariant_add")
+    assert shaped.environment.settings.invariants == ("order.total > 1",)
 
 
 def test_an_example_is_one_click(shaped: Shaped) -> None:
@@ -182,6 +187,8 @@ def test_data_is_checked_before_it_counts() -> None:
     assert shaped.environment.now.data == DATA
     tab.click("data_drop")
     assert shaped.environment.now.data == ""
+    tab.click("data_give")
+    assert shaped.environment.now.data == DATA
 
 
 def test_an_answer_that_contradicts_is_flagged_with_its_step(shaped: Shaped) -> None:

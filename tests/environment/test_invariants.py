@@ -118,14 +118,14 @@ def test_a_thing_is_held_against_the_one_that_it_refers_to() -> None:
 
 
 def test_the_earlier_turn_is_named() -> None:
-    """A person sees which call of which turn the answer stands against."""
+    """A person sees which call of which turn, counted from 1, the answer stands against."""
     world = world_of()
     world.take(
         WorldCall("restock", {"product_id": "P-1"}, {"product_id": "P-1", "stock": 9}, fact=20, turn=2)
     )
     (told,) = found(world, "stock >= 0", "sell", {"product_id": "P-1", "stock": -1}, product_id="P-1")
     assert told.earlier == Origin(fact=20, turn=2, source="restock")
-    assert "restock in turn 2" in told.what
+    assert "restock in turn 3" in told.what  # people count turns from 1
 
 
 def test_deleting_breaks_what_refers_to_it() -> None:

@@ -159,8 +159,7 @@ def test_who_answers_follows_from_what_is_named() -> None:
     assert FULL.player_of("other", has_body=False) == "auto"
     assert FULL.player_of("pay") == "real"
     assert FULL.player_of("pay", has_body=False) == "offline"
-    assert not SimulatedEnvironmentConfig(unlisted="real").may_answer("other")
-    assert SimulatedEnvironmentConfig(unlisted="real").may_answer("other", has_body=False)
+    assert [FULL.has_rule_for(name) for name in ("find_order", "pay")] == [True, False]
 
 
 # ---------------------------------------------------------------- bodies

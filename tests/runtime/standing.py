@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable
+import json
+from collections.abc import AsyncGenerator, Callable, Iterable
 from typing import Any, Literal, NamedTuple
 
 import pytest
@@ -11,9 +12,13 @@ from google.adk.agents import LlmAgent
 from google.adk.agents.run_config import RunConfig
 from google.adk.apps import App
 from google.adk.events.event import Event
+from google.adk.models.base_llm import BaseLlm
+from google.adk.models.llm_request import LlmRequest
+from google.adk.models.llm_response import LlmResponse
 from google.adk.plugins.base_plugin import BasePlugin
 from google.adk.runners import InMemoryRunner
 from google.genai import types
+from pydantic import Field
 
 from simulator.environment.rules import InjectionRule
 from simulator.runtime.stand_in import (
@@ -128,3 +133,23 @@ both = pytest.mark.parametrize("form", FORMS)
 
 FIND = [call("find_order", order_id="A-1")]
 BUSY = {"error_code": 503, "error_message": "busy"}
+
+
+class Oracle(BaseLlm):
+    """A model that is asked for JSON: it answers by what the prompt says, and keeps the prompts."""
+
+    model: str = "oracle"
+    say: Callable[[str], Any]
+    prompts: list[str] = Field(default_factory=list)
+
+    async def generate_content_async(
+        self, llm_request: LlmRequest, stream: bool = False
+    ) -> AsyncGenerator[LlmResponse, None]:
+        """Answer with what `say` gives for the prompt: an exception is raised, a text stands as it is."""
+        parts = (part for content in llm_request.contents for part in content.parts or ())
+        self.prompts.append("\n".join(part.text or "" for part in parts))
+        given = self.say(self.prompts[-1])
+        if isinstance(given, Exception):
+            raise given
+        text = given if isinstance(given, str) else json.dumps(given)
+        yield LlmResponse(content=types.Content(role="model", parts=[types.Part(text=text)]))

@@ -304,7 +304,7 @@ def test_a_model_is_heard_once_about_the_connections_as_soon_as_it_is_asked_for_
         with opened(agent_of([MUG], [MUG], tools=TOOLS), tools="model") as sim:
             sim.environment.use_model(teller)
             assert sim.query("go", wait=PATIENCE)
-            wait_until(lambda: bool(sim.environment.now.by_model), what="the connections", seconds=PATIENCE)  # noqa: B023 - it is waited for here
+            wait_until(lambda: bool(sim.environment.now.by_model), what="the connections", seconds=PATIENCE)
             kinds = {each.parameter: each.kind for each in sim.environment.world().connections.uses}
             assert kinds["sku"] == "article"
             assert len(teller.looked_at) == asked_for

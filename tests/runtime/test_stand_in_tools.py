@@ -3,26 +3,34 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import AsyncGenerator
 from typing import Any
+from unittest.mock import MagicMock
 
 import pytest
 from google.adk.agents import LlmAgent, LoopAgent
+from google.adk.agents.live_request_queue import LiveRequestQueue
+from google.adk.apps import App
 from google.adk.plugins.base_plugin import BasePlugin
+from google.adk.runners import InMemoryRunner
 from google.adk.tools.agent_tool import AgentTool
 from google.adk.tools.base_tool import BaseTool
 from google.adk.tools.base_toolset import BaseToolset
 from google.adk.tools.exit_loop_tool import exit_loop
 from google.adk.tools.function_tool import FunctionTool
 from google.adk.tools.long_running_tool import LongRunningFunctionTool
+from google.adk.tools.tool_context import ToolContext
 from google.adk.workflow import START, Workflow
 from pydantic import BaseModel
 
+from simulator.runtime.stand_in import create_plugin
 from tests.runtime.stage import agent_of, call, say
 from tests.runtime.standing import (
     BUSY,
     FIND,
     RAN,
     Form,
+    Stage,
     both,
     breaks,
     config,
@@ -226,6 +234,29 @@ def test_called_by_hand_it_gives_the_answer(form: Form) -> None:
     assert [each.tool_name for each in stage.ours.calls()] == ["find_order", "create_order"]
 
 
+@both
+@pytest.mark.parametrize("context", [None, object(), MagicMock(), MagicMock(spec=ToolContext)])
+def test_any_context_will_do_by_hand(form: Form, context: Any) -> None:
+    """What a unit test gives in place of ADK's context is never looked at in vain."""
+    stage = staged(form, agent_of(), config(rule("busy", match_args={"order_id": "B-2"})))
+    ours: Any = stage.ours if form == "callback" else stage.ours.before_tool_callback  # type: ignore[union-attr] # the plugin has it
+    first = asyncio.run(ours(FunctionTool(find_order), {"order_id": "A-1"}, context))
+    assert first["order_id"] == "A-1"
+    assert asyncio.run(ours(FunctionTool(find_order), {"order_id": "B-2"}, context)) == BUSY
+    assert len(stage.ours.calls()) == 2
+
+
+@both
+def test_by_hand_a_real_tool_that_no_rule_hits_is_left_to_run(form: Form) -> None:
+    """None says so, as in ADK; the rules have seen the call, and a rule that fires answers."""
+    second = rule("second", "*", when={"kind": "call_number", "which": "nth", "n": 2})
+    stage = staged(form, agent_of(), config(second, unlisted="real"))
+    ours: Any = stage.ours if form == "callback" else stage.ours.before_tool_callback  # type: ignore[union-attr] # the plugin has it
+    seen = [asyncio.run(ours(FunctionTool(find_order), {"order_id": "A-1"}, None)) for _ in range(3)]
+    assert seen == [None, BUSY, None]
+    assert [each.outcome.kind for each in stage.ours.calls()] == ["deferred", "failed", "deferred"]
+
+
 def test_both_forms_together_answer_once() -> None:
     """The plugin speaks first; what it leaves to the real tool, the agent's callback may answer."""
     agent = agent_of(FIND, [call("create_order", item="lamp")], tools=[find_order, create_order])
@@ -247,3 +278,25 @@ def test_an_agent_without_the_environment_is_as_before() -> None:
     stage = staged("plugin", bare, config(unlisted="real"))
     seen = responses(asyncio.run(stage.turn()))
     assert seen == [{"order_id": "A-1", "status": "really open", "total": 1.0}]
+
+
+def test_a_streaming_tool_of_a_live_session_is_answered_before_adk_calls_its_function() -> None:
+    """There ADK runs the function past the tool's seat; the answer is given in its place, and nothing streams."""
+
+    async def watch(order_id: str) -> AsyncGenerator[str, None]:
+        """Watch an order."""
+        RAN.append(("watch", order_id))
+        yield "real"
+
+    class Live(BasePlugin):
+        async def before_tool_callback(self, *, tool_context: ToolContext, **_: Any) -> None:
+            invocation = tool_context._invocation_context
+            live = invocation.model_copy(update={"live_request_queue": LiveRequestQueue()})
+            tool_context._invocation_context = live
+
+    RAN.clear()
+    agent = agent_of([call("watch", order_id="A-1")], tools=[watch])
+    environment = create_plugin(config(rule("busy", "watch")))
+    runner = InMemoryRunner(app=App(name="stage", root_agent=agent, plugins=[Live("live"), environment]))
+    assert responses(asyncio.run(Stage(runner, environment).turn())) == [BUSY]
+    assert RAN == []

@@ -12,12 +12,16 @@ from simulator.runtime.stand_in.faces import (
     create_callback,
     create_plugin,
 )
+from simulator.runtime.stand_in.tool_simulator import RegisteredTool, SimulatedTool, ToolSimulator
 
 __all__ = [
     "AnsweredCall",
     "EnvironmentCallback",
     "EnvironmentPlugin",
+    "RegisteredTool",
     "SimulatedEnvironmentConfig",
+    "SimulatedTool",
+    "ToolSimulator",
     "create_callback",
     "create_plugin",
     "read_environment_config",

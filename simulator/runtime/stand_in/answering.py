@@ -12,7 +12,7 @@ from simulator.environment.schemas import check
 from simulator.environment.stand_in_config import StandInPlayer
 from simulator.facts import Deferred, Failed, Outcome, Provenance, Raised, Returned
 from simulator.runtime.encoding import tool_value, written_error
-from simulator.runtime.firing import as_response
+from simulator.runtime.firing import Firing, as_response
 from simulator.runtime.modelling import words_of
 from simulator.runtime.stand_in.calls import AnsweredCall
 from simulator.runtime.stand_in.modelled import Modelled
@@ -21,6 +21,9 @@ from simulator.seats.answers import raised
 
 _LOG = logging.getLogger(__name__)
 _REFUSED = "refused"
+
+LEFT: Any = object()
+"""What stands for the answer of a real tool that somebody else is to run."""
 
 Source = Literal["injected", "generated", "recorded", "real", "refused"]
 
@@ -66,20 +69,18 @@ class Answering:
         started = self._clock()
         self._play.declaration(question.tool)
         self._play.judge(question)
-        firing = question.firing
-        if seconds := firing.latency():
+        if seconds := question.firing.latency():
             await asyncio.sleep(seconds)
         made = await self._made(question, player, real)
+        call = self._learnt(question, made, started)
+        for what in call.contradicts:
+            _LOG.warning("the answer of %s contradicts the world: %s", question.name, what)
+        return call, made
+
+    def _learnt(self, question: Question, made: Made, started: float) -> AnsweredCall:
+        """Change an answer as the rules that fired say, and learn what happened and what was told."""
+        firing = question.firing
         outcome, beneath, notes = firing.told(made.outcome, lambda: self._play.known.calls_of(question.name))
-        provenance = Provenance(
-            source=made.source,
-            by=made.by,
-            misses=firing.misses,
-            drawn=firing.drawn,
-            counted=firing.counted,
-            fired=firing.fired,
-            notes=(*made.notes, *notes),
-        )
         now = self._clock()
 
         def answered(number: int) -> AnsweredCall:
@@ -92,14 +93,11 @@ class Answering:
                 arguments=question.arguments,
                 outcome=outcome,
                 beneath=beneath,
-                provenance=provenance,
+                provenance=_provenance(firing, made, notes),
                 seconds=max(0.0, now - started),
             )
 
-        call = self._play.take(answered)
-        for what in call.contradicts:
-            _LOG.warning("the answer of %s contradicts the world: %s", question.name, what)
-        return call, made
+        return self._play.take(answered)
 
     # ------------------------------------------------------------ who answers
 
@@ -143,9 +141,8 @@ class Answering:
                 return self._offline(question)
 
     def _offline(self, question: Question) -> Made:
-        made = self._play.offline(question)
-        problems = (f"{problem.path}: {problem.message}" for problem in made.problems)
-        return Made(Returned(value=made.value), "generated", "offline", (made.why, *problems))
+        drafts = self._play.offline(question)
+        return Made(drafts.given(), "generated", "offline", drafts.sources)
 
     def _recorded(self, question: Question) -> Made | None:
         near = self._play.nearest_recorded(question)
@@ -172,12 +169,24 @@ class Answering:
         return Made(Returned(value=said.value), "generated", said.model, words_of(said))
 
 
+def _provenance(firing: Firing, made: Made, notes: tuple[str, ...]) -> Provenance:
+    return Provenance(
+        source=made.source,
+        by=made.by,
+        misses=firing.misses,
+        drawn=firing.drawn,
+        counted=firing.counted,
+        fired=firing.fired,
+        notes=(*made.notes, *notes),
+    )
+
+
 async def _run(question: Question, real: Callable[[], Awaitable[Any]]) -> Made:
     try:
         own = await real()
     except Exception as error:  # noqa: BLE001 - a real tool may raise anything; the agent gets just that
         return Made(Raised(error=written_error(error)), "real", own=error)
-    if own is None and question.tool.is_long_running:
+    if own is LEFT or (own is None and question.tool.is_long_running):
         return Made(Deferred(), "real", own=own)
     return Made(Returned(value=tool_value(own)), "real", own=own)
 

@@ -13,7 +13,6 @@ from contextvars import ContextVar
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from google.adk.agents.readonly_context import ReadonlyContext
 from google.adk.models.base_llm import BaseLlm
 from google.adk.plugins.base_plugin import BasePlugin
 from google.adk.sessions import Session
@@ -23,7 +22,7 @@ from google.adk.tools.base_tool import BaseTool
 from simulator.environment.connections import ToolShape
 from simulator.environment.recordings import RecordedCall, RecordingError, read_recording
 from simulator.environment.shared_state import SharedState, StateRegistry
-from simulator.environment.stand_in_config import SimulatedEnvironmentConfig
+from simulator.environment.stand_in_config import SimulatedEnvironmentConfig, StandInPlayer
 from simulator.runtime.adk_private import (
     invocation_of,
     is_about_to_run,
@@ -38,11 +37,11 @@ from simulator.runtime.boundaries import ToolBoundaryCall, seat_tool
 from simulator.runtime.context import let_stand_in, stand_in_of
 from simulator.runtime.encoding import made_error, tool_result
 from simulator.runtime.modelling import configuration_of
-from simulator.runtime.stand_in.answering import Answering, Made
+from simulator.runtime.stand_in.answering import LEFT, Answering, Made
 from simulator.runtime.stand_in.calls import AnsweredCall
 from simulator.runtime.stand_in.modelled import Modelled, ModelSettings
 from simulator.runtime.stand_in.play import Question, SessionPlay
-from simulator.runtime.stand_in.sessions import Sessions
+from simulator.runtime.stand_in.sessions import Sessions, real_invocation_of
 from simulator.runtime.tool_shapes import ToolShapes
 from simulator.runtime.world_view import WorldView, world_view
 from simulator.session.environment import SessionEnvironment
@@ -58,6 +57,10 @@ _INSIDE: ContextVar[Mapping[Any, SessionPlay]] = ContextVar("simulation_stand_in
 
 _REAL: ContextVar[bool] = ContextVar("simulation_stand_in_real", default=False)
 """Whether a real tool is at work: what it calls itself is real, too."""
+
+
+class AnswersItself:
+    """Marks tools that have an environment of their own."""
 
 
 class StandInEnvironment:
@@ -83,11 +86,11 @@ class StandInEnvironment:
         self._registry = registry
         self._registry_lock = threading.RLock() if registry is not None else None
         self._clock, self._given_model = clock, model
-        self.use(config)
         self._sessions = Sessions(self._play, most_sessions)
+        self.use(config)
 
     def use(self, config: SimulatedEnvironmentConfig) -> None:
-        """Let sessions that begin from now on have another configuration."""
+        """Let something else be configured; rules and chance are those of a session's first call."""
         self.config = config
         self._environment = _environment_of(config)
         chosen = self._given_model or config.settings.simulation_model
@@ -104,6 +107,8 @@ class StandInEnvironment:
             if chosen
             else None
         )
+        for play in self._sessions.all():
+            play.use(self._environment)
 
     def _play(self) -> SessionPlay:
         config = self.config
@@ -150,7 +155,13 @@ class StandInEnvironment:
 
     def may_answer(self, tool: BaseTool) -> bool:
         """Tell whether anything but the real tool can answer a call of this tool."""
-        return self.config.may_answer(tool.name, has_body=has_body(tool))
+        return self._player(tool) != "real" or self.config.has_rule_for(tool.name)
+
+    def _player(self, tool: BaseTool) -> StandInPlayer:
+        """Give who answers a tool where no rule does; one with an environment of its own has that, unless it is listed."""
+        if isinstance(tool, AnswersItself) and not self.config.lists(tool.name):
+            return "real"
+        return self.config.player_of(tool.name, has_body=has_body(tool))
 
     def session(self, context: Any) -> SessionPlay:
         """Give what is kept for the session of a call: of the outermost, where an agent tool has one inside of it."""
@@ -177,13 +188,23 @@ class StandInEnvironment:
             return await call.real()
         return await self._answer(call.tool, call.arguments, call.context, call.real)
 
+    async def given(self, tool: BaseTool, arguments: dict[str, Any], context: Any) -> Any:
+        """Answer a call of a tool that has nothing real behind it; give what the tool would, or raise it."""
+        return await self._answer(tool, arguments, context, None)
+
     async def _by_hand(
         self, tool: BaseTool, arguments: dict[str, Any], context: Any
     ) -> dict[str, Any] | None:
         """Answer a call at once, in a dict as ADK makes it; None where only the real tool can answer."""
         if not self.may_answer(tool):
             return None
-        given = await self._answer(tool, arguments, context, None)
+
+        async def leave() -> Any:
+            return LEFT
+
+        given = await self._answer(tool, arguments, context, leave)
+        if given is LEFT:
+            return None
         return given if isinstance(given, dict) else {"result": given}
 
     async def _answer(
@@ -191,9 +212,8 @@ class StandInEnvironment:
     ) -> Any:
         play = self.session(context)
         question = Question(tool, arguments, context)
-        player = self.config.player_of(tool.name, has_body=has_body(tool))
         answering = Answering(play, self._modelled, self._clock)
-        call, made = await answering.answer(question, player, _all_real(real) if real else None)
+        call, made = await answering.answer(question, self._player(tool), _all_real(real) if real else None)
         return _given(call, made)
 
     # ------------------------------------------------------------ what there is to see
@@ -244,14 +264,15 @@ class _Inside(NamedTuple):
 
     async def _run(self, call: ToolBoundaryCall) -> Any:
         tool, context = call.tool, call.context
-        own = [plugin for _, plugin in self.covered]
+        real: Callable[..., Awaitable[Any]] = call.real
         if isinstance(tool, AgentTool) and not tool.include_plugins:
             # Its runner would have no plugin at all; these, and no others, are to be in there.
-            tool = copy.copy(tool)
-            tool.include_plugins = True
+            guarded = copy.copy(tool)
+            guarded.include_plugins = True
             context = with_plugins(context)
-        context = functools.reduce(with_plugin, own, context)
-        return await type(tool).run_async(tool, args=call.arguments, tool_context=context)
+            real = functools.partial(type(tool).run_async, guarded, args=call.arguments)
+        context = functools.reduce(with_plugin, (plugin for _, plugin in self.covered), context)
+        return await real(tool_context=context)
 
 
 def _all_real(real: Callable[[], Awaitable[Any]]) -> Callable[[], Awaitable[Any]]:
@@ -290,9 +311,10 @@ def _runs_past_its_seat(tool: BaseTool, context: Any) -> bool:
 
 def _shapes_around(context: Any) -> Mapping[str, ToolShape]:
     """Give the tools of the agent that calls, and of all agents around it, as far as they stand there."""
-    if not isinstance(context, ReadonlyContext):
+    invocation = real_invocation_of(context)
+    if invocation is None:
         return {}
-    agent = invocation_of(context).agent
+    agent = invocation.agent
     try:
         return ToolShapes(getattr(agent, "root_agent", agent)).known({}, ())
     except Exception:  # noqa: BLE001 - somebody's agents are looked at; what cannot be seen is learnt when it is called

@@ -13,14 +13,13 @@ from simulator.environment.calls import CallContext, Tally
 from simulator.environment.connections import Connections, ToolShape
 from simulator.environment.draws import DrawStreams
 from simulator.environment.entities import WorldCall
-from simulator.environment.generator import Draft, drafted
 from simulator.environment.nearest_calls import Near, nearest
 from simulator.environment.prompts import AskedCall
 from simulator.environment.rules import InjectionRule
 from simulator.environment.shared_state import SharedState, StateRegistry
 from simulator.environment.templates import variables_of
 from simulator.jsonvalue import JsonObject, canonical, copied
-from simulator.runtime.drafting import offline_question
+from simulator.runtime.drafting import Drafts, offline_drafts
 from simulator.runtime.encoding import jsonable
 from simulator.runtime.firing import Firing, judged
 from simulator.runtime.known import Known
@@ -103,6 +102,17 @@ class SessionPlay:
             known.registry = self._registry
         return known
 
+    def use(self, environment: SessionEnvironment) -> None:
+        """Let something else be set from now on; what is known stays."""
+        with self._lock:
+            self._environment = environment
+            self._declared.clear()
+            self.known.connect(environment, dict(self._shapes))
+            there = set(self.known.registry.list_tools())
+            for name, settings in environment.settings.tools.items():
+                if name not in there:
+                    self.known.registry.register_tool(settings)
+
     # ------------------------------------------------------------ the tools
 
     def know(self, shapes: Mapping[str, ToolShape], connections: Connections | None = None) -> None:
@@ -182,12 +192,12 @@ class SessionPlay:
                 seed=seed,
             )
 
-    def offline(self, question: Question) -> Draft:
+    def offline(self, question: Question) -> Drafts:
         """Draft an answer offline: for the same calls before it, the same one in every session with this seed."""
         with self._lock:
             tool = self.declaration(question.tool)
             seed = f"{self._seed}/{question.name}/{question.number}/{canonical(question.arguments)}"
-            return drafted(*offline_question(self.known, tool, question.arguments, seed))
+            return offline_drafts(self.known, tool, question.arguments, seed)
 
     def asked_of_model(self, question: Question) -> AskedCall:
         """Gather what a model is told about a call."""

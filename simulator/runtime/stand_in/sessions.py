@@ -8,7 +8,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from typing import Any, Generic, NamedTuple, TypeVar
 
-from google.adk.agents.readonly_context import ReadonlyContext
+from google.adk.agents.invocation_context import InvocationContext
 from google.adk.sessions import Session
 
 from simulator.runtime.adk_private import invocation_of
@@ -38,7 +38,7 @@ class Sessions(Generic[T]):
         self._make, self._most = make, most
         self._lock = threading.Lock()
         self._shelves: dict[int, tuple[Any, OrderedDict[SessionName, T]]] = {}
-        self._last: T | None = None
+        self._last: tuple[SessionName, T] | None = None
 
     def of(self, context: Any) -> T:
         """Give what is kept for the session of a context; what is no context of ADK's shares one."""
@@ -51,7 +51,7 @@ class Sessions(Generic[T]):
                     shelf.popitem(last=False)
             shelf.move_to_end(name)
             found = shelf[name]
-            self._last = found
+            self._last = name, found
             return found
 
     def _shelf(self, service: Any) -> OrderedDict[SessionName, T]:
@@ -71,29 +71,45 @@ class Sessions(Generic[T]):
 
     def find(self, session: Session | str | None) -> T | None:
         """Give what is kept for a session, by itself or by its id; for None, that of the session used last."""
+        last = self._last
         if session is None:
-            return self._last
+            return last[1] if last else None
+        if last and _is(last[0], session):
+            return last[1]
         found = [kept for name, kept in self._all() if _is(name, session)]
         return found[-1] if found else None
 
     def forget(self, session: Session | str) -> None:
         """Let go of what is kept for a session."""
         with self._lock:
+            if self._last and _is(self._last[0], session):
+                self._last = None
             for _, shelf in list(self._shelves.values()):
                 for name in [name for name in shelf if _is(name, session)]:
                     del shelf[name]
+
+    def all(self) -> tuple[T, ...]:
+        """Give all that is kept."""
+        return tuple(kept for _, kept in self._all())
 
     def _all(self) -> Iterator[tuple[SessionName, T]]:
         with self._lock:
             return iter([pair for _, shelf in list(self._shelves.values()) for pair in shelf.items()])
 
 
+def real_invocation_of(context: Any) -> InvocationContext | None:
+    """Give ADK's invocation behind a context; None for what stands for one in a test."""
+    try:
+        invocation = invocation_of(context)
+    except AttributeError:
+        return None
+    return invocation if isinstance(invocation, InvocationContext) else None
+
+
 def _place(context: Any) -> tuple[Any, SessionName]:
-    if not isinstance(context, ReadonlyContext):
-        return None, BY_HAND
-    invocation = invocation_of(context)
+    invocation = real_invocation_of(context)
     session = getattr(invocation, "session", None)
-    if not isinstance(session, Session):
+    if invocation is None or not isinstance(session, Session):
         return None, BY_HAND
     return invocation.session_service, SessionName(session.app_name, session.user_id, session.id)
 
