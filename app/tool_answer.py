@@ -25,7 +25,7 @@ FIRST_CODE = "500"
 FIRST_MESSAGE = "Internal error"
 FIRST_EXCEPTION = "RuntimeError"
 _ADK_ERROR = ("error_code", "error_message")
-_GUESSED = "made up by the tool's name"
+_GUESSED = "made up"
 
 
 class NotReadyError(ValueError):
