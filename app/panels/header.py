@@ -28,6 +28,9 @@ def header(view: SimulationView, *, can_undo: bool) -> Command | None:
             st.text(literal(title(view.session)), wrap=False)
         for shown in _badges(view):
             badge(shown)
+        with st.container(key="session_short_id", width="content"):
+            short = safe_label(short_id(view.session.session_id))
+            badge(Badge(text=short, color="gray", icon=":material/tag:"))
         _reports(view.problems)
         st.space("stretch")
         return _actions(view, can_undo=can_undo)
@@ -38,7 +41,6 @@ def _badges(view: SimulationView) -> tuple[Badge, ...]:
     return (
         status(view),
         Badge(text=safe_label(session.agent_name, 28), color="gray", icon=":material/smart_toy:"),
-        Badge(text=safe_label(short_id(session.session_id)), color="gray", icon=":material/tag:"),
         Badge(text=f"step {len(session.history)}", color="gray"),
     )
 

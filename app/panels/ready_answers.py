@@ -18,6 +18,10 @@ _NAMES = {
     "hostile": "Hostile",
 }
 
+_MOST_LINES = 9
+_TALL = 200
+"""A longer difference scrolls inside, so that the editor below it stays near."""
+
 
 def ready_answers(inputs: ToolInputs) -> bool:
     """Draw the ready answers; True where one was chosen to be given at once, and it is in the inputs then."""
@@ -85,24 +89,20 @@ def _line(inputs: ToolInputs, candidate: Candidate, *, is_held: bool) -> None:
 
 
 def draft_difference(inputs: ToolInputs) -> None:
-    """Show what differs from the draft: at once for a ready answer, folded for what somebody typed."""
+    """Show what differs from the draft: at once for a ready answer, folded for an error and for what somebody typed."""
     found = against_draft(inputs)
     if not found.text and not found.is_cut:
         return
-    is_offer = inputs.offer() is not None
+    is_offer = inputs.mode == "Response" and inputs.offer() is not None
     words = f"Against the draft: :green-badge[+{found.added}] :red-badge[\u2212{found.removed}]"
-    body = st.expander(
-        words,
-        type="compact",
-        key=inputs.kept.key(f"diff_{'offer' if is_offer else 'typed'}"),
-        expanded=is_offer,
-    )
-    with body:
+    key = inputs.kept.key(f"diff_{'offer' if is_offer else 'typed'}")
+    with st.expander(words, type="compact", key=key, expanded=is_offer):
         difference_lines(found.text, is_cut=found.is_cut)
 
 
 def difference_lines(text: str, *, is_cut: bool = False) -> None:
     """Show a difference as code: what comes from outside stays a text."""
-    st.code(literal(text), language="diff", wrap_lines=True)
+    is_tall = text.count("\n") >= _MOST_LINES
+    st.code(literal(text), language="diff", wrap_lines=True, height=_TALL if is_tall else "content")
     if is_cut:
         st.caption("The rest of this long text was not compared.")

@@ -70,6 +70,7 @@ def tool_decision(
     at_once = ready_answers(inputs)
     settings = around.settings
     asked = draft_source(inputs, settings.simulation_model, by_itself=settings.drafts_by_model)
+    draft_difference(inputs)
     tried = was_clicked(kept, "accept") or at_once
     _inputs(inputs, tried=tried)
     insists = _contradictions(inputs, around, history, tried=tried)
@@ -93,7 +94,6 @@ def _inputs(inputs: ToolInputs, *, tried: bool) -> None:
             later_words()
     if inputs.mode != "Response":
         say_unready(inputs.outcome, always=True, tried=tried)
-    draft_difference(inputs)
     state_inputs(inputs)
     say_unready(inputs.state_delta, always=True, tried=tried)
 

@@ -34,8 +34,6 @@ _LONGEST_STAY = 1_000
 _TOTALS = frozenset({"total", "subtotal"})
 _ADDED = frozenset({"tax", "shipping", "fee", "fees", "delivery", "vat"})
 _TAKEN_OFF = frozenset({"discount"})
-_COUNT_WORDS = frozenset({"count", "num", "number", "total", "of", "found", "returned"})
-_RESULTS = frozenset({"results", "result", "items", "records", "matches"})
 _LARGEST = 10**12
 
 
@@ -167,27 +165,6 @@ def _add_up(record: JsonObject, fixed: Mapping[str, JsonValue]) -> None:
             continue
         total = round(base if "subtotal" in words else base + extra, 2)
         record[name] = int(total) if isinstance(value, int) and total == int(total) else total
-
-
-def _count(record: JsonObject, fixed: Mapping[str, JsonValue]) -> None:
-    """Let a count beside the one list of an answer be its length: `count`, `total_results`, `order_count`."""
-    lists = [(name, inner) for name, inner in record.items() if isinstance(inner, list)]
-    if len(lists) != 1:
-        return
-    ((listed, items),) = lists
-    words = set(words_of(listed))
-    things = words | {word.removesuffix("s") for word in words} | _RESULTS
-    for name, value in record.items():
-        is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
-        if is_number and name not in fixed and _counts(words_of(name), things):
-            record[name] = len(items)
-
-
-def _counts(words: tuple[str, ...], things: set[str]) -> bool:
-    """Tell whether a field of these words says how many of some things there are."""
-    if set(words) & {"count", "num", "number"}:
-        return set(words) <= things | _COUNT_WORDS
-    return words[:1] == ("total",) and len(words) > 1 and set(words[1:]) <= things
 
 
 def _sum_of_lists(record: JsonObject) -> float | None:

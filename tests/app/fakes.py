@@ -265,6 +265,7 @@ class FakeSimulation:
         outcome: Outcome | None = None,
         tool: str = "find_order",
         provenance: Provenance | None = None,
+        beneath: Outcome | None = None,
     ) -> FakeSimulation:
         """Answer a call."""
         return self.add(
@@ -279,6 +280,7 @@ class FakeSimulation:
                 outcome=outcome or Returned(value={"status": "found", "total": 59.9}),
                 digests=DIGESTS,
                 provenance=provenance or Provenance(source="edited"),
+                beneath=beneath,
                 elapsed_ms=12.0,
             )
         )

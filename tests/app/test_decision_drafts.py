@@ -171,6 +171,24 @@ def test_an_untouched_editor_follows_the_world() -> None:
         assert "burnt" in page.text("form:response.status")
 
 
+def look_up(word: str) -> dict[str, Any]:
+    """Look a word up."""
+    return {"word": word}
+
+
+def test_a_tool_without_a_schema_gets_a_form_once_its_answers_are_known() -> None:
+    """The first draft is made up from a name, and has no form; the second has the shape of what was answered."""
+    turns = ([call("look_up", word="ada")], [call("look_up", word="bob")])
+    with opened(agent_of(*turns, tools=[look_up])) as simulation:
+        simulation.query("go", wait=PATIENCE)
+        page = Deciding(simulation)
+        assert not any(name.startswith("form") for name in page.names())
+        page.type("response_", '{"word": "ada", "meaning": "a name", "rank": 3}').press("accept_")
+        assert page.text("form:response.meaning")
+        page.type("form:response.rank", 7).run()
+        assert json.loads(page.text("response_"))["rank"] == 7
+
+
 def test_the_nearest_recorded_call_says_what_differs() -> None:
     """Where a recording plays and has no such call, it is said why, and its answer can be taken over."""
     recorded = RecordedCall(

@@ -300,3 +300,43 @@ def test_a_streaming_tool_of_a_live_session_is_answered_before_adk_calls_its_fun
     runner = InMemoryRunner(app=App(name="stage", root_agent=agent, plugins=[Live("live"), environment]))
     assert responses(asyncio.run(Stage(runner, environment).turn())) == [BUSY]
     assert RAN == []
+
+
+class Question(BaseModel):
+    """What a graph is asked as a tool."""
+
+    text: str
+
+
+@both
+def test_a_graph_that_runs_as_a_tool_is_covered(form: Form) -> None:
+    """Its tool nodes are answered, in the callback's form too."""
+
+    def start(node_input: Any) -> dict[str, str]:
+        return {"order_id": "A-1"}
+
+    edges: Any = [(START, start, FunctionTool(find_order))]
+    graph = Workflow(name="graph", description="Look it up.", input_schema=Question, edges=edges)
+    agent = agent_of([call("graph", text="?")], tools=[graph])
+    _, stage = played(form, agent, config(rule("busy")))
+    assert [each.response for each in stage.ours.calls()] == [BUSY]
+    assert RAN == []
+
+
+@both
+def test_a_sub_agent_that_runs_as_a_tool_is_covered(form: Form) -> None:
+    """A sub-agent of one turn is run as a tool by ADK: its tools are answered, whichever form there is."""
+    helper = agent_of(FIND, [say("found")], tools=[find_order], name="helper", mode="single_turn")
+    agent = agent_of([call("helper", request="?")], sub_agents=[helper])
+    _, stage = played(form, agent, config(rule("busy")))
+    assert [(each.agent, each.response) for each in stage.ours.calls()] == [("helper", BUSY)]
+    assert RAN == []
+
+
+def test_a_plugin_covers_sub_agents_that_are_given_a_task() -> None:
+    """ADK runs those beside the tool that starts them: the plugin answers their tools all the same."""
+    helper = agent_of(FIND, [say("found")], tools=[find_order], name="helper", mode="task")
+    agent = agent_of([call("helper", request="?")], sub_agents=[helper])
+    _, stage = played("plugin", agent, config(rule("busy")))
+    assert [(each.agent, each.response) for each in stage.ours.calls()] == [("helper", BUSY)]
+    assert RAN == []

@@ -48,7 +48,7 @@ def test_nothing_is_cut_off(
     expect(studio.button("accept_0")).to_be_in_viewport(ratio=1)
     for key, view in (
         *(("mode_", mode) for mode in ("Error", "Exception", "Response")),
-        *(("style_", style) for style in ("Form", "Text", "JSON")),
+        *(("style_", style) for style in ("Form", "Text", "JSON", "Both")),
         *(("context_view", view) for view in ("State", "Model", "Seats", "Rules")),
     ):
         studio.choose(key, view)

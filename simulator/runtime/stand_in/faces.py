@@ -119,7 +119,7 @@ def create_callback(
 
     The agent stays as it is: its own callbacks run, the confirmation gate holds, what a rule raises reaches
     `on_tool_error_callback`. State, counters and draws belong to each session. Agents that this one runs as tools are
-    covered, those that it transfers to have callbacks of their own. Tools that steer ADK's flow (`transfer_to_agent`,
+    covered; sub-agents that it transfers to, or gives a task to, need a callback of their own (a plugin covers them all). Tools that steer ADK's flow (`transfer_to_agent`,
     `exit_loop`, ...) and code executors are left alone. Called by hand, the callback gives the answer itself. In a session
     that is played, its seats decide; "real" there is what the agent has: this environment.
 

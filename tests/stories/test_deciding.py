@@ -1,0 +1,130 @@
+"""A person answers tool calls: by a key, in text and form side by side, against the world, and by nobody until a rule asks."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import pytest
+from playwright.sync_api import Locator, expect
+
+from tests.harness.browser import Studio
+
+pytestmark = [pytest.mark.browser, pytest.mark.process, pytest.mark.xdist_group("stories session")]
+
+CANCEL = "Please cancel order A-1001 and refund me."
+
+
+def test_an_answer_is_chosen_changed_held_and_given_all_the_same(studio: Studio) -> None:
+    """A key puts an answer into the editor, text and form follow each other, and what breaks an invariant takes a second step."""
+    studio.pick_agent("order_desk").start(CANCEL)
+    studio.wait_for_pause("find_order")
+    editor, form = _editor(studio), studio.keyed("side_form")
+    draft = editor.input_value()
+    _press(studio, "4")
+    expect(studio.keyed("ready_shown_edge")).to_be_visible()
+    expect(studio.like("diff_offer").locator("code")).to_contain_text("+ ")
+    assert editor.input_value() != draft
+    _press(studio, "1")
+    expect(editor).to_have_value(draft)
+
+    _leave(form.get_by_label("customer_id", exact=True), "C-99")
+    expect(editor).to_have_value(re.compile('"customer_id": "C-99"'))
+    studio.rest()
+    editor.fill(editor.input_value().replace("C-99", "C-100"))
+    editor.blur()
+    expect(form.get_by_label("customer_id", exact=True)).to_have_value("C-100")
+    studio.rest()
+    _press(studio, "2")
+    studio.button("bring_back").click()
+    expect(editor).to_have_value(re.compile('"customer_id": "C-100"'))
+
+    _add_invariant(studio, "order.total >= 0")
+    _leave(studio.keyed("side_form").get_by_label("total", exact=True), "-5")
+    expect(studio.keyed("contradictions")).to_contain_text("breaks 'order.total >= 0'")
+    studio.rest()
+    studio.page.keyboard.press("Control+Enter")
+    expect(studio.keyed("contradictions")).to_contain_text("Not given")
+    studio.rest()
+    studio.act(studio.button("insist"))
+    studio.wait_for_pause("cancel_order")
+    assert json.loads(_last_answer(studio))["customer_id"] == "C-100"
+
+
+def test_a_session_goes_on_by_itself_until_a_rule_asks(studio: Studio) -> None:
+    """With one switch the tools answer by themselves; a rule stops it with its words, one key goes on to the end."""
+    studio.pick_agent("order_desk").start(CANCEL)
+    studio.wait_for_pause("find_order")
+    _add_asking_rule(studio, "refund_order", "Look at the money")
+    studio.wait_for_pause("find_order")
+    studio.keyed("auto_switch").locator("label").first.click()
+    studio.wait_for_pause("refund_order")
+    expect(studio.keyed("why_mine")).to_contain_text("Auto stopped here")
+    expect(studio.keyed("why_mine")).to_contain_text("Look at the money")
+    expect(studio.keyed("pane_timeline")).to_contain_text("draft, by itself")
+    _press(studio, "Shift+1")
+    studio.wait_for_status("Completed")
+
+
+def _editor(studio: Studio) -> Locator:
+    return studio.like("response_").get_by_role("textbox")
+
+
+def _press(studio: Studio, key: str) -> None:
+    """Press a key while no input has the cursor."""
+    studio.rest()
+    studio.page.evaluate("document.activeElement.blur()")
+    studio.page.keyboard.press(key)
+    studio.rest()
+
+
+def _leave(field: Locator, text: str) -> None:
+    """Fill an input of the form, and leave it."""
+    field.fill(text)
+    field.press("Tab")
+
+
+def _add_invariant(studio: Studio, line: str) -> None:
+    studio.rest()
+    studio.button("open_environment").click()
+    studio.keyed("environment_head").wait_for()
+    studio.choose("environment_tab", "World")
+    studio.choose("world_part", "Invariants")
+    field = studio.like("invariant_json_invariant-new").get_by_role("textbox")
+    field.fill(line)
+    field.press("Enter")
+    studio.rest()
+    studio.button("invariant_add").click()
+    expect(studio.keyed("invariant_row_0")).to_be_visible()
+    _back(studio)
+
+
+def _add_asking_rule(studio: Studio, tool: str, note: str) -> None:
+    studio.button("open_environment").click()
+    studio.keyed("environment_head").wait_for()
+    studio.rest()
+    studio.button("rule_add").click()
+    studio.rest()
+    for key, option in (("tool_rule", tool), ("e-kind_", "Ask me")):
+        studio.like(key).get_by_role("combobox").click()
+        studio.page.get_by_role("option", name=option, exact=True).click()
+        studio.rest()
+    _leave(studio.like("ask-note_").get_by_role("textbox"), note)
+    studio.rest()
+    studio.button("rule_save").click()
+    expect(studio.like("rule_on_")).to_be_visible()
+    _back(studio)
+
+
+def _back(studio: Studio) -> None:
+    studio.rest()
+    studio.button("environment_back").click()
+    studio.keyed("session_header").wait_for()
+    studio.rest()
+
+
+def _last_answer(studio: Studio) -> str:
+    """Read the last answer of find_order in the timeline."""
+    step = studio.like("step_").filter(has_text="find_order returned").last
+    step.locator("summary").click()
+    return step.locator("code").first.inner_text()
