@@ -57,6 +57,25 @@ def coherent(value: JsonValue, fixed: Mapping[str, JsonValue], chance: Chance) -
     return record
 
 
+def _count(record: JsonObject, fixed: Mapping[str, JsonValue]) -> None:
+    """Let `count`, `order_count` and `number_of_orders` say how long the list is."""
+    lists = {name: value for name, value in record.items() if isinstance(value, list)}
+    for name, value in record.items() if lists else ():
+        words = words_of(name)
+        if name in fixed or isinstance(value, bool) or not isinstance(value, int) or "total" in words:
+            continue
+        if words[-1:] != ("count",) and words[:1] not in (("num",), ("number",)):
+            continue
+        named = set(words) - {"count", "num", "number", "of"}
+        meant = [
+            one for own, one in lists.items() if named & {*words_of(own), *words_of(own.removesuffix("s"))}
+        ]
+        if len(meant) == 1 or (
+            not meant and len(lists) == 1 and named <= {"result", "results", "item", "items"}
+        ):
+            record[name] = len((meant or list(lists.values()))[0])
+
+
 def _end_stay(record: JsonObject, fixed: Mapping[str, JsonValue]) -> None:
     """Let a stay end as many nights, or days, after its beginning as the call or the record says."""
     for name in record:
@@ -71,13 +90,14 @@ def _end_stay(record: JsonObject, fixed: Mapping[str, JsonValue]) -> None:
         )
         if first is None or name in fixed:
             continue
-        begin = record.get(first, fixed.get(first))
+        begin, end = record.get(first, fixed.get(first)), record[name]
         nights = _number(next((one for one in _spans(record, fixed) if one is not None), None))
         day = _date(begin) if isinstance(begin, str) else None
         if (
             day is not None
             and nights is not None
-            and isinstance(record[name], str)
+            and isinstance(end, str)
+            and _date(end) is not None
             and 0 < nights < _LONGEST_STAY
         ):
             record[name] = (day + dt.timedelta(days=int(nights))).date().isoformat()
