@@ -49,6 +49,12 @@ class Deciding:
         self.tab = AppTest.from_function(_page, kwargs=given, default_timeout=PATIENCE).run()
         self.sound()
 
+    def open_players(self) -> Deciding:
+        """Open the choice of who answers from now on."""
+        key = next(name for name in self.names() if name.startswith("accept_")).removeprefix("accept_")
+        self.tab.session_state[f"players_{key}"] = True
+        return self.run().sound()
+
     def run(self) -> Deciding:
         """Draw the page again."""
         self.tab.run()

@@ -94,7 +94,7 @@ def test_from_now_on_another_player_answers_this_call_too() -> None:
     """One click lets the drafts answer: the call that waited, and those after it."""
     turns = ([call("count_stock", product_id="P-1")], [call("count_stock", product_id="P-2")])
     with asked_for(*turns) as simulation:
-        Deciding(simulation).press("play_offline")
+        Deciding(simulation).open_players().press("play_offline")
         assert simulation.wait(PATIENCE)
         assert [fact.provenance.by for fact in answers(simulation)] == ["offline", "offline"]
 
@@ -102,7 +102,7 @@ def test_from_now_on_another_player_answers_this_call_too() -> None:
 def test_players_that_lack_something_say_what_and_where_to_set_it() -> None:
     """Without a model and without a recording neither can be chosen."""
     with asked_for([call("count_stock", product_id="P-1")]) as simulation:
-        page = Deciding(simulation)
+        page = Deciding(simulation).open_players()
         off = {
             str(one.key).split("_")[1]
             for one in page.tab.button

@@ -62,6 +62,10 @@ def test_a_session_goes_on_by_itself_until_a_rule_asks(studio: Studio) -> None:
     expect(studio.keyed("why_mine")).to_contain_text("Auto stopped here")
     expect(studio.keyed("why_mine")).to_contain_text("Look at the money")
     expect(studio.keyed("pane_timeline")).to_contain_text("draft, by itself")
+    studio.like("players_").get_by_test_id("stPopoverButton").click()
+    expect(studio.like("play_model")).to_be_visible()
+    expect(studio.page.get_by_text("No model is set yet").first).to_be_visible()
+    studio.page.keyboard.press("Escape")
     _press(studio, "Shift+1")
     studio.wait_for_status("Completed")
 
