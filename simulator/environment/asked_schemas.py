@@ -33,18 +33,26 @@ _STRICT_FORMATS = frozenset(
     {"date", "date-time", "time", "duration", "email", "hostname", "ipv4", "ipv6", "uuid"}
 )
 
+_ERROR: JsonObject = {
+    "type": "object",
+    "properties": {"error_code": {"type": "integer"}, "error_message": {"type": "string"}},
+    "required": ["error_code", "error_message"],
+}
+
 
 class AnswerSchema(Value):
     """What an answer of a model has to look like.
 
     `asked` is for the object that the model gives; where `wrapped`, the tool's answer is its field `result`. `value`
     is for the tool's answer itself. Both are None where nothing is known, or where the schema is broken: `problem`.
+    With `may_fail`, an error may be given in the place of an answer that fits.
     """
 
     asked: JsonObject | None = None
     value: JsonObject | None = None
     wrapped: bool = False
     problem: str = ""
+    may_fail: bool = False
 
 
 class SentSchema(Value):
@@ -59,8 +67,12 @@ class _CannotBeSaidError(ValueError):
     """A provider has no word for what a schema wants."""
 
 
-def answer_schema(schema: object) -> AnswerSchema:
+def answer_schema(schema: object, *, may_fail: bool = False) -> AnswerSchema:
     """Bring a tool's output schema, in any form that `normalise` reads, into what a model is asked for; never raises."""
+    return _answer_schema(schema).model_copy(update={"may_fail": may_fail})
+
+
+def _answer_schema(schema: object) -> AnswerSchema:
     if schema is None:
         return AnswerSchema()
     try:
@@ -84,6 +96,13 @@ def answer_schema(schema: object) -> AnswerSchema:
     if "$defs" in normal:
         outer["$defs"] = normal["$defs"]
     return AnswerSchema(asked=outer, value=normal, wrapped=True)
+
+
+def or_error(schema: JsonObject) -> JsonObject:
+    """Add to a schema that was sent the choice to answer with an error in ADK's form."""
+    defs = {"$defs": schema["$defs"]} if "$defs" in schema else {}
+    inner = {name: part for name, part in schema.items() if name != "$defs"}
+    return {"anyOf": [inner, _ERROR], **defs}
 
 
 def for_gemini(schema: JsonObject) -> SentSchema:

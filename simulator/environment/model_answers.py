@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from typing import Any, NoReturn
 
 from simulator.environment.asked_schemas import RESULT, AnswerSchema
+from simulator.environment.output_checks import is_error_beside
 from simulator.environment.schemas import check
 from simulator.environment.value import Value
 from simulator.jsonvalue import Json, NotJsonError, canonical, taken
@@ -40,13 +41,13 @@ def read_answer(text: str, schema: AnswerSchema) -> ReadAnswer:
 
     Thoughts in `<think>` tags before the answer are dropped. JSON that is not quite JSON (a trailing comma, a
     comment, NaN) is a problem and not mended. Of several objects, the one that fits the schema is the answer, if it
-    is one only.
+    is one only. Where the tool may fail, an error is an answer, too.
     """
     try:
         value = _one_value(text, schema)
     except _NoAnswerError as error:
         return ReadAnswer(problems=(str(error),))
-    problems = _problems(value, schema)
+    problems = () if _is_error(value, schema) else _problems(value, schema)
     return ReadAnswer(problems=problems) if problems else ReadAnswer(value=_unwrapped(value, schema))
 
 
@@ -57,6 +58,11 @@ def _problems(value: Any, schema: AnswerSchema) -> tuple[str, ...]:
     told = tuple(f"{problem.path}: {problem.message}" for problem in found[:_MOST_PROBLEMS])
     more = len(found) - len(told)
     return (*told, f"and {more} more") if more else told
+
+
+def _is_error(value: Any, schema: AnswerSchema) -> bool:
+    own = _unwrapped(value, schema)
+    return schema.may_fail and schema.value is not None and is_error_beside(own, schema.value)
 
 
 def _unwrapped(value: Any, schema: AnswerSchema) -> Any:
@@ -83,7 +89,9 @@ def _one_value(text: str, schema: AnswerSchema) -> Any:
         return found[0]
     if not found:
         raise _NoAnswerError(_why_unreadable(said, fault))
-    fitting = [value for value in found if schema.value is not None and not _problems(value, schema)]
+    known = found if schema.value is not None else []
+    fitting = [value for value in known if not _problems(value, schema)]
+    fitting = fitting or [value for value in known if _is_error(value, schema)]
     if len(fitting) == 1:
         return fitting[0]
     raise _NoAnswerError(

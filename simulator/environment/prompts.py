@@ -88,6 +88,10 @@ are, answer as this tool does when it finds nothing.
 thing as it is afterwards. A call that lists or searches gives what fits the arguments, and nothing else.
 - What nothing is known about, make up as the real tool could well have it. No placeholders, no remarks that this is a test."""
 
+_MAY_FAIL = (
+    "Where the call fails or finds nothing, and the tool shows no form of its own for that, answer with "
+    '{"error_code": 404, "error_message": "..."} instead: an error needs not fit any output schema.'
+)
 _FITS = "The JSON has to fit the output schema above, with nothing in it that the schema does not allow."
 _NO_SCHEMA = (
     "No output schema is declared: take the shape that the description and earlier answers of the tool show."
@@ -108,7 +112,8 @@ def _foot(schema: AnswerSchema) -> str:
     shape = _NO_SCHEMA
     if schema.value is not None:
         shape = f"{_FITS} {_WRAPPED}" if schema.wrapped else _FITS
-    return f"Now write the tool's answer to this call as JSON. {shape}"
+    failing = f" {_MAY_FAIL}" if schema.may_fail else ""
+    return f"Now write the tool's answer to this call as JSON. {shape}{failing}"
 
 
 def repair_prompt(prompt: str, said: str, problems: tuple[str, ...]) -> str:

@@ -28,11 +28,12 @@ def begin(modelling: Modelling, table: Table) -> None:
 
 
 def begin_if_due(modelling: Modelling, table: Table) -> None:
-    """Begin if this session has not heard the model that is set now, where the settings want it to be heard."""
+    """Begin if this session has not heard the model that is set now, where the settings want it and there are two tools."""
     environment = modelling.environment
     settings = environment.settings
     is_heard = environment.analysed_by == settings.simulation_model
-    if settings.connections_by_model and not is_heard and modelling.analysing is None:
+    wanted = settings.connections_by_model and not is_heard and modelling.analysing is None
+    if wanted and modelling.has_connections:
         begin(modelling, table)
 
 

@@ -23,15 +23,18 @@ from simulator.runtime.turn import Moment, TurnRun
 from simulator.runtime.waiting import Waiting
 from simulator.session.entries import calls_in
 
+Flagged: TypeAlias = Callable[[Waiting[ToolBoundaryCall], Outcome, Provenance], Provenance]
+"""Adds to where a tool's answer comes from what is wrong with it."""
+
 FactAt: TypeAlias = Callable[[Moment], Answered]
 """Makes the fact, given when it becomes one."""
 
 
 class AnswerFacts:
-    """Makes facts of the answers in one turn; `now` gives the time."""
+    """Makes facts of the answers in one turn; `now` gives the time, and `flagged` says what is wrong with a tool's answer."""
 
-    def __init__(self, now: Callable[[], float], run: TurnRun) -> None:
-        self._now, self._run = now, run
+    def __init__(self, now: Callable[[], float], run: TurnRun, flagged: Flagged) -> None:
+        self._now, self._run, self._flagged = now, run, flagged
         self._digests = RequestDigests(parts={}, chain="")
 
     def of_tool(
@@ -44,6 +47,7 @@ class AnswerFacts:
     ) -> FactAt:
         """Give the maker of a tool's answer; `beneath` is what really happened, where that is something else."""
         call = waiting.call
+        provenance = self._flagged(waiting, beneath or outcome, provenance)
         return lambda moment: ToolAnswered.known(
             call_id=str(call.context.function_call_id or waiting.key),
             tool_name=waiting.name,

@@ -51,7 +51,7 @@ class Answering:
     def __init__(self, table: Table, run: TurnRun, injecting: Injecting, generating: Generating) -> None:
         self._table, self._run = table, run
         self.injecting, self._generating = injecting, generating
-        self._facts = AnswerFacts(table.now, run)
+        self._facts = AnswerFacts(table.now, run, generating.flagged)
         self._one_real_call = asyncio.Lock()
 
     # ------------------------------------------------------------ who answers

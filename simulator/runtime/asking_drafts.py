@@ -28,7 +28,8 @@ def ask_for_draft(engine: Engine, key: str) -> None:
     if waiting.drafting is not None:
         raise SimulationError(f"a model is drafting an answer for {waiting.name} already")
     engine.modelling.model()
-    begin_if_due(engine.modelling, engine)
+    if not engine.drafting.is_about_nothing(waiting):
+        begin_if_due(engine.modelling, engine)
     _say(engine, waiting, "asking the model")
     work = _draft(engine, waiting)
     waiting.drafting = asyncio.get_running_loop().create_task(work, context=contextvars.Context())

@@ -12,6 +12,7 @@ from simulator.runtime.boundaries import CodeCall, ModelCall, ToolBoundaryCall
 from simulator.runtime.checks import check_final_text, check_not_blank, checked_parts
 from simulator.runtime.engine import Engine
 from simulator.runtime.errors import SimulationError
+from simulator.runtime.outcomes import outcome_of
 from simulator.runtime.requests import model_request
 from simulator.runtime.tool_requests import refuse_contradictions, tool_request
 from simulator.runtime.waiting import Waiting
@@ -143,8 +144,9 @@ async def _answer_tool(engine: Engine, waiting: Waiting[ToolBoundaryCall], given
 def _plain_answer(engine: Engine, waiting: Waiting[ToolBoundaryCall], value: Any) -> ToolAnswer:
     """Take a plain value as what the tool returns; the draft itself is known again as what was generated."""
     shown = _shown(engine, waiting)
-    is_draft = isinstance(shown, ToolRequest) and same(value, shown.draft)
-    return returned(value).model_copy(update={"source": "generated"}) if is_draft else returned(value)
+    if not isinstance(shown, ToolRequest) or not same(value, shown.draft):
+        return returned(value)
+    return ToolAnswer(outcome=outcome_of(value), source="generated", notes=shown.draft_from)
 
 
 async def _answer_model(engine: Engine, waiting: Waiting[ModelCall], given: Any) -> bool:

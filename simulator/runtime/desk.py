@@ -47,6 +47,11 @@ class Desk(Known):
         self._last = self._journal.head
         return self
 
+    def is_schema_set(self, tool_name: str) -> bool:
+        """Tell whether a person has set a schema for a tool's answers; takes next to no time."""
+        settings = self._journal.fold.environment.settings.tools.get(tool_name)
+        return settings is not None and settings.output_schema is not None
+
     def _news(self) -> list[tuple[int, Fact]] | None:
         """Give what has come after what is known; None where the head is no longer after that."""
         new: list[tuple[int, Fact]] = []

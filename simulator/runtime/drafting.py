@@ -30,6 +30,9 @@ _LONG_RUNNING = "\n\nNOTE: This is a long-running operation."
 
 _MADE_UP = "made up"
 
+NOT_ASKED = "the world has no such thing, so no model was asked"
+"""Why no model makes an answer where the world knows it."""
+
 
 class Drafts(NamedTuple):
     """What can be offered for a call: the draft, where it comes from in words, and other ready answers.
@@ -85,9 +88,18 @@ class Drafting:
     async def by_model(
         self, waiting: Waiting[ToolBoundaryCall], told: Callable[[Progress], None]
     ) -> Generation:
-        """Ask the environment's model; as `Modelling.draft`."""
+        """Ask the environment's model; as `Modelling.draft`.
+
+        Where the world says that a thing does not exist, no model is asked: it could only invent the thing.
+        """
         arguments: JsonObject = waiting.arguments
+        if self.is_about_nothing(waiting):
+            return Generation(model=self._modelling.name, reason=NOT_ASKED)
         return await self._modelling.draft(self.declaration(waiting), arguments, told)
+
+    def is_about_nothing(self, waiting: Waiting[ToolBoundaryCall]) -> bool:
+        """Tell whether the world says that a thing does not exist that a call is about."""
+        return self._desk.up_to_date().world.not_found(waiting.name, waiting.arguments) is not None
 
     def nearest_recorded(self, waiting: Waiting[ToolBoundaryCall]) -> Near | None:
         """Give the recorded call of this tool that is most like this one; the same question gets its answers in order."""

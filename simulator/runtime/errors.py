@@ -14,7 +14,7 @@ class SimulationError(ValueError):
 
 
 class ContradictionError(SimulationError):
-    """An answer contradicts what is known of the world; it can be given all the same, by saying so."""
+    """An answer contradicts the world, or an output schema that a person has set; it can be given all the same, by saying so."""
 
     def __init__(self, tool_name: str, found: Sequence[Contradiction]) -> None:
         self.contradictions = tuple(found)

@@ -6,15 +6,16 @@ from typing import Literal, NamedTuple
 
 from simulator.environment.entities import WorldCall
 from simulator.environment.nearest_calls import Near
-from simulator.facts import Outcome, Returned
+from simulator.facts import Outcome, Provenance, Returned
 from simulator.jsonvalue import JsonObject
 from simulator.runtime.analysing import begin_if_due
 from simulator.runtime.boundaries import ToolBoundaryCall
 from simulator.runtime.desk import Desk
-from simulator.runtime.drafting import Drafting
+from simulator.runtime.drafting import NOT_ASKED, Drafting
 from simulator.runtime.firing import as_response
 from simulator.runtime.model_asking import Progress
 from simulator.runtime.modelling import Modelling, words_of
+from simulator.runtime.outcomes import breach_of, outcome_of
 from simulator.runtime.table import Table
 from simulator.runtime.waiting import Waiting
 
@@ -55,7 +56,7 @@ class Generating:
                 made = await self._by_itself(waiting)
             case _:
                 made = self._offline(waiting)
-        return self._unless_contradicting(waiting, made) if made else None
+        return self._unless_wrong(waiting, made) if made else None
 
     def _used(self, near: Near) -> Made:
         place = near.call.place
@@ -83,14 +84,19 @@ class Generating:
             waiting.running_text = progress.text
             self._table.changed()
 
+        if self._drafting.is_about_nothing(waiting):
+            return self._noted(waiting, NOT_ASKED)
         begin_if_due(self._modelling, self._table)
         waiting.running, waiting.since = True, self._table.now()
         self._table.changed()
         said = await self._drafting.by_model(waiting, told)
         if said.reason:
-            offline = self._offline(waiting)
-            return offline._replace(notes=(f"an offline draft: {said.reason}", *offline.notes))
-        return Made(Returned(value=said.value), "generated", said.model, words_of(said))
+            return self._noted(waiting, f"an offline draft: {said.reason}")
+        return Made(outcome_of(said.value), "generated", said.model, words_of(said))
+
+    def _noted(self, waiting: Waiting[ToolBoundaryCall], note: str) -> Made:
+        offline = self._offline(waiting)
+        return offline._replace(notes=(note, *offline.notes))
 
     async def _by_itself(self, waiting: Waiting[ToolBoundaryCall]) -> Made | None:
         """Answer by recording, model or draft, unless it would be a guess."""
@@ -105,13 +111,33 @@ class Generating:
             return None
         return Made(draft.given(), "generated", "offline", draft.sources)
 
-    def _unless_contradicting(self, waiting: Waiting[ToolBoundaryCall], made: Made) -> Made | None:
-        found = self._desk.up_to_date().against(world_call(waiting, as_response(made.outcome)))
+    def _unless_wrong(self, waiting: Waiting[ToolBoundaryCall], made: Made) -> Made | None:
+        """Hold what contradicts the world or breaks the tool's output schema."""
+        response = as_response(made.outcome)
+        found = [each.what for each in self._desk.up_to_date().against(world_call(waiting, response))]
+        if broken := breach_of(made.outcome, self._drafting.declaration(waiting).response):
+            found.append(f"it {broken}")
         if not found:
             return made
-        waiting.note = "The answer was held: " + "; ".join(each.what for each in found)
-        waiting.held = as_response(made.outcome)
+        waiting.note = "The answer was held: " + "; ".join(found)
+        waiting.held, waiting.held_by, waiting.held_from = response, made.by, made.notes
         return None
+
+    def flagged(
+        self, waiting: Waiting[ToolBoundaryCall], outcome: Outcome, provenance: Provenance
+    ) -> Provenance:
+        """Note where an answer that is given breaks the tool's output schema.
+
+        What a real tool says of which no rule spoke is held against a schema that a person has set only: nothing is
+        to slow it down.
+        """
+        is_plain = provenance.source == "real" and waiting.firing.is_empty
+        if is_plain and not self._desk.is_schema_set(waiting.name):
+            return provenance
+        broken = breach_of(outcome, self._drafting.declaration(waiting).response)
+        if not broken:
+            return provenance
+        return provenance.model_copy(update={"notes": (*provenance.notes, broken)})
 
 
 def world_call(waiting: Waiting[ToolBoundaryCall], response: object) -> WorldCall:

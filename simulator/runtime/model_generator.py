@@ -20,7 +20,7 @@ __all__ = ["Attempt", "Generation", "Progress", "Tokens", "generate"]
 class Generation(Asked):
     """What a model made of a tool call.
 
-    `value` is the tool's answer, and fits its output schema; where there is none, `reason` says why the offline draft
+    `value` is the tool's answer, and fits its output schema or is an error; where there is none, `reason` says why the offline draft
     stands. `problems` are those of the last answer that could not be used. `seconds` and `tokens` are for all attempts.
     """
 
@@ -62,6 +62,6 @@ async def generate(
     patience = Patience(
         timeout_seconds=timeout_seconds, retries=retries, retry_delay=retry_delay, longest_wait=longest_wait
     )
-    schema = answer_schema(asked.output_schema)
+    schema = answer_schema(asked.output_schema, may_fail=True)
     question = Question(partial(prompt_for, asked, schema), schema, model, configuration)
     return Generation(**dict(await ask_for_json(question, patience, Ways(clock, on_progress, sleep))))

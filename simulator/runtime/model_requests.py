@@ -14,7 +14,7 @@ from google.adk.models.llm_request import LlmRequest
 from google.adk.models.registry import LLMRegistry
 from google.genai import types
 
-from simulator.environment.asked_schemas import AnswerSchema, SentSchema, for_gemini, for_strict
+from simulator.environment.asked_schemas import AnswerSchema, SentSchema, for_gemini, for_strict, or_error
 from simulator.jsonvalue import JsonObject, digest
 from simulator.runtime.reachability import model_problem
 
@@ -138,7 +138,8 @@ def _ask_for_json(
     if sent.schema_sent is None:
         return f"JSON mode, the schema in the prompt alone: {sent.reason}"
     if "Gemini" in kinds:
-        config.response_json_schema = sent.schema_sent
+        # OpenAI's format has no choice at its root; there, the prompt alone says what an error looks like.
+        config.response_json_schema = or_error(sent.schema_sent) if schema.may_fail else sent.schema_sent
     else:
         config.response_schema = sent.schema_sent
     left_out = f" without {', '.join(sent.left_out)}" if sent.left_out else ""

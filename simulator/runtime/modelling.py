@@ -26,6 +26,7 @@ from simulator.session.environment import SessionEnvironment
 
 _SHOWN_RECORDINGS = 5
 _SHOWN_OTHERS = 20
+_FEWEST = 2  # one tool hangs together with nothing
 
 CONNECTIONS = ConnectionCache()
 """What models have said about which tools: one analysis per agent, for all sessions of this process."""
@@ -47,6 +48,16 @@ class Modelling:
     def environment(self) -> SessionEnvironment:
         """What is set for the environment now."""
         return self._desk.up_to_date().environment
+
+    @property
+    def name(self) -> str:
+        """The name of the model that is set; empty where none is."""
+        return self.environment.settings.simulation_model
+
+    @property
+    def has_connections(self) -> bool:
+        """Whether there are tools that could hang together."""
+        return len(self._desk.up_to_date().shapes) >= _FEWEST
 
     def model(self) -> str | BaseLlm:
         """Give the model's name or object.

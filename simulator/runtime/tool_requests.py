@@ -10,6 +10,7 @@ from simulator.runtime.engine import Engine
 from simulator.runtime.errors import ContradictionError
 from simulator.runtime.firing import as_response
 from simulator.runtime.generating import world_call
+from simulator.runtime.outcomes import breach_of
 from simulator.runtime.waiting import Waiting
 from simulator.seats.requests import ToolRequest
 
@@ -20,7 +21,7 @@ def tool_request(engine: Engine, waiting: Waiting[ToolBoundaryCall], turn: int) 
     proposed = engine.journal.fold.drafted(waiting.key)
     draft, by, made_of = drafts.draft, "offline", drafts.sources
     if waiting.held is not None:
-        draft = waiting.held
+        draft, by, made_of = waiting.held, waiting.held_by, waiting.held_from
     elif proposed is not None and not proposed.reason:
         draft, by, made_of = proposed.value, proposed.by, proposed.notes
     return ToolRequest(
@@ -48,7 +49,10 @@ def tool_request(engine: Engine, waiting: Waiting[ToolBoundaryCall], turn: int) 
 
 
 def against(engine: Engine, key: str, outcome: Outcome) -> tuple[Contradiction, ...]:
-    """Say what an answer to the call with this key would contradict; nothing where it waits no more."""
+    """Say what an answer to the call with this key would contradict: the world, or the output schema that a person has set.
+
+    Nothing where it waits no more.
+    """
     waiting = engine.run.unanswered(key) if engine.run else None
     if waiting is None or not isinstance(waiting.call, ToolBoundaryCall):
         return ()
@@ -60,14 +64,17 @@ def _contradicted(
 ) -> tuple[Contradiction, ...]:
     if outcome.kind not in {"returned", "failed"}:
         return ()
-    return engine.desk.up_to_date().against(world_call(waiting, as_response(outcome)))
+    known = engine.desk.up_to_date()
+    found = known.against(world_call(waiting, as_response(outcome)))
+    broken = breach_of(outcome, known.output_schema(waiting.name))
+    return (*found, Contradiction(what=f"the answer {broken}")) if broken else found
 
 
 def refuse_contradictions(engine: Engine, waiting: Waiting[ToolBoundaryCall], outcome: Outcome) -> None:
-    """Hold an answer against the world.
+    """Hold an answer against the world, and against the output schema that a person has set.
 
     Raises:
-        ContradictionError: It contradicts an invariant, or what was said before.
+        ContradictionError: It contradicts an invariant, what was said before, or that schema.
     """
     if found := _contradicted(engine, waiting, outcome):
         raise ContradictionError(waiting.name, found)

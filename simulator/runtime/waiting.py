@@ -29,7 +29,8 @@ class Waiting(Generic[CallT]):
     `arguments` are a tool's, as they were when it was asked; `asked` is how far the loop had come then.
     `firing` is what the injection rules said, once they have `judged` the call, and `latency` the seconds that it took
     for that. `note` tells the person why it came to
-    them, and `held` is an answer that a generator made and that a person has to look at. `drafting` is the task that asks
+    them, and `held` is an answer that a generator made and that a person has to look at, `held_by` who made it, and
+    `held_from` out of what. `drafting` is the task that asks
     a model for a draft meanwhile, `progress` what it is at.
     `effects_done` is set where the real tool ran in this very call, so its effects are in place already. `spoken` is
     the one response of the agent's own model, where it was asked in this very call.
@@ -57,6 +58,8 @@ class Waiting(Generic[CallT]):
     latency: float = 0.0
     note: str = ""
     held: Any = None
+    held_by: str = ""
+    held_from: tuple[str, ...] = ()
     drafting: asyncio.Task[None] | None = None
     progress: str = ""
     running: bool = False

@@ -10,7 +10,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from pydantic import BaseModel
 
-from simulator.environment.asked_schemas import answer_schema, for_gemini, for_strict
+from simulator.environment.asked_schemas import answer_schema, for_gemini, for_strict, or_error
 from simulator.environment.schemas import check
 
 ORDER: dict[str, Any] = {
@@ -115,6 +115,14 @@ def test_what_is_no_object_is_asked_for_inside_of_one() -> None:
     assert asked.asked["required"] == ["result"]
     assert "$defs" in asked.asked
     assert answer_schema(asked.asked).problem == ""
+
+
+def test_an_error_can_be_chosen_in_the_place_of_an_answer() -> None:
+    """The choice stands at the root, and so do the parts that the schema refers to."""
+    sent = or_error(Node.model_json_schema())
+    assert check({"error_code": 404, "error_message": "no"}, sent) == ()
+    assert check({"name": "a", "below": [{"name": "b"}]}, sent) == ()
+    assert check({"below": []}, sent)
 
 
 @pytest.mark.parametrize("schema", [7, {"type": "wrong"}, {"$ref": "#/$defs/nowhere"}, {"type": 7}])

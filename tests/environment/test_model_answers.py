@@ -127,3 +127,16 @@ def test_each_object_is_read_as_it_was_written(value: dict[str, Any], fenced: bo
     """An object comes back equal, in a fence too."""
     text = json.dumps(value)
     assert read_answer(f"\n```json\n{text}\n```" if fenced else text, AnswerSchema()).value == value
+
+
+def test_an_error_is_an_answer_where_the_tool_may_fail() -> None:
+    """It needs not fit the schema, wrapped or not; where only one object may be meant, one that fits comes first."""
+    error = {"error_code": 404, "error_message": "no such order"}
+    failing = ORDER.model_copy(update={"may_fail": True})
+    assert read_answer(json.dumps(error), failing).value == error
+    assert read_answer(json.dumps(error), ORDER).problems
+    listed = answer_schema({"type": "array", "items": {"type": "string"}}, may_fail=True)
+    assert read_answer(json.dumps({"result": error}), listed).value == error
+    assert read_answer(json.dumps(error), listed).value == error
+    assert read_answer(f"Sorry: {json.dumps(error)}", failing).value == error
+    assert read_answer('{"result": [1]}', listed).problems

@@ -179,3 +179,11 @@ def test_a_prompt_is_bounded_and_never_fails(
     prompt = told(call, small)
     assert len(prompt) < 6_000
     assert prompt == told(call, small)
+
+
+def test_the_prompt_names_the_form_of_an_error() -> None:
+    """A model that cannot answer as the schema says has a way to say so."""
+    call = AskedCall(tool_name="ping", output_schema={"type": "string"})
+    prompt = prompt_for(call, answer_schema(call.output_schema, may_fail=True))
+    assert '{"error_code": 404, "error_message": "..."}' in prompt
+    assert "needs not fit any output schema" in prompt

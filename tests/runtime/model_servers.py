@@ -104,13 +104,19 @@ def _gemini_thought() -> Reply:
     return reply
 
 
+def _gemini_schema(body: Any) -> Any:
+    """Give the schema of an answer that is no error."""
+    sent = body["generationConfig"].get("responseJsonSchema")
+    return sent["anyOf"][0] if sent and "anyOf" in sent else sent
+
+
 PROVIDERS = {
     "google-genai": Provider(
         model=gemini_at,
         says=_gemini_says,
         fails=_gemini_fails,
         prompt=lambda body: str(body["contents"][0]["parts"][0]["text"]),
-        schema=lambda body: body["generationConfig"].get("responseJsonSchema"),
+        schema=_gemini_schema,
         json_mode=lambda body: body["generationConfig"].get("responseMimeType") == "application/json",
         thinking=lambda body: body["generationConfig"].get("thinkingConfig"),
         cut_off="MAX_TOKENS",

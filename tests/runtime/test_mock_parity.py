@@ -101,7 +101,10 @@ def test_mocks_and_injections_answer_as_in_adk(session: tuple[dict[str, Any], li
 
 
 def test_a_whole_run_is_answered_as_in_adk() -> None:
-    """Under ADK's runner, with an analysis, made and found orders: the agent sees the same."""
+    """Under ADK's runner, with an analysis, made and found orders: the agent sees the same.
+
+    What does not exist is not found in both: in ADK as the model says, in ours by rule and in our words.
+    """
     turns = [
         [call("create_order", item="lamp")],
         [call("find_order", order_id="A-1"), call("find_order", order_id="NO-9")],
@@ -121,7 +124,11 @@ def test_a_whole_run_is_answered_as_in_adk() -> None:
         scripted_by(answer)
         config = configured({"tool_name": "create_order"}, {"tool_name": "find_order"})
         seen[whose] = seen_by(whose, agent_of(*turns, tools=[create_order, find_order]), config)
-    assert seen["ours"] == seen["adk"] == [said["create_order"], said["A-1"], said["NO-9"]]
+    *ours, ours_missing = seen["ours"]
+    *adk, adk_missing = seen["adk"]
+    assert ours == adk == [said["create_order"], said["A-1"]]
+    assert ours_missing["error_code"] == adk_missing["error_code"] == said["NO-9"]["error_code"]
+    assert "NO-9" in ours_missing["error"]
 
 
 def test_the_data_and_the_traces_are_told_to_the_model() -> None:

@@ -8,12 +8,13 @@ from collections.abc import Awaitable, Callable
 from typing import Any, Literal, NamedTuple
 
 from simulator.environment.effects import HangEffect
-from simulator.environment.schemas import check
 from simulator.environment.stand_in_config import StandInPlayer
 from simulator.facts import Deferred, Failed, Outcome, Provenance, Raised, Returned
+from simulator.runtime.drafting import NOT_ASKED
 from simulator.runtime.encoding import tool_value, written_error
 from simulator.runtime.firing import Firing, as_response
 from simulator.runtime.modelling import words_of
+from simulator.runtime.outcomes import breach_of, outcome_of
 from simulator.runtime.stand_in.calls import AnsweredCall
 from simulator.runtime.stand_in.modelled import Modelled
 from simulator.runtime.stand_in.play import Question, SessionPlay
@@ -71,7 +72,7 @@ class Answering:
         self._play.judge(question)
         if seconds := question.firing.latency():
             await asyncio.sleep(seconds)
-        made = await self._made(question, player, real)
+        made = self._flagged(question, await self._made(question, player, real))
         call = self._learnt(question, made, started)
         for what in call.contradicts:
             _LOG.warning("the answer of %s contradicts the world: %s", question.name, what)
@@ -98,6 +99,21 @@ class Answering:
             )
 
         return self._play.take(answered)
+
+    def _flagged(self, question: Question, made: Made) -> Made:
+        """Note where an answer breaks the tool's output schema.
+
+        What a real tool says of which no rule spoke is held against a schema that was set only: nothing is to slow it
+        down.
+        """
+        is_plain = made.source == "real" and question.firing.is_empty
+        if is_plain and not self._play.is_schema_set(question):
+            return made
+        broken = self._breach(question, made.outcome)
+        return made._replace(notes=(*made.notes, broken)) if broken else made
+
+    def _breach(self, question: Question, outcome: Outcome) -> str:
+        return breach_of(outcome, self._play.declaration(question.tool).response)
 
     # ------------------------------------------------------------ who answers
 
@@ -132,11 +148,12 @@ class Answering:
             case "model":
                 return await self._by_model(question)
             case "recorded":
-                return self._recorded(question) or _noted(
-                    self._offline(question), "no recorded call is the same"
-                )
+                made, why = self._recorded(question)
+                return made or _noted(self._offline(question), why or "no recorded call is the same")
             case "auto":
-                return self._recorded(question) or await self._by_model(question)
+                made, why = self._recorded(question)
+                made = made or await self._by_model(question)
+                return _noted(made, why) if why else made
             case _:
                 return self._offline(question)
 
@@ -144,29 +161,33 @@ class Answering:
         drafts = self._play.offline(question)
         return Made(drafts.given(), "generated", "offline", drafts.sources)
 
-    def _recorded(self, question: Question) -> Made | None:
+    def _recorded(self, question: Question) -> tuple[Made | None, str]:
+        """Give the recorded answer; without it, why one that is there cannot be used."""
         near = self._play.nearest_recorded(question)
         if near is None or near.differs:
-            return None
-        schema = self._play.declaration(question.tool).response
-        wrong = check(near.call.response, schema) if schema else ()
-        notes = (f"as recorded in {near.call.place}", *(f"{each.path}: {each.message}" for each in wrong))
-        return Made(Returned(value=near.call.response), "recorded", near.call.place, notes)
+            return None, ""
+        place, outcome = near.call.place, Returned(value=near.call.response)
+        if broken := self._breach(question, outcome):
+            return None, f"the answer as recorded in {place} {broken}"
+        return Made(outcome, "recorded", place, (f"as recorded in {place}",)), ""
 
     async def _by_model(self, question: Question) -> Made:
         """Ask the model; where it gives nothing usable, or contradicts the world, the offline draft stands."""
         if self._modelled is None:
             return self._offline(question)
+        if self._play.is_about_nothing(question):
+            return _noted(self._offline(question), NOT_ASKED)
         said = await self._modelled.draft(self._play, question)
         if said.reason:
             _LOG.warning("%s is answered by an offline draft: %s", question.name, said.reason)
             return _noted(self._offline(question), f"an offline draft: {said.reason}")
+        made = Made(outcome_of(said.value), "generated", said.model, words_of(said))
         against = self._play.against(question, said.value)
         if against:
             offline = self._offline(question)
             if not self._play.against(question, as_response(offline.outcome)):
                 return _noted(offline, f"the model's answer was not taken: {'; '.join(against)}")
-        return Made(Returned(value=said.value), "generated", said.model, words_of(said))
+        return made
 
 
 def _provenance(firing: Firing, made: Made, notes: tuple[str, ...]) -> Provenance:

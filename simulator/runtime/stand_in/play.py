@@ -199,6 +199,15 @@ class SessionPlay:
             seed = f"{self._seed}/{question.name}/{question.number}/{canonical(question.arguments)}"
             return offline_drafts(self.known, tool, question.arguments, seed)
 
+    def is_schema_set(self, question: Question) -> bool:
+        """Tell whether a schema was set for the tool's answers."""
+        return self._environment.settings.tool(question.name).output_schema is not None
+
+    def is_about_nothing(self, question: Question) -> bool:
+        """Tell whether the world says that a thing does not exist that a call is about."""
+        with self._lock:
+            return self.known.world.not_found(question.name, question.arguments) is not None
+
     def asked_of_model(self, question: Question) -> AskedCall:
         """Gather what a model is told about a call."""
         with self._lock:

@@ -1,0 +1,69 @@
+"""Says where an answer breaks a tool's output schema; an error is right beside any schema, as it describes no error."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from functools import lru_cache
+from typing import Any
+
+from simulator.environment.asked_schemas import RESULT
+from simulator.environment.recall import is_error
+from simulator.environment.schemas import BrokenSchemaError, check_normal, normalise
+from simulator.jsonvalue import Json, JsonObject
+
+_MOST_TOLD = 3
+_CHOICES = ("anyOf", "oneOf", "allOf")
+_IS_BROKEN = "the schema itself is broken"
+
+
+def breach(value: Json, schema: JsonObject | None) -> str:
+    """Say where an answer breaks a schema: "breaks the output schema: $.total: 'x' is not of type 'number'"; else "".
+
+    The schema may be in any form that `normalise` reads. None, one that says nothing and one that is itself broken
+    cannot be broken, and an error needs not fit. A value stands for itself or, as ADK wraps it, in a field `result`.
+    """
+    text = _normal(json.dumps(schema)) if schema else ""
+    if not text:
+        return ""
+    found = check_normal(value, text)
+    if not found or found[0].message.startswith(_IS_BROKEN) or is_error_beside(value, json.loads(text)):
+        return ""
+    if isinstance(value, dict) and value.keys() == {RESULT} and not check_normal(value[RESULT], text):
+        return ""
+    told = [f"{problem.path}: {problem.message}" for problem in found[:_MOST_TOLD]]
+    more = [f"and {len(found) - _MOST_TOLD} more"] if len(found) > _MOST_TOLD else []
+    return f"breaks the output schema: {'; '.join([*told, *more])}"
+
+
+def is_error_beside(value: Json, schema: JsonObject) -> bool:
+    """Tell whether a value that does not fit a schema is an error that a tool reports, and no botched answer.
+
+    Args:
+        value: The value.
+        schema: What `normalise` has given.
+    """
+    if not isinstance(value, dict) or not is_error(value):
+        return False
+    # A failed order may have the status "failed": alone, among fields of the answer, the word tells no error.
+    if is_error({name: inner for name, inner in value.items() if name != "status"}):
+        return True
+    return not value.keys() <= set(_fields(schema))
+
+
+def _fields(schema: Any) -> Iterator[str]:
+    if not isinstance(schema, dict):
+        return
+    yield from schema.get("properties", ())
+    for name in _CHOICES:
+        for part in schema.get(name, ()):
+            yield from _fields(part)
+
+
+@lru_cache(maxsize=256)
+def _normal(schema_text: str) -> str:
+    """Give a schema as `check_normal` reads it; empty where it is broken."""
+    try:
+        return json.dumps(normalise(json.loads(schema_text)))
+    except BrokenSchemaError:
+        return ""

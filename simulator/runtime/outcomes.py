@@ -1,0 +1,25 @@
+"""Takes the values that generators give as outcomes, and says where an outcome breaks a tool's output schema."""
+
+from __future__ import annotations
+
+from simulator.environment.output_checks import breach
+from simulator.facts import Failed, Outcome, Returned
+from simulator.jsonvalue import Json, JsonObject
+
+_CODE, _MESSAGE = "error_code", "error_message"
+
+
+def outcome_of(value: Json) -> Outcome:
+    """Give what a value that was made for a tool is: an error where it has ADK's form, else what the tool returns."""
+    code, message = (value.get(_CODE), value.get(_MESSAGE)) if isinstance(value, dict) else (None, None)
+    if not isinstance(value, dict) or not isinstance(message, str):
+        return Returned(value=value)
+    if isinstance(code, bool) or not isinstance(code, (int, str)):
+        return Returned(value=value)
+    details = {name: inner for name, inner in value.items() if name not in {_CODE, _MESSAGE}}
+    return Failed(error_code=code, error_message=message, details=details)
+
+
+def breach_of(outcome: Outcome, schema: JsonObject | None) -> str:
+    """Say where what a tool returns breaks a schema, as `breach`; an error and an exception break none."""
+    return breach(outcome.value, schema) if isinstance(outcome, Returned) else ""
