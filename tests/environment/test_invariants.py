@@ -198,6 +198,7 @@ def test_what_could_never_be_judged_is_refused_with_what_to_write(text: str, tol
 def test_what_can_be_judged_is_taken(text: str) -> None:
     """What the errors tell to write is an invariant, and so is what names one thing among all."""
     check_invariant(text)
+    assert [stood.invariant for stood in standing(world_of(), [text])] == [text]
 
 
 def test_the_sum_of_all_things_is_judged_as_the_error_says() -> None:
