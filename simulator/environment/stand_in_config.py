@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any, Literal, Self, TypeAlias
 
-from pydantic import BaseModel, Field, JsonValue, ValidationError, model_validator
+from pydantic import BaseModel, Field, JsonValue, ValidationError, field_validator, model_validator
 
 from simulator.environment import rule_sets
 from simulator.environment.adk_config import EnvironmentConfigError, ReadConfig, read_config
@@ -14,8 +14,10 @@ from simulator.environment.adk_text import is_code, read_config_text
 from simulator.environment.complaints import complaint
 from simulator.environment.documents import DocumentError, read_document, write_json, write_yaml
 from simulator.environment.injections import EVERY_TOOL, InjectionRule
+from simulator.environment.invariants import InvariantError, check_invariant
 from simulator.environment.recordings import RecordedCall
 from simulator.environment.rule_sets import RuleSet, RuleSetError, RuleSetForm, read_rule_set, write_rule_set
+from simulator.environment.tables import read_tables
 from simulator.environment.tool_settings import EnvironmentSettings
 from simulator.environment.value import Value
 from simulator.jsonvalue import JsonObject
@@ -64,6 +66,21 @@ class SimulatedEnvironmentConfig(Value):
     seed: str = ""
     model_timeout_seconds: float = Field(default=60.0, gt=0.0, le=3_600.0)
     model_retries: int = Field(default=2, ge=0, le=10)
+
+    @field_validator("environment_data")
+    @classmethod
+    def _can_be_used(cls, text: str) -> str:
+        read_tables(text)
+        return text
+
+    @model_validator(mode="after")
+    def _has_invariants(self) -> Self:
+        for place, line in enumerate(self.settings.invariants):
+            try:
+                check_invariant(line)
+            except InvariantError as error:
+                raise ValueError(f"settings.invariants.{place}: {error}") from error
+        return self
 
     @model_validator(mode="after")
     def _has_each_rule_once(self) -> Self:
@@ -121,7 +138,9 @@ def _of_text(text: str) -> SimulatedEnvironmentConfig:
     except DocumentError as error:
         raise EnvironmentConfigError(str(error)) from error
     if not isinstance(document, dict):
-        raise EnvironmentConfigError(f"an environment is an object, not {type(document).__name__}")
+        raise EnvironmentConfigError(
+            f"an environment is an object, not {type(document).__name__}: {text!r:.80}; for a file, give a Path"
+        )
     return read_environment_config(document)
 
 
@@ -131,12 +150,14 @@ def _of_adk(read: ReadConfig) -> SimulatedEnvironmentConfig:
         simulation_model_configuration=read.simulation_model_configuration,
     )
     mocked = frozenset(read.mock_tools)
-    return SimulatedEnvironmentConfig(
-        rules=read.rules,
-        settings=settings,
-        environment_data=read.environment_data,
-        tracing=read.tracing,
-        players={name: "model" if name in mocked else "offline" for name in read.listed_tools},
+    return _checked(
+        {
+            "rules": read.rules,
+            "settings": settings,
+            "environment_data": read.environment_data,
+            "tracing": read.tracing,
+            "players": {name: "model" if name in mocked else "offline" for name in read.listed_tools},
+        }
     )
 
 
@@ -148,6 +169,10 @@ def _of_mapping(document: dict[str, Any]) -> SimulatedEnvironmentConfig:
     if "rules" in fields:
         head = {"format": rule_sets.FORMAT, "version": rule_sets.VERSION, "name": ""}
         fields["rules"] = _rules({**head, "rules": fields["rules"]})
+    return _checked(fields)
+
+
+def _checked(fields: Mapping[str, Any]) -> SimulatedEnvironmentConfig:
     try:
         return SimulatedEnvironmentConfig.model_validate(fields)
     except ValidationError as error:
@@ -186,8 +211,10 @@ def _check_head(document: Mapping[str, Any]) -> None:
 def _complaints(error: ValidationError) -> Iterator[str]:
     names = (*SimulatedEnvironmentConfig.model_fields, *EnvironmentSettings.model_fields)
     for detail in error.errors(include_url=False, include_context=False):
-        place = ".".join(map(str, detail["loc"])) or "the environment"
-        yield f"{place}: {complaint(detail, names)}"
+        said = complaint(detail, names)
+        if detail["loc"] or not said.startswith("settings."):
+            said = f"{'.'.join(map(str, detail['loc'])) or 'the environment'}: {said}"
+        yield said
 
 
 # ---------------------------------------------------------------- writing

@@ -104,7 +104,7 @@ def offline_drafts(known: Known, tool: ToolDeclaration, arguments: JsonObject, s
     gone = known.world.not_found(tool.name, arguments)
     if gone is not None and not is_error(made.value):
         # The tool's schema has no word for it: then it is an error in ADK's form, as no schema holds those.
-        error = Failed(error_code=404, error_message=str(gone["error"]))
+        error = Failed(error_code=404, error_message=_words_of(gone))
         return Drafts(tool, error.response(), ("the world has no such thing",), outcome=error)
     value = made.value
     if made.why.startswith(_MADE_UP) and known.environment.settings.tool(tool.name).share_state_id:
@@ -130,3 +130,9 @@ def offline_question(
         seed=seed,
     )
     return call, Sources(world=known.world, recorded=known.recorded_calls())
+
+
+def _words_of(error: JsonObject) -> str:
+    """Give what an error dict says, in whichever form it is."""
+    said = (error.get(name) for name in ("error_message", "error", "message", "errorMessage"))
+    return next((text for text in said if isinstance(text, str) and text), "not found")

@@ -23,6 +23,7 @@ from simulator.environment.connections import ToolShape
 from simulator.environment.recordings import RecordedCall, RecordingError, read_recording
 from simulator.environment.shared_state import SharedState, StateRegistry
 from simulator.environment.stand_in_config import SimulatedEnvironmentConfig, StandInPlayer
+from simulator.facts import Failed
 from simulator.runtime.adk_private import (
     invocation_of,
     is_about_to_run,
@@ -37,7 +38,7 @@ from simulator.runtime.boundaries import ToolBoundaryCall, seat_tool
 from simulator.runtime.context import let_stand_in, stand_in_of
 from simulator.runtime.encoding import made_error, tool_result
 from simulator.runtime.modelling import configuration_of
-from simulator.runtime.stand_in.answering import LEFT, Answering, Made
+from simulator.runtime.stand_in.answering import BROKEN, LEFT, Answering, Made
 from simulator.runtime.stand_in.calls import AnsweredCall
 from simulator.runtime.stand_in.modelled import Modelled, ModelSettings
 from simulator.runtime.stand_in.play import Question, SessionPlay
@@ -175,10 +176,13 @@ class StandInEnvironment:
 
     def note_tools(self, context: Any, tools: Mapping[str, BaseTool]) -> None:
         """Take down the tools that a model is shown: those of tool sets stand nowhere else."""
-        play = self.session(context)
-        for tool in tools.values():
-            if not (is_steering(tool) or runs_agents(tool)):
-                play.declaration(tool)
+        try:
+            play = self.session(context)
+            for tool in tools.values():
+                if not (is_steering(tool) or runs_agents(tool)):
+                    play.declaration(tool)
+        except Exception:  # noqa: BLE001 - whatever it is, the agent is to go on
+            _LOG.exception("the tools of the agent cannot be looked at")
 
     # ------------------------------------------------------------ answering
 
@@ -210,8 +214,11 @@ class StandInEnvironment:
     async def _answer(
         self, tool: BaseTool, arguments: dict[str, Any], context: Any, real: Callable[[], Any] | None
     ) -> Any:
-        play = self.session(context)
-        question = Question(tool, arguments, context)
+        try:
+            play, question = self.session(context), Question(tool, arguments, context)
+        except Exception as error:  # noqa: BLE001 - whatever it is, the agent is to go on
+            _LOG.exception("the environment cannot take the call of %s", tool.name)
+            return Failed(error_code=BROKEN, error_message=f"the environment failed: {error}").response()
         answering = Answering(play, self._modelled, self._clock)
         call, made = await answering.answer(question, self._player(tool), _all_real(real) if real else None)
         return _given(call, made)
