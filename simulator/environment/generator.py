@@ -89,7 +89,10 @@ def drafted_of(call: DraftCall, sources: Sources, parts: Parts) -> Draft:
     """Draft as `drafted` does, with the parts that `parts_of` gives for the same call and sources."""
     made = _first(call, sources, parts)
     value: JsonValue = copied(made.value)
-    return Draft(value=value, why=made.why, is_guess=made.is_guess, problems=parts.problems(value))
+    problems = parts.problems(value)
+    if problems and parts.hopeless:
+        problems = (Problem(path="$", message=f"no draft could be made: {parts.hopeless}"), *problems)
+    return Draft(value=value, why=made.why, is_guess=made.is_guess, problems=problems)
 
 
 def parts_of(call: DraftCall, sources: Sources) -> Parts:

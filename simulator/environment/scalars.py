@@ -10,6 +10,7 @@ from pydantic import JsonValue
 
 from simulator.environment import plausible
 from simulator.environment.articles import price_of
+from simulator.environment.bounded_patterns import LARGEST
 from simulator.environment.choices import is_refusal
 from simulator.environment.comparisons import bounds_on
 from simulator.environment.echoes import Echo, amounts_in
@@ -96,7 +97,7 @@ class Scope:
 def text(schema: JsonObject, name: str, scope: Scope) -> str | None:
     """Make a text that fits a plain schema; None where none was found."""
     least, most = _length(schema, "minLength", 0), _length(schema, "maxLength", 100_000)
-    if most < least:
+    if most < least or least > LARGEST:
         return None
     pattern, kind = schema.get("pattern"), schema.get("format")
     made = _of_style(schema, name, scope, most)

@@ -138,7 +138,12 @@ class Known:
             by_rule and really.kind == "failed"
         ):  # an injected failure passes: it is not what the tool knows
             self.answers.append(
-                EarlierAnswer(tool_name=answered.tool_name, arguments=answered.arguments, response=response)
+                EarlierAnswer(
+                    tool_name=answered.tool_name,
+                    arguments=answered.arguments,
+                    response=response,
+                    injected=by_rule,
+                )
             )
         self._count_recorded(answered)
         said = as_response(answered.outcome)
