@@ -101,7 +101,7 @@ class SimulatedEnvironmentConfig(Value):
         """Say which players, settings and connections are for tools that are not among these."""
         known = frozenset(tool_names)
         connected = self.settings.connections.strangers(known)
-        named = {
+        named: dict[str, Iterable[str]] = {
             "players": self.players,
             "settings.tools": self.settings.tools,
             "settings.connections": connected,
