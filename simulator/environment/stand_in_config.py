@@ -19,7 +19,7 @@ from simulator.environment.recordings import RecordedCall
 from simulator.environment.rule_sets import RuleSet, RuleSetError, RuleSetForm, read_rule_set, write_rule_set
 from simulator.environment.tables import read_tables
 from simulator.environment.tool_settings import EnvironmentSettings
-from simulator.environment.value import Value
+from simulator.environment.value import Number, Value, Whole
 from simulator.jsonvalue import JsonObject
 
 FORMAT = "golden-trace-studio/environment"
@@ -64,8 +64,8 @@ class SimulatedEnvironmentConfig(Value):
     listed: StandInPlayer = "offline"
     unlisted: StandInPlayer = "refuse"
     seed: str = ""
-    model_timeout_seconds: float = Field(default=60.0, gt=0.0, le=3_600.0)
-    model_retries: int = Field(default=2, ge=0, le=10)
+    model_timeout_seconds: Number = Field(default=60.0, gt=0.0, le=3_600.0)
+    model_retries: Whole = Field(default=2, ge=0, le=10)
 
     @field_validator("environment_data")
     @classmethod

@@ -353,7 +353,7 @@ class Answering:
     ) -> bool:
         """Record a tool's answer and hand it to the agent, changed as the rules that fired say."""
         beneath: Outcome | None = None
-        if waiting.firing.modifiers:
+        if waiting.firing.has_a_say:
             outcome, beneath, notes = self.injecting.told(waiting, outcome)
             provenance = provenance.model_copy(update={"notes": (*provenance.notes, *notes)})
         return await self._released(
