@@ -29,6 +29,7 @@ _LONG_RUNNING = "\n\nNOTE: This is a long-running operation."
 """What ADK says below the description of a long-running tool: nothing of what it returns."""
 
 _MADE_UP = "made up"
+_BAD_REQUEST = 400
 
 
 class Drafts(NamedTuple):
@@ -107,6 +108,9 @@ def offline_drafts(known: Known, tool: ToolDeclaration, arguments: JsonObject, s
         error = Failed(error_code=404, error_message=_words_of(gone))
         return Drafts(tool, error.response(), ("the world has no such thing",), outcome=error)
     value = made.value
+    if isinstance(value, dict) and value.get("error_code") == _BAD_REQUEST and made.problems:
+        refused = Failed(error_code=_BAD_REQUEST, error_message=str(value.get("error")))
+        return Drafts(tool, refused.response(), (made.why,), outcome=refused)
     if made.why.startswith(_MADE_UP) and known.environment.settings.tool(tool.name).share_state_id:
         state = known.registry.get_state(known.registry.state_key(tool.name))
         value = with_shared_values(value, arguments, state, lambda one: not check(one, tool.response or {}))

@@ -134,3 +134,10 @@ def test_a_verb_leaves_a_known_thing_in_its_state() -> None:
     assert value(shipped) == {"status": "shipped", "order_id": "A-2"}
     assert value(read)["status"] == "shipped"
     assert value(read)["item"] == "cup"
+
+
+def test_null_for_an_id_invents_no_thing() -> None:
+    """The agent gets ADK's error, as the tool's own shape has no word for it."""
+    (said,) = answers(call("get_order", order_id=None), tools=[get_order], data=DATA)
+    assert isinstance(said, Failed)
+    assert said.error_code == 400
