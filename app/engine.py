@@ -32,7 +32,7 @@ def command(simulation: LiveSimulation, asked: Command) -> None:
         case StopTurn():
             simulation.stop()
         case UndoStep():
-            simulation.undo()
+            simulation.undo(wait=AT_ONCE)
         case SetRules():
             simulation.set_rules(asked.rules)
         case SwitchRule():

@@ -96,8 +96,8 @@ class LiveSimulation(Protocol):
         """Stop the turn that is running."""
         ...
 
-    def undo(self) -> bool:
-        """Take back the last step that a person took."""
+    def undo(self, *, wait: float | None = None) -> bool:
+        """Take back the last step that a person took; wait at most so many seconds for what follows."""
         ...
 
     def can_undo(self) -> bool:

@@ -20,6 +20,7 @@ from simulator.environment.adk_losses import injection, losses, unwritable
 from simulator.environment.complaints import complaint
 from simulator.environment.effects import MAX_LATENCY_SECONDS, Effect, ErrorEffect, ResponseEffect
 from simulator.environment.injections import InjectionRule
+from simulator.environment.value import Number, Whole
 from simulator.jsonvalue import JsonObject, NotJsonError, copied
 
 _TOOLS = "tool_simulation_configs"
@@ -36,15 +37,15 @@ class _Strict(BaseModel):
 
 
 class _Error(_Strict):
-    injected_http_error_code: int
+    injected_http_error_code: Whole
     error_message: str
 
 
 class _Injection(_Strict):
-    injection_probability: float = Field(default=1.0, ge=0.0, le=1.0)
+    injection_probability: Number = Field(default=1.0, ge=0.0, le=1.0)
     match_args: JsonObject | None = None
-    injected_latency_seconds: float = Field(default=0.0, ge=0.0, le=MAX_LATENCY_SECONDS)
-    random_seed: int | None = None
+    injected_latency_seconds: Number = Field(default=0.0, ge=0.0, le=MAX_LATENCY_SECONDS)
+    random_seed: Whole | None = None
     injected_error: _Error | None = None
     injected_response: JsonObject | None = None
 

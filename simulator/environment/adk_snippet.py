@@ -91,7 +91,9 @@ def config_in_snippet(code: str) -> JsonObject:
     found = [node for node in ast.walk(tree) if isinstance(node, ast.Call) and _name(node.func) == _CONFIG]
     if len(found) != 1:
         lines = ", ".join(str(node.lineno) for node in found)
-        what = f"makes {len(found)}, at the lines {lines}" if found else "makes none"
+        lesser = [_name(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call)]
+        part = next((f"a {name} alone" for name in (_TOOL, _INJECTION) if name in lesser), "none")
+        what = f"makes {len(found)}, at the lines {lines}" if found else f"makes {part}"
         raise EnvironmentConfigError(f"the code has to make one {_CONFIG}, and it {what}")
     try:
         config = taken(_Reader(tree, found[0]).value(found[0]))

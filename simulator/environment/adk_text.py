@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from typing import Literal, NamedTuple, TypeAlias
 
 from simulator.environment.adk_config import EnvironmentConfigError, ReadConfig, read_config, written_config
 from simulator.environment.adk_snippet import config_in_snippet, snippet_of
 from simulator.environment.documents import DocumentError, read_document, write_json, write_yaml
+
+_MAKES = re.compile(r"\b(?:EnvironmentSimulationConfig|ToolSimulationConfig|InjectionConfig)\(")
 
 TextForm: TypeAlias = Literal["json", "yaml", "python"]
 
@@ -20,7 +23,7 @@ class WrittenText(NamedTuple):
 
 def is_code(text: str) -> bool:
     """Tell whether a text is code that makes a configuration, rather than JSON or YAML."""
-    return "EnvironmentSimulationConfig(" in text and text.lstrip()[:1] not in {"{", "["}
+    return _MAKES.search(text) is not None and text.lstrip()[:1] not in {"{", "["}
 
 
 def read_config_text(text: str) -> ReadConfig:

@@ -37,22 +37,28 @@ _TAKEN_OFF = frozenset({"discount"})
 _LARGEST = 10**12
 
 
-def coherent(value: JsonValue, fixed: Mapping[str, JsonValue], chance: Chance) -> JsonValue:
+def coherent(
+    value: JsonValue, fixed: Mapping[str, JsonValue], chance: Chance, unit_price: float | None = None
+) -> JsonValue:
     """Order the pairs and add up the totals in a value, at any depth.
 
     Args:
         value: A drafted answer; it is not changed.
         fixed: Values by field name that stay as they are, such as the arguments of the call.
         chance: Decides how long it is from a beginning to its end.
+        unit_price: What one of the article costs that the call is about, where the answer does not say so.
     """
     if isinstance(value, list):
         return [coherent(item, fixed, chance) for item in value]
     if not isinstance(value, dict):
         return value
-    record = {name: coherent(inner, fixed, chance) for name, inner in value.items()}
+    record = {
+        name: coherent(inner, fixed, chance, unit_price if isinstance(inner, dict) else None)
+        for name, inner in value.items()
+    }
     _end_stay(record, fixed)
     _order(record, fixed, chance)
-    _add_up(record, fixed)
+    _add_up(record, fixed, unit_price)
     _count(record, fixed)
     return record
 
@@ -172,10 +178,12 @@ def _read(parse: Callable[[], dt.datetime]) -> dt.datetime | None:
         return None
 
 
-def _add_up(record: JsonObject, fixed: Mapping[str, JsonValue]) -> None:
+def _add_up(record: JsonObject, fixed: Mapping[str, JsonValue], unit_price: float | None) -> None:
     base = _sum_of_lists(record)
     if base is None:
         base = _of_one(record, fixed)
+    if base is None and unit_price is not None:
+        base = _product({**fixed, **record, "unit_price": unit_price})
     if base is None:
         return
     extra = sum(_signed(name, value) for name, value in record.items())

@@ -10,7 +10,7 @@ from pydantic import AfterValidator, Field, JsonValue, field_validator, model_va
 
 from simulator.environment import paths
 from simulator.environment.expressions import compiled
-from simulator.environment.value import Value
+from simulator.environment.value import Number, Value, Whole
 
 LONGEST_PATTERN = 1_000
 """Characters that a regular expression may have."""
@@ -97,8 +97,8 @@ class Between(Value):
     """The value is a number from `low` to `high`, both included unless `exclusive`; one of the two may be left out."""
 
     test: Literal["between"] = "between"
-    low: float | None = None
-    high: float | None = None
+    low: Number | None = None
+    high: Number | None = None
     exclusive: bool = False
 
     @model_validator(mode="after")
@@ -153,7 +153,7 @@ class CallNumber(Value):
 
     kind: Literal["call_number"] = "call_number"
     which: Literal["nth", "first", "every", "after"]
-    n: int = Field(ge=1)
+    n: Whole = Field(ge=1)
     counted: Literal["rule", "tool", "session"] = "rule"
 
 

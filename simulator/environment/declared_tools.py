@@ -9,11 +9,19 @@ from typing import Self
 from pydantic import Field, JsonValue, field_validator, model_validator
 
 from simulator.environment.connections import ToolShape
-from simulator.environment.tool_settings import schema_of
+from simulator.environment.tool_settings import schema_of, written_schema
 from simulator.environment.value import Value
 from simulator.jsonvalue import JsonObject
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}")
+STEERING = frozenset(
+    {
+        "adk_request_confirmation", "adk_request_credential", "adk_request_input", "exit_loop", "finish_task",
+        "set_model_response", "transfer_to_agent",
+    }
+)  # fmt: skip
+"""The names by which ADK steers its own flow: a declared tool of that name would never be asked, or break the flow."""
+
 _NO_PARAMETERS: JsonObject = {"type": "object", "properties": {}}
 
 
@@ -36,6 +44,8 @@ class DeclaredTool(Value):
             raise ValueError(
                 f"{name!r} is no tool name: use up to 64 ASCII letters, digits and underscores, no digit first"
             )
+        if name in STEERING:
+            raise ValueError(f"{name!r} is a name that ADK has for a tool of its own; choose another")
         return name
 
     @field_validator("parameters")
@@ -61,6 +71,11 @@ class DeclaredTool(Value):
         if unknown:
             raise ValueError(f"required parameters that are not declared: {', '.join(map(str, unknown))}")
         return self
+
+    @field_validator("parameters", "output_schema", mode="before")
+    @classmethod
+    def _may_be_a_class(cls, schema: object) -> object:
+        return written_schema(schema)
 
     @field_validator("output_schema")
     @classmethod

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from random import Random
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, Self, TypeAlias
 
-from pydantic import Field, JsonValue, field_validator
+from pydantic import Field, JsonValue, field_validator, model_validator
 
 from simulator.environment.garbage import blown_up, broken_json, corrupted, of_another_type, size
-from simulator.environment.hostile import hostile_text
+from simulator.environment.hostile import check_category, hostile_text
 from simulator.environment.paths import field_place, item_place, parse
-from simulator.environment.value import Value
+from simulator.environment.value import Number, Value, Whole
 from simulator.jsonvalue import Json, copied
 
 HUGE_BYTES = 200_000
@@ -55,8 +55,8 @@ class Distortion(Value):
 
     kind: DistortionKind
     at: str = ""
-    share: float = Field(default=1.0, gt=0.0, le=1.0)
-    amount: int | None = Field(default=None, ge=0, le=50_000_000)
+    share: Number = Field(default=1.0, gt=0.0, le=1.0)
+    amount: Whole | None = Field(default=None, ge=0, le=50_000_000)
     text: str = ""
 
     @field_validator("at")
@@ -64,6 +64,12 @@ class Distortion(Value):
     def _is_a_path(cls, at: str) -> str:
         parse(at)
         return at
+
+    @model_validator(mode="after")
+    def _names_a_category(self) -> Self:
+        if self.kind == "hostile":
+            check_category(self.text)
+        return self
 
 
 class Distorted(Value):

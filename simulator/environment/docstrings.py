@@ -13,6 +13,7 @@ from simulator.environment import plausible
 from simulator.environment.coherence import coherent
 from simulator.environment.plausible import Chance
 from simulator.environment.recall import is_error
+from simulator.environment.told_choices import told_choices
 from simulator.jsonvalue import NotJsonError, copied
 
 _SECTION = re.compile(
@@ -68,7 +69,9 @@ def returned_example(description: str, chance: Chance) -> JsonValue:
     shown = _shown(told)
     if shown is not None:
         return _filled(shown, "", chance)
+    told, choices = told_choices(told)
     pairs: dict[str, str] = dict(_PAIR.findall(told))
+    pairs |= {name: chance.choice(f"choice:{name}", among) for name, among in choices.items()}
     names = [*pairs, *(name for name, _ in _LINE.findall(told)), *_QUOTED.findall(_PAIR.sub(" ", told))]
     wanted = list(dict.fromkeys(name for name in names if name not in _VALUES and name not in _TYPES))
     if not wanted:

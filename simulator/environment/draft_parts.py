@@ -60,6 +60,8 @@ class Parts:
         self.knowledge = knowledge
         self.chance = chance
         self.defaults = defaults or {}
+        self.hopeless = ""
+        """Why no value was found that fits the tool's schema, where none was."""
 
     @cached_property
     def plan(self) -> Plan | None:
@@ -123,6 +125,14 @@ class Parts:
         }
 
     @cached_property
+    def _unit_price(self) -> float | None:
+        """What one of the article costs of which the call names a quantity; None where it names none, or no price is known."""
+        if is_read(self.tool_name):
+            return None
+        said = (value for value in self.arguments.values() if isinstance(value, str) and value)
+        return next((price for price in map(self.knowledge.price, said) if price is not None), None)
+
+    @cached_property
     def ids(self) -> dict[str, JsonValue]:
         """The ids of what the call makes, by the names of their fields."""
         if not makes_something(self.tool_name):
@@ -162,6 +172,7 @@ class Parts:
             description=self.description,
             earlier=self.knowledge.earlier,
             tool_name=self.tool_name,
+            arguments=self.arguments,
             chance=self.chance,
         )
         return found[0] if found else None
@@ -316,12 +327,17 @@ class Parts:
             found = self._of_plan(plan_of(self.guesses.listed()), "usual")
             if found is not None:
                 return found
-        fields = {**self.known, **self.ids}
+        fields = {
+            name: value
+            for name, value in {**self.known, **self.ids}.items()
+            if is_read(self.tool_name) or name not in _STATES or name in self.told
+        }
         return plain_answer(self.tool_name, self.arguments, fields, self.chance, self.rows)
 
     def _of_plan(self, plan: Plan, style: Style, name: str = "") -> JsonValue:
         """Make what fits a schema best: with all that is known, or else without it; None where no value is found."""
         last: JsonValue = None
+        self.hopeless = ""
         for known, now in ((self.known, style), ({}, style), ({}, "least")):
             own = self.arguments if known else {}
             try:
@@ -338,9 +354,10 @@ class Parts:
                     knowledge=self.knowledge,
                     ids=self.ids,
                 )
-            except NoValueError:
+            except NoValueError as error:
+                self.hopeless = str(error)
                 continue
-            agreeing = coherent(made, known, self.chance) if style == "usual" else made
+            agreeing = coherent(made, known, self.chance, self._unit_price) if style == "usual" else made
             by = is_ordered(self.description, self.arguments)
             agreeing = agreeing if by is None else in_order(agreeing, by)
             for one in (agreeing, made):

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Annotated, Literal, Self, TypeAlias
 
-from pydantic import Field, JsonValue, model_validator
+from pydantic import Field, JsonValue, field_validator, model_validator
 
+from simulator.builtin_errors import builtin_error, builtin_name
 from simulator.environment.distortions import Distortion
-from simulator.environment.value import Value
+from simulator.environment.value import Number, Value, Whole
 from simulator.jsonvalue import JsonObject, copied
 
 MAX_LATENCY_SECONDS = 120.0
@@ -19,8 +20,8 @@ class UniformLatency(Value):
     """Any time between two, in seconds, each as likely as the other."""
 
     kind: Literal["uniform"] = "uniform"
-    low: float = Field(ge=0.0, le=MAX_LATENCY_SECONDS)
-    high: float = Field(ge=0.0, le=MAX_LATENCY_SECONDS)
+    low: Number = Field(ge=0.0, le=MAX_LATENCY_SECONDS)
+    high: Number = Field(ge=0.0, le=MAX_LATENCY_SECONDS)
 
     @model_validator(mode="after")
     def _is_ordered(self) -> Self:
@@ -33,8 +34,8 @@ class LogNormalLatency(Value):
     """Mostly near `median` seconds, with a long tail: `sigma` is the spread of its logarithm. Cut at 120 s."""
 
     kind: Literal["log_normal"] = "log_normal"
-    median: float = Field(gt=0.0, le=MAX_LATENCY_SECONDS)
-    sigma: float = Field(default=0.5, ge=0.0, le=3.0)
+    median: Number = Field(gt=0.0, le=MAX_LATENCY_SECONDS)
+    sigma: Number = Field(default=0.5, ge=0.0, le=3.0)
 
 
 LatencySpread: TypeAlias = Annotated[UniformLatency | LogNormalLatency, Field(discriminator="kind")]
@@ -61,7 +62,7 @@ class ErrorEffect(_Templated):
     """Answers with ADK's error dict: `{"error_code": ..., "error_message": ...}`, and what else `details` says."""
 
     kind: Literal["error"] = "error"
-    error_code: int
+    error_code: Whole
     error_message: str
     details: JsonObject = Field(default_factory=dict)
 
@@ -102,12 +103,24 @@ class RaiseEffect(_Templated):
     )
     message: str = ""
 
+    @field_validator("error_type")
+    @classmethod
+    def _can_be_raised(cls, error_type: str) -> str:
+        # Of another module, only the run can tell, when the agent has imported it.
+        name = builtin_name(error_type)
+        if name and builtin_error(name, "") is None:
+            raise ValueError(
+                f"{name!r} is no builtin exception that a tool can raise, as TimeoutError is; "
+                "write one of another module as module:Name"
+            )
+        return error_type
+
 
 class HangEffect(Value):
     """Gives no answer until the turn is stopped, or until `timeout_seconds` have passed: then it raises `TimeoutError`."""
 
     kind: Literal["hang"] = "hang"
-    timeout_seconds: float | None = Field(default=None, gt=0.0, le=3600.0)
+    timeout_seconds: Number | None = Field(default=None, gt=0.0, le=3600.0)
     message: str = "The tool did not answer in time."
 
 
@@ -132,7 +145,7 @@ class LoseEffect(Value):
 
     kind: Literal["lose"] = "lose"
     way: Literal["error", "raise"] = "error"
-    error_code: int = 504
+    error_code: Whole = 504
     message: str = "The request timed out. It may or may not have taken effect."
 
 

@@ -91,39 +91,79 @@ def error_answers(
     description: str = "",
     earlier: Sequence[EarlierAnswer] = (),
     tool_name: str = "",
+    arguments: Mapping[str, JsonValue] | None = None,
     chance: Chance | None = None,
 ) -> list[JsonObject]:
     """Give ways to say an error, the tool's own first; none where its schema has no room for one.
 
     The shapes come from the error branch of the schema, a schema that has fields for errors, the latest error that
-    this tool gave, an error that the description shows, and last ADK's own error dict.
+    this tool gave, an error that the description shows, and last ADK's own error dict. `arguments` are those of the
+    call: an error names no other thing than they do.
     """
     shapes = [
         answer.response
         for answer in reversed(earlier)
-        if answer.tool_name == tool_name and is_error(answer.response) and isinstance(answer.response, dict)
+        if answer.tool_name == tool_name
+        and not answer.injected
+        and is_error(answer.response)
+        and isinstance(answer.response, dict)
     ][:1]
     shapes += [shown for shown in shown_values(description) if isinstance(shown, dict) and is_error(shown)]
-    found = [] if plan is None else _of_schema(trouble, plan, chance or Chance())
-    found += [_reworded(shape, trouble) for shape in shapes]
+    asked = _asked(arguments or {})
+    found = [] if plan is None else _of_schema(trouble, plan, asked, chance or Chance())
+    found += [_reworded(shape, trouble, asked) for shape in shapes]
     found.append({"error_code": trouble.code, "error_message": trouble.message})
     return found if plan is None else [one for one in found if not plan.problems(one)]
 
 
-def _of_schema(trouble: Trouble, plan: Plan, chance: Chance) -> list[JsonObject]:
+def _asked(arguments: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
+    """Give the ids of a call: what an error is about."""
+    return {
+        name: value
+        for name, value in arguments.items()
+        if is_identifier(name) and isinstance(value, (str, int))
+    }
+
+
+def _invents(answer: JsonObject, asked: Mapping[str, JsonValue], fields: Mapping[str, JsonValue]) -> bool:
+    """Tell whether an error names a thing that was not asked for, or says of it what nobody knows."""
+    ids = list(asked.values())
+    if any(
+        is_identifier(name) and name not in fields and value not in (None, "", *ids)
+        for name, value in answer.items()
+    ):
+        return True
+    has_words = any(answer.get(name) == fields["message"] for name in fields)
+    return not has_words and any(
+        name not in asked and name not in fields and isinstance(value, (str, int, float))
+        for name, value in answer.items()
+    )
+
+
+def _of_schema(
+    trouble: Trouble, plan: Plan, asked: Mapping[str, JsonValue], chance: Chance
+) -> list[JsonObject]:
     made: list[JsonObject] = []
     branches = [one for one in plan.alternatives(plan.schema) if is_error_branch(one)]
     for schema in [*branches, *([] if branches or not _has_room(plan) else [plan.schema])]:
         definitions = {"$defs": plan.schema["$defs"]} if "$defs" in plan.schema else {}
         for numbers in (True, False):
+            fields = _fields(trouble, numbers=numbers)
             try:
                 one = instance(
-                    {**schema, **definitions}, chance, _fields(trouble, numbers=numbers), style="least"
+                    {**schema, **definitions},
+                    chance,
+                    {**asked, **fields},
+                    arguments=asked,
+                    style="least",
                 )
             except NoValueError:
                 continue
-            if isinstance(one, dict) and not plan.problems(one) and is_error(one):
-                made.append(_with_message(one, schema, trouble, plan))
+            if not isinstance(one, dict) or plan.problems(one) or not is_error(one):
+                continue
+            one = _with_message(one, schema, trouble, plan)
+            if not _invents(one, asked, fields):
+                made.append(one)
                 if {trouble.code, _NAMES.get(trouble.code)} & {
                     value for value in one.values() if isinstance(value, (int, str))
                 }:
@@ -171,10 +211,15 @@ def _fields(trouble: Trouble, *, numbers: bool) -> Mapping[str, JsonValue]:
     }
 
 
-def _reworded(shape: JsonObject, trouble: Trouble) -> JsonObject:
-    """Put another error into the shape of one."""
+def _reworded(shape: JsonObject, trouble: Trouble, asked: Mapping[str, JsonValue]) -> JsonObject:
+    """Put another error into the shape of one, with the ids of the call and no others."""
     fields = _fields(trouble, numbers=True)
-    answer: JsonObject = copied(shape)
+    own: JsonObject = copied(shape)
+    answer: JsonObject = {
+        name: asked.get(name, value)
+        for name, value in own.items()
+        if name in asked or name in fields or not is_identifier(name)
+    }
     for name, value in answer.items():
         told = fields.get(name)
         if told is not None and type(told) is type(value) and name not in {"status", "type"}:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from typing import Any, Final
 
@@ -50,9 +50,11 @@ class CompiledExpression:
         names: The variables that it reads.
         paths: The dotted paths that it reads, such as `order.customer_id`, in their order; each ends before what is only
             known when it is evaluated (`world.products[args.sku].stock` reads `world.products` and `args.sku`).
+        called: The variables that it calls as functions, each with the path of its first argument, if that is one;
+            no value can be called, so that it has no value.
     """
 
-    __slots__ = ("_template", "names", "paths", "text")
+    __slots__ = ("_template", "called", "names", "paths", "text")
 
     def __init__(self, text: str, tree: nodes.Expr) -> None:
         self.text = text
@@ -60,6 +62,7 @@ class CompiledExpression:
         self.names = frozenset(
             name.name for name in _all(tree, nodes.Name) if name.name not in _LANGUAGE.globals
         )
+        self.called = dict(_called(tree))
         body: list[nodes.Node] = [nodes.Assign(nodes.Name("result", "store"), tree, lineno=1)]
         self._template = _LANGUAGE.from_string(nodes.Template(body, lineno=1))
 
@@ -154,6 +157,12 @@ def _attribute(node: nodes.Getattr | nodes.Name) -> str:
 
 def _all(tree: nodes.Node, kind: type[nodes.Name]) -> list[nodes.Name]:
     return [*([tree] if isinstance(tree, kind) else []), *tree.find_all(kind)]
+
+
+def _called(tree: nodes.Expr) -> Iterator[tuple[str, str]]:
+    for call in [*([tree] if isinstance(tree, nodes.Call) else []), *tree.find_all(nodes.Call)]:
+        if isinstance(call.node, nodes.Name) and call.node.name not in _LANGUAGE.globals:
+            yield call.node.name, _path(call.args[0])[0] if call.args else ""
 
 
 def _paths(node: nodes.Node) -> list[str]:

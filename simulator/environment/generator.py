@@ -89,7 +89,10 @@ def drafted_of(call: DraftCall, sources: Sources, parts: Parts) -> Draft:
     """Draft as `drafted` does, with the parts that `parts_of` gives for the same call and sources."""
     made = _first(call, sources, parts)
     value: JsonValue = copied(made.value)
-    return Draft(value=value, why=made.why, is_guess=made.is_guess, problems=parts.problems(value))
+    problems = parts.problems(value)
+    if problems and parts.hopeless:
+        problems = (Problem(path="$", message=f"no draft could be made: {parts.hopeless}"), *problems)
+    return Draft(value=value, why=made.why, is_guess=made.is_guess, problems=problems)
 
 
 def parts_of(call: DraftCall, sources: Sources) -> Parts:
@@ -106,10 +109,19 @@ def parts_of(call: DraftCall, sources: Sources) -> Parts:
 
 
 def _first(call: DraftCall, sources: Sources, parts: Parts) -> Try:
+    said: JsonObject
+    nothing = _null(call)
+    if nothing:
+        said = {
+            "status": "error",
+            "error_code": 400,
+            "error": f"{' and '.join(nothing)} must not be null.",
+        }
+        return Try(said, "the call gives null where the tool requires a value")
     missing = _missing(call)
     if missing:
         word = "arguments" if len(missing) > 1 else "argument"
-        said: JsonObject = {"status": "error", "error": f"Missing required {word}: {', '.join(missing)}."}
+        said = {"status": "error", "error": f"Missing required {word}: {', '.join(missing)}."}
         return Try(said, "the call lacks what the tool requires")
     recorded = RecordedAnswers(
         sources.recorded, call.tool_name, call.arguments, earlier=call.earlier, fits=parts.fits
@@ -145,6 +157,30 @@ def _missing(call: DraftCall) -> list[str]:
     required = call.parameters.get("required")
     wanted = required if isinstance(required, list) else []
     return [name for name in wanted if isinstance(name, str) and name not in call.arguments]
+
+
+def _null(call: DraftCall) -> list[str]:
+    """Give the required arguments that are null though they may not be."""
+    properties = call.parameters.get("properties")
+    required = call.parameters.get("required")
+    if not isinstance(properties, dict) or not isinstance(required, list):
+        return []
+    return [
+        name
+        for name in required
+        if isinstance(name, str)
+        and name in call.arguments
+        and call.arguments[name] is None
+        and _asks_for_value(properties.get(name))
+    ]
+
+
+def _asks_for_value(schema: JsonValue) -> bool:
+    """Tell whether a schema names one type, and that is not null."""
+    if not isinstance(schema, dict) or schema.get("nullable"):
+        return False
+    kind = schema.get("type")
+    return isinstance(kind, str) and kind.lower() != "null"
 
 
 def _asked_before(call: DraftCall) -> JsonValue:

@@ -79,11 +79,11 @@ class Guesses:
 
     @cached_property
     def before(self) -> list[JsonValue]:
-        """The earlier answers of this tool that were no errors."""
+        """The earlier answers of this tool that were no errors, and that no rule gave."""
         return [
             answer.response
             for answer in self.knowledge.earlier
-            if answer.tool_name == self.tool_name and not is_error(answer.response)
+            if answer.tool_name == self.tool_name and not answer.injected and not is_error(answer.response)
         ][-_SAMPLES:]
 
     @cached_property
@@ -130,7 +130,7 @@ class Guesses:
             known = [
                 one
                 for answer in self.knowledge.earlier[-_SAMPLES:]
-                if not is_error(answer.response)
+                if not answer.injected and not is_error(answer.response)
                 for one in _records(answer.response)
                 if any(name == f"{kind}_id" for name in list(one)[:1])
             ]

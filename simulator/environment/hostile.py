@@ -99,6 +99,19 @@ def categories() -> tuple[str, ...]:
     return tuple(dict.fromkeys(text.category for text in hostile_texts()))
 
 
+def check_category(which: str) -> None:
+    """Check that a category is one of the library, where a category is meant.
+
+    Raises:
+        ValueError: It is none; the text names those that there are.
+    """
+    category = which.removeprefix(CATEGORY).strip()
+    if which.startswith(CATEGORY) and category not in categories():
+        raise ValueError(
+            f"there is no category {category!r} of hostile texts; there are {', '.join(categories())}"
+        )
+
+
 def hostile_text(which: str, rng: Random, words: Mapping[str, str]) -> Attack:
     """Give the text that is meant.
 

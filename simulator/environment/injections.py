@@ -8,7 +8,7 @@ from pydantic import Field, model_validator
 
 from simulator.environment.conditions import Condition
 from simulator.environment.effects import MAX_LATENCY_SECONDS, Effect, LatencySpread
-from simulator.environment.value import Value
+from simulator.environment.value import Number, Value, Whole
 from simulator.jsonvalue import JsonObject
 
 EVERY_TOOL = "*"
@@ -28,12 +28,12 @@ class InjectionRule(Value):
     effect: Effect
     label: str = ""
     enabled: bool = True
-    probability: float = Field(default=1.0, ge=0.0, le=1.0)
+    probability: Number = Field(default=1.0, ge=0.0, le=1.0)
     match_args: JsonObject | None = None
     when: Condition | None = None
-    latency_seconds: float = Field(default=0.0, ge=0.0, le=MAX_LATENCY_SECONDS)
+    latency_seconds: Number = Field(default=0.0, ge=0.0, le=MAX_LATENCY_SECONDS)
     latency: LatencySpread | None = None
-    random_seed: int | None = None
+    random_seed: Whole | None = None
 
     @model_validator(mode="after")
     def _has_one_latency(self) -> Self:

@@ -25,7 +25,7 @@ from simulator.environment.fields import (
 )
 from simulator.environment.knowledge import Knowledge, told_of
 from simulator.environment.merging import NEVER
-from simulator.environment.patterns import matching
+from simulator.environment.patterns import matching, pattern_cost
 from simulator.environment.plausible import Chance, words_of
 from simulator.environment.presence import is_for_later, is_trouble
 from simulator.environment.records import Record
@@ -37,8 +37,7 @@ from simulator.jsonvalue import JsonObject, same
 _MOST_DEPTH, _DEEPEST = 8, 80
 _MOST_REFERENCES = 2
 """How often a schema that holds itself is followed before as little as it allows is made."""
-_MOST_VALUES = 3_000
-_LEAN_FROM = 1_200
+_MOST_VALUES, _LEAN_FROM = 3_000, 1_200
 _TRIES = 12
 _FEW, _MANY = 2, 5
 """How many items a list gets where its schema does not say: usually, and at most."""
@@ -105,17 +104,19 @@ class _Maker:
             return said[0]
         scope = self._inside(node, scope)
         tries = _TRIES if self._plan.is_strict(node) else 1
+        failed: NoValueError | None = None
         for plain in self._ordered(node, name, scope):
             for again in range(tries):
                 if self._left < 0:
                     raise NoValueError(f"{name or 'the answer'}: the schema is too large")
                 try:
                     made = self._of(plain, name, scope.again(again))
-                except NoValueError:
+                except NoValueError as error:
+                    failed = error
                     break
                 if tries == 1 or self._plan.fits(made, node):
                     return made
-        raise NoValueError(f"{name or 'the answer'}: no value was found that fits its schema")
+        raise failed or NoValueError(f"{name or 'the answer'}: no value was found that fits its schema")
 
     def _inside(self, node: JsonObject, scope: Scope) -> Scope:
         """Note how deep the value stands, and whether it is time to come to an end."""
@@ -189,6 +190,7 @@ class _Maker:
             case "array":
                 return self._array(plain, name, scope)
             case "string":
+                self._left -= pattern_cost(plain.get("pattern"))
                 return _fitting(scalars.text(plain, name, scope), name)
             case "integer" | "number" as kind:
                 return _fitting(scalars.number(plain, name, scope, whole=kind == "integer"), name)

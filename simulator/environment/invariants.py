@@ -12,6 +12,7 @@ from typing import Any
 from simulator.environment.continuity import broken_off
 from simulator.environment.entities import Contradiction, EntityChange, Origin, WorldCall
 from simulator.environment.expressions import ExpressionError, compiled
+from simulator.environment.invariant_words import misused
 from simulator.environment.kinds import collection_of, id_kind, id_of, is_collection, is_own_key, kind_named
 from simulator.environment.value import Value
 from simulator.environment.world import World
@@ -41,11 +42,18 @@ class Standing(Value):
 
 
 def check_invariant(text: str) -> None:
-    """Check that a line is an invariant: an expression in one line that says something of the world.
+    """Check that a line is an invariant that can be judged: an expression in one line that says something of the world.
 
     Raises:
-        InvariantError: It is not; the text says what is wrong.
+        InvariantError: It is not; the text says what is wrong, and what to write instead.
     """
+    _check_readable(text)
+    if reason := misused(compiled(text)):
+        raise InvariantError(f"invariant {_short(text)}: {reason}")
+
+
+def _check_readable(text: str) -> None:
+    """Check what each line has to be that is judged, however long ago it was written."""
     try:
         expression = compiled(text)
     except ExpressionError as error:
@@ -80,7 +88,7 @@ def contradictions(
     if changes:
         before, after = world.collections(), world.after(changes)
         for text in invariants:
-            check_invariant(text)
+            _check_readable(text)
             found.extend(_broken(_Judge(text, world, before), _Judge(text, world, after), changes))
     if call is not None:
         found.extend(broken_off(world, changes, call))
@@ -95,7 +103,7 @@ def standing(world: World, invariants: Sequence[str]) -> tuple[Standing, ...]:
     """
     found = []
     for text in invariants:
-        check_invariant(text)
+        _check_readable(text)
         judge = _Judge(text, world, world.collections())
         verdicts = [(case, *judge.verdict(case)) for case in judge.cases()]
         broken = [judge.contradiction(case, {}) for case, holds, _ in verdicts if holds is False]

@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
-import re
-from functools import lru_cache
 from re import _constants as op  # type: ignore[attr-defined] # the parser of `re` has no public name since 3.11
-from re import _parser as parser  # type: ignore[attr-defined] # as above
 from typing import Any
 
 import regex
 
+from simulator.environment.bounded_patterns import (
+    LARGEST,
+    UnboundedPatternError,
+    is_found,
+    least_size,
+    tree_of,
+)
 from simulator.environment.plausible import Chance
 
 _TRIES = 24
 _SECONDS = 0.05
+_MOST_STEPS = 60_000
+"""How many parts are written for one text, in all tries together."""
 _MOST_REPEATS = 64
-_MOST_TIMES = 10_000
 _DIGITS = "0123456789"
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
 _WORD = f"{_LETTERS}{_LETTERS.upper()}{_DIGITS}_"
@@ -28,48 +33,58 @@ def matching(
 ) -> str | None:
     """Make a text that `re.search` finds the pattern in, of a length between two; None where none was found.
 
-    The same chance and name give the same text.
+    The same chance and name give the same text. A pattern, or a length, of more than `LARGEST` signs gives None, and so
+    does one that takes too long to search for.
     """
-    tree = _tree(pattern)
-    if tree is None:
+    tree = tree_of(pattern)
+    if tree is None or least > LARGEST or least_size(pattern) > LARGEST:
         return None
+    steps = _MOST_STEPS
     for place in range(_TRIES):
         writer = _Writer(
-            Chance(str(chance.number(f"pattern:{name}:{place}", 2**53))), stretch=place // 2, least=least
+            Chance(str(chance.number(f"pattern:{name}:{place}", 2**53))),
+            stretch=place // 2,
+            least=least,
+            steps=steps,
         )
         text = writer.text(tree)
         if text is None:
             return None
+        steps = writer.steps
         if len(text) < least and not writer.anchored:
             text = text + "x" * (least - len(text))
-        if least <= len(text) <= most and matches(pattern, text):
-            return text
+        try:
+            if least <= len(text) <= most and is_found(pattern, text, _SECONDS):
+                return text
+        except (regex.error, UnboundedPatternError, RecursionError):
+            return None
     return None
+
+
+def pattern_cost(pattern: object) -> int:
+    """Say how many plain values a text of a pattern takes as much work as; 0 where there is no pattern."""
+    return 1 + min(least_size(pattern), LARGEST) // 40 if isinstance(pattern, str) else 0
 
 
 def matches(pattern: str, text: str) -> bool:
     """Tell whether a pattern is found in a text; one that takes too long is not."""
     try:
-        return regex.search(pattern, text, timeout=_SECONDS) is not None
-    except (regex.error, TimeoutError, RecursionError):
+        return is_found(pattern, text, _SECONDS)
+    except (regex.error, UnboundedPatternError, RecursionError):
         return False
 
 
-@lru_cache(maxsize=256)
-def _tree(pattern: str) -> Any:
-    try:
-        return parser.parse(pattern)
-    except (re.error, OverflowError, RecursionError):
-        return None
-
-
 class _Writer:
-    """Writes one text along a parsed pattern. `stretch` is how far repetitions go beyond the least."""
+    """Writes one text along a parsed pattern, in as many steps as are left, or gives it up.
 
-    def __init__(self, chance: Chance, *, stretch: int, least: int) -> None:
+    `stretch` is how far repetitions go beyond the least.
+    """
+
+    def __init__(self, chance: Chance, *, stretch: int, least: int, steps: int) -> None:
         self._chance = chance
         self._stretch = stretch
         self._least = least
+        self.steps = steps
         self._draws = 0
         self._groups: dict[int, str] = {}
         self.anchored = False
@@ -77,7 +92,8 @@ class _Writer:
     def text(self, tree: Any) -> str | None:
         parts = []
         for code, value in tree:
-            part = self._part(code, value)
+            self.steps -= 1
+            part = self._part(code, value) if self.steps >= 0 else None
             if part is None:
                 return None
             parts.append(part)
@@ -120,11 +136,14 @@ class _Writer:
         times = int(low) + self._draw(usual - int(low) + 1)
         if self._stretch:
             times = int(low) + self._draw(most - int(low) + 1)
-        if times > _MOST_TIMES:
-            return None
-        parts = [self.text(inner) for _ in range(times)]
-        written = [part for part in parts if part is not None]
-        return "".join(written) if len(written) == len(parts) else None
+        written: list[str] = []
+        for _ in range(times):
+            self.steps -= 1  # an empty part is a step too
+            part = self.text(inner) if self.steps >= 0 else None
+            if part is None:
+                return None
+            written.append(part)
+        return "".join(written)
 
     def _one(self, among: str) -> str | None:
         return among[self._draw(len(among))] if among else None

@@ -61,18 +61,23 @@ _READS = frozenset(
 _REMOVES = frozenset({"delete", "remove", "drop", "erase", "purge", "destroy"})
 _GOOD = frozenset({"success", "ok", "succeeded"})
 _ERRORS = frozenset({"error", "error_code", "error_message", "errorMessage", "error_type", "exception"})
+_WELL = ("ok", "success")
 _BAD = frozenset({"error", "failed", "failure", "not_found", "not found"})
 _MOST_DEPTH = 6
 
 
 class EarlierAnswer(BaseModel):
-    """A tool call of this session that was answered, and what the agent saw."""
+    """A tool call of this session that was answered, and what the agent saw.
+
+    `injected` says that a rule answered: what it says holds, but does not tell what the tool's answers usually are.
+    """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     tool_name: str
     arguments: JsonObject
     response: JsonValue
+    injected: bool = False
 
 
 class Memory:
@@ -181,7 +186,7 @@ def is_error(response: JsonValue) -> bool:
     status = response.get("status")
     if isinstance(status, str) and status.lower() in _BAD:
         return True
-    return any(response.get(key) for key in _ERRORS)
+    return any(response.get(key) for key in _ERRORS) or any(response.get(key) is False for key in _WELL)
 
 
 def _says_missing(response: JsonObject) -> bool:

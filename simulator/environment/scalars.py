@@ -10,6 +10,7 @@ from pydantic import JsonValue
 
 from simulator.environment import plausible
 from simulator.environment.articles import price_of
+from simulator.environment.bounded_patterns import LARGEST
 from simulator.environment.choices import is_refusal
 from simulator.environment.comparisons import bounds_on
 from simulator.environment.echoes import Echo, amounts_in
@@ -23,6 +24,7 @@ from simulator.environment.plausible import Chance, is_identifier, words_of
 from simulator.environment.rates import rate_of
 from simulator.environment.recall import is_creation
 from simulator.environment.rows import is_search_text
+from simulator.environment.told_values import example_told, in_told_unit, name_told
 from simulator.environment.words_of_fields import ALLOWANCES
 from simulator.environment.words_of_things import DOCUMENTS, WARES
 from simulator.jsonvalue import JsonObject
@@ -96,10 +98,13 @@ class Scope:
 def text(schema: JsonObject, name: str, scope: Scope) -> str | None:
     """Make a text that fits a plain schema; None where none was found."""
     least, most = _length(schema, "minLength", 0), _length(schema, "maxLength", 100_000)
-    if most < least:
+    if most < least or least > LARGEST:
         return None
     pattern, kind = schema.get("pattern"), schema.get("format")
-    made = _of_style(schema, name, scope, most)
+    told = str(schema.get("description", ""))
+    name = name_told(name, told)
+    shown = None if "format" in schema or is_identifier(name) else _shown(told, name, scope)
+    made = shown or _of_style(schema, name, scope, most)
     if isinstance(pattern, str):
         if least <= len(made) <= most and matches(pattern, made):
             return made
@@ -111,6 +116,14 @@ def text(schema: JsonObject, name: str, scope: Scope) -> str | None:
     if len(made) < least:
         made = (made + " " + plausible.sentence(name, scope.chance) + " " + "x" * least)[:least]
     return _cut(made, most) if len(made) > most else made
+
+
+def _shown(told: str, name: str, scope: Scope) -> str | None:
+    """Give the example in a field's description where the name says less: not that of a name or a place, which differ."""
+    example = example_told(told) if scope.style == "usual" and not scope.shift else None
+    if example is None or (plausible.is_telling(name) and not any(map(str.isdigit, example))):
+        return None
+    return example
 
 
 def _cut(made: str, most: int) -> str:
@@ -236,7 +249,9 @@ def number(schema: JsonObject, name: str, scope: Scope, *, whole: bool) -> float
     elif scope.style == "most" and not is_identifier(name):
         made = highest(schema, whole=whole)
     else:
-        made = fitted(_amount(name, scope, whole=whole), schema, whole=whole, shift=scope.shift)
+        told = str(schema.get("description", ""))
+        wanted = in_told_unit(_amount(name, scope, whole=whole), name, told, whole=whole)
+        made = fitted(wanted, schema, whole=whole, shift=scope.shift)
     return int(made) if whole and made is not None else made
 
 

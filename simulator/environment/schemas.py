@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from datetime import date, datetime, time
 from functools import lru_cache
 from itertools import islice
@@ -19,12 +20,13 @@ from pydantic import BaseModel, ConfigDict
 from referencing import Registry
 from referencing.exceptions import Unresolvable
 
+from simulator.environment.bounded_patterns import UnboundedPatternError, is_found
 from simulator.environment.normal_schemas import BrokenSchemaError, normalise
 
 __all__ = ["BrokenSchemaError", "Problem", "check", "normalise"]
 
 _MOST_PROBLEMS = 50
-_PATTERN_SECONDS = 0.5
+_PATTERN_SECONDS, _NAME_SECONDS = 0.1, 0.05
 _MESSAGE_LENGTH = 300
 
 
@@ -103,15 +105,62 @@ def _pattern(_: Any, pattern: str, instance: object, __: object) -> Iterator[Val
     if not isinstance(instance, str):
         return
     try:
-        found = regex.search(pattern, instance, timeout=_PATTERN_SECONDS)
-    except TimeoutError:
-        yield ValidationError(f"whether it matches {pattern!r} takes too long to tell")
+        found = is_found(pattern, instance, _PATTERN_SECONDS)
+    except UnboundedPatternError as error:
+        yield ValidationError(str(error))
         return
     if not found:
         yield ValidationError(f"{instance!r} does not match {pattern!r}")
 
 
-_Validator: Any = extend(Draft202012Validator, {"pattern": _pattern})  # type: ignore[no-untyped-call] # jsonschema gives it no types
+def _pattern_properties(
+    validator: Any, patterns: dict[str, Any], instance: object, _: object
+) -> Iterator[ValidationError]:
+    for name, value in instance.items() if isinstance(instance, dict) else ():
+        for pattern, schema in patterns.items():
+            try:
+                found = is_found(pattern, name, _NAME_SECONDS)
+            except UnboundedPatternError as error:
+                yield ValidationError(str(error))
+                continue
+            if found:
+                yield from validator.descend(value, schema, path=name, schema_path=pattern)
+
+
+def _additional_properties(
+    validator: Any, allowed: Any, instance: object, schema: dict[str, Any]
+) -> Iterator[ValidationError]:
+    named, patterns = schema.get("properties", {}), schema.get("patternProperties", {})
+    if not isinstance(instance, dict):
+        return
+    extras = [name for name in instance if name not in named and not _has_pattern(name, patterns)]
+    if isinstance(allowed, dict):
+        for name in extras:
+            yield from validator.descend(instance[name], allowed, path=name)
+    elif not allowed and extras:
+        were = "was" if len(extras) == 1 else "were"
+        yield ValidationError(
+            f"Additional properties are not allowed ({', '.join(map(repr, extras))} {were} unexpected)"
+        )
+
+
+def _has_pattern(name: str, patterns: dict[str, Any]) -> bool:
+    """Tell whether one of some patterns names a field; one that takes too much does not, and is a problem of its own."""
+    for pattern in patterns:
+        with suppress(UnboundedPatternError):
+            if is_found(pattern, name, _NAME_SECONDS):
+                return True
+    return False
+
+
+_Validator: Any = extend(  # type: ignore[no-untyped-call] # jsonschema gives it no types
+    Draft202012Validator,
+    {
+        "pattern": _pattern,
+        "patternProperties": _pattern_properties,
+        "additionalProperties": _additional_properties,
+    },
+)
 
 
 @lru_cache(maxsize=1)

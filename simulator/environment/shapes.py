@@ -10,6 +10,7 @@ from simulator.environment import plausible
 from simulator.environment.echoes import Echo
 from simulator.environment.plausible import Chance, is_identifier, words_of
 from simulator.environment.recall import is_creation, is_read, is_removal
+from simulator.environment.refusals import done_state
 from simulator.environment.rows import Rows, answers
 from simulator.jsonvalue import JsonObject
 
@@ -68,6 +69,9 @@ def plain_answer(
             own_id: known.get(own_id, plausible.identifier(own_id, chance)),
             **arguments,
         }
+    state = done_state(tool_name)
+    if state is not None and state in (known.get("status"), known.get("state")):
+        answer |= {name: known[name] for name in ("status", "state") if name in known}
     if is_read(tool_name) and noun:
         answer.update({name: value for name, value in known.items() if name not in arguments})
         if known.keys() <= arguments.keys():

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Literal, Self, TypeAlias
 
-from pydantic import BaseModel, Field, JsonValue, ValidationError, model_validator
+from pydantic import BaseModel, Field, JsonValue, ValidationError, field_validator, model_validator
 
 from simulator.environment import rule_sets
 from simulator.environment.adk_config import EnvironmentConfigError, ReadConfig, read_config
@@ -14,10 +14,12 @@ from simulator.environment.adk_text import is_code, read_config_text
 from simulator.environment.complaints import complaint
 from simulator.environment.documents import DocumentError, read_document, write_json, write_yaml
 from simulator.environment.injections import EVERY_TOOL, InjectionRule
+from simulator.environment.invariants import InvariantError, check_invariant
 from simulator.environment.recordings import RecordedCall
 from simulator.environment.rule_sets import RuleSet, RuleSetError, RuleSetForm, read_rule_set, write_rule_set
+from simulator.environment.tables import read_tables
 from simulator.environment.tool_settings import EnvironmentSettings
-from simulator.environment.value import Value
+from simulator.environment.value import Number, Value, Whole
 from simulator.jsonvalue import JsonObject
 
 FORMAT = "golden-trace-studio/environment"
@@ -62,8 +64,23 @@ class SimulatedEnvironmentConfig(Value):
     listed: StandInPlayer = "offline"
     unlisted: StandInPlayer = "refuse"
     seed: str = ""
-    model_timeout_seconds: float = Field(default=60.0, gt=0.0, le=3_600.0)
-    model_retries: int = Field(default=2, ge=0, le=10)
+    model_timeout_seconds: Number = Field(default=60.0, gt=0.0, le=3_600.0)
+    model_retries: Whole = Field(default=2, ge=0, le=10)
+
+    @field_validator("environment_data")
+    @classmethod
+    def _can_be_used(cls, text: str) -> str:
+        read_tables(text)
+        return text
+
+    @model_validator(mode="after")
+    def _has_invariants(self) -> Self:
+        for place, line in enumerate(self.settings.invariants):
+            try:
+                check_invariant(line)
+            except InvariantError as error:
+                raise ValueError(f"settings.invariants.{place}: {error}") from error
+        return self
 
     @model_validator(mode="after")
     def _has_each_rule_once(self) -> Self:
@@ -79,6 +96,20 @@ class SimulatedEnvironmentConfig(Value):
             or tool_name in self.settings.tools
             or any(rule.tool_name == tool_name for rule in self.rules)
         )
+
+    def strangers(self, tool_names: Iterable[str]) -> Iterator[str]:
+        """Say which players, settings and connections are for tools that are not among these."""
+        known = frozenset(tool_names)
+        connected = self.settings.connections.strangers(known)
+        named: dict[str, Iterable[str]] = {
+            "players": self.players,
+            "settings.tools": self.settings.tools,
+            "settings.connections": connected,
+        }
+        for place, tools in named.items():
+            for name in tools:
+                if name not in known:
+                    yield f"{place}: no agent is known so far to have a tool {name!r}"
 
     def player_of(self, tool_name: str, *, has_body: bool = True) -> StandInPlayer:
         """Give who answers a tool where no rule does; a tool without a body has nothing real to run."""
@@ -121,7 +152,9 @@ def _of_text(text: str) -> SimulatedEnvironmentConfig:
     except DocumentError as error:
         raise EnvironmentConfigError(str(error)) from error
     if not isinstance(document, dict):
-        raise EnvironmentConfigError(f"an environment is an object, not {type(document).__name__}")
+        raise EnvironmentConfigError(
+            f"an environment is an object, not {type(document).__name__}: {text!r:.80}; for a file, give a Path"
+        )
     return read_environment_config(document)
 
 
@@ -131,12 +164,14 @@ def _of_adk(read: ReadConfig) -> SimulatedEnvironmentConfig:
         simulation_model_configuration=read.simulation_model_configuration,
     )
     mocked = frozenset(read.mock_tools)
-    return SimulatedEnvironmentConfig(
-        rules=read.rules,
-        settings=settings,
-        environment_data=read.environment_data,
-        tracing=read.tracing,
-        players={name: "model" if name in mocked else "offline" for name in read.listed_tools},
+    return _checked(
+        {
+            "rules": read.rules,
+            "settings": settings,
+            "environment_data": read.environment_data,
+            "tracing": read.tracing,
+            "players": {name: "model" if name in mocked else "offline" for name in read.listed_tools},
+        }
     )
 
 
@@ -148,6 +183,10 @@ def _of_mapping(document: dict[str, Any]) -> SimulatedEnvironmentConfig:
     if "rules" in fields:
         head = {"format": rule_sets.FORMAT, "version": rule_sets.VERSION, "name": ""}
         fields["rules"] = _rules({**head, "rules": fields["rules"]})
+    return _checked(fields)
+
+
+def _checked(fields: Mapping[str, Any]) -> SimulatedEnvironmentConfig:
     try:
         return SimulatedEnvironmentConfig.model_validate(fields)
     except ValidationError as error:
@@ -186,8 +225,10 @@ def _check_head(document: Mapping[str, Any]) -> None:
 def _complaints(error: ValidationError) -> Iterator[str]:
     names = (*SimulatedEnvironmentConfig.model_fields, *EnvironmentSettings.model_fields)
     for detail in error.errors(include_url=False, include_context=False):
-        place = ".".join(map(str, detail["loc"])) or "the environment"
-        yield f"{place}: {complaint(detail, names)}"
+        said = complaint(detail, names)
+        if detail["loc"] or not said.startswith("settings."):
+            said = f"{'.'.join(map(str, detail['loc'])) or 'the environment'}: {said}"
+        yield said
 
 
 # ---------------------------------------------------------------- writing

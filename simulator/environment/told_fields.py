@@ -11,6 +11,7 @@ from pydantic import JsonValue
 from simulator.environment.docstrings import told_of
 from simulator.environment.kinds import is_collection
 from simulator.environment.plausible import words_of
+from simulator.environment.told_choices import told_choices
 from simulator.jsonvalue import JsonObject
 
 _LEAD = re.compile(
@@ -165,8 +166,11 @@ def _record(told: str) -> dict[str, JsonObject]:
         for name, kind, rest in _LINE.findall(told)
         if _is_field(name)
     }
-    sentence = " ".join(_SENTENCE_END.split(_without_type(told), maxsplit=1)[0].split())
+    plain, choices = told_choices(_without_type(told))
+    sentence = " ".join(_SENTENCE_END.split(plain, maxsplit=1)[0].split())
     listed = _listed(sentence)
+    for name in choices.keys() & listed.keys():
+        listed[name] = {"enum": list(choices[name])}
     return lines if len(lines) >= max(len(listed), 2) else listed
 
 

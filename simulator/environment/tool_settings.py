@@ -11,7 +11,7 @@ from pydantic.errors import PydanticUserError
 
 from simulator.environment.connections import NO_EDITS, ConnectionEdits
 from simulator.environment.schemas import BrokenSchemaError, normalise
-from simulator.environment.value import Value
+from simulator.environment.value import Value, Whole
 from simulator.jsonvalue import JsonObject
 
 Authority: TypeAlias = Literal["auto", "closed", "open"]
@@ -24,7 +24,8 @@ MOST_REMEMBERED_CALLS = 20
 class ToolSettings(Value):
     """What is set for one tool.
 
-    `name` is what the tool is called; `output_schema` is the JSON schema that its answers are held to; tools with the
+    `name` is what the tool is called; `output_schema` is the JSON schema that its answers are held to, and may be given
+    as a pydantic class or another type; tools with the
     same `share_state_id` see each other's calls; `initial_state_description` says in words what there is in the beginning.
     """
 
@@ -32,6 +33,11 @@ class ToolSettings(Value):
     output_schema: JsonObject | None = None
     share_state_id: str = ""
     initial_state_description: str = ""
+
+    @field_validator("output_schema", mode="before")
+    @classmethod
+    def _may_be_a_class(cls, schema: object) -> object:
+        return written_schema(schema)
 
     @field_validator("output_schema")
     @classmethod
@@ -57,7 +63,7 @@ class EnvironmentSettings(Value):
     implicit_contradictions: bool = True
     connections: ConnectionEdits = NO_EDITS
     authority: dict[str, Authority] = Field(default_factory=dict)
-    max_tool_call_cache_size: int = Field(default=MOST_REMEMBERED_CALLS, ge=1)
+    max_tool_call_cache_size: Whole = Field(default=MOST_REMEMBERED_CALLS, ge=1)
     simulation_model: str = ""
     simulation_model_configuration: JsonObject = Field(default_factory=dict)
     drafts_by_model: bool = False
@@ -79,6 +85,15 @@ class DefaultToolResponse(BaseModel):
     """What a tool with no output schema at all answers, where a schema is wanted: one text."""
 
     response: str
+
+
+def written_schema(given: object) -> object:
+    """Give the JSON schema of a class or another type; what is JSON, or None, as it is.
+
+    Raises:
+        ValueError: No schema can be told of it.
+    """
+    return given if isinstance(given, (dict, list, str, int, float, type(None))) else schema_of(given)
 
 
 def schema_of(model_or_schema: Any) -> JsonObject:

@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
-from pydantic import BaseModel, ConfigDict
+from typing import Annotated, TypeAlias
+
+from pydantic import BaseModel, ConfigDict, Strict
+
+Number: TypeAlias = Annotated[float, Strict()]
+"""A number: no truth value, and no text that looks like one."""
+
+Whole: TypeAlias = Annotated[int, Strict()]
+"""A whole number, as strictly."""
 
 
 class Value(BaseModel):

@@ -23,6 +23,8 @@ from simulator.runtime.turn import Moment, TurnRun
 from simulator.runtime.waiting import Waiting
 from simulator.session.entries import calls_in
 
+_REAL = Provenance(source="real")
+
 Flagged: TypeAlias = Callable[[Waiting[ToolBoundaryCall], Outcome, Provenance], Provenance]
 """Adds to where a tool's answer comes from what is wrong with it."""
 
@@ -110,3 +112,21 @@ class AnswerFacts:
         if waiting.parts or last.parts or last.chain != moment.chain:
             self._digests = RequestDigests.known(parts=waiting.parts, chain=moment.chain)
         return self._digests
+
+
+def provenance_of(
+    waiting: Waiting[Any], source: Any, by: str | None = None, notes: tuple[str, ...] = ()
+) -> Provenance:
+    """Say who authored an answer, and what the rules had said before."""
+    firing = waiting.firing
+    if source == "real" and firing.is_empty:
+        return _REAL
+    return Provenance(
+        source=source,
+        by=by,
+        misses=firing.misses,
+        drawn=firing.drawn,
+        counted=firing.counted,
+        fired=firing.fired,
+        notes=notes,
+    )

@@ -20,7 +20,7 @@ from simulator.facts import (
     ToolEffects,
 )
 from simulator.jsonvalue import JsonObject
-from simulator.runtime.answer_facts import AnswerFacts, FactAt
+from simulator.runtime.answer_facts import AnswerFacts, FactAt, provenance_of
 from simulator.runtime.bodies import is_only_declared
 from simulator.runtime.boundaries import CodeCall, ModelCall, ToolBoundaryCall
 from simulator.runtime.context import INSIDE_REAL_CALL, RealCall
@@ -35,7 +35,6 @@ from simulator.runtime.turn import TurnRun
 from simulator.runtime.waiting import Waiting
 
 _REFUSED = "refused"
-_REAL = Provenance(source="real")
 
 
 class Answering:
@@ -52,7 +51,7 @@ class Answering:
         self._table, self._run = table, run
         self.injecting, self._generating = injecting, generating
         self._facts = AnswerFacts(table.now, run, generating.flagged)
-        self._one_real_call = asyncio.Lock()
+        self._one_real_call, self._one_draft = asyncio.Lock(), asyncio.Lock()
 
     # ------------------------------------------------------------ who answers
 
@@ -317,6 +316,14 @@ class Answering:
 
     async def _generate(self, waiting: Waiting[ToolBoundaryCall], player: str) -> None:
         """Let a generator answer, or a person where it says that one has to look."""
+        if self._generating.asks_a_model(player):
+            await self._generated(waiting, player)
+            return
+        # One after the other: a draft agrees with the answers before it, and gives no new thing the id of another.
+        async with self._one_draft:
+            await self._generated(waiting, player)
+
+    async def _generated(self, waiting: Waiting[ToolBoundaryCall], player: str) -> None:
         made = await self._generating.answer(waiting, player)
         if made is None:
             waiting.wants_person()
@@ -335,23 +342,7 @@ class Answering:
         outcome = Failed(error_code=_REFUSED, error_message=message)
         await self.release_tool(waiting, outcome, ToolEffects(), provenance)
 
-    @staticmethod
-    def provenance(
-        waiting: Waiting[Any], source: Any, by: str | None = None, notes: tuple[str, ...] = ()
-    ) -> Provenance:
-        """Say who authored an answer, and what the rules had said before."""
-        firing = waiting.firing
-        if source == "real" and firing.is_empty:
-            return _REAL
-        return Provenance(
-            source=source,
-            by=by,
-            misses=firing.misses,
-            drawn=firing.drawn,
-            counted=firing.counted,
-            fired=firing.fired,
-            notes=notes,
-        )
+    provenance = staticmethod(provenance_of)
 
     async def release_tool(
         self,
@@ -362,7 +353,7 @@ class Answering:
     ) -> bool:
         """Record a tool's answer and hand it to the agent, changed as the rules that fired say."""
         beneath: Outcome | None = None
-        if waiting.firing.modifiers:
+        if waiting.firing.has_a_say:
             outcome, beneath, notes = self.injecting.told(waiting, outcome)
             provenance = provenance.model_copy(update={"notes": (*provenance.notes, *notes)})
         return await self._released(

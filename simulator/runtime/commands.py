@@ -14,7 +14,7 @@ from simulator.runtime.engine import Engine
 from simulator.runtime.errors import SimulationError
 from simulator.runtime.outcomes import outcome_of
 from simulator.runtime.requests import model_request
-from simulator.runtime.tool_requests import refuse_contradictions, tool_request
+from simulator.runtime.tool_requests import is_outdated, refuse_contradictions, tool_request
 from simulator.runtime.waiting import Waiting
 from simulator.seats.answers import Answer, CodeAnswer, ModelAnswer, ToolAnswer, returned, said
 from simulator.seats.requests import CodeRequest, ModelRequest, Request, RunningCall, ToolRequest
@@ -63,8 +63,9 @@ def _kind(waiting: Waiting[Any]) -> Any:
 
 
 def _shown(engine: Engine, waiting: Waiting[Any]) -> Request:
-    if waiting.shown is None:
+    if waiting.shown is None or (waiting.drafted_at != engine.journal.head and is_outdated(engine, waiting)):
         waiting.shown = _described(engine, waiting)
+    waiting.drafted_at = engine.journal.head
     return waiting.shown
 
 

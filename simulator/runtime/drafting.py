@@ -29,6 +29,7 @@ _LONG_RUNNING = "\n\nNOTE: This is a long-running operation."
 """What ADK says below the description of a long-running tool: nothing of what it returns."""
 
 _MADE_UP = "made up"
+_BAD_REQUEST = 400
 
 NOT_ASKED = "the world has no such thing, so no model was asked"
 """Why no model makes an answer where the world knows it."""
@@ -116,9 +117,12 @@ def offline_drafts(known: Known, tool: ToolDeclaration, arguments: JsonObject, s
     gone = known.world.not_found(tool.name, arguments)
     if gone is not None and not is_error(made.value):
         # The tool's schema has no word for it: then it is an error in ADK's form, as no schema holds those.
-        error = Failed(error_code=404, error_message=str(gone["error"]))
+        error = Failed(error_code=404, error_message=_words_of(gone))
         return Drafts(tool, error.response(), ("the world has no such thing",), outcome=error)
     value = made.value
+    if isinstance(value, dict) and value.get("error_code") == _BAD_REQUEST and made.problems:
+        refused = Failed(error_code=_BAD_REQUEST, error_message=str(value.get("error")))
+        return Drafts(tool, refused.response(), (made.why,), outcome=refused)
     if made.why.startswith(_MADE_UP) and known.environment.settings.tool(tool.name).share_state_id:
         state = known.registry.get_state(known.registry.state_key(tool.name))
         value = with_shared_values(value, arguments, state, lambda one: not check(one, tool.response or {}))
@@ -142,3 +146,9 @@ def offline_question(
         seed=seed,
     )
     return call, Sources(world=known.world, recorded=known.recorded_calls())
+
+
+def _words_of(error: JsonObject) -> str:
+    """Give what an error dict says, in whichever form it is."""
+    said = (error.get(name) for name in ("error_message", "error", "message", "errorMessage"))
+    return next((text for text in said if isinstance(text, str) and text), "not found")

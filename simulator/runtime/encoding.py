@@ -15,6 +15,7 @@ from google.genai import types
 from pydantic import BaseModel
 from pydantic_core import to_json, to_jsonable_python
 
+from simulator.builtin_errors import builtin_error, builtin_name
 from simulator.facts import RaisedError
 from simulator.jsonvalue import (
     JsonObject,
@@ -174,7 +175,7 @@ def made_error(written: RaisedError) -> Exception:
     for name in qualified.split("."):
         found = getattr(found, name, None)
     if isinstance(found, type) and issubclass(found, Exception):
-        for make in (_by_arguments, _without_arguments):
+        for make in (_by_arguments, _by_message, _without_arguments):
             error = make(found, written)
             if error is not None:
                 return error
@@ -186,6 +187,18 @@ def _by_arguments(kind: type[Exception], written: RaisedError) -> Exception | No
         return _restored(kind(*written.arguments), written)
     except Exception:  # noqa: BLE001 - a class that refuses its own arguments is any error at all
         return None
+
+
+def _by_message(_: type[Exception], written: RaisedError) -> Exception | None:
+    """Make a builtin exception of which only the message was said, and which takes more than that."""
+    match written.arguments:
+        case (str(message),):
+            with contextlib.suppress(Exception):  # as above
+                error = builtin_error(builtin_name(written.type), message)
+                return None if error is None else _restored(error, written)
+            return None
+        case _:
+            return None
 
 
 def _without_arguments(kind: type[Exception], written: RaisedError) -> Exception | None:

@@ -9,11 +9,12 @@ from typing import Any, get_args
 
 from simulator.environment.distortions import distorted
 from simulator.environment.draws import DrawStreams
-from simulator.environment.effects import DistortEffect, LoseEffect
+from simulator.environment.effects import DistortEffect, LoseEffect, RaiseEffect
 from simulator.environment.realized import Answering, answered, latency_of
 from simulator.environment.rules import CallContext, InjectionRule, Miss, evaluate, nearest_first
-from simulator.facts import Failed, Outcome, Returned
+from simulator.facts import Failed, Outcome, Raised, Returned
 from simulator.jsonvalue import JsonObject
+from simulator.runtime.encoding import SimulatedToolError, made_error
 from simulator.seats.answers import raised
 
 _MOST_MISSES = 20
@@ -55,6 +56,12 @@ class Firing:
     def is_empty(self) -> bool:
         """Whether no rule had anything to say about the call."""
         return not (self.before or self.misses or self.drawn or self.counted)
+
+    @property
+    def has_a_say(self) -> bool:
+        """Whether the rules have anything to do with, or to say about, an answer that is there."""
+        raises = self.rule is not None and isinstance(self.rule.effect, RaiseEffect)
+        return bool(self.modifiers) or raises
 
     # ------------------------------------------------------------ what follows from it
 
@@ -115,7 +122,22 @@ class Firing:
                 now = _lost(rule.effect)
                 notes.append(f"{rule.rule_id}: the answer was lost")
                 break
+        notes += self._of_its_exception(now)
         return now, None if now == outcome else outcome, tuple(notes)
+
+    def _of_its_exception(self, outcome: Outcome) -> tuple[str, ...]:
+        """Say where the exception that the rule names cannot be raised here, and another one is that names it."""
+        if (
+            self.rule is None
+            or not isinstance(self.rule.effect, RaiseEffect)
+            or not isinstance(outcome, Raised)
+        ):
+            return ()
+        if not isinstance(made_error(outcome.error), SimulatedToolError):
+            return ()
+        named = self.rule.effect.error_type
+        why = "is no exception that is loaded here and takes a message alone"
+        return (f"{self.rule.rule_id}: {named} {why}: a SimulatedToolError that names it is raised",)
 
     def _distorted(
         self,

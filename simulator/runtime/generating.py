@@ -45,6 +45,11 @@ class Generating:
     def __init__(self, table: Table, desk: Desk, drafting: Drafting, modelling: Modelling) -> None:
         self._table, self._desk, self._drafting, self._modelling = table, desk, drafting, modelling
 
+    def asks_a_model(self, player: str) -> bool:
+        """Tell whether a player waits for a model's word."""
+        has_model = bool(self._modelling.environment.settings.simulation_model)
+        return player == "model" or (player == "auto" and has_model)
+
     async def answer(self, waiting: Waiting[ToolBoundaryCall], player: str) -> Made | None:
         """Make an answer; None where a person has to look, and then `waiting.note` says why."""
         match player:

@@ -40,6 +40,7 @@ class Injecting:
         """Ask the rules about a call, and let the time pass that those which fire take."""
         async with self._run.its_turn():
             asked = self.asked(waiting)
+            waiting.number = asked.tally.tool_calls + 1
             waiting.firing = judged(waiting.rules, asked, self._streams, self._table.seed)
             waiting.judged = True
         if seconds := waiting.firing.latency():
@@ -115,7 +116,7 @@ class Injecting:
             calls=desk.calls_of(waiting.name),
             answers=desk.last_answers(),
             agent=waiting.agent,
-            call_number=self._table.counts.calls[waiting.name] + 1,
+            call_number=waiting.number,
             seed=seed,
         )
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Mapping
 from typing import Any, NamedTuple, Protocol
 
@@ -18,6 +18,9 @@ from simulator.facts import Outcome, Provenance
 from simulator.jsonvalue import JsonObject
 from simulator.runtime.firing import as_response
 from simulator.session.environment import SessionEnvironment
+
+_MOST_CHANGES = 100
+"""How many of the world's latest changes are kept for drafts that may have to be made anew."""
 
 
 class Flag(NamedTuple):
@@ -90,6 +93,7 @@ class Known:
         self.flags: list[Flag] = []
         self._calls: dict[str, list[JsonObject]] = {}
         self._taken: list[WorldCall] = []
+        self._changes: deque[tuple[int, EntityChange]] = deque(maxlen=_MOST_CHANGES)
 
     def _read_tables(self, text: str) -> Tables:
         try:
@@ -126,16 +130,20 @@ class Known:
             return
         response = as_response(really)
         call = WorldCall(answered.tool_name, answered.arguments, response, fact=number, turn=answered.turn)
-        # A rule says what it says on purpose.
         by_rule = answered.provenance.source in {"injected", "refused"}
-        if not by_rule and (against := self.against(call)):
+        if against := self.against(call, on_purpose=by_rule):
             self.flags.append(Flag(number, answered.tool_name, against))
-        self.world.take(call)
+        self._changes.extend((number, change) for change in self.world.take(call))
         if not (
             by_rule and really.kind == "failed"
         ):  # an injected failure passes: it is not what the tool knows
             self.answers.append(
-                EarlierAnswer(tool_name=answered.tool_name, arguments=answered.arguments, response=response)
+                EarlierAnswer(
+                    tool_name=answered.tool_name,
+                    arguments=answered.arguments,
+                    response=response,
+                    injected=by_rule,
+                )
             )
         self._count_recorded(answered)
         said = as_response(answered.outcome)
@@ -160,13 +168,20 @@ class Known:
 
     # ------------------------------------------------------------ what is known
 
-    def against(self, call: WorldCall) -> tuple[Contradiction, ...]:
-        """Say what an answer would contradict: invariants, and what was said before."""
+    def against(self, call: WorldCall, *, on_purpose: bool = False) -> tuple[Contradiction, ...]:
+        """Say what an answer would contradict: invariants, and what was said before.
+
+        One that a rule gives `on_purpose` may say something else than was said before, but breaks invariants as any.
+        """
         settings = self.environment.settings
         if not settings.invariants and not settings.implicit_contradictions:
             return ()
-        held = call if settings.implicit_contradictions else None
+        held = call if settings.implicit_contradictions and not on_purpose else None
         return contradictions(self.world, self.preview(call), settings.invariants, call=held)
+
+    def changes(self) -> tuple[tuple[int, EntityChange], ...]:
+        """Give the latest changes of the world by answered calls, oldest first, each with the number of its answer."""
+        return tuple(self._changes)
 
     def preview(self, call: WorldCall) -> tuple[EntityChange, ...]:
         """Say what an answer would change in the world."""

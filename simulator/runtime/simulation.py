@@ -121,9 +121,16 @@ class Simulation:
 
     @classmethod
     def resume(
-        cls, journal: Journal, config: SimulatedAgentConfig, *, clock: Callable[[], float] = time.time
+        cls,
+        journal: Journal,
+        config: SimulatedAgentConfig,
+        *,
+        clock: Callable[[], float] = time.time,
+        wait: float | None = None,
     ) -> Simulation:
         """Go on with the session of a journal: no model and no real tool is asked again.
+
+        Waits until the agent needs a person again, at most `wait` seconds where that is given.
 
         Raises:
             SimulationError: The journal's session has no agent yet, or another one.
@@ -132,7 +139,7 @@ class Simulation:
         if session.agent_name != config.name:
             raise SimulationError(f"the session is with {session.agent_name!r}, not with {config.name!r}")
         simulation = cls(config, journal, clock)
-        simulation.wait()
+        simulation.wait(wait)
         return simulation
 
     # ------------------------------------------------------------ what there is to see
@@ -284,28 +291,28 @@ class Simulation:
         """End the turn in progress, whatever is running; what has happened stays in the timeline."""
         self._command(self._engine.stop)
 
-    def move_head(self, fact: int) -> bool:
+    def move_head(self, fact: int, *, wait: float | None = None) -> bool:
         """Go back to a fact of the journal (undo) or to another branch; the way there is re-executed."""
         self._check_open()
         if fact < self._first_step():
             raise SimulationError(f"fact {fact} is before the agent was selected")
         if fact >= len(self.journal):
             raise SimulationError(f"the journal holds no fact {fact}; it has {len(self.journal)}")
-        return self._command_and_wait(lambda: self._engine.move(fact, keep_settings=False), None)
+        return self._command_and_wait(lambda: self._engine.move(fact, keep_settings=False), wait)
 
     def _first_step(self) -> int:
         return next(number for number, fact in self.journal.path() if fact.kind == "agent_selected")
 
-    def undo(self) -> bool:
-        """Take back the last step that a person took: an answer, what the user said, or a stop.
+    def undo(self, *, wait: float | None = None) -> bool:
+        """Take back the last step that a person took: an answer, what the user said, an edit of the world, or a stop.
 
-        Seats and rules stay as they are now: who chose to answer by hand must not find a real tool running.
+        Seats, rules and what is set for the environment stay as they are now: who chose to answer by hand must not find a real tool running.
         """
         self._check_open()
         target = undo_target(self.journal)
         if target is None:
             raise SimulationError("there is no step to take back")
-        return self._command_and_wait(lambda: self._engine.move(target, keep_settings=True), None)
+        return self._command_and_wait(lambda: self._engine.move(target, keep_settings=True), wait)
 
     def can_undo(self) -> bool:
         """Say whether there is a step to take back."""

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from simulator.environment.entities import Contradiction
 from simulator.facts import Outcome
-from simulator.jsonvalue import copied
+from simulator.jsonvalue import canonical, copied
 from simulator.runtime.boundaries import ToolBoundaryCall
 from simulator.runtime.engine import Engine
 from simulator.runtime.errors import ContradictionError
@@ -68,6 +70,20 @@ def _contradicted(
     found = known.against(world_call(waiting, as_response(outcome)))
     broken = breach_of(outcome, known.output_schema(waiting.name))
     return (*found, Contradiction(what=f"the answer {broken}")) if broken else found
+
+
+def is_outdated(engine: Engine, waiting: Waiting[Any]) -> bool:
+    """Tell whether a draft was made before somebody answered about a thing that it, or its call, names."""
+    shown = waiting.shown
+    if not isinstance(shown, ToolRequest):
+        return False
+    desk = engine.desk.up_to_date()
+    named = canonical([shown.draft, shown.arguments])
+    return any(
+        f'"{change.id}"' in named or f":{change.id}" in named
+        for number, change in desk.changes()
+        if number > waiting.drafted_at
+    )
 
 
 def refuse_contradictions(engine: Engine, waiting: Waiting[ToolBoundaryCall], outcome: Outcome) -> None:

@@ -11,6 +11,7 @@ from simulator.environment.facts import (
     EnvironmentDataGiven,
     EnvironmentFact,
     RecordingGiven,
+    StateCleared,
     ToolsDeclared,
     WorldEdited,
 )
@@ -56,7 +57,7 @@ def _is_step(fact: Fact) -> bool:
     match fact:
         case TurnStarted():
             return True
-        case WorldEdited():
+        case WorldEdited() | StateCleared():
             return True
         case TurnEnded():
             return fact.stopped

@@ -27,11 +27,12 @@ class Waiting(Generic[CallT]):
     `job` is the task that finds an answer without a person; `here` says that the asking task itself is about to find
     one; `is_queued` that the job waits for another real call to end; `for_person` that nobody but a person will.
     `arguments` are a tool's, as they were when it was asked; `asked` is how far the loop had come then.
-    `firing` is what the injection rules said, once they have `judged` the call, and `latency` the seconds that it took
+    `firing` is what the injection rules said, once they have `judged` the call, `number` which call of its tool it then was, and `latency` the seconds that it took
     for that. `note` tells the person why it came to
     them, and `held` is an answer that a generator made and that a person has to look at, `held_by` who made it, and
-    `held_from` out of what. `drafting` is the task that asks
-    a model for a draft meanwhile, `progress` what it is at.
+    `held_from` out of what. `drafting` is the task
+    that asks a model for a draft meanwhile, `progress` what it is at. `drafted_at` is the last fact that its
+    draft knows of.
     `effects_done` is set where the real tool ran in this very call, so its effects are in place already. `spoken` is
     the one response of the agent's own model, where it was asked in this very call.
     """
@@ -56,12 +57,14 @@ class Waiting(Generic[CallT]):
     judged: bool = False
     firing: Firing = NOTHING_FIRED
     latency: float = 0.0
+    number: int = 1
     note: str = ""
     held: Any = None
     held_by: str = ""
     held_from: tuple[str, ...] = ()
     drafting: asyncio.Task[None] | None = None
     progress: str = ""
+    drafted_at: int = -1
     running: bool = False
     running_text: str = ""
     proposal: tuple[JsonObject, ...] | None = None

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import builtins
 from collections.abc import Iterable
 from typing import Annotated, Literal, TypeAlias
 
 from pydantic import Field, JsonValue
 
+from simulator.builtin_errors import builtin_error, builtin_name
 from simulator.facts import Failed, Outcome, Raised, RaisedError, Returned, Value
 from simulator.jsonvalue import JsonObject
 
@@ -69,13 +69,8 @@ def raised(error_type: str, message: str) -> ToolAnswer:
 
 def _worded(name: str, message: str) -> str:
     """Give what an exception made with this message says: `KeyError` writes its key in quotes."""
-    kind = getattr(builtins, name.removeprefix("builtins:"), None)
-    if not (isinstance(kind, type) and issubclass(kind, Exception)):
-        return message
-    try:
-        return str(kind(message))
-    except TypeError:  # it takes more than a message
-        return message
+    error = builtin_error(builtin_name(name), message)
+    return message if error is None else str(error)
 
 
 def said(text: str) -> ModelAnswer:

@@ -212,7 +212,7 @@ class FakeSimulation:
         """Note the stop."""
         self._note("stop")
 
-    def undo(self) -> bool:
+    def undo(self, *, wait: float | None = None) -> bool:
         """Note the step back."""
         return self._note("undo")
 

@@ -308,3 +308,23 @@ def test_the_written_configuration_shares_nothing_with_the_rules() -> None:
     tool: Any = written["tool_simulation_configs"]
     tool[0]["injection_configs"][0]["match_args"]["a"].append(2)
     assert kept.match_args == {"a": [1]}
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("injection_probability", True),
+        ("injection_probability", "0.5"),
+        ("injected_latency_seconds", True),
+        ("random_seed", True),
+        ("injected_error", {"injected_http_error_code": True, "error_message": "no"}),
+    ],
+)
+def test_a_truth_value_or_a_text_is_no_number(field: str, value: object) -> None:
+    """ADK takes `true` for 1; here the error names the tool, the injection and the field."""
+    injection = {"injected_error": {"injected_http_error_code": 500, "error_message": "no"}, field: value}
+    document = {"tool_simulation_configs": [{"tool_name": "find", "injection_configs": [injection]}]}
+    with pytest.raises(
+        EnvironmentConfigError, match=rf"tool 'find', injection 0: {field}.*: Input should be a valid"
+    ):
+        rules_from_config(document)

@@ -208,3 +208,12 @@ def test_a_tool_that_is_only_listed_is_a_loss() -> None:
     text, losses = config_text(read(listed_tools=("search", "pay", "bare")), "json")
     assert losses == ["tool 'bare' has neither an injection nor a mock, and ADK refuses to list it so"]
     assert read_config_text(text).listed_tools == ("search", "pay")
+
+
+@pytest.mark.parametrize("code", ["ToolSimulationConfig(tool_name='x')", "c = m.InjectionConfig()"])
+def test_a_part_of_a_configuration_is_told_from_the_whole(code: str) -> None:
+    """A lone part says which class was found, and which was wanted."""
+    with pytest.raises(
+        EnvironmentConfigError, match=r"one EnvironmentSimulationConfig, .* makes a \w+Config alone"
+    ):
+        read_config_text(code)

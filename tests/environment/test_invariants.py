@@ -168,6 +168,47 @@ def test_a_line_that_is_no_invariant_is_refused(text: str, told: str) -> None:
         contradictions(world_of(), [EntityChange(op="delete", kind="order", id="A-1")], [text])
 
 
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("count(orders) < 1", r"no function 'count'; write orders \| length"),
+        ("avg(orders.total) < 5", r"no function 'avg'; write orders\.values\(\) \| sum\(attribute='total'\)"),
+        ("check(order)", "the functions are len, sum"),
+        ("orders.quantity >= 5", r"write order\.quantity"),
+        ("sum(orders.total) < 1", r"orders\.values\(\) \| sum\(attribute='total'\)"),
+    ],
+)
+def test_what_could_never_be_judged_is_refused_with_what_to_write(text: str, told: str) -> None:
+    """Unknown functions, and all things taken for one: the error says how it is written."""
+    with pytest.raises(InvariantError, match=told):
+        check_invariant(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "orders | length < 3",
+        "orders.values() | sum(attribute='total') <= 20",
+        "'A-1' in orders",
+        "orders['A-1'].total >= 0",
+        "order.lines.total >= 0",
+        "address.city == 'Berne'",
+    ],
+)
+def test_what_can_be_judged_is_taken(text: str) -> None:
+    """What the errors tell to write is an invariant, and so is what names one thing among all."""
+    check_invariant(text)
+    assert [stood.invariant for stood in standing(world_of(), [text])] == [text]
+
+
+def test_the_sum_of_all_things_is_judged_as_the_error_says() -> None:
+    """The way that is told for a sum acts."""
+    world = world_of()
+    world.take(WorldCall("create_order", {}, {"order_id": "B-1", "total": 7_000}, fact=1, turn=1))
+    (sum_,) = standing(world, ["orders.values() | selectattr('total') | sum(attribute='total') < 100"])
+    assert sum_.broken
+
+
 def test_how_invariants_stand_is_told_for_the_world_as_it_is() -> None:
     """For how many things a line holds, what breaks it, and why it could not be judged."""
     world = world_of()

@@ -13,8 +13,11 @@ import yaml
 
 from simulator.environment.conditions import Condition, Test
 from simulator.environment.effects import Effect
+from simulator.environment.hostile import categories
 from simulator.environment.injections import InjectionRule
 from simulator.environment.rule_sets import (
+    FORMAT,
+    VERSION,
     RuleSet,
     RuleSetError,
     RuleSetForm,
@@ -238,3 +241,53 @@ def test_a_set_that_cannot_be_written_leaves_the_old_one(
         folder.save(RuleSet(name="a", description="new"))
     assert folder.load("a").description == "old"
     assert len(list(tmp_path.iterdir())) == 1
+
+
+@pytest.mark.parametrize(
+    ("fields", "told"),
+    [
+        ({"probability": True}, r"rule 'r' \(number 1\): probability: .*valid number, got True"),
+        ({"random_seed": True}, r"random_seed: .*valid integer"),
+        ({"latency_seconds": "1"}, r"latency_seconds: .*valid number"),
+        (
+            {"effect": {"kind": "error", "error_code": True, "error_message": ""}},
+            r"error_code: .*valid integer",
+        ),
+        ({"effect": {"kind": "raise", "error_type": "int"}}, r"'int' is no builtin exception"),
+        (
+            {"effect": {"kind": "raise", "error_type": "builtins:SystemExit"}},
+            r"'SystemExit' is no builtin exception",
+        ),
+        (
+            {"effect": {"kind": "raise", "error_type": "TimeoutEror"}},
+            r"write one of another module as module:Name",
+        ),
+        (
+            {"effect": {"kind": "distort", "distortions": [{"kind": "hostile", "text": "category:nope"}]}},
+            r"no category 'nope' of hostile texts; there are \w+, ",
+        ),
+    ],
+)
+def test_what_a_rule_could_never_do_is_refused_when_it_is_made(fields: dict[str, object], told: str) -> None:
+    """Truth values for numbers, exceptions that cannot be raised, categories that there are not: told with the rule."""
+    error = {"kind": "error", "error_code": 500, "error_message": ""}
+    rule = {"rule_id": "r", "tool_name": "*", "effect": error, **fields}
+    with pytest.raises(RuleSetError, match=told):
+        read_rule_set(json.dumps({"format": FORMAT, "version": VERSION, "name": "", "rules": [rule]}))
+
+
+def test_whole_numbers_are_numbers_and_own_hostile_texts_stay() -> None:
+    """What is strict about numbers takes 1 for 1.0; a hostile text of one's own, or of a category, is taken."""
+    steps = [
+        {"kind": "hostile", "text": text} for text in ("", "my category: own", f"category:{categories()[0]}")
+    ]
+    rule = {
+        "rule_id": "r",
+        "tool_name": "*",
+        "effect": {"kind": "distort", "distortions": steps},
+        "probability": 1,
+    }
+    (read,) = read_rule_set(
+        json.dumps({"format": FORMAT, "version": VERSION, "name": "", "rules": [rule]})
+    ).rule_set.rules
+    assert (read.probability, type(read.probability)) == (1.0, float)

@@ -209,3 +209,41 @@ def test_only_functions_that_say_nothing_have_no_body() -> None:
     full: list[Callable[..., Any]] = [answers, gives_empty, raises, print]
     assert [has_body(FunctionTool(each)) for each in empty] == [False] * len(empty)
     assert [has_body(FunctionTool(each)) for each in full] == [True] * len(full)
+
+
+# ---------------------------------------------------------------- what would fail later
+
+
+DOUBLED = '{"orders": [{"id": "A-1"}, {"id": "A-1"}]}'
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        (
+            {"settings": {"invariants": ["stock >= 0", "stock >"]}},
+            r"settings\.invariants\.1: .*ends too early",
+        ),
+        ({"environment_data": DOUBLED}, r"environment_data: table 'orders', row 2, field 'id'"),
+        (ADK.model_copy(update={"environment_data": DOUBLED}), r"environment_data: table 'orders', row 2"),
+        (
+            {"settings": {"simulation_model_configuration": {"temperature": "hot"}}},
+            r"settings: .*temperature",
+        ),
+    ],
+)
+def test_what_no_call_could_use_is_refused_at_once(given: object, told: str) -> None:
+    """A broken invariant, or data with one id twice, is told with its place when the environment is made."""
+    with pytest.raises(EnvironmentConfigError, match=told):
+        create_plugin(given)
+
+
+def test_a_path_may_be_given_as_text(tmp_path: Path) -> None:
+    """A text that is a file's path is read as one; a file that is not there is an error of the file."""
+    file = tmp_path / "my env.yaml"
+    file.write_text(write_environment_config(FULL, "yaml"), encoding="utf-8")
+    assert create_plugin(str(file)).environment.config == FULL
+    with pytest.raises(FileNotFoundError):
+        create_plugin(str(tmp_path / "none.yaml"))
+    with pytest.raises(EnvironmentConfigError, match="give a Path"):
+        read_environment_config(str(file))

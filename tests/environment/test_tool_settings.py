@@ -4,13 +4,23 @@ from __future__ import annotations
 
 import json
 from enum import StrEnum
+from typing import Any
 
 import pytest
+from google.adk.agents.llm.task._finish_task_tool import FINISH_TASK_TOOL_NAME
+from google.adk.flows.llm_flows.functions import (
+    REQUEST_CONFIRMATION_FUNCTION_CALL_NAME,
+    REQUEST_EUC_FUNCTION_CALL_NAME,
+)
+from google.adk.tools._request_input_tool import request_input
+from google.adk.tools.exit_loop_tool import exit_loop
+from google.adk.tools.set_model_response_tool import SetModelResponseTool
+from google.adk.tools.transfer_to_agent_tool import transfer_to_agent
 from pydantic import BaseModel, Field, ValidationError
 from typing_extensions import TypedDict
 
 from simulator.environment.connections import ConnectionEdits, ParameterUse, Place, found_offline
-from simulator.environment.declared_tools import DeclaredTool
+from simulator.environment.declared_tools import STEERING, DeclaredTool
 from simulator.environment.schemas import check
 from simulator.environment.tool_settings import (
     DefaultToolResponse,
@@ -150,9 +160,49 @@ def test_a_declared_tool_hangs_together_with_the_others() -> None:
         ),
         ({"name": "f", "parameters": {"required": ["x"]}}, "not declared: x"),
         ({"name": "f", "output_schema": {"type": "sting"}}, r"broken at \$\.type"),
+        *(({"name": name}, "a name that ADK has") for name in sorted(STEERING)),
     ],
 )
 def test_an_unsound_declaration_is_refused(fields: JsonObject, told: str) -> None:
     """The error names the parameter or the place in the schema."""
     with pytest.raises(ValidationError, match=told):
         DeclaredTool.model_validate(fields)
+
+
+class Weather(BaseModel):
+    """What a forecast says."""
+
+    city: str
+    celsius: float
+
+
+def test_an_output_schema_may_be_a_class() -> None:
+    """A pydantic class, or another type, stands for its schema: in settings, in a mapping of them, in declarations."""
+    schema = schema_of(Weather)
+    by_class: Any = Weather
+    assert ToolSettings(name="forecast", output_schema=by_class).output_schema == schema
+    settings = EnvironmentSettings.model_validate(
+        {"tools": {"forecast": {"name": "forecast", "output_schema": Weather}}}
+    )
+    assert settings.tool("forecast").output_schema == schema
+    assert (
+        ToolSettings.model_validate({"name": "f", "output_schema": dict[str, int]}).output_schema is not None
+    )
+    declared = DeclaredTool.model_validate({"name": "f", "parameters": Weather, "output_schema": Weather})
+    assert (declared.parameters, declared.output_schema) == (schema, schema)
+    with pytest.raises(ValidationError, match="is no output schema"):
+        ToolSettings.model_validate({"name": "f", "output_schema": object()})
+
+
+def test_the_names_of_adks_own_tools_are_known() -> None:
+    """Each tool by which ADK steers its flow has a name that no declared tool may have."""
+    names = {
+        transfer_to_agent.__name__,
+        exit_loop.__name__,
+        request_input.name,
+        FINISH_TASK_TOOL_NAME,
+        REQUEST_CONFIRMATION_FUNCTION_CALL_NAME,
+        REQUEST_EUC_FUNCTION_CALL_NAME,
+        SetModelResponseTool(Weather).name,
+    }
+    assert names == STEERING

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -27,6 +28,7 @@ from simulator.environment.faults import faults
 from simulator.environment.rules import Effect, InjectionRule
 from simulator.journal import Journal
 from simulator.runtime import Simulation
+from simulator.runtime.encoding import SimulatedToolError
 from simulator.session import SessionState
 from tests.harness.processes import wait_until
 from tests.runtime.desk import asked, other, response_of
@@ -97,6 +99,33 @@ def test_a_raised_exception_reaches_the_agents_error_callback() -> None:
         assert sim.query("go", wait=PATIENCE)
         assert [type(error) for error in seen] == [TimeoutError]
         assert response_of(sim) == {"handled": "too slow"}
+
+
+@pytest.mark.parametrize(
+    ("error_type", "raised", "noted"),
+    [
+        ("UnicodeDecodeError", UnicodeDecodeError, False),
+        ("builtins:ExceptionGroup", ExceptionGroup, False),
+        ("json:JSONDecodeError", json.JSONDecodeError, False),
+        ("os:system", SimulatedToolError, True),
+        ("not_there:Error", SimulatedToolError, True),
+    ],
+)
+def test_what_a_rule_raises_is_made_or_named(error_type: str, raised: type[Exception], noted: bool) -> None:
+    """Exceptions that need more than a message are made with it; where none can be made, the answer's notes say so."""
+    seen: list[Exception] = []
+
+    def on_error(tool: Any, args: Any, tool_context: Any, error: Exception) -> dict[str, str]:
+        seen.append(error)
+        return {"handled": str(error)}
+
+    agent = agent_of([call("find", order_id="A-1")], tools=[find], on_tool_error_callback=on_error)
+    with opened(agent, rules=[rule(RaiseEffect(error_type=error_type, message="too odd"))]) as sim:
+        assert sim.query("go", wait=PATIENCE)
+        assert [type(error) for error in seen] == [raised]
+        assert "too odd" in response_of(sim)["handled"]
+        notes = tool_facts(sim)[0].provenance.notes
+        assert [f"{error_type} is no exception that is loaded" in note for note in notes] == [True] * noted
 
 
 def test_a_template_knows_the_call_the_state_the_world_and_earlier_answers() -> None:

@@ -10,13 +10,16 @@ from pydantic import ValidationError
 from typing_extensions import TypedDict
 
 from simulator.agent_config import SimulatedAgentConfig
-from simulator.environment.connections import ConnectionEdits, Connections, ParameterUse
+from simulator.environment.connections import ConnectionEdits, Connections, ParameterUse, ToolRole
 from simulator.environment.declared_tools import DeclaredTool
+from simulator.environment.effects import HangEffect, ResponseEffect
 from simulator.environment.entities import EntityChange
 from simulator.environment.facts import ConnectionsAnalysed
+from simulator.environment.rules import InjectionRule
 from simulator.environment.tool_settings import ToolSettings
 from simulator.journal import Journal
 from simulator.runtime import Simulation, SimulationError
+from simulator.seats.answers import failed
 from tests.harness.processes import wait_until
 from tests.runtime.desk import asked, response_of
 from tests.runtime.stage import PATIENCE, agent_of, call, entries, opened, tool_facts
@@ -29,6 +32,13 @@ class Product(TypedDict):
     product_id: str
     name: str
     stock: int
+
+
+class Made(TypedDict):
+    """An order that was made."""
+
+    order_id: str
+    sku: str
 
 
 def find_product(product_id: str) -> Product:
@@ -102,6 +112,37 @@ def test_a_thing_is_renamed_wherever_it_is_named() -> None:
             sim.environment.rename("product", "P-9", "P-2")
         with pytest.raises(SimulationError, match="nothing to change"):
             sim.environment.edit()
+
+
+def test_an_edit_that_cannot_be_read_names_its_place() -> None:
+    """A mapping is taken for a change; what is wrong with one is told with its number and field."""
+    with opened(shop()) as sim:
+        sim.environment.give_data(DATA)
+        sim.environment.edit({"op": "put", "kind": "product", "id": "P-1", "fields": {"stock": 3}})
+        assert table(sim)["P-1"]["stock"] == 3
+        with pytest.raises(SimulationError, match=r"change\.2\.kind: this field is required"):
+            sim.environment.edit(put("P-1", stock=1), {"op": "put"})
+        with pytest.raises(SimulationError, match=r"change\.1: Input should be an object, got 5"):
+            sim.environment.edit(5)  # type: ignore[arg-type] # what a person without a type checker may give
+        assert table(sim)["P-1"]["stock"] == 3
+
+
+def test_no_model_at_all_is_told() -> None:
+    """None is neither a name nor a model."""
+    with opened(shop()) as sim, pytest.raises(SimulationError, match="of type NoneType; give a name"):
+        sim.environment.use_model(None)  # type: ignore[arg-type] # as above
+
+
+def test_what_is_set_for_tools_that_there_are_not_is_told() -> None:
+    """The world's problems name data that makes no table, and connections of unknown tools."""
+    role = ToolRole(tool_name="get_prodct", use="reads", kind="product")
+    with opened(shop()) as sim:
+        sim.environment.give_data('{"orders": [1, 2]}')
+        sim.environment.change(connections=ConnectionEdits(roles=(role,)))
+        asked(sim)
+        table_, connection = sim.environment.world().problems
+        assert "'orders' is no table" in table_
+        assert "'get_prodct'" in connection
 
 
 def test_the_world_is_the_same_after_a_resume_and_on_a_branch_as_it_was() -> None:
@@ -270,3 +311,87 @@ def test_declarations_that_cannot_be_are_refused() -> None:
 def _one(sim: Simulation) -> Any:
     (request,) = sim.pending
     return request
+
+
+# ---------------------------------------------------------------- what several calls have to do with each other
+
+
+def make_order(sku: str) -> Made:
+    """Create an order."""
+    raise AssertionError("the real tool ran")
+
+
+ORDERS = json.dumps({"orders": [{"order_id": "A-1", "sku": "mug"}]})
+
+
+@pytest.mark.parametrize("player", ["offline", "person"])
+def test_parallel_calls_that_make_things_give_them_ids_of_their_own(player: str) -> None:
+    """A generator drafts one after the other; what a person has answered changes the drafts that named the same id."""
+    calls = [call("make_order", sku=sku) for sku in ("lamp", "mug", "cup")]
+    with opened(agent_of(calls, tools=[make_order]), tools=player) as sim:
+        sim.environment.give_data(ORDERS)
+        assert sim.query("go", wait=PATIENCE)
+        while sim.pending:
+            request: Any = sim.pending[0]
+            assert sim.answer(request, request.draft, wait=PATIENCE)
+        (orders,) = sim.environment.world().tables
+        assert len(orders.ids) == 4
+        assert sim.environment.world().flags == ()
+
+
+def test_a_cleared_state_is_a_step_that_an_undo_takes_back() -> None:
+    """What was forgotten is remembered again, and the answer before stays."""
+    with opened(shop(ASKS)) as sim:
+        request = asked(sim)
+        assert sim.answer(request, {"product_id": "P-1", "name": "Mug", "stock": 1}, wait=PATIENCE)
+        sim.environment.clear_state("find_product")
+        assert sim.environment.world().states == ()
+        assert sim.undo()
+        assert len(sim.environment.world().states[0].calls) == 1
+        assert len(tool_facts(sim)) == 1
+
+
+def test_an_answer_by_a_rule_is_flagged_where_it_breaks_an_invariant() -> None:
+    """A rule says what it says on purpose, and the world shows all the same that an invariant is broken by it."""
+    broken = ResponseEffect(value={"product_id": "P-1", "name": "Mug", "stock": -1})
+    rule = InjectionRule(rule_id="broken", tool_name="find_product", effect=broken)
+    with opened(shop(ASKS), rules=[rule]) as sim:
+        sim.environment.change(invariants=("stock >= 0",))
+        assert sim.query("go", wait=PATIENCE)
+        (flag,) = sim.environment.world().flags
+        assert "stock >= 0" in flag.what[0]
+
+
+def test_a_second_call_for_what_was_not_found_is_not_found_again() -> None:
+    """Whatever form the first not-found error had, the next call about the same id gets one too."""
+
+    def status_of(product_id: str) -> str:
+        """Give the status of a product."""
+        raise AssertionError("the real tool ran")
+
+    agent = agent_of(
+        [call("status_of", product_id="X")], [call("find_product", product_id="X")],
+        tools=[status_of, find_product],
+    )  # fmt: skip
+    with opened(agent) as sim:
+        request = asked(sim)
+        assert sim.answer(request, failed(404, "no such product"), wait=PATIENCE)
+        assert "no such product" in str(_one(sim).draft)
+
+
+def test_a_hang_does_not_hold_up_an_undo_or_a_resume_that_waits_only_so_long() -> None:
+    """Both come back while the call hangs, so that it can be stopped."""
+    agent = shop(ASKS)
+    config = SimulatedAgentConfig("stage", agent, "stage.evalset.json", app_name="stage")
+    rule = InjectionRule(rule_id="hang", tool_name="find_product", effect=HangEffect())
+    with opened(agent, rules=[rule]) as sim:
+        assert not sim.query("go", wait=0.05)
+        text = sim.journal.to_json()
+        sim.stop()
+        sim.undo(wait=0.05)
+        assert sim.view().busy
+        sim.stop()
+    with Simulation.resume(Journal.from_json(text), config, wait=0.05) as again:
+        assert again.view().busy
+        again.stop()
+        assert again.session.turns[0].stopped

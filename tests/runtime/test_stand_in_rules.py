@@ -6,6 +6,9 @@ from typing import Any
 
 import pytest
 
+from simulator.environment.invariants import InvariantError
+from simulator.runtime.known import Known
+from simulator.runtime.stand_in.play import SessionPlay
 from tests.runtime.stage import agent_of, call
 from tests.runtime.standing import (
     FIND,
@@ -93,3 +96,57 @@ def test_a_rule_that_cannot_answer_or_asks_a_person_leaves_the_call_to_the_playe
         (seen,), stage = played(form, agent_of(FIND, tools=[find_order]), config(each))
         assert seen["order_id"] == "A-1"
         assert each.rule_id in stage.ours.calls()[0].provenance.notes[0]
+
+
+# ---------------------------------------------------------------- what goes wrong inside
+
+
+@both
+def test_what_is_wrong_in_here_does_not_end_the_agents_run(
+    form: Form, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Rules that cannot be asked, and answers that nothing can be learnt from, leave the agent an answer and a log."""
+
+    def broken(*_: object, **__: object) -> None:
+        raise InvariantError("a line that was never checked")
+
+    # Nothing that is known raises here: this stands for what is not known yet.
+    monkeypatch.setattr(SessionPlay, "judge", broken)
+    monkeypatch.setattr(Known, "take", broken)
+    (seen,), stage = played(
+        form, agent_of(FIND, tools=[find_order]), config(players={"find_order": "offline"})
+    )
+    assert seen["order_id"] == "A-1"
+    (logged,) = stage.ours.calls()
+    assert "a line that was never checked" in logged.provenance.notes[0]
+    assert "not able to answer find_order" in caplog.text
+    assert "nothing is learnt" in caplog.text
+
+
+@both
+def test_no_draft_stands_in_for_a_real_tool_that_could_not_be_asked(
+    form: Form, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where the real tool was to answer, an error of the environment is one for the agent, and nothing is made up."""
+
+    def broken(*_: object) -> None:
+        raise InvariantError("broken")
+
+    # As above.
+    monkeypatch.setattr(SessionPlay, "judge", broken)
+    (seen,), _ = played(
+        form, agent_of(FIND, tools=[find_order]), config(rule("x"), players={"find_order": "real"})
+    )
+    assert (seen["error_code"], RAN) == ("simulation_failed", [])
+
+
+@both
+def test_players_of_tools_that_there_are_not_are_told_once(
+    form: Form, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A misspelt name is logged at the first call, and not again; a tool that is there is not named."""
+    given = config(players={"find_order": "offline", "find_ordr": "real"})
+    seen, _ = played(form, agent_of(FIND, FIND, tools=[find_order]), given)
+    assert len(seen) == 2
+    told = [record.message for record in caplog.records if "no agent is known" in record.message]
+    assert told == ["players: no agent is known so far to have a tool 'find_ordr'"]

@@ -23,6 +23,9 @@ from simulator.seats.answers import raised
 _LOG = logging.getLogger(__name__)
 _REFUSED = "refused"
 
+BROKEN = "simulation_failed"
+"""The error code of an answer that there is none, as something is wrong with the environment itself."""
+
 LEFT: Any = object()
 """What stands for the answer of a real tool that somebody else is to run."""
 
@@ -68,20 +71,46 @@ class Answering:
             The call as it was answered, and what was made before the rules changed it.
         """
         started = self._clock()
-        self._play.declaration(question.tool)
-        self._play.judge(question)
-        if seconds := question.firing.latency():
-            await asyncio.sleep(seconds)
-        made = self._flagged(question, await self._made(question, player, real))
+        try:
+            made = self._flagged(question, await self._begun(question, player, real))
+        except Exception as error:  # noqa: BLE001 - whatever it is, the agent is to go on; what it gets says so
+            _LOG.exception("the environment is not able to answer %s", question.name)
+            made = self._after(error, question, player)
         call = self._learnt(question, made, started)
         for what in call.contradicts:
             _LOG.warning("the answer of %s contradicts the world: %s", question.name, what)
         return call, made
 
+    async def _begun(
+        self, question: Question, player: StandInPlayer, real: Callable[[], Awaitable[Any]] | None
+    ) -> Made:
+        self._play.declaration(question.tool)
+        self._play.judge(question)
+        if seconds := question.firing.latency():
+            await asyncio.sleep(seconds)
+        return await self._made(question, player, real)
+
+    def _after(self, error: Exception, question: Question, player: StandInPlayer) -> Made:
+        """Give what there is after an error of the environment's own: an offline draft, where one may answer at all."""
+        note = f"the environment failed: {type(error).__name__}: {error}"
+        if player not in {"real", "refuse"}:
+            try:
+                return _noted(self._offline(question), note)
+            except Exception:  # noqa: BLE001 - whatever it is, the agent is to go on
+                _LOG.exception("no offline draft can be made for %s", question.name)
+        return Made(Failed(error_code=BROKEN, error_message=note), "refused")
+
     def _learnt(self, question: Question, made: Made, started: float) -> AnsweredCall:
         """Change an answer as the rules that fired say, and learn what happened and what was told."""
         firing = question.firing
-        outcome, beneath, notes = firing.told(made.outcome, lambda: self._play.known.calls_of(question.name))
+        notes: tuple[str, ...]
+        try:
+            outcome, beneath, notes = firing.told(
+                made.outcome, lambda: self._play.known.calls_of(question.name)
+            )
+        except Exception as error:  # noqa: BLE001 - whatever it is, the agent is to go on
+            _LOG.exception("the answer of %s is told as it is", question.name)
+            outcome, beneath, notes = made.outcome, None, (f"not changed by any rule: {error}",)
         now = self._clock()
 
         def answered(number: int) -> AnsweredCall:

@@ -23,6 +23,7 @@ from simulator.environment.connections import ToolShape
 from simulator.environment.recordings import RecordedCall, RecordingError, read_recording
 from simulator.environment.shared_state import SharedState, StateRegistry
 from simulator.environment.stand_in_config import SimulatedEnvironmentConfig, StandInPlayer
+from simulator.facts import Failed
 from simulator.runtime.adk_private import (
     invocation_of,
     is_about_to_run,
@@ -37,7 +38,7 @@ from simulator.runtime.boundaries import ToolBoundaryCall, seat_tool
 from simulator.runtime.context import let_stand_in, stand_in_of
 from simulator.runtime.encoding import made_error, tool_result
 from simulator.runtime.modelling import configuration_of
-from simulator.runtime.stand_in.answering import LEFT, Answering, Made
+from simulator.runtime.stand_in.answering import BROKEN, LEFT, Answering, Made
 from simulator.runtime.stand_in.calls import AnsweredCall
 from simulator.runtime.stand_in.modelled import Modelled, ModelSettings
 from simulator.runtime.stand_in.play import Question, SessionPlay
@@ -86,6 +87,9 @@ class StandInEnvironment:
         self._registry = registry
         self._registry_lock = threading.RLock() if registry is not None else None
         self._clock, self._given_model = clock, model
+        self.tells_of_strangers = True
+        """Whether a log says which tools are named that no agent has."""
+        self._told_of: SimulatedEnvironmentConfig | None = None
         self._sessions = Sessions(self._play, most_sessions)
         self.use(config)
 
@@ -173,12 +177,22 @@ class StandInEnvironment:
                 play.know(_shapes_around(context))
         return play
 
+    def _tell_of_strangers(self, play: SessionPlay, called: str) -> None:
+        """Log once, at the first call, which tools are named that no agent has, as far as can be seen."""
+        if self._told_of is not self.config and self.tells_of_strangers:
+            self._told_of = self.config
+            for problem in self.config.strangers({called, *(shape.name for shape in play.shapes())}):
+                _LOG.warning("%s", problem)
+
     def note_tools(self, context: Any, tools: Mapping[str, BaseTool]) -> None:
         """Take down the tools that a model is shown: those of tool sets stand nowhere else."""
-        play = self.session(context)
-        for tool in tools.values():
-            if not (is_steering(tool) or runs_agents(tool)):
-                play.declaration(tool)
+        try:
+            play = self.session(context)
+            for tool in tools.values():
+                if not (is_steering(tool) or runs_agents(tool)):
+                    play.declaration(tool)
+        except Exception:  # noqa: BLE001 - whatever it is, the agent is to go on
+            _LOG.exception("the tools of the agent cannot be looked at")
 
     # ------------------------------------------------------------ answering
 
@@ -210,8 +224,12 @@ class StandInEnvironment:
     async def _answer(
         self, tool: BaseTool, arguments: dict[str, Any], context: Any, real: Callable[[], Any] | None
     ) -> Any:
-        play = self.session(context)
-        question = Question(tool, arguments, context)
+        try:
+            play, question = self.session(context), Question(tool, arguments, context)
+            self._tell_of_strangers(play, tool.name)
+        except Exception as error:  # noqa: BLE001 - whatever it is, the agent is to go on
+            _LOG.exception("the environment cannot take the call of %s", tool.name)
+            return Failed(error_code=BROKEN, error_message=f"the environment failed: {error}").response()
         answering = Answering(play, self._modelled, self._clock)
         call, made = await answering.answer(question, self._player(tool), _all_real(real) if real else None)
         return _given(call, made)

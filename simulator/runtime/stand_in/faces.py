@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -17,6 +18,7 @@ from google.adk.sessions import Session
 from google.adk.tools.base_tool import BaseTool
 from google.adk.tools.tool_context import ToolContext
 
+from simulator.environment.adk_config import EnvironmentConfigError
 from simulator.environment.shared_state import SharedState
 from simulator.environment.stand_in_config import (
     SimulatedEnvironmentConfig,
@@ -24,11 +26,15 @@ from simulator.environment.stand_in_config import (
     read_environment_config,
 )
 from simulator.runtime.adk_private import invocation_of
+from simulator.runtime.errors import SimulationError
+from simulator.runtime.modelling import configuration_of
 from simulator.runtime.stand_in.calls import AnsweredCall
 from simulator.runtime.stand_in.environment import StandInEnvironment
 from simulator.runtime.world_view import WorldView
 
 _NUMBERS = itertools.count(1)
+_PATH = re.compile(r"[^\n\r{}\[\]()]+\.(?:json|ya?ml|py)", re.IGNORECASE)
+"""A text that is the path of a configuration, and none itself."""
 
 
 class _Face:
@@ -125,7 +131,8 @@ def create_callback(
 
     Args:
         config: A `SimulatedEnvironmentConfig`, ADK's `EnvironmentSimulationConfig`, either as a mapping or as the text
-            of one in JSON or YAML, or the path to a file with such a text.
+            of one in JSON or YAML, or the path to a file with such a text: a `Path`, or a text of one line that ends
+            in `.json`, `.yaml`, `.yml` or `.py`.
         unlisted: Who answers a tool that the configuration does not name; else as it says itself. ADK's configuration
             cannot say it, so that those tools are refused with an error, and nothing real runs by accident: give
             "real" for what ADK does.
@@ -175,7 +182,13 @@ def _environment(
     model: str | BaseLlm | None,
     clock: Callable[[], float],
 ) -> StandInEnvironment:
+    if isinstance(config, str) and _PATH.fullmatch(config.strip()):
+        config = Path(config.strip())
     read = read_environment_config(config.read_text("utf-8") if isinstance(config, Path) else config)
+    try:
+        configuration_of(read.settings)
+    except SimulationError as error:
+        raise EnvironmentConfigError(f"settings: {error}") from error
     changed = {"unlisted": unlisted, "seed": seed}
     asked = {name: value for name, value in changed.items() if value is not None}
     checked = SimulatedEnvironmentConfig.model_validate({**dict(read), **asked}) if asked else read

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 from collections import Counter
 from collections.abc import Callable, Mapping
@@ -30,6 +31,7 @@ from simulator.seats.requests import ToolDeclaration
 from simulator.session.environment import SessionEnvironment
 
 T = TypeVar("T")
+_LOG = logging.getLogger(__name__)
 
 
 class Question:
@@ -236,7 +238,10 @@ class SessionPlay:
         with self._lock:
             number, flags = len(self._answered) + 1, len(self.known.flags)
             call = made(number)
-            self.known.take(number, call)
+            try:
+                self.known.take(number, call)
+            except Exception:  # noqa: BLE001 - whatever it is, the agent is to go on
+                _LOG.exception("nothing is learnt from the answer of %s", call.tool_name)
             found = tuple(each.what for flag in self.known.flags[flags:] for each in flag.contradictions)
             call = call.model_copy(update={"contradicts": found}) if found else call
             self._answered.append(call)
