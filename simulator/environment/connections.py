@@ -114,6 +114,17 @@ class ConnectionEdits(Value):
     no_uses: tuple[Place, ...] = ()
     no_produces: tuple[Place, ...] = ()
 
+    def strangers(self, tool_names: Iterable[str]) -> tuple[str, ...]:
+        """Name the tools that something was changed of, and that are not among these."""
+        changed: tuple[_Connection | Place, ...] = (
+            *self.uses,
+            *self.produces,
+            *self.roles,
+            *self.no_uses,
+            *self.no_produces,
+        )
+        return tuple(sorted({each.tool_name for each in changed} - set(tool_names)))
+
 
 NO_CONNECTIONS = Connections()
 NO_EDITS = ConnectionEdits()

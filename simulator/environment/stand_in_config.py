@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Literal, Self, TypeAlias
 
 from pydantic import BaseModel, Field, JsonValue, ValidationError, field_validator, model_validator
@@ -96,6 +96,20 @@ class SimulatedEnvironmentConfig(Value):
             or tool_name in self.settings.tools
             or any(rule.tool_name == tool_name for rule in self.rules)
         )
+
+    def strangers(self, tool_names: Iterable[str]) -> Iterator[str]:
+        """Say which players, settings and connections are for tools that are not among these."""
+        known = frozenset(tool_names)
+        connected = self.settings.connections.strangers(known)
+        named: dict[str, Iterable[str]] = {
+            "players": self.players,
+            "settings.tools": self.settings.tools,
+            "settings.connections": connected,
+        }
+        for place, tools in named.items():
+            for name in tools:
+                if name not in known:
+                    yield f"{place}: no agent is known so far to have a tool {name!r}"
 
     def player_of(self, tool_name: str, *, has_body: bool = True) -> StandInPlayer:
         """Give who answers a tool where no rule does; a tool without a body has nothing real to run."""

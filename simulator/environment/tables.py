@@ -38,11 +38,15 @@ class Table(Value):
 
 
 class Tables(Value):
-    """All tables, the other values by their names, and what was said in words instead of JSON."""
+    """All tables, the other values by their names, and what was said in words instead of JSON.
+
+    `problems` says what may have been meant as a table, and is none.
+    """
 
     tables: tuple[Table, ...] = ()
     notes: JsonObject = Field(default_factory=dict)
     description: str = ""
+    problems: tuple[str, ...] = ()
 
 
 NO_TABLES = Tables()
@@ -72,10 +76,24 @@ def read_tables(text: str) -> Tables:
     if isinstance(data, list):
         data = {_UNNAMED: data}
     if not isinstance(data, dict):
-        return Tables(description=text.strip())
+        if isinstance(data, str):
+            return Tables(description=text.strip())
+        told = f"the environment's data is {_short(data)}: it is no table, and kept as words"
+        return Tables(description=text.strip(), problems=(told,))
     tables, notes = _split(data, 0)
     _check_kinds(tables)
-    return Tables(tables=tuple(tables), notes=notes)
+    return Tables(tables=tuple(tables), notes=notes, problems=tuple(_no_tables(notes)))
+
+
+def _no_tables(notes: JsonObject) -> Iterator[str]:
+    """Name the lists that could be tables, but for what they hold. One of texts may well be a note: `currencies`."""
+    for name, value in notes.items():
+        if not isinstance(value, list) or not value or not is_collection(name):
+            continue
+        if not any(isinstance(item, str) for item in value):
+            yield (
+                f"the environment's data: {name!r} is no table, and kept as a note: {_short(value[0])} is no object"
+            )
 
 
 def _object(pairs: list[tuple[str, JsonValue]]) -> JsonObject:

@@ -8,6 +8,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from simulator.environment.calls import CallContext, Tally
+from simulator.environment.complaints import complaint
 from simulator.environment.declared_tools import DeclaredTool
 from simulator.environment.entities import EntityChange
 from simulator.environment.facts import (
@@ -74,16 +75,28 @@ def give_data(engine: Engine, text: str) -> None:
     _take(engine, EnvironmentDataGiven(at=engine.now(), text=text))
 
 
-def edit_world(engine: Engine, changes: Iterable[EntityChange]) -> None:
+def edit_world(engine: Engine, changes: Iterable[EntityChange | Mapping[str, Any]]) -> None:
     """Change things of the world by hand.
 
     Raises:
-        SimulationError: There is no change.
+        SimulationError: There is no change, or one cannot be read; the text says which, and what is wrong.
     """
-    edits = tuple(changes)
+    edits = tuple(_change(number, each) for number, each in enumerate(changes, start=1))
     if not edits:
         raise SimulationError("there is nothing to change in the world")
     _take(engine, WorldEdited(at=engine.now(), changes=edits))
+
+
+def _change(number: int, given: object) -> EntityChange:
+    try:
+        return EntityChange.model_validate(given)
+    except ValidationError as error:
+        found = error.errors(include_url=False, include_context=False)
+        said = "; ".join(
+            f"{'.'.join(('change', str(number), *map(str, each['loc'])))}: {complaint(each, EntityChange.model_fields)}"
+            for each in found
+        )
+        raise SimulationError(f"the world cannot be changed so: {said}") from error
 
 
 def rename(engine: Engine, kind: str, old: str, new: str) -> None:

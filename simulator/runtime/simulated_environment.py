@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Protocol
 
 from google.adk.models.base_llm import BaseLlm
@@ -110,8 +110,8 @@ class SimulatedEnvironment:
         """Give the environment's data: JSON of tables, or words; an empty text takes it away."""
         self._commands.command(lambda engine: shaping.give_data(engine, text))
 
-    def edit(self, *changes: EntityChange) -> None:
-        """Change things of the world by hand; an undo takes it back."""
+    def edit(self, *changes: EntityChange | Mapping[str, Any]) -> None:
+        """Change things of the world by hand; an undo takes it back. A mapping stands for the change with these fields."""
         self._commands.command(lambda engine: shaping.edit_world(engine, changes))
 
     def rename(self, kind: str, old: str, new: str) -> None:
@@ -172,6 +172,10 @@ class SimulatedEnvironment:
 
         An object is known by its name in this simulation alone: a session that is resumed has to be given it again.
         """
+        if not isinstance(model, (str, BaseLlm)):
+            raise SimulationError(
+                f"the environment's model is of type {type(model).__name__}; give a name, an empty one for none, or a model"
+            )
         name = model if isinstance(model, str) else model.model
 
         def use(engine: Engine) -> None:

@@ -83,10 +83,19 @@ def world_view(desk: Known, analysing: str = "") -> WorldView:
         connections=desk.connections,
         tools=tuple(desk.shapes.values()),
         states=tuple(_state(desk, key) for key in desk.registry.list_states()),
-        problems=(*((desk.problem,) if desk.problem else ()), *desk.warnings),
+        problems=(
+            *((desk.problem,) if desk.problem else ()),
+            *desk.tables.problems,
+            *desk.warnings,
+            *(f"a connection is set for {name!r}, a tool that is not known" for name in _strangers(desk)),
+        ),
         analysing=analysing,
         currency=desk.world.currency,
     )
+
+
+def _strangers(desk: Known) -> tuple[str, ...]:
+    return desk.environment.settings.connections.strangers(desk.shapes) if desk.shapes else ()
 
 
 def _table(desk: Known, kind: str) -> WorldTable:

@@ -103,7 +103,8 @@ def test_what_is_wrong_is_named_with_its_place(text: str, told: str) -> None:
 @pytest.mark.parametrize("text", ["A shop in Oslo.", "[Note] all prices in EUR", "42", '"words"'])
 def test_a_text_that_is_no_json_of_tables_is_kept_in_words(text: str) -> None:
     """ADK takes any text; so do we."""
-    assert read_tables(f" {text}\n") == Tables(description=text)
+    read = read_tables(f" {text}\n")
+    assert read == Tables(description=text, problems=read.problems)
 
 
 @given(st.recursive(
@@ -122,3 +123,25 @@ def test_any_json_is_read_or_refused(value: object) -> None:
         keys = [key for key, _ in table.records()]
         assert len(set(keys)) == len(keys) == len(table.rows)
     assert Tables.model_validate_json(read.model_dump_json()) == read
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("[1, 2]", "'records' is no table, and kept as a note: 1 is no object"),
+        ('{"orders": [1, 2]}', "'orders' is no table"),
+        ("5", "is 5: it is no table"),
+        ("null", "is null: it is no table"),
+    ],
+)
+def test_what_may_have_been_meant_as_tables_is_told(text: str, told: str) -> None:
+    """Data that is JSON and makes no table is kept, and a line says so."""
+    (problem,) = read_tables(text).problems
+    assert told in problem
+
+
+def test_lists_of_words_are_notes_without_a_complaint() -> None:
+    """A list of texts, an empty one, and words are what they are."""
+    read = read_tables('{"currencies": ["EUR", "CHF"], "orders": [], "note": [1]}')
+    assert (read.problems, set(read.notes)) == ((), {"currencies", "note"})
+    assert read_tables("A shop for lamps.").problems == ()

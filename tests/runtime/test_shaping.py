@@ -10,7 +10,7 @@ from pydantic import ValidationError
 from typing_extensions import TypedDict
 
 from simulator.agent_config import SimulatedAgentConfig
-from simulator.environment.connections import ConnectionEdits, Connections, ParameterUse
+from simulator.environment.connections import ConnectionEdits, Connections, ParameterUse, ToolRole
 from simulator.environment.declared_tools import DeclaredTool
 from simulator.environment.effects import HangEffect, ResponseEffect
 from simulator.environment.entities import EntityChange
@@ -112,6 +112,37 @@ def test_a_thing_is_renamed_wherever_it_is_named() -> None:
             sim.environment.rename("product", "P-9", "P-2")
         with pytest.raises(SimulationError, match="nothing to change"):
             sim.environment.edit()
+
+
+def test_an_edit_that_cannot_be_read_names_its_place() -> None:
+    """A mapping is taken for a change; what is wrong with one is told with its number and field."""
+    with opened(shop()) as sim:
+        sim.environment.give_data(DATA)
+        sim.environment.edit({"op": "put", "kind": "product", "id": "P-1", "fields": {"stock": 3}})
+        assert table(sim)["P-1"]["stock"] == 3
+        with pytest.raises(SimulationError, match=r"change\.2\.kind: this field is required"):
+            sim.environment.edit(put("P-1", stock=1), {"op": "put"})
+        with pytest.raises(SimulationError, match=r"change\.1: Input should be an object, got 5"):
+            sim.environment.edit(5)  # type: ignore[arg-type] # what a person without a type checker may give
+        assert table(sim)["P-1"]["stock"] == 3
+
+
+def test_no_model_at_all_is_told() -> None:
+    """None is neither a name nor a model."""
+    with opened(shop()) as sim, pytest.raises(SimulationError, match="of type NoneType; give a name"):
+        sim.environment.use_model(None)  # type: ignore[arg-type] # as above
+
+
+def test_what_is_set_for_tools_that_there_are_not_is_told() -> None:
+    """The world's problems name data that makes no table, and connections of unknown tools."""
+    role = ToolRole(tool_name="get_prodct", use="reads", kind="product")
+    with opened(shop()) as sim:
+        sim.environment.give_data('{"orders": [1, 2]}')
+        sim.environment.change(connections=ConnectionEdits(roles=(role,)))
+        asked(sim)
+        table_, connection = sim.environment.world().problems
+        assert "'orders' is no table" in table_
+        assert "'get_prodct'" in connection
 
 
 def test_the_world_is_the_same_after_a_resume_and_on_a_branch_as_it_was() -> None:

@@ -138,3 +138,15 @@ def test_no_draft_stands_in_for_a_real_tool_that_could_not_be_asked(
         form, agent_of(FIND, tools=[find_order]), config(rule("x"), players={"find_order": "real"})
     )
     assert (seen["error_code"], RAN) == ("simulation_failed", [])
+
+
+@both
+def test_players_of_tools_that_there_are_not_are_told_once(
+    form: Form, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A misspelt name is logged at the first call, and not again; a tool that is there is not named."""
+    given = config(players={"find_order": "offline", "find_ordr": "real"})
+    seen, _ = played(form, agent_of(FIND, FIND, tools=[find_order]), given)
+    assert len(seen) == 2
+    told = [record.message for record in caplog.records if "no agent is known" in record.message]
+    assert told == ["players: no agent is known so far to have a tool 'find_ordr'"]

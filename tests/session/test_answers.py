@@ -46,7 +46,7 @@ def test_calls_are_parts_in_order_after_the_text() -> None:
         ("TimeoutError", "", ""),
         ("KeyError", "A-1", "'A-1'"),
         ("builtins:KeyError", "", "''"),
-        ("UnicodeDecodeError", "bad", "bad"),
+        ("UnicodeDecodeError", "bad", "'utf-8' codec can't decode byte 0x80 in position 0: bad"),
         ("KeyboardInterrupt", "no", "no"),
         ("NoSuchError", "no", "no"),
         ("shop:ShopError", "closed", "closed"),

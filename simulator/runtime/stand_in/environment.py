@@ -87,6 +87,9 @@ class StandInEnvironment:
         self._registry = registry
         self._registry_lock = threading.RLock() if registry is not None else None
         self._clock, self._given_model = clock, model
+        self.tells_of_strangers = True
+        """Whether a log says which tools are named that no agent has."""
+        self._told_of: SimulatedEnvironmentConfig | None = None
         self._sessions = Sessions(self._play, most_sessions)
         self.use(config)
 
@@ -174,6 +177,13 @@ class StandInEnvironment:
                 play.know(_shapes_around(context))
         return play
 
+    def _tell_of_strangers(self, play: SessionPlay, called: str) -> None:
+        """Log once, at the first call, which tools are named that no agent has, as far as can be seen."""
+        if self._told_of is not self.config and self.tells_of_strangers:
+            self._told_of = self.config
+            for problem in self.config.strangers({called, *(shape.name for shape in play.shapes())}):
+                _LOG.warning("%s", problem)
+
     def note_tools(self, context: Any, tools: Mapping[str, BaseTool]) -> None:
         """Take down the tools that a model is shown: those of tool sets stand nowhere else."""
         try:
@@ -216,6 +226,7 @@ class StandInEnvironment:
     ) -> Any:
         try:
             play, question = self.session(context), Question(tool, arguments, context)
+            self._tell_of_strangers(play, tool.name)
         except Exception as error:  # noqa: BLE001 - whatever it is, the agent is to go on
             _LOG.exception("the environment cannot take the call of %s", tool.name)
             return Failed(error_code=BROKEN, error_message=f"the environment failed: {error}").response()

@@ -98,6 +98,7 @@ class ToolSimulator:
         self.environment = StandInEnvironment(
             self._configured(), model=model, registry=state_registry, clock=clock
         )
+        self.environment.tells_of_strangers = False  # a registered tool need not be given to an agent
 
     def tool(
         self,
