@@ -153,12 +153,48 @@ def _has_pattern(name: str, patterns: dict[str, Any]) -> bool:
     return False
 
 
+def _unevaluated_properties(
+    validator: Any, allowed: Any, instance: object, schema: dict[str, Any]
+) -> Iterator[ValidationError]:
+    """Check as the library does, once the fields that patterns name are named themselves: it searches without bounds."""
+    if not isinstance(instance, dict):
+        return
+    try:
+        named = _with_names(schema, list(instance))
+    except UnboundedPatternError as error:
+        yield ValidationError(str(error))
+        return
+    yield from Draft202012Validator.VALIDATORS["unevaluatedProperties"](validator, allowed, instance, named)
+
+
+def _with_names(schema: Any, names: list[str]) -> Any:
+    """Write out which of some fields the patterns of a schema name, also in what applies to the same object."""
+    if not isinstance(schema, dict):
+        return schema
+    result = {key: value for key, value in schema.items() if key != "patternProperties"}
+    for key in result.keys() & {"allOf", "anyOf", "oneOf"}:
+        result[key] = [_with_names(one, names) for one in result[key]]
+    for key in result.keys() & {"if", "then", "else"}:
+        result[key] = _with_names(result[key], names)
+    if "dependentSchemas" in result:
+        result["dependentSchemas"] = {
+            name: _with_names(one, names) for name, one in result["dependentSchemas"].items()
+        }
+    for pattern, inner in schema.get("patternProperties", {}).items():
+        for name in names:
+            if is_found(pattern, name, _NAME_SECONDS):
+                fields = result.get("properties", {})
+                result["properties"] = {**fields, name: {"allOf": [fields.get(name, True), inner]}}
+    return result
+
+
 _Validator: Any = extend(  # type: ignore[no-untyped-call] # jsonschema gives it no types
     Draft202012Validator,
     {
         "pattern": _pattern,
         "patternProperties": _pattern_properties,
         "additionalProperties": _additional_properties,
+        "unevaluatedProperties": _unevaluated_properties,
     },
 )
 

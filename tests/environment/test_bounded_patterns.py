@@ -63,10 +63,19 @@ def test_many_choices_of_long_patterns_share_one_bound() -> None:
 def test_names_of_fields_are_searched_within_bounds() -> None:
     """A pattern for names that backtracks without end is given up, and an ordinary one tells which fields are allowed."""
     begun = time.perf_counter()
-    endless = {"^(a|a)+(b|b)+$": {"type": "string"}}
+    endless: JsonObject = {"^(a|a)+(b|b)+$": {"type": "string"}}
     assert check(
         {"a" * 40 + "!": "x"}, {"type": "object", "patternProperties": endless, "additionalProperties": False}
     )
+    unnamed: JsonObject = {"patternProperties": endless, "unevaluatedProperties": False}
+    assert check({"a" * 40 + "!": "x"}, unnamed)
+    inherited: JsonObject = {
+        "properties": {"id": {}},
+        "allOf": [{"patternProperties": {"^x_": {"type": "integer"}}}],
+        "unevaluatedProperties": False,
+    }
+    assert check({"id": "a", "x_1": 3}, inherited) == ()
+    assert "y_1" in check({"id": "a", "x_1": 3, "y_1": 3}, inherited)[0].message
     allowed: JsonObject = {
         "type": "object",
         "properties": {"id": {}},
