@@ -63,9 +63,9 @@ def _kind(waiting: Waiting[Any]) -> Any:
 
 
 def _shown(engine: Engine, waiting: Waiting[Any]) -> Request:
-    if waiting.shown is None or (waiting.drafted_at != engine.journal.head and is_outdated(engine, waiting)):
+    if waiting.shown is None or is_outdated(engine, waiting):
         waiting.shown = _described(engine, waiting)
-    waiting.drafted_at = engine.journal.head
+        waiting.drafted_at = engine.desk.learned
     return waiting.shown
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import Mapping
 from typing import Any, NamedTuple, Protocol
 
@@ -18,9 +18,6 @@ from simulator.facts import Outcome, Provenance
 from simulator.jsonvalue import JsonObject
 from simulator.runtime.firing import as_response
 from simulator.session.environment import SessionEnvironment
-
-_MOST_CHANGES = 100
-"""How many of the world's latest changes are kept for drafts that may have to be made anew."""
 
 
 class Flag(NamedTuple):
@@ -93,7 +90,7 @@ class Known:
         self.flags: list[Flag] = []
         self._calls: dict[str, list[JsonObject]] = {}
         self._taken: list[WorldCall] = []
-        self._changes: deque[tuple[int, EntityChange]] = deque(maxlen=_MOST_CHANGES)
+        self.learned = 0
 
     def _read_tables(self, text: str) -> Tables:
         try:
@@ -133,7 +130,8 @@ class Known:
         by_rule = answered.provenance.source in {"injected", "refused"}
         if against := self.against(call, on_purpose=by_rule):
             self.flags.append(Flag(number, answered.tool_name, against))
-        self._changes.extend((number, change) for change in self.world.take(call))
+        self.world.take(call)
+        self.learned += 1
         if not (
             by_rule and really.kind == "failed"
         ):  # an injected failure passes: it is not what the tool knows
@@ -178,10 +176,6 @@ class Known:
             return ()
         held = call if settings.implicit_contradictions and not on_purpose else None
         return contradictions(self.world, self.preview(call), settings.invariants, call=held)
-
-    def changes(self) -> tuple[tuple[int, EntityChange], ...]:
-        """Give the latest changes of the world by answered calls, oldest first, each with the number of its answer."""
-        return tuple(self._changes)
 
     def preview(self, call: WorldCall) -> tuple[EntityChange, ...]:
         """Say what an answer would change in the world."""

@@ -6,7 +6,7 @@ from typing import Any
 
 from simulator.environment.entities import Contradiction
 from simulator.facts import Outcome
-from simulator.jsonvalue import canonical, copied
+from simulator.jsonvalue import copied
 from simulator.runtime.boundaries import ToolBoundaryCall
 from simulator.runtime.engine import Engine
 from simulator.runtime.errors import ContradictionError
@@ -73,17 +73,8 @@ def _contradicted(
 
 
 def is_outdated(engine: Engine, waiting: Waiting[Any]) -> bool:
-    """Tell whether a draft was made before somebody answered about a thing that it, or its call, names."""
-    shown = waiting.shown
-    if not isinstance(shown, ToolRequest):
-        return False
-    desk = engine.desk.up_to_date()
-    named = canonical([shown.draft, shown.arguments])
-    return any(
-        f'"{change.id}"' in named or f":{change.id}" in named
-        for number, change in desk.changes()
-        if number > waiting.drafted_at
-    )
+    """Tell whether a draft was made before the latest answer: what is shown follows from the journal alone."""
+    return isinstance(waiting.shown, ToolRequest) and waiting.drafted_at != engine.desk.up_to_date().learned
 
 
 def refuse_contradictions(engine: Engine, waiting: Waiting[ToolBoundaryCall], outcome: Outcome) -> None:

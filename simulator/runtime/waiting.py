@@ -31,8 +31,7 @@ class Waiting(Generic[CallT]):
     for that. `note` tells the person why it came to
     them, and `held` is an answer that a generator made and that a person has to look at, `held_by` who made it, and
     `held_from` out of what. `drafting` is the task
-    that asks a model for a draft meanwhile, `progress` what it is at. `drafted_at` is the last fact that its
-    draft knows of.
+    that asks a model for a draft meanwhile, `progress` what it is at. `drafted_at` is how many answers its draft knows of.
     `effects_done` is set where the real tool ran in this very call, so its effects are in place already. `spoken` is
     the one response of the agent's own model, where it was asked in this very call.
     """
