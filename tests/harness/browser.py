@@ -230,12 +230,14 @@ class Studio:
 
     def write_response(self, value: Any) -> None:
         """Answer the call with a value of one's own."""
+        self.rest()
         self.like("response_").get_by_role("textbox").fill(json.dumps(value, indent=2))
         self.accept_draft()
 
     def fail_with(self, code: int, message: str) -> None:
         """Answer the call with an error."""
         self.choose("mode_", "Error")
+        self.rest()
         self.like("error_code").get_by_role("textbox").fill(str(code))
         self.like("error_message").get_by_role("textbox").fill(message)
         self.accept_draft()
