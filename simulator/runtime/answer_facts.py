@@ -19,6 +19,7 @@ from simulator.facts import (
 from simulator.jsonvalue import JsonObject, copied
 from simulator.runtime.boundaries import CodeCall, ModelCall, ToolBoundaryCall
 from simulator.runtime.encoding import give_own_ids
+from simulator.runtime.firing import NOTHING_FIRED
 from simulator.runtime.turn import Moment, TurnRun
 from simulator.runtime.waiting import Waiting
 from simulator.session.entries import calls_in
@@ -119,7 +120,7 @@ def provenance_of(
 ) -> Provenance:
     """Say who authored an answer, and what the rules had said before."""
     firing = waiting.firing
-    if source == "real" and firing.is_empty:
+    if source == "real" and not notes and (firing is NOTHING_FIRED or firing.is_empty):
         return _REAL
     return Provenance(
         source=source,

@@ -9,6 +9,7 @@ from typing import Any
 
 from google.adk.tools.base_tool import BaseTool
 
+_KNOWN = "_simulation_is_only_declared"
 _NOT_COUNTED = frozenset({"NOP", "RESUME", "COPY_FREE_VARS", "MAKE_CELL", "CACHE"})
 
 
@@ -25,7 +26,11 @@ def is_only_declared(tool: BaseTool) -> bool:
 
     A long-running tool without a body is none of those: to say nothing is its answer, and the answer comes later.
     """
-    return not (has_body(tool) or tool.is_long_running)
+    own = tool.__dict__
+    known: bool | None = own.get(_KNOWN)
+    if known is None:  # kept with the tool, as it is asked on the way of every real call
+        known = own[_KNOWN] = not (has_body(tool) or tool.is_long_running)
+    return known
 
 
 @functools.lru_cache(maxsize=1024)
