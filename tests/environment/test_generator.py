@@ -183,9 +183,24 @@ def test_a_schema_comes_first_and_arguments_stand_in_it() -> None:
     assert answer == {"order_id": "Z-1", "quantity": True, "status": "success"}
 
 
-def test_a_broken_schema_still_gives_a_draft() -> None:
-    """A tool whose schema is no schema is answered plainly."""
-    assert drafted("find", {}, response_schema={"type": "object", "properties": {"a": {"$ref": "#/nowhere"}}})
+@pytest.mark.parametrize(
+    "broken",
+    [
+        {"properties": {"a": {"$ref": "#/nowhere"}}},
+        {"properties": {"a": "string"}},
+        {"properties": ["a"]},
+        {"properties": {"a": {"type": "integer", "multipleOf": 0}}},
+        {"patternProperties": ["a"]},
+        {"anyOf": "x"},
+        {"allOf": 5},
+    ],
+)
+def test_a_broken_schema_still_gives_a_draft(broken: JsonObject) -> None:
+    """A tool whose schema is no schema is answered plainly; if the draft has a problem, it is the schema's."""
+    call = DraftCall(tool_name="find", arguments={}, response_schema={"type": "object", **broken})
+    made = drafted_from(call)
+    assert isinstance(made.value, dict)
+    assert all(problem.of_schema for problem in made.problems)
 
 
 def test_a_schema_that_holds_itself_ends() -> None:
