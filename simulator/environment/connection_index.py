@@ -48,12 +48,17 @@ class Named:
 
 @dataclass(frozen=True, slots=True)
 class ToolIndex:
-    """What is known of one tool. `between` says that it only puts a thing into another, or takes it out."""
+    """What is known of one tool.
+
+    `between` says that it only puts a thing into another, or takes it out; `changes` are the kinds of the things that it
+    changes or takes away, the empty one where that cannot be told.
+    """
 
     role: ToolRole
     uses: tuple[tuple[tuple[str, ...], ParameterUse], ...]
     produced: dict[str, Produced]
     between: bool
+    changes: frozenset[str]
 
 
 class ConnectionIndex:
@@ -75,6 +80,10 @@ class ConnectionIndex:
         """Give what is known of a tool, or what its name and those of its arguments tell."""
         return self._tools.get(name) or _by_names(name, _shape(arguments, 0))
 
+    def can_change(self, kind: str) -> bool:
+        """Tell whether some tool may change things of a kind; where no tool is known, any may."""
+        return not self._tools or any({kind, ""} & tool.changes for tool in self._tools.values())
+
     def named(self, tool: ToolIndex, arguments: JsonObject) -> list[Named]:
         """Give the things that some arguments name, in the order of the parameters; at most 200."""
         found: list[Named] = []
@@ -95,6 +104,7 @@ def _tool_index(role: ToolRole, uses: list[ParameterUse], produced: dict[str, Pr
         uses=tuple((_parts(use.parameter), use) for use in uses),
         produced=produced,
         between=role.source == "offline" and role_of(role.tool_name).between,
+        changes=frozenset(one.kind for one in (role, *uses) if one.use in {"changes", "deletes"}),
     )
 
 

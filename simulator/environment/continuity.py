@@ -8,7 +8,15 @@ from typing import TypeGuard
 
 from pydantic import JsonValue
 
-from simulator.environment.entities import Contradiction, Entity, EntityChange, Origin, WorldCall
+from simulator.environment.entities import (
+    PERSON,
+    SEED,
+    Contradiction,
+    Entity,
+    EntityChange,
+    Origin,
+    WorldCall,
+)
 from simulator.environment.kinds import id_kind
 from simulator.environment.plausible import words_of
 from simulator.environment.sayings import failed, says_missing
@@ -19,6 +27,83 @@ _BEGINNINGS = frozenset(
     {"created", "placed", "ordered", "registered", "joined", "issued", "born", "birth", "birthday"}
 )
 _FOR_GOOD = frozenset({"currency"})
+_DESCRIBES = frozenset(
+    {
+        "name",
+        "surname",
+        "title",
+        "sku",
+        "isbn",
+        "item",
+        "article",
+        "product",
+        "brand",
+        "author",
+        "email",
+        "mail",
+    }
+    | {"description"}
+)
+"""Last words of fields that say what a thing is: only a tool that changes it gives them another value."""
+_PASSES = frozenset(
+    {"status", "state", "condition", "phase", "progress", "stage", "step", "level", "score", "mood", "result"}
+    | {
+        "stock",
+        "available",
+        "availability",
+        "balance",
+        "position",
+        "location",
+        "place",
+        "queue",
+        "rank",
+        "eta",
+    }
+    | {
+        "time",
+        "date",
+        "at",
+        "on",
+        "updated",
+        "modified",
+        "seen",
+        "last",
+        "latest",
+        "current",
+        "currently",
+        "next",
+    }
+    | {
+        "forecast",
+        "weather",
+        "temperature",
+        "summary",
+        "message",
+        "note",
+        "notes",
+        "comment",
+        "remark",
+        "display",
+    }
+    | {
+        "assignee",
+        "assigned",
+        "owner",
+        "priority",
+        "version",
+        "token",
+        "url",
+        "link",
+        "speed",
+        "rate",
+        "mode",
+    }
+)
+"""Words of fields that pass: with time alone, and with no tool, they get another value."""
+_ANOTHER_WAY = frozenset(
+    {"lang", "language", "locale", "format", "unit", "units", "translate", "date", "as", "of"}
+)
+"""Words of arguments that ask for the same thing in another way."""
 _TOTALS = frozenset({"total", "subtotal"})
 _PRICES = frozenset({"price", "cost", "rate"})
 _ADDED = frozenset(
@@ -32,8 +117,9 @@ _SHOWN = 60
 def broken_off(world: World, changes: Sequence[EntityChange], call: WorldCall) -> Iterator[Contradiction]:
     """Give what an answer says against earlier ones.
 
-    These are: a field that identifies a thing (when it began, its currency, the ids that it refers to) is changed by a
-    mere question; a thing that was taken away lives; a thing that lives is said not to be there; what was just made
+    These are: a field that identifies or describes a thing (when it began, its currency, the ids that it refers to, its
+    name), or one that a person has set and no tool can change, is changed by a mere question; a thing that was taken
+    away lives; a thing that lives is said not to be there; what was just made
     has the id of another thing; the total of an order is not the sum of its lines.
     """
     yield from _missing(world, call)
@@ -51,6 +137,8 @@ def broken_off(world: World, changes: Sequence[EntityChange], call: WorldCall) -
                 yield _said(change, f"{_name(change)} is answered about, but it is gone", entity.last)
         elif role.use == "reads":
             yield from _identity(change, entity)
+            if role.kind == change.kind and _asks_for_it_as_it_is(call.arguments, change.id):
+                yield from _description(world, change, entity)
         elif role.use == "creates" and (change.kind, change.id) not in named and change.kind == role.kind:
             yield _said(change, f"{_name(change)} was just made, but it was there before", entity.first)
 
@@ -74,6 +162,47 @@ def _identity(change: EntityChange, entity: Entity) -> Iterator[Contradiction]:
             continue
         what = f"{name} of {_name(change)} would be {_short(value)} now; it was {_short(before)}"
         yield _said(change, what, entity.origins.get(name))
+
+
+def _asks_for_it_as_it_is(arguments: JsonObject, key: str) -> bool:
+    """Tell whether a question names no more than a thing, or what to search for: neither a language nor a part of it."""
+    texts = [value for value in arguments.values() if isinstance(value, str)]
+    if key in texts and len(texts) > 1:
+        return False
+    return not any(set(words_of(name)) & _ANOTHER_WAY for name in arguments)
+
+
+def _description(world: World, change: EntityChange, entity: Entity) -> Iterator[Contradiction]:
+    """Compare what says what a thing is, and what a person has set of it, unless a tool may have changed it since."""
+    for name, value in change.fields.items():
+        before, origin = entity.fields.get(name), entity.origins.get(name)
+        if origin is None or world.changed_since(change.kind, origin.fact) or _identifies(name):
+            continue
+        is_set = origin.source in {SEED, PERSON} and not world.can_change(change.kind)
+        if not _describes(name) and not (is_set and _stays(name, value)):
+            continue
+        if _is_another(before, value):
+            what = f"{name} of {_name(change)} would be {_short(value)} now; it was {_short(before)}"
+            yield _said(change, what, origin)
+
+
+def _describes(name: str) -> bool:
+    words = words_of(name)
+    return bool(words) and words[-1] in _DESCRIBES and not set(words) & _PASSES
+
+
+def _stays(name: str, value: JsonValue) -> bool:
+    """Tell whether a field keeps its value where no tool changes it: of numbers, only amounts of money."""
+    words = set(words_of(name))
+    return not words & _PASSES and (isinstance(value, str) or bool(words & (_TOTALS | _PRICES | {"amount"})))
+
+
+def _is_another(before: JsonValue, value: JsonValue) -> bool:
+    """Tell whether two values say different things: not where one text only says more, or is written otherwise."""
+    if isinstance(before, str) and isinstance(value, str):
+        one, other = ("".join(filter(str.isalnum, text.casefold())) for text in (before, value))
+        return bool(one and other) and one not in other and other not in one
+    return _is_number(before) and _is_number(value) and abs(before - value) >= _CENT
 
 
 def _identifies(name: str) -> bool:
