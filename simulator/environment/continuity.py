@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Sequence
 from typing import TypeGuard
 
@@ -17,7 +18,7 @@ from simulator.environment.entities import (
     Origin,
     WorldCall,
 )
-from simulator.environment.kinds import id_kind
+from simulator.environment.kinds import id_kind, id_of
 from simulator.environment.plausible import words_of
 from simulator.environment.sayings import failed, says_missing
 from simulator.environment.world import World
@@ -42,9 +43,12 @@ _DESCRIBES = frozenset(
         "email",
         "mail",
     }
-    | {"description"}
 )
 """Last words of fields that say what a thing is: only a tool that changes it gives them another value."""
+_WHOSE = frozenset(
+    {"full", "first", "given", "family", "middle", "official", "english", "customer", "company", "model"}
+)
+"""What may stand before such a word, beside the thing's own kind; a driver's name comes to a ride with time."""
 _PASSES = frozenset(
     {"status", "state", "condition", "phase", "progress", "stage", "step", "level", "score", "mood", "result"}
     | {
@@ -101,7 +105,7 @@ _PASSES = frozenset(
 )
 """Words of fields that pass: with time alone, and with no tool, they get another value."""
 _ANOTHER_WAY = frozenset(
-    {"lang", "language", "locale", "format", "unit", "units", "translate", "date", "as", "of"}
+    {"lang", "language", "locale", "format", "unit", "units", "translate", "date", "as", "of", "currency"}
 )
 """Words of arguments that ask for the same thing in another way."""
 _TOTALS = frozenset({"total", "subtotal"})
@@ -110,6 +114,10 @@ _ADDED = frozenset(
     {"tax", "shipping", "fee", "fees", "delivery", "vat", "discount", "express", "tip", "credit"}
 )
 _CENT = 0.01
+_WORDS = re.compile(r"[^\W_]+")
+_PROSE = 200
+"""Characters from which on a text is prose, which is written anew for each answer."""
+_SHORTEST_NUMBER = 4
 _LARGEST = 10**12
 _SHOWN = 60
 
@@ -137,7 +145,7 @@ def broken_off(world: World, changes: Sequence[EntityChange], call: WorldCall) -
                 yield _said(change, f"{_name(change)} is answered about, but it is gone", entity.last)
         elif role.use == "reads":
             yield from _identity(change, entity)
-            if role.kind == change.kind and _asks_for_it_as_it_is(call.arguments, change.id):
+            if role.kind == change.kind and _asks_for_it_as_it_is(call.arguments, change.id, named):
                 yield from _description(world, change, entity)
         elif role.use == "creates" and (change.kind, change.id) not in named and change.kind == role.kind:
             yield _said(change, f"{_name(change)} was just made, but it was there before", entity.first)
@@ -164,45 +172,67 @@ def _identity(change: EntityChange, entity: Entity) -> Iterator[Contradiction]:
         yield _said(change, what, entity.origins.get(name))
 
 
-def _asks_for_it_as_it_is(arguments: JsonObject, key: str) -> bool:
+def _asks_for_it_as_it_is(arguments: JsonObject, key: str, named: set[tuple[str, str]]) -> bool:
     """Tell whether a question names no more than a thing, or what to search for: neither a language nor a part of it."""
-    texts = [value for value in arguments.values() if isinstance(value, str)]
-    if key in texts and len(texts) > 1:
+    if any(set(words_of(name)) & _ANOTHER_WAY for name in arguments):
         return False
-    return not any(set(words_of(name)) & _ANOTHER_WAY for name in arguments)
+    if not any(one == key for _, one in named):
+        return True
+    others = (value for value in arguments.values() if value is not None and not isinstance(value, bool))
+    return not any(id_of(value) != key for value in others)
 
 
 def _description(world: World, change: EntityChange, entity: Entity) -> Iterator[Contradiction]:
     """Compare what says what a thing is, and what a person has set of it, unless a tool may have changed it since."""
+    can_change = world.can_change(change.kind)
     for name, value in change.fields.items():
         before, origin = entity.fields.get(name), entity.origins.get(name)
         if origin is None or world.changed_since(change.kind, origin.fact) or _identifies(name):
             continue
-        is_set = origin.source in {SEED, PERSON} and not world.can_change(change.kind)
-        if not _describes(name) and not (is_set and _stays(name, value)):
+        is_set = origin.source in {SEED, PERSON}
+        if _is_numbered(change.id) and not is_set:
+            continue
+        if not _describes(name, change.kind) and (
+            can_change or not is_set or not _stays(name, change.kind, value)
+        ):
             continue
         if _is_another(before, value):
             what = f"{name} of {_name(change)} would be {_short(value)} now; it was {_short(before)}"
             yield _said(change, what, origin)
 
 
-def _describes(name: str) -> bool:
-    words = words_of(name)
-    return bool(words) and words[-1] in _DESCRIBES and not set(words) & _PASSES
+def _is_numbered(key: str) -> bool:
+    """Tell whether an id is as those that each list counts anew: the first hit of one search is not that of another."""
+    return key.isdigit() and len(key) < _SHORTEST_NUMBER
 
 
-def _stays(name: str, value: JsonValue) -> bool:
-    """Tell whether a field keeps its value where no tool changes it: of numbers, only amounts of money."""
+def _describes(name: str, kind: str) -> bool:
+    *whose, last = words_of(name) or ("",)
+    return last in _DESCRIBES and set(whose) <= _DESCRIBES | _WHOSE | set(kind.split("_"))
+
+
+def _stays(name: str, kind: str, value: JsonValue) -> bool:
+    """Tell whether a field keeps its value where no tool changes it: of numbers, only what the thing itself costs."""
     words = set(words_of(name))
-    return not words & _PASSES and (isinstance(value, str) or bool(words & (_TOTALS | _PRICES | {"amount"})))
+    costs = words <= _TOTALS | _PRICES | {"amount"} | set(kind.split("_"))
+    return not words & _PASSES and (isinstance(value, str) or costs)
 
 
 def _is_another(before: JsonValue, value: JsonValue) -> bool:
-    """Tell whether two values say different things: not where one text only says more, or is written otherwise."""
+    """Tell whether two values say different things: not where a text says more, says less, or is written otherwise."""
     if isinstance(before, str) and isinstance(value, str):
-        one, other = ("".join(filter(str.isalnum, text.casefold())) for text in (before, value))
-        return bool(one and other) and one not in other and other not in one
+        return max(len(before), len(value)) < _PROSE and not _is_written_otherwise(before, value)
     return _is_number(before) and _is_number(value) and abs(before - value) >= _CENT
+
+
+def _is_written_otherwise(one: str, other: str) -> bool:
+    """Tell whether two texts may say the same: `Tea` and `Tea (green)`, `Ann Lee`, `A. Lee` and `a***@lee.example`."""
+    short, long = sorted((_WORDS.findall(text.casefold()) for text in (one, other)), key=len)
+    return "".join(short) in "".join(long) or all(any(_begin(word, each) for each in long) for word in short)
+
+
+def _begin(one: str, other: str) -> bool:
+    return one.startswith(other) or other.startswith(one)
 
 
 def _identifies(name: str) -> bool:

@@ -63,12 +63,11 @@ class World:
         """Learn from one answered call, the latest; give what it changed: fields that are new or have a new value."""
         tool = self._index.tool(call.tool_name, call.arguments)
         named = self._index.named(tool, call.arguments)
+        self._changed.update(dict.fromkeys(tool.changes, call.fact))
         if failed(call.response):
             if isinstance(call.response, dict) and len(named) == 1 and says_missing(call.response):
                 self._errors.setdefault(self._resolved(named[0]), call.response)
             return ()
-        for kind in tool.changes:
-            self._changed[kind] = call.fact
         origin = Origin(fact=call.fact, turn=call.turn, source=call.tool_name)
         changes = self._changes(tool, named, call)
         for change, made in changes:
@@ -202,7 +201,7 @@ class World:
         return self._index.can_change(kind)
 
     def changed_since(self, kind: str, fact: int) -> bool:
-        """Tell whether, after a fact, a tool has answered that changes things of a kind: it need not say in what."""
+        """Tell whether, after a fact, a tool has answered that may have changed things of a kind, though it failed."""
         return max(self._changed.get(kind, 0), self._changed.get("", 0)) > fact
 
     def not_found(self, tool_name: str, arguments: JsonObject) -> JsonObject | None:
