@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from app.labels import safe_label
 from app.players import PLAYERS
 from simulator.facts import (
@@ -17,6 +15,7 @@ from simulator.facts import (
     TurnEnded,
     TurnStarted,
 )
+from simulator.journal import Journal
 from simulator.seats.requests import Request, ToolRequest
 from simulator.session.history import HistoryEntry
 
@@ -74,11 +73,14 @@ def would_answer(request: Request) -> str:
     return {"model": "The agent's own model", "held": "The agent's own model"}.get(who, named or who)
 
 
-def another_way_from(entry: HistoryEntry, parent: Callable[[int], int]) -> int:
-    """Give the fact after which another way begins at an entry: for a call, with the call waiting; else before it.
+def another_way_from(entry: HistoryEntry, journal: Journal) -> int:
+    """Give the number of the fact after which another way begins at an entry: for a call with the call waiting, else before it."""
+    if entry.type == "tool_call":
+        return entry.fact
+    # What ended a turn by itself was said before, by the answer that led there.
+    said = (number for number, fact in journal.backwards(entry.fact) if not _follows_by_itself(fact))
+    return journal.parent(next(said, entry.fact))
 
-    Args:
-        entry: The entry.
-        parent: Gives the number of the fact before one.
-    """
-    return entry.fact if entry.type == "tool_call" else parent(entry.fact)
+
+def _follows_by_itself(fact: Fact) -> bool:
+    return isinstance(fact, TurnEnded) and not fact.stopped

@@ -111,7 +111,7 @@ def _another_way(entry: HistoryEntry, place: int, simulation: LiveSimulation) ->
         icon=":material/alt_route:",
         help="Go back to this step and answer it differently. What followed is kept, and Redo brings it back.",
     ):
-        state.put("go_to", another_way_from(entry, simulation.journal.parent))
+        state.put("go_to", another_way_from(entry, simulation.journal))
         st.rerun()
 
 

@@ -79,6 +79,17 @@ def test_another_way_begins_at_an_entry_and_waits_for_a_person(session: Simulati
     assert "would answer" not in tab.literal
 
 
+def test_another_way_from_the_final_response_asks_for_the_agents_turn(session: Simulation) -> None:
+    """The turn that ended by itself was said by the model: that turn waits for a person."""
+    session.answer(session.pending[0], {"status": "second"}, wait=PATIENCE)
+    place = len(session.session.history) - 1
+    tab = Tab(session.session.session_id)
+    tab.app.session_state[f"step_{place}"] = True
+    tab.run().click(f"another_way_{place}")
+    assert [request.kind for request in session.pending] == ["model"]
+    assert "The agent's own model would answer" in tab.literal
+
+
 def test_a_rule_that_would_answer_is_named_as_it_is() -> None:
     """Its id may come from outside."""
     simulation = paused("session-0031-abcdef")
