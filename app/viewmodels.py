@@ -30,7 +30,9 @@ from simulator.session.model import CONFIRMATION, OpenCall, SimulationSession
 Filter: TypeAlias = Literal["All", "Tools", "Errors"]
 Group: TypeAlias = Literal["talk", "tool", "error", "note"]
 FILTERS: tuple[Filter, ...] = ("All", "Tools", "Errors")
-_NOTES = {"environment": "public", "injections": "rule"}
+_NOTES = {"environment": ("public", "Environment"), "injections": ("rule", "Rules")}
+"""The icon and the page's own word for what a note begins with."""
+
 _GROUPS: frozenset[Group] = frozenset({"talk", "tool", "error", "note"})
 
 
@@ -177,8 +179,9 @@ def _said(entry: UserQuery | UserReply | AgentMessage | FinalResponse | SessionN
         case FinalResponse():
             return _Headline("flag", entry.agent, _after(entry.content))
         case SessionNote():
-            kind = entry.content.partition(":")[0]
-            return _Headline(_NOTES.get(kind, "tune"), "Changed", _after(entry.content))
+            kind, _, words = entry.content.partition(": ")
+            icon, who = _NOTES.get(kind, ("tune", "Changed"))
+            return _Headline(icon, who, _after(words if kind in _NOTES else entry.content))
         case never:
             assert_never(never)
 
