@@ -11,7 +11,7 @@ from app.opening import StartForm, read_form
 from app.viewmodels import FILTERS, Filter, newest_steps, rows, waiting_steps
 from simulator.facts import EVERY, Failed
 from simulator.session import SimulationSession
-from simulator.session.history import UserReply
+from simulator.session.history import SessionNote, UserReply
 from tests.app.fakes import FakeSimulation, tool_request
 
 
@@ -78,3 +78,19 @@ def test_calls_that_wait_are_told_apart_by_their_arguments() -> None:
     labels = [step.label for step in waiting_steps(pending, ())]
     assert ["Rome" in labels[0], "Lisbon" in labels[1], "Athens" in labels[2]] == [True, True, True]
     assert len(set(labels)) == len(labels)
+
+
+def test_the_timeline_calls_changes_as_the_page_does() -> None:
+    """A change of the rules or of the environment is headed by its name, in the page's words; another by what it is."""
+    at = datetime(2026, 1, 1, tzinfo=UTC)
+    contents = ("injections: added slow", "environment: recording 'one': 1 call", "find_order is played by you")
+    notes = tuple(
+        SessionNote(fact=number, turn=0, timestamp=at, content=content)
+        for number, content in enumerate(contents)
+    )
+    session = FakeSimulation().session.model_copy(update={"history": notes})
+    labels = [step.label for step in newest_steps(session, "All", 3).steps]
+    assert ["Rules" in labels[0], "Environment" in labels[1], "Changed" in labels[2]] == [True] * 3
+    assert "injections" not in labels[0]
+    assert "added slow" in labels[0]
+    assert "find_order is" in labels[2]
