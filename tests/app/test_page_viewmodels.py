@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -80,17 +81,19 @@ def test_calls_that_wait_are_told_apart_by_their_arguments() -> None:
     assert len(set(labels)) == len(labels)
 
 
-def test_the_timeline_calls_changes_as_the_page_does() -> None:
-    """A change of the rules or of the environment is headed by its name, in the page's words; another by what it is."""
-    at = datetime(2026, 1, 1, tzinfo=UTC)
-    contents = ("injections: added slow", "environment: recording 'one': 1 call", "find_order is played by you")
-    notes = tuple(
-        SessionNote(fact=number, turn=0, timestamp=at, content=content)
-        for number, content in enumerate(contents)
-    )
-    session = FakeSimulation().session.model_copy(update={"history": notes})
-    labels = [step.label for step in newest_steps(session, "All", 3).steps]
-    assert ["Rules" in labels[0], "Environment" in labels[1], "Changed" in labels[2]] == [True] * 3
-    assert "injections" not in labels[0]
-    assert "added slow" in labels[0]
-    assert "find_order is" in labels[2]
+@pytest.mark.parametrize(
+    ("content", "line"),
+    [
+        ("injections: added slow", "**Rules** \u00b7 added slow"),
+        ("environment: data was given", "**Environment** \u00b7 data was given"),
+        ("tool seat of a: offline", "**Seats** \u00b7 a: Drafts, without a model"),
+        ("agent seat of all others: held", "**Seats** \u00b7 all others: Its model, held for approval"),
+        ("something else", "**Changed** \u00b7 something else"),
+    ],
+)
+def test_the_timeline_calls_changes_as_the_page_does(content: str, line: str) -> None:
+    """What was changed heads the line, and rules and players are called as everywhere on the page."""
+    note = SessionNote(fact=1, turn=0, timestamp=datetime(2026, 1, 1, tzinfo=UTC), content=content)
+    session = SimulationSession.model_construct(history=(note,))
+    (step,) = newest_steps(session, "All", 1).steps
+    assert step.label.replace("\\", "").replace("\u2060", "") == line
