@@ -6,7 +6,7 @@ from typing import Literal, NamedTuple
 
 from simulator.environment.entities import WorldCall
 from simulator.environment.nearest_calls import Near
-from simulator.facts import Outcome, Provenance, Returned
+from simulator.facts import Outcome, Provenance
 from simulator.jsonvalue import JsonObject
 from simulator.runtime.analysing import begin_if_due
 from simulator.runtime.boundaries import ToolBoundaryCall
@@ -65,7 +65,7 @@ class Generating:
 
     def _used(self, near: Near) -> Made:
         place = near.call.place
-        return Made(Returned(value=near.call.response), "recorded", place, (f"as recorded in {place}",))
+        return Made(outcome_of(near.call.response), "recorded", place, (f"as recorded in {place}",))
 
     def _recorded(self, waiting: Waiting[ToolBoundaryCall]) -> Made | None:
         near = self._drafting.nearest_recorded(waiting)

@@ -13,6 +13,7 @@ from google.adk.tools.function_tool import FunctionTool
 
 from simulator.environment.stand_in_config import SimulatedEnvironmentConfig
 from simulator.environment.tool_settings import EnvironmentSettings
+from simulator.facts import Failed
 from simulator.runtime.stand_in import create_callback
 from tests.runtime.stage import agent_of, call
 from tests.runtime.standing import RAN, Form, Oracle, both, config, create_order, find_order, played, rule
@@ -155,6 +156,21 @@ def test_a_recorded_answer_comes_before_the_model(form: Form) -> None:
     seen, stage = played(form, agent, given, model=oracle())
     assert seen == [{"status": "one"}, {"status": "two"}, {"status": "said"}]
     assert [each.provenance.source for each in stage.ours.calls()] == ["recorded", "recorded", "generated"]
+
+
+@both
+@pytest.mark.parametrize("player", ["recorded", "auto"])
+def test_a_recorded_error_is_an_error_again(form: Form, player: Any) -> None:
+    """What a recording tells in ADK's form of an error is a failed call in the log, and the same dict for the agent."""
+    gone = {"error_code": 404, "error_message": "No such order."}
+    uses = [{"name": "find_order", "args": {"order_id": "A-1"}, "response": gone}]
+    trace = json.dumps([{"intermediate_data": {"tool_uses": uses}}])
+    agent = agent_of([call("find_order", order_id="A-1")], tools=[find_order])
+    (seen,), stage = played(form, agent, config(players={"find_order": player}, tracing=trace))
+    (logged,) = stage.ours.calls()
+    assert seen == gone
+    assert logged.provenance.source == "recorded"
+    assert logged.outcome == Failed(error_code=404, error_message="No such order.")
 
 
 @pytest.mark.parametrize("model", ["gemini-x-without-a-key", "nobody-has-this-model"])

@@ -195,7 +195,7 @@ class Answering:
         near = self._play.nearest_recorded(question)
         if near is None or near.differs:
             return None, ""
-        place, outcome = near.call.place, Returned(value=near.call.response)
+        place, outcome = near.call.place, outcome_of(near.call.response)
         if broken := self._breach(question, outcome):
             return None, f"the answer as recorded in {place} {broken}"
         return Made(outcome, "recorded", place, (f"as recorded in {place}",)), ""
