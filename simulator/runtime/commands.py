@@ -44,7 +44,14 @@ def running_of(engine: Engine) -> tuple[RunningCall, ...]:
     if run is None:
         return ()
     return tuple(
-        RunningCall(kind=_kind(each), key=each.key, name=each.name, since=each.since, text=each.running_text)
+        RunningCall(
+            kind=_kind(each),
+            key=each.key,
+            name=each.name,
+            by=each.running_by,
+            since=each.since,
+            text=each.running_text,
+        )
         for each in run.waiting.values()
         if each.running and not each.future.done()
     )

@@ -93,15 +93,16 @@ class Generating:
             return self._noted(waiting, NOT_ASKED)
         begin_if_due(self._modelling, self._table)
         waiting.running, waiting.since = True, self._table.now()
+        waiting.running_by = self._modelling.name
         self._table.changed()
         said = await self._drafting.by_model(waiting, told)
         if said.reason:
-            return self._noted(waiting, f"an offline draft: {said.reason}")
+            return self._noted(waiting, f"an offline draft: {said.reason}", *words_of(said))
         return Made(outcome_of(said.value), "generated", said.model, words_of(said))
 
-    def _noted(self, waiting: Waiting[ToolBoundaryCall], note: str) -> Made:
+    def _noted(self, waiting: Waiting[ToolBoundaryCall], *notes: str) -> Made:
         offline = self._offline(waiting)
-        return offline._replace(notes=(note, *offline.notes))
+        return offline._replace(notes=(*notes, *offline.notes))
 
     async def _by_itself(self, waiting: Waiting[ToolBoundaryCall]) -> Made | None:
         """Answer by recording, model or draft, unless it would be a guess."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 import threading
 from collections.abc import Callable
 from typing import Any
@@ -140,6 +141,26 @@ def test_an_answer_that_contradicts_the_world_is_not_taken(form: Form) -> None:
     assert logged.provenance.by == "offline"
     assert "stock" in logged.provenance.notes[0]
     assert logged.contradicts == ()
+
+
+@both
+@pytest.mark.parametrize("says", ["no JSON at all", {"product_id": "P-1", "stock": -5}])
+def test_an_answer_of_no_use_has_its_cost_too(form: Form, says: Any) -> None:
+    """The log says which model was asked, for how long and how often, though the offline draft answered."""
+
+    def find_product(product_id: str) -> dict[str, Any]:
+        """Find a product."""
+        raise AssertionError("the real tool ran")
+
+    agent = agent_of([call("find_product", product_id="P-1")], tools=[find_product])
+    data = json.dumps({"products": [{"product_id": "P-1", "stock": 12}]})
+    settings = EnvironmentSettings(invariants=("stock >= 0",))
+    given = config(players={"find_product": "model"}, environment_data=data, settings=settings)
+    _, stage = played(form, agent, given, model=oracle(lambda _: says))
+    (logged,) = stage.ours.calls()
+    assert logged.provenance.by == "offline"
+    assert re.match(r"oracle, \d+\.\d s", logged.provenance.notes[1])
+    assert ("asked 2 times" in logged.provenance.notes[1]) is (says == "no JSON at all")
 
 
 @both
