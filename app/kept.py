@@ -15,6 +15,7 @@ from typing import Any, TypeAlias
 import streamlit as st
 from pydantic import JsonValue
 
+from app.acknowledged import held, hold, set_input
 from simulator.jsonvalue import digest
 
 DraftStore: TypeAlias = MutableMapping[str, str]
@@ -52,7 +53,7 @@ def keep_typed(drafts: DraftStore) -> None:
     shown: dict[str, list[Any]] = st.session_state.get(_SHOWN, {})
     for key, line in shown.items():
         owner, signature, name, last = line
-        if key in st.session_state and (now := _plain(st.session_state[key])) != last:
+        if key in st.session_state and (now := _plain(held(key))) != last:
             kept = _load(drafts, owner, signature)
             kept[name] = line[-1] = now
             _save(drafts, owner, signature, kept)
@@ -94,7 +95,7 @@ class Kept:
         """Give what an input holds, whether it is on the screen or not; `initial` if nobody touched it."""
         key = self.key(name)
         if key in st.session_state and self._is_mine(key):
-            return _plain(st.session_state[key])
+            return _plain(held(key))
         return _load(self._drafts, self._owner, self._signature).get(name, initial)
 
     def widget(self, name: str, initial: JsonValue = None, decode: Callable[[Any], Any] | None = None) -> str:
@@ -108,9 +109,10 @@ class Kept:
         key, value = self.key(name), self.value(name, initial)
         if key not in st.session_state or not self._is_mine(key):
             if value is not None:
-                st.session_state[key] = decode(value) if decode else value
+                set_input(key, decode(value) if decode else value)
             elif key in st.session_state:
                 del st.session_state[key]
+        hold(key)
         self._begun.add(key)
         st.session_state.setdefault(_SHOWN, {})[key] = [self._owner, self._signature, name, value]
         return key
@@ -121,7 +123,7 @@ class Kept:
         A name without an input keeps a value that the panel itself needs, such as the rows of a list.
         """
         if self.key(name) in st.session_state:
-            st.session_state[self.key(name)] = value
+            set_input(self.key(name), value)
         kept = _load(self._drafts, self._owner, self._signature)
         kept[name] = value
         _save(self._drafts, self._owner, self._signature, kept)

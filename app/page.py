@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from app import decisions, state
+from app.acknowledged import acknowledge
 from app.commands import (
     CloseEnvironment,
     CloseSession,
@@ -63,6 +64,11 @@ def page() -> None:
     st.html(_STYLES)
     live = state.current()
     _gather(live)
+    _draw(live)
+    acknowledge()
+
+
+def _draw(live: LiveSession | None) -> None:
     if live is None:
         _sidebar()
         start_page()

@@ -11,6 +11,7 @@ from typing import Any, Literal, TypeAlias, get_args
 import streamlit as st
 from pydantic import JsonValue
 
+from app.acknowledged import hold, set_input
 from app.drafts import Drafts
 from app.registry import LiveSession, registry
 
@@ -123,8 +124,9 @@ def follow(key: str, value: JsonValue) -> None:
     """
     seen = _SEEN + key
     if key not in st.session_state or st.session_state.get(seen, _PREFIX) != value:
-        st.session_state[key] = value
+        set_input(key, value)
         st.session_state[seen] = value
+    hold(key)
 
 
 def forget_followed() -> None:

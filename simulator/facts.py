@@ -157,7 +157,7 @@ class ToolEffects(Value):
 class Provenance(Value):
     """Who authored an answer. `by` names the rule, the model or the person where there is one.
 
-    Of the injection rules, `misses` says why each did not answer, `drawn` names those that took a value from their
+    Of the injection rules, `misses` says why the nearest 20 did not answer, `drawn` names those that took a value from their
     stream for this call, `counted` those that counted it, and `fired` those that did something to it: answered,
     delayed or changed it. `notes` says in words what was done to the answer, or where it comes from.
     """

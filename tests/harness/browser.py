@@ -103,6 +103,11 @@ class Studio:
             self._reruns.next_word()
             expect(app).to_have_attribute("data-test-script-state", "notRunning")
 
+    def heard(self) -> None:
+        """Wait until the server has done all that the page asked of it; the page itself may not know that yet."""
+        while self._reruns.owed:
+            self._reruns.next_word()
+
     def choose(self, key: str, option: str) -> None:
         """Choose one of the words that stand side by side in a control."""
         self.rest()

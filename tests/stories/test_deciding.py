@@ -132,3 +132,46 @@ def _last_answer(studio: Studio) -> str:
     step = studio.like("step_").filter(has_text="find_order returned").last
     step.locator("summary").click()
     return step.locator("code").first.inner_text()
+
+
+SLOW_LINE = """
+const slow = 1500;
+const add = WebSocket.prototype.addEventListener;
+const later = (handler) => (event) => setTimeout(() => handler(event), slow);
+WebSocket.prototype.addEventListener = function (kind, handler, ...rest) {
+  return add.call(this, kind, kind === "message" ? later(handler) : handler, ...rest);
+};
+Object.defineProperty(WebSocket.prototype, "onmessage", {
+  set(handler) { add.call(this, "message", later(handler)); },
+});
+"""
+"""Lets whatever the server says reach the page one and a half seconds later."""
+
+
+def test_a_click_right_after_typing_gives_what_was_typed(studio: Studio) -> None:
+    """On a slow line the click leaves before text and form agree in the browser: what was typed last is given all the same."""
+    studio.page.add_init_script(SLOW_LINE)
+    studio.page.reload()
+    studio.pick_agent("order_desk").start(CANCEL)
+    studio.wait_for_pause("find_order")
+    expect(_editor(studio)).to_have_value(re.compile("A-1001"))
+    typed = json.loads(_editor(studio).input_value()) | {"customer_id": "C-100"}
+    _editor(studio).fill(json.dumps(typed))
+    _give_before_it_is_drawn(studio, _editor(studio))
+    studio.wait_for_pause("cancel_order")
+    expect(studio.like("step_").locator("summary").filter(has_text="edited")).to_have_count(1)
+    assert json.loads(_last_answer(studio))["customer_id"] == "C-100"
+    reason = studio.keyed("side_form").get_by_label("reason", exact=True)
+    expect(reason).not_to_have_value("")
+    reason.fill("as you wish")
+    _give_before_it_is_drawn(studio, reason)
+    studio.wait_for_pause("refund_order")
+    expect(studio.like("step_").locator("summary").filter(has_text="edited")).to_have_count(2)
+
+
+def _give_before_it_is_drawn(studio: Studio, left: Locator) -> None:
+    """Leave an input, and click when the server has changed the other ones, which the page has not heard yet."""
+    studio.rest()
+    left.blur()
+    studio.heard()
+    studio.like("accept_").get_by_role("button").last.click()

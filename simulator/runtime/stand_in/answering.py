@@ -224,7 +224,7 @@ def _provenance(firing: Firing, made: Made, notes: tuple[str, ...]) -> Provenanc
     return Provenance(
         source=made.source,
         by=made.by,
-        misses=firing.misses,
+        misses=firing.kept_misses,
         drawn=firing.drawn,
         counted=firing.counted,
         fired=firing.fired,

@@ -1,0 +1,144 @@
+"""What a browser sends before it has seen what the page set is told from what a person put there."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from streamlit.testing.v1 import AppTest
+
+from app.acknowledged import SEEN_KEY
+from app.drafts import Drafts
+
+SCHEMA = {
+    "type": "object",
+    "properties": {"name": {"type": "string"}, "place": {"type": "string"}},
+    "required": ["name", "place"],
+}
+
+
+def _page(drafts: "Any", schema: "Any") -> None:  # noqa: UP037 - the script has no imports
+    import streamlit as st  # noqa: PLC0415 - the function's text is the page's script
+
+    from app.acknowledged import acknowledge  # noqa: PLC0415 - as above
+    from app.forms import SchemaForm  # noqa: PLC0415 - as above
+    from app.kept import Kept, gather  # noqa: PLC0415 - as above
+    from app.state import follow  # noqa: PLC0415 - as above
+
+    gather(drafts)
+    kept = Kept(drafts, "owner")
+    form = SchemaForm(kept, "text", schema, {"name": "Ada", "place": "Rome"})
+    form.sync()
+    st.text_area("Text", key=kept.widget("text", form.initial_text()))
+    form.draw(tried=False, live=True)
+    st.button("Other", key="other", on_click=kept.put, args=("text", '{"name": "Eve", "place": "Oslo"}'))
+    st.button("Give", key="give")
+    follow("switch", st.session_state.get("wanted", False))
+    st.toggle("Switch", key="switch")
+    acknowledge()
+
+
+class Browser:
+    """A browser whose clicks can leave it before the page's last answer has arrived."""
+
+    def __init__(self) -> None:
+        self.drafts = Drafts()
+        given = {"drafts": self.drafts, "schema": SCHEMA}
+        self.tab = AppTest.from_function(_page, kwargs=given, default_timeout=30).run()
+        self.tab.run()
+        self._seen = self._shown()
+
+    def _inputs(self) -> list[Any]:
+        return [*self.tab.text_area, *self.tab.text_input, *self.tab.toggle]
+
+    def _shown(self) -> dict[str, Any]:
+        return {str(one.key): one.value for one in self._inputs()}
+
+    def put(self, **values: Any) -> Browser:
+        """Let a person put something into inputs, by the beginnings of their keys; it is sent with the next click."""
+        for start, value in values.items():
+            (key,) = [key for key in self._seen if key.startswith(start) or f".{start}_" in key]
+            self._seen[key] = value
+        return self
+
+    def click(self, button: str = "give", *, arrives: bool = True) -> Browser:
+        """Click, and send along what all inputs hold; without `arrives` the page's answer is still on its way after."""
+        for one in self._inputs():
+            one.set_value(self._seen.get(str(one.key), one.value))
+        self.tab.button(key=button).click().run()
+        assert not self.tab.exception
+        if arrives:
+            self._seen = self._shown()
+        return self
+
+    def __getitem__(self, start: str) -> Any:
+        """Give what an input of the page holds on the server."""
+        shown = self._shown()
+        (key,) = [key for key in shown if key.startswith(start) or f".{start}_" in key]
+        return shown[key]
+
+
+TYPED = '{"name": "Bob", "place": "Rome"}'
+
+
+def test_a_text_is_not_undone_by_the_form_that_has_not_seen_it() -> None:
+    """The click right after the typing brings the form's old fields along; they are not taken for changed."""
+    page = Browser().put(text=TYPED).click(arrives=False)
+    assert page["name"] == "Bob"
+    page.click()
+    assert page["text"] == TYPED
+    assert page["name"] == "Bob"
+
+
+def test_a_field_is_not_undone_by_the_text_that_has_not_seen_it() -> None:
+    """The other way about as well, however many clicks leave before an answer arrives."""
+    page = Browser().put(name="Bob").click(arrives=False).click(arrives=False).click(arrives=False)
+    page.click()
+    assert '"Bob"' in page["text"]
+    assert page["name"] == "Bob"
+
+
+def test_what_is_put_back_by_hand_is_put_back() -> None:
+    """Whoever has seen the page's value can go back to the one before."""
+    page = Browser().put(text=TYPED).click()
+    page.put(name="Ada").click()
+    assert page["name"] == "Ada"
+    assert '"Ada"' in page["text"]
+
+
+def test_what_is_typed_before_the_page_has_set_it_is_kept_and_shown_again() -> None:
+    """The page's value arrives on top of it in the browser; then the page says once more what was typed."""
+    page = Browser().put(text=TYPED).click(arrives=False)
+    page.put(name="Eve").click(arrives=False)
+    assert page["name"] == "Eve"
+    page.put(name="Bob").click()
+    assert page["name"] == "Eve"
+    assert '"Eve"' in page["text"]
+
+
+def test_what_a_click_sets_is_not_undone_by_the_next_click() -> None:
+    """A ready answer that was chosen stays where the next click comes at once."""
+    page = Browser().click("other", arrives=False).click()
+    assert page["name"] == "Eve"
+    assert '"Oslo"' in page["text"]
+
+
+def test_a_switch_that_the_session_moves_is_not_moved_back() -> None:
+    """A followed widget shows the session's value, though the browser still says the one before."""
+    page = Browser()
+    page.tab.session_state["wanted"] = True
+    page.click(arrives=False)
+    assert page["switch"] is True
+    page.click()
+    assert page["switch"] is True
+    page.put(switch=False).click()
+    assert page["switch"] is False
+
+
+def test_nothing_is_remembered_of_what_has_arrived() -> None:
+    """A long session does not gather what was set in it."""
+    page = Browser()
+    for n in range(5):
+        page.put(text=f'{{"name": "{n}", "place": "Rome"}}').click()
+    page.click().click()
+    assert page.tab.session_state["set_inputs"] == {}
+    assert int(page[SEEN_KEY]) >= 5
