@@ -16,7 +16,7 @@ from google.genai import types
 
 from simulator.environment.entities import EntityChange
 from simulator.environment.recordings import RecordedCall
-from simulator.facts import Returned
+from simulator.facts import Failed, Returned
 from simulator.runtime import Simulation
 from simulator.seats.requests import ToolRequest
 from tests.app.deciding import Deciding, answers
@@ -218,6 +218,27 @@ def test_no_model_is_offered_where_none_is_set() -> None:
     """There is no button that would only fail."""
     with asked_for(call("find_order", order_id="A-1")) as simulation:
         assert not any(name.startswith("ask_model") for name in Deciding(simulation).names())
+
+
+def test_a_draft_that_is_an_error_is_taken_as_one() -> None:
+    """What does not exist is a failed call when a person takes the draft, as when it is answered by itself."""
+
+    class Paid(TypedDict):
+        order_id: str
+        total: float
+
+    def pay(order_id: str) -> Paid:
+        """Pay an order."""
+        raise AssertionError(order_id)
+
+    data = json.dumps({"orders": [{"order_id": "A-1", "total": 5.0}]})
+    with opened(agent_of([call("pay", order_id="NOPE")], tools=[pay])) as simulation:
+        simulation.environment.give_data(data)
+        simulation.query("go", wait=PATIENCE)
+        Deciding(simulation).press("accept_")
+        (fact,) = answers(simulation)
+        assert isinstance(fact.outcome, Failed)
+        assert (fact.outcome.error_code, fact.provenance.source) == (404, "generated")
 
 
 def test_an_untouched_editor_follows_the_world() -> None:
