@@ -36,6 +36,17 @@ def find_order(order_id: str) -> Order:
     return {"order_id": order_id, "status": "open"}
 
 
+class PaidOrder(Order):
+    """An order, and what it comes to."""
+
+    total: float
+
+
+def find_paid_order(order_id: str) -> PaidOrder:
+    """Find an order that was paid."""
+    raise AssertionError(order_id)
+
+
 class BusyError(Exception):
     """What a client raises where its provider asks to come again in 25 seconds."""
 
@@ -222,17 +233,8 @@ def test_no_model_is_offered_where_none_is_set() -> None:
 
 def test_a_draft_that_is_an_error_is_taken_as_one() -> None:
     """What does not exist is a failed call when a person takes the draft, as when it is answered by itself."""
-
-    class Paid(TypedDict):
-        order_id: str
-        total: float
-
-    def pay(order_id: str) -> Paid:
-        """Pay an order."""
-        raise AssertionError(order_id)
-
     data = json.dumps({"orders": [{"order_id": "A-1", "total": 5.0}]})
-    with opened(agent_of([call("pay", order_id="NOPE")], tools=[pay])) as simulation:
+    with opened(agent_of([call("find_paid_order", order_id="NOPE")], tools=[find_paid_order])) as simulation:
         simulation.environment.give_data(data)
         simulation.query("go", wait=PATIENCE)
         Deciding(simulation).press("accept_")
