@@ -12,15 +12,7 @@ from typing import Annotated, Any, ClassVar, Literal, Self, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from simulator.environment.facts import (
-    ConnectionsAnalysed,
-    EnvironmentChanged,
-    EnvironmentDataGiven,
-    RecordingGiven,
-    StateCleared,
-    ToolsDeclared,
-    WorldEdited,
-)
+from simulator.environment.facts import EnvironmentFact
 from simulator.environment.rules import InjectionRule, Miss
 from simulator.jsonvalue import Json, JsonObject, WrittenObject
 
@@ -331,9 +323,6 @@ class TurnEnded(_Fact):
 
 Answered: TypeAlias = ModelAnswered | ToolAnswered | CodeAnswered
 
-ANSWERS = (ModelAnswered, ToolAnswered, CodeAnswered)
-"""The classes of `Answered`, for `isinstance`."""
-
 Fact: TypeAlias = Annotated[
     SessionOpened
     | AgentSelected
@@ -346,13 +335,7 @@ Fact: TypeAlias = Annotated[
     | ToolProposed
     | SeatChanged
     | RulesChanged
-    | EnvironmentChanged
-    | EnvironmentDataGiven
-    | WorldEdited
-    | StateCleared
-    | RecordingGiven
-    | ConnectionsAnalysed
-    | ToolsDeclared
+    | EnvironmentFact
     | TurnEnded,
     Field(discriminator="kind"),
 ]

@@ -6,7 +6,7 @@ from typing import Any, assert_never
 
 from pydantic import ValidationError
 
-from simulator.facts import ANSWERS, Deferred, Returned, SeatChanged, ToolEffects
+from simulator.facts import Answered, Deferred, Returned, SeatChanged, ToolEffects
 from simulator.jsonvalue import JsonObject, NotJsonError, same, taken
 from simulator.runtime.boundaries import CodeCall, ModelCall, ToolBoundaryCall
 from simulator.runtime.checks import check_final_text, check_not_blank, checked_parts
@@ -100,7 +100,7 @@ def _open_request(engine: Engine, key: str) -> Waiting[Any]:
         raise SimulationError(f"no turn is running, so {key} cannot be answered")
     waiting = run.unanswered(key)
     if waiting is None:
-        known = any(isinstance(fact, ANSWERS) and fact.key == key for _, fact in engine.journal.path())
+        known = any(isinstance(fact, Answered) and fact.key == key for _, fact in engine.journal.path())
         raise SimulationError(f"{key} has been answered already" if known else f"nothing waits under {key}")
     if not waiting.for_person:
         raise SimulationError(f"{waiting.name} is being answered already; stop it first")

@@ -19,7 +19,7 @@ from simulator.environment.recordings import RecordedCall
 from simulator.facts import Failed, Returned
 from simulator.runtime import Simulation
 from simulator.seats.requests import ToolRequest
-from tests.app.deciding import Deciding, answers
+from tests.app.deciding import Deciding, answers, first
 from tests.harness.processes import wait_until
 from tests.runtime.stage import PATIENCE, agent_of, call, opened
 
@@ -84,13 +84,6 @@ def asked_for(*calls: Any, model: BaseLlm | None = None, **more: Any) -> Any:
         simulation.environment.use_model(model)
     simulation.query("go", wait=PATIENCE)
     return simulation
-
-
-def first(simulation: Any) -> ToolRequest:
-    """Give the call that waits first."""
-    request = simulation.pending[0]
-    assert isinstance(request, ToolRequest)
-    return request
 
 
 def until(simulation: Any, holds: Callable[[ToolRequest], bool]) -> None:

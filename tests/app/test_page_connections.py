@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncGenerator, Iterator
+from collections.abc import AsyncGenerator
 
 import pytest
 from google.adk.models.base_llm import BaseLlm
@@ -12,17 +12,10 @@ from google.adk.models.llm_response import LlmResponse
 from google.genai import types
 from pydantic import Field
 
-from app.registry import registry
 from simulator.environment.declared_tools import DeclaredTool
 from tests.app.pages import HOSTILE, Tab
 from tests.app.shaped import CANCEL, Shaped
 from tests.harness.processes import wait_until
-
-
-@pytest.fixture(autouse=True)
-def _no_sessions_stay() -> Iterator[None]:
-    yield
-    registry().close_all()
 
 
 @pytest.fixture

@@ -2,32 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
 
-from app.registry import registry
 from simulator.environment.rules import Miss
 from simulator.facts import Provenance
-from tests.app.fakes import FakeSimulation, put_live, rule, tool_request
+from tests.app.fakes import FakeSimulation, paused, rule, tool_request
 from tests.app.pages import Tab
 
 SESSION = "session-0001-abcdef"
 
 
-@pytest.fixture(autouse=True)
-def _no_sessions_stay() -> Iterator[None]:
-    yield
-    registry().close_all()
-
-
 @pytest.fixture
 def simulation() -> FakeSimulation:
     """A session that waits for an answer."""
-    fake = FakeSimulation(SESSION).ask("Where is order A-1?").call("c1", order_id="A-1")
-    fake.pending = (tool_request("c1"),)
-    put_live(fake)
-    return fake
+    return paused(SESSION)
 
 
 def test_a_switch_reaches_the_running_session(simulation: FakeSimulation) -> None:

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
-from app.registry import registry
 from simulator.environment.conditions import AnyOf, ArgumentIs, CallNumber, Equals, Not
 from simulator.environment.distortions import Distortion
 from simulator.environment.effects import (
@@ -23,12 +21,6 @@ from tests.app.fakes import FakeSimulation, put_live, rule, tool_request
 from tests.app.pages import HOSTILE, Tab
 
 SESSION = "session-0001-abcdef"
-
-
-@pytest.fixture(autouse=True)
-def _no_sessions_stay() -> Iterator[None]:
-    yield
-    registry().close_all()
 
 
 @pytest.fixture

@@ -3,21 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 
 import pytest
 
-from app.registry import registry
 from tests.app.pages import HOSTILE
 from tests.app.shaped import CANCEL, PATIENCE, Shaped
 
 WARNED = "the state 'shop' has already been initialized; the first description stays"
-
-
-@pytest.fixture(autouse=True)
-def _no_sessions_stay() -> Iterator[None]:
-    yield
-    registry().close_all()
 
 
 @pytest.fixture

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -22,12 +21,6 @@ def look_up(name: str) -> dict:
 
 root_agent = LlmAgent(name="asker", model="gemini-2.5-flash", description=%r, instruction="Help.", tools=[look_up])
 '''
-
-
-@pytest.fixture(autouse=True)
-def _no_sessions_stay() -> Iterator[None]:
-    yield
-    registry().close_all()
 
 
 @pytest.fixture
