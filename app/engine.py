@@ -42,7 +42,8 @@ def command(  # noqa: C901 - one arm for each kind of command
         case GoTo():
             simulation.move_head(asked.fact, wait=AT_ONCE)
         case SetRules():
-            simulation.set_rules(asked.rules)
+            if asked.rules != simulation.session.rules:  # saved as they are, they are no step to undo
+                simulation.set_rules(asked.rules)
         case SwitchRule():
             simulation.switch_rule(asked.rule_id, asked.enabled)
         case ChangeSeat():
