@@ -27,7 +27,7 @@ _HELP = (
     "without one, drafts are made offline."
 )
 _USE = (
-    "It answers the calls of tools whose seat is a generating model, can be asked for a draft of a call that waits, and "
+    "It answers the calls of tools for which a model makes up answers, can be asked for a draft of a call that waits, and "
     "for the connections of the tools."
 )
 

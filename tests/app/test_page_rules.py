@@ -147,6 +147,17 @@ def test_nothing_typed_is_lost_where_saving_fails(simulation: FakeSimulation) ->
     assert page.app.text_input(key=page.input_key("error.message")).value == "mine"
 
 
+def test_a_rule_saved_as_it_was_is_no_change(simulation: FakeSimulation) -> None:
+    """The editor closes, and the session has no further step that says that nothing became of it."""
+    simulation.set_rules([rule()])
+    before = list(simulation.asked)
+    page = Page()
+    page.click("rule_edit_find_order-1").click("rule_save")
+    assert not page.has("rule_save")
+    assert simulation.asked == before
+    assert the_rule(simulation) == rule()
+
+
 def test_a_switch_in_the_list_loses_nothing_in_the_editor(simulation: FakeSimulation) -> None:
     """The rule that is edited is switched off meanwhile: the text stays, and the saved rule stays off."""
     simulation.set_rules([rule()])
