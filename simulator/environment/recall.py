@@ -4,59 +4,9 @@ from __future__ import annotations
 
 from pydantic import BaseModel, ConfigDict, JsonValue
 
-from simulator.environment.plausible import words_of
+from simulator.environment.verbs import role_of
 from simulator.jsonvalue import JsonObject
 
-_CREATES = frozenset(
-    {
-        "create",
-        "add",
-        "book",
-        "new",
-        "insert",
-        "register",
-        "open",
-        "place",
-        "submit",
-        "make",
-        "start",
-        "order",
-        "reserve",
-    }
-    | {"schedule", "issue", "post", "generate", "upload", "file"}
-)
-_READS = frozenset(
-    {
-        "get",
-        "find",
-        "search",
-        "list",
-        "look",
-        "lookup",
-        "fetch",
-        "read",
-        "check",
-        "show",
-        "query",
-        "describe",
-        "retrieve",
-    }
-    | {
-        "is",
-        "has",
-        "can",
-        "count",
-        "view",
-        "load",
-        "track",
-        "calculate",
-        "compute",
-        "convert",
-        "estimate",
-        "validate",
-    }
-)
-_REMOVES = frozenset({"delete", "remove", "drop", "erase", "purge", "destroy"})
 _GOOD = frozenset({"success", "ok", "succeeded"})
 _ERRORS = frozenset({"error", "error_code", "error_message", "errorMessage", "error_type", "exception"})
 _WELL = ("ok", "success")
@@ -79,17 +29,17 @@ class EarlierAnswer(BaseModel):
 
 def is_read(tool_name: str) -> bool:
     """Tell whether a tool, by its name, changes nothing."""
-    return bool(set(words_of(tool_name)[:2]) & _READS) and not is_removal(tool_name)
+    return role_of(tool_name).use == "reads"
 
 
 def is_creation(tool_name: str) -> bool:
     """Tell whether a tool, by its name, makes a new thing."""
-    return bool(set(words_of(tool_name)[:1]) & _CREATES)
+    return role_of(tool_name).use == "creates"
 
 
 def is_removal(tool_name: str) -> bool:
     """Tell whether a tool, by its name, takes a thing away for good."""
-    return bool(set(words_of(tool_name)[:1]) & _REMOVES)
+    return role_of(tool_name).use == "deletes"
 
 
 def is_error(response: JsonValue) -> bool:

@@ -146,10 +146,9 @@ def test_a_model_at_work_shows_what_it_is_at_and_can_be_stopped() -> None:
     with asked_for(call("find_order", order_id="A-1"), model=Drafter()) as simulation:
         simulation.environment.change(drafts_by_model=True)
         page = Deciding(simulation)
-        until(simulation, lambda request: bool(request.drafting))
-        page.run()
+        # What the model is at goes on while the page is drawn.
+        until(simulation, lambda asked: bool(asked.drafting) and asked.drafting in page.run().shown())
         offline = first(simulation).draft
-        assert first(simulation).drafting in page.shown()
         page.press("stop_drafting")
         until(simulation, lambda request: bool(request.draft_problem))
         page.run().run()
