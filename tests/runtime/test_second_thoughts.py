@@ -16,6 +16,7 @@ from simulator import (
     Simulation,
     SimulationError,
 )
+from simulator.environment.effects import HangEffect
 from tests.runtime.stage import PATIENCE, agent_of, call, opened, say
 
 RAN: list[str] = []
@@ -186,6 +187,26 @@ def test_taking_back_a_turn_of_the_model_that_a_person_asked_for() -> None:
         assert sim.session.history[-1].type == "turn_failed"
         sim.undo()
         assert [request.key for request in sim.pending] == [key]
+
+
+def test_a_hang_does_not_hold_up_an_undo_or_a_resume_that_waits_only_so_long() -> None:
+    """Both come back while the call hangs, so that it can be stopped."""
+    agent = two_calls()
+    config = SimulatedAgentConfig("stage", agent, "stage.evalset.json", app_name="stage")
+    rule = InjectionRule(rule_id="hang", tool_name="find", effect=HangEffect())
+    with opened(agent, rules=[rule]) as sim:
+        assert not sim.query("go", wait=0.05)
+        text = sim.journal.to_json()
+        sim.stop()
+        sim.undo(wait=0.05)
+        assert [request.would_answer for request in sim.pending] == ["hang"]
+        sim.go_on(wait=0.05)
+        assert sim.view().busy
+        sim.stop()
+    with Simulation.resume(Journal.from_json(text), config, wait=0.05) as again:
+        assert again.view().busy
+        again.stop()
+        assert again.session.turns[0].stopped
 
 
 @pytest.mark.parametrize("fact", [10**6, -1, 0])

@@ -12,7 +12,7 @@ from typing_extensions import TypedDict
 from simulator.agent_config import SimulatedAgentConfig
 from simulator.environment.connections import ConnectionEdits, Connections, ParameterUse, ToolRole
 from simulator.environment.declared_tools import DeclaredTool
-from simulator.environment.effects import HangEffect, ResponseEffect
+from simulator.environment.effects import ResponseEffect
 from simulator.environment.entities import EntityChange
 from simulator.environment.facts import ConnectionsAnalysed
 from simulator.environment.rules import InjectionRule
@@ -383,23 +383,3 @@ def test_a_second_call_for_what_was_not_found_is_not_found_again() -> None:
         request = asked(sim)
         assert sim.answer(request, failed(404, "no such product"), wait=PATIENCE)
         assert "no such product" in str(_one(sim).draft)
-
-
-def test_a_hang_does_not_hold_up_an_undo_or_a_resume_that_waits_only_so_long() -> None:
-    """Both come back while the call hangs, so that it can be stopped."""
-    agent = shop(ASKS)
-    config = SimulatedAgentConfig("stage", agent, "stage.evalset.json", app_name="stage")
-    rule = InjectionRule(rule_id="hang", tool_name="find_product", effect=HangEffect())
-    with opened(agent, rules=[rule]) as sim:
-        assert not sim.query("go", wait=0.05)
-        text = sim.journal.to_json()
-        sim.stop()
-        sim.undo(wait=0.05)
-        assert [request.would_answer for request in sim.pending] == ["hang"]
-        sim.go_on(wait=0.05)
-        assert sim.view().busy
-        sim.stop()
-    with Simulation.resume(Journal.from_json(text), config, wait=0.05) as again:
-        assert again.view().busy
-        again.stop()
-        assert again.session.turns[0].stopped
