@@ -120,6 +120,15 @@ class Journal:
             raise JournalError(f"the journal holds no fact {number}; it has {len(self._facts)}")
         return self._facts[number]
 
+    def parent(self, number: int) -> int:
+        """Give the number of the fact before one, or -1 where it begins.
+
+        Raises:
+            JournalError: There is none with this number.
+        """
+        self.fact(number)
+        return self._parents[number]
+
     def path(self, head: int | None = None) -> list[tuple[int, Fact]]:
         """Give the facts from the first to `head` (the journal's own by default), with their numbers.
 
