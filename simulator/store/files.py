@@ -9,7 +9,7 @@ from pydantic import Field, ValidationError
 
 from simulator.facts import SessionOpened, Value
 from simulator.journal import Journal, JournalError
-from simulator.jsonvalue import JsonObject
+from simulator.jsonvalue import WrittenObject
 from simulator.store.errors import StoreError
 from simulator.store.sessions import SessionRecord
 
@@ -33,7 +33,7 @@ class _Document(Value):
     format: Literal["golden-trace-studio/session"]
     version: Literal[1]
     record: Kept
-    journal: JsonObject
+    journal: WrittenObject
     drafts: dict[str, str] = Field(default_factory=dict)
 
 

@@ -40,10 +40,10 @@ class JournalStore(Library):
 
     def __init__(self, database: Database, clock: Callable[[], float], new_id: Callable[[], str]) -> None:
         super().__init__(database, clock, new_id)
-        self._writer = Writer(database.name)
+        self._writer = Writer(database.name, at_end=database.close)
         self._drafts = DraftBox(database, self._writer)
         # Also when the process ends: what was appended last is stored then.
-        self._end = weakref.finalize(self, _end, self._writer, database)
+        self._end = weakref.finalize(self, self._writer.stop, _AT_EXIT)
 
     @classmethod
     def open(
@@ -80,7 +80,6 @@ class JournalStore(Library):
         """
         self._end.detach()
         left = self._writer.stop(timeout)
-        self._database.close()
         if left:
             reasons = dict.fromkeys(f"{item.name}: {item.error or 'there was no time'}" for item in left)
             raise StoreError("not stored: " + "; ".join(reasons))
@@ -210,8 +209,3 @@ class JournalStore(Library):
 def _first_query(journal: Journal) -> str:
     first = next((fact for _, fact in journal.path() if isinstance(fact, TurnStarted)), None)
     return content_text(first.message)[:LONGEST_QUERY] if first else ""
-
-
-def _end(writer: Writer, database: Database) -> None:
-    writer.stop(_AT_EXIT)
-    database.close()

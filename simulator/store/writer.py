@@ -6,6 +6,7 @@ import threading
 import time
 from abc import ABC, abstractmethod
 from collections import OrderedDict
+from collections.abc import Callable
 
 from simulator.store.errors import StoreError, UnknownSessionError
 
@@ -50,9 +51,14 @@ class Writer:
 
     What fails is tried again when something else could be stored, when somebody waits for it or changes it, and by
     itself after a while.
+
+    Args:
+        name: Of the database, for who looks at the threads.
+        at_end: Is called by the thread when it has stored its last.
     """
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, at_end: Callable[[], None]) -> None:
+        self._at_end = at_end
         self._changed = threading.Condition()
         self._queue: OrderedDict[Unwritten, None] = OrderedDict()
         self._failed: dict[Unwritten, None] = {}
@@ -122,6 +128,7 @@ class Writer:
             self._end(item, error)
             # Nothing is to live on because the thread still has a name for it while it waits.
             del item, error
+        self._at_end()
 
     def _next(self) -> Unwritten | None:
         with self._changed:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import gc
 import subprocess
 import sys
 import threading
+import weakref
 from pathlib import Path
 
 import pytest
@@ -15,7 +17,7 @@ from simulator.facts import Fact, SeatChanged
 from simulator.journal import ROOT, Journal
 from simulator.session import IllegalFactError
 from simulator.store import HeadMovedError, JournalStore, Place, StoreError, UnknownSessionError
-from tests.harness.processes import REPOSITORY, quiet_environment
+from tests.harness.processes import REPOSITORY, quiet_environment, wait_until
 from tests.session.making import answered_turn, asked, ended, model
 from tests.session.test_journal import any_fact
 from tests.store.databases import KEY, ME, Kept, begun, new_journal, raising
@@ -321,6 +323,45 @@ for line in sys.stdin:
         print("kept", flush=True)
 os.kill(os.getpid(), signal.SIGKILL)
 """
+
+
+LEAVE = """
+import sys
+sys.path.insert(0, {root!r})
+from simulator.store import JournalStore
+from tests.session.making import asked
+journal = JournalStore.open({url!r}).load("session")
+journal.append(asked("the last word"))
+"""
+
+
+def test_a_process_that_ends_stores_what_waits(kept: Kept) -> None:
+    """Nothing is lost where nobody closed the store."""
+    store = kept.store()
+    begun(store)
+    code = LEAVE.format(root=str(REPOSITORY), url=str(kept.url))
+    subprocess.run([sys.executable, "-c", code], check=True, env=quiet_environment())
+    assert store.load("session").fact(2) == asked("the last word")
+
+
+def test_a_store_that_nobody_has_any_more_ends(kept: Kept) -> None:
+    """What was appended is stored, and the thread is gone; a journal alone keeps its store going."""
+    store = kept.store()
+    journal = begun(store)
+    thread, dropped = store._writer._thread, weakref.ref(store)
+    kept.forget(store)
+    del store
+    gc.collect()
+    assert thread.is_alive()
+    journal.append(asked())
+    journal.keep()
+    journal.append(ended())
+    del journal
+    # The thread may have the last name for it for a moment.
+    wait_until(lambda: gc.collect() >= 0 and dropped() is None, what="the store to go")
+    thread.join(10)
+    assert not thread.is_alive()
+    assert kept.store().place("session") == Place(3, 4)
 
 
 def _process(kept: Kept, name: str) -> subprocess.Popen[str]:
