@@ -29,6 +29,19 @@ class UndoStep(Value):
     kind: Literal["undo_step"] = "undo_step"
 
 
+class RedoStep(Value):
+    """Bring back the step that was taken back last."""
+
+    kind: Literal["redo_step"] = "redo_step"
+
+
+class GoTo(Value):
+    """Go to a fact of the journal, on this branch or another one."""
+
+    kind: Literal["go_to"] = "go_to"
+    fact: int
+
+
 class SetRules(Value):
     """Put these injection rules in force, in this order."""
 
@@ -117,6 +130,8 @@ class CloseSession(Value):
 Command: TypeAlias = Annotated[
     StopTurn
     | UndoStep
+    | RedoStep
+    | GoTo
     | SetRules
     | SwitchRule
     | ChangeSeat

@@ -56,6 +56,12 @@ class RunReal(Value):
     key: str
 
 
+class GoOn(Value):
+    """Let those who sit there answer what a person came back to."""
+
+    kind: Literal["go_on"] = "go_on"
+
+
 class AskForDraft(Value):
     """Let the environment's model draft an answer to a call; it can be answered meanwhile."""
 
@@ -100,6 +106,7 @@ Decision: TypeAlias = Annotated[
     | AnswerModel
     | AnswerCode
     | RunReal
+    | GoOn
     | AskForDraft
     | StopDrafting
     | ChangeSeat
@@ -129,6 +136,8 @@ def apply(  # noqa: C901 - one arm for each kind of decision
             _answer_all(decision.answers, simulation, wait)
         case RunReal():
             simulation.run_real(decision.key, wait=wait)
+        case GoOn():
+            simulation.go_on(wait=wait)
         case AskForDraft():
             simulation.environment.ask_for_draft(decision.key)
         case StopDrafting():

@@ -8,8 +8,10 @@ from app.commands import (
     ChangeSeat,
     CloseEnvironment,
     Command,
+    GoTo,
     OpenEnvironment,
     OpenExport,
+    RedoStep,
     SetRules,
     ShapeEnvironment,
     StopTurn,
@@ -22,7 +24,9 @@ from app.settling import AT_ONCE
 from app.shaping import shape
 
 
-def command(simulation: LiveSimulation, asked: Command) -> None:
+def command(  # noqa: C901 - one arm for each kind of command
+    simulation: LiveSimulation, asked: Command
+) -> None:
     """Carry out a command.
 
     Raises:
@@ -33,6 +37,10 @@ def command(simulation: LiveSimulation, asked: Command) -> None:
             simulation.stop()
         case UndoStep():
             simulation.undo(wait=AT_ONCE)
+        case RedoStep():
+            simulation.redo(wait=AT_ONCE)
+        case GoTo():
+            simulation.move_head(asked.fact, wait=AT_ONCE)
         case SetRules():
             if asked.rules != simulation.session.rules:  # saved as they are, they are no step to undo
                 simulation.set_rules(asked.rules)

@@ -100,8 +100,16 @@ class LiveSimulation(Protocol):
         """Take back the last step that a person took; wait at most so many seconds for what follows."""
         ...
 
-    def can_undo(self) -> bool:
-        """Tell whether there is such a step."""
+    def redo(self, *, wait: float | None = None) -> bool:
+        """Bring back the step that was taken back last."""
+        ...
+
+    def move_head(self, fact: int, *, wait: float | None = None) -> bool:
+        """Go to a fact of the journal, on this branch or another one."""
+        ...
+
+    def go_on(self, *, wait: float | None = None) -> bool:
+        """Let those who sit there answer what a person came back to."""
         ...
 
     def wait(self, timeout: float | None = None) -> bool:

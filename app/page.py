@@ -15,6 +15,7 @@ from app.commands import (
     CloseEnvironment,
     CloseSession,
     Command,
+    GoTo,
     NewSession,
     OpenEnvironment,
     OpenExport,
@@ -109,19 +110,28 @@ def _sidebar() -> None:
 
 def _session(live: LiveSession, view: SimulationView) -> None:
     """Draw one session: the decision first, because most clicks end there and the rest need not be drawn twice."""
+    _go_back(live)
     top = st.container()
     notes = st.container(gap="xsmall")
     left, middle, right = st.columns(COLUMNS, gap="small")
     with middle:
         _decide(live, view)
     with top:
-        _act(live, header(view, can_undo=live.simulation.can_undo()))
+        _act(live, header(view))
     with notes:
         _notes(view)
     with right:
         _act(live, context(Scene(live, view)))
     with left:
         timeline(view, live.simulation)
+
+
+def _go_back(live: LiveSession) -> None:
+    """Go where a step of the timeline was left for another way."""
+    wanted = state.get("go_to")
+    if wanted is not None:
+        state.put("go_to", None)
+        _act(live, GoTo(fact=int(wanted)))
 
 
 def _environment(live: LiveSession, view: SimulationView) -> None:

@@ -129,6 +129,20 @@ class Journal:
         self.fact(number)
         return self._parents[number]
 
+    def newest_below(self, number: int, *, besides: int | None = None) -> int:
+        """Give the newest of the facts that follow this one, itself where none does; `besides` begins a branch that is left out."""
+        below, newest = {number}, number
+        for later in range(number + 1, len(self._parents)):
+            if self._parents[later] in below and later != besides:
+                below.add(later)
+                newest = later
+        return newest
+
+    def tips(self) -> list[int]:
+        """Give the last fact of each branch, the oldest first."""
+        followed = set(self._parents)
+        return [number for number in range(len(self._parents)) if number not in followed]
+
     def path(self, head: int | None = None) -> list[tuple[int, Fact]]:
         """Give the facts from the first to `head` (the journal's own by default), with their numbers.
 

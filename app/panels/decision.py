@@ -11,6 +11,7 @@ from app.decisions import AnswerTool, AnswerTools, Decision
 from app.kept import DraftStore, Kept
 from app.model_turn import turn_inputs
 from app.panels.asked import choice, decision_head, not_ready
+from app.panels.came_back import came_back
 from app.panels.code_decision import code_decision
 from app.panels.model_decision import VIEWS, model_decision
 from app.panels.open_call import another_query, open_call
@@ -45,6 +46,7 @@ def decision_panel(
             if not (view.running or view.busy):
                 st.caption("Nothing waits for you.")
             return decided
+        decided = came_back(view) or decided
         queue = Queue(drafts, view.session.session_id, line)
         chosen = queue.chosen.thing
         if queue.is_line:

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from app import state
-from app.commands import ChangeSeat, Command, OpenEnvironment, OpenExport, StopTurn, UndoStep
+from app.commands import ChangeSeat, Command, OpenEnvironment, OpenExport, RedoStep, StopTurn, UndoStep
 from app.labels import literal, safe_label
 from app.overview import short_id, status, title
 from app.panels.parts import badge
+from app.step_words import step_words
 from app.viewmodels import Badge
 from simulator.facts import EVERY
 from simulator.session.model import SessionState
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from simulator.runtime import SimulationView
 
 
-def header(view: SimulationView, *, can_undo: bool) -> Command | None:
+def header(view: SimulationView) -> Command | None:
     """Draw the header; give what was clicked."""
     with st.container(
         horizontal=True, vertical_alignment="center", gap="xsmall", key="session_header", wrap=False
@@ -33,7 +34,7 @@ def header(view: SimulationView, *, can_undo: bool) -> Command | None:
             badge(Badge(text=short, color="gray", icon=":material/tag:"))
         _reports(view.problems)
         st.space("stretch")
-        return _actions(view, can_undo=can_undo)
+        return _actions(view)
 
 
 def _badges(view: SimulationView) -> tuple[Badge, ...]:
@@ -54,18 +55,37 @@ def _reports(problems: tuple[str, ...]) -> None:
                 st.text(literal(text))
 
 
-def _actions(view: SimulationView, *, can_undo: bool) -> Command | None:
-    completed = view.session.state is SessionState.COMPLETED
-    asked: Command | None = _auto(view)
+def _steps(view: SimulationView) -> Command | None:
+    """Draw the ways back and forth, each with what it takes back or brings back."""
+    asked: Command | None = None
+    back, forth = view.undoes, view.redoes
     if st.button(
-        "Undo step",
+        "Undo",
         key="undo_step",
         type="tertiary",
         icon=":material/undo:",
-        disabled=not can_undo,
-        help="Take back the last thing that you did here, with all that followed from it",
+        disabled=back is None,
+        help=f"Take back {step_words(back)}, with all that followed from it; nothing is deleted"
+        if back
+        else None,
     ):
         asked = UndoStep()
+    if st.button(
+        "Redo",
+        key="redo_step",
+        type="tertiary",
+        icon=":material/redo:",
+        disabled=forth is None,
+        help=f"Bring back {step_words(forth)}" if forth else None,
+    ):
+        asked = RedoStep()
+    return asked
+
+
+def _actions(view: SimulationView) -> Command | None:
+    completed = view.session.state is SessionState.COMPLETED
+    asked: Command | None = _auto(view)
+    asked = _steps(view) or asked
     if (view.session.is_running or view.running) and st.button(
         "Stop",
         key="stop_turn",

@@ -15,6 +15,7 @@ from app.kept import Kept
 from app.labels import literal
 from app.panels.asked import misfit_list, not_ready
 from app.panels.parts import pane, pane_head, problem
+from app.step_words import text_said
 from simulator.jsonvalue import JsonObject
 from simulator.session.history import FinalResponse
 from simulator.session.model import SessionState
@@ -40,7 +41,7 @@ def query(view: SimulationView, drafts: Drafts, schema: JsonObject | None) -> Su
             if chosen == "Form":
                 return _form(kept, schema)
         if chosen == "Text":
-            return _text(kept, is_first=not view.session.turns)
+            return _text(kept, text_said(view.redoes), is_first=not view.session.turns)
         return _json(kept)
 
 
@@ -87,10 +88,10 @@ def _form(kept: Kept, schema: JsonObject) -> SubmitQuery | None:
     return SubmitQuery(message=json.dumps(result.value, ensure_ascii=False))
 
 
-def _text(kept: Kept, *, is_first: bool) -> SubmitQuery | None:
+def _text(kept: Kept, before: str, *, is_first: bool) -> SubmitQuery | None:
     text = st.text_area(
         "Query" if is_first else "Next query",
-        key=kept.widget("query_text", ""),
+        key=kept.widget("query_text", before),
         placeholder="Write what a user would say.",
         height=140,
         on_change="ignore",

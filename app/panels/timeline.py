@@ -16,6 +16,7 @@ from app.kept import keep_typed
 from app.labels import safe_label
 from app.overview import is_underway
 from app.panels.parts import block, pane, pane_head
+from app.step_words import another_way_from
 from app.viewmodels import FILTERS, Filter, Shown, blocks, newest_steps, rows, waiting_steps
 from simulator.seats.requests import RunningCall
 
@@ -48,10 +49,10 @@ def timeline(view: SimulationView, simulation: LiveSimulation) -> None:
         if shown.total > PAGE_STEPS and st.toggle(
             f"All {shown.total} steps as a table", key="timeline_table", persist_state="session"
         ):
-            _table(view, chosen)
+            _table(view, chosen, simulation)
         else:
             _earlier(shown)
-            _steps(view.session.history, shown)
+            _steps(view.session.history, shown, simulation)
         for step in waiting_steps(view.pending, view.session.open_calls):
             st.expander(step.label, type="step", icon=step.icon, key=f"waiting_{step.index}")
         underway = is_underway(view)
@@ -82,7 +83,7 @@ def _earlier(shown: Shown) -> None:
 
 
 @st.fragment
-def _steps(history: tuple[HistoryEntry, ...], shown: Shown) -> None:
+def _steps(history: tuple[HistoryEntry, ...], shown: Shown, simulation: LiveSimulation) -> None:
     """Draw the newest steps; opening one reruns only this part of the page."""
     for step in shown.steps:
         body = st.expander(
@@ -91,6 +92,7 @@ def _steps(history: tuple[HistoryEntry, ...], shown: Shown) -> None:
         with body:
             if body.open:
                 _body(history[step.index])
+                _another_way(history[step.index], step.index, simulation)
             else:
                 st.empty()
 
@@ -100,7 +102,20 @@ def _body(entry: HistoryEntry) -> None:
         block(shown)
 
 
-def _table(view: SimulationView, chosen: Filter) -> None:
+def _another_way(entry: HistoryEntry, place: int, simulation: LiveSimulation) -> None:
+    """Draw the way back to this step; what comes after it stays as a branch of its own."""
+    if st.button(
+        "From here, another way",
+        key=f"another_way_{place}",
+        type="tertiary",
+        icon=":material/alt_route:",
+        help="Go back to this step and answer it differently. What followed is kept, and Redo brings it back.",
+    ):
+        state.put("go_to", another_way_from(entry, simulation.journal))
+        st.rerun()
+
+
+def _table(view: SimulationView, chosen: Filter, simulation: LiveSimulation) -> None:
     history = view.session.history
     wanted = {step.index for step in newest_steps(view.session, chosen, len(history)).steps}
     lines = [row for row in rows(view.session) if row.index in wanted]
@@ -118,7 +133,9 @@ def _table(view: SimulationView, chosen: Filter) -> None:
     if not places:
         st.caption("Select a line to see all of it.")
     elif places[0] < len(lines):
-        _body(history[lines[places[0]].index])
+        place = lines[places[0]].index
+        _body(history[place])
+        _another_way(history[place], place, simulation)
 
 
 def _watch(view: SimulationView, simulation: LiveSimulation) -> None:

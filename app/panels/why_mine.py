@@ -20,7 +20,7 @@ def why_mine(inputs: ToolInputs, around: Surroundings) -> None:
     """Draw the reason where there is one, and the rules that will change whatever is answered."""
     request = inputs.request
     is_auto = around.seats.of_tool(request.tool_name) == "auto"
-    if request.note or is_auto:
+    if (request.note or is_auto) and not request.would_answer:
         with st.container(border=True, gap=None, key="why_mine"):
             words = "Auto stopped here for you" if is_auto else "Why this call is yours"
             st.badge(words, icon=":material/pan_tool:", color="orange")

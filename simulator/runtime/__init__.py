@@ -2,7 +2,8 @@
 
 from simulator.runtime.errors import ContradictionError, Diverged, Divergence, SimulationError
 from simulator.runtime.reachability import default_seats, model_reachability
-from simulator.runtime.simulation import Simulation, SimulationView
+from simulator.runtime.simulation import Simulation
+from simulator.runtime.view import SimulationView
 
 __all__ = [
     "ContradictionError",

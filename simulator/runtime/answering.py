@@ -20,7 +20,7 @@ from simulator.facts import (
     ToolEffects,
 )
 from simulator.jsonvalue import JsonObject
-from simulator.runtime.answer_facts import AnswerFacts, FactAt, provenance_of
+from simulator.runtime.answer_facts import AnswerFacts, provenance_of
 from simulator.runtime.bodies import is_only_declared
 from simulator.runtime.boundaries import CodeCall, ModelCall, ToolBoundaryCall
 from simulator.runtime.context import INSIDE_REAL_CALL, RealCall
@@ -84,7 +84,7 @@ class Answering:
             return
         self._leave_queue(waiting)
         if not self._needs_judging(waiting) and self._player(waiting) == "person":
-            waiting.wants_person()
+            self._to_person(waiting)
             self._table.changed()
             return
         waiting.for_person = False
@@ -142,8 +142,11 @@ class Answering:
             waiting.here = waiting.running = False
 
     def _player(self, waiting: Waiting[Any]) -> str:
-        if waiting.may_have_run:
+        if waiting.may_have_run or waiting.came_back:
             return "person"
+        return self._seated(waiting)
+
+    def _seated(self, waiting: Waiting[Any]) -> str:
         seats = self._table.seats
         if isinstance(waiting.call, ModelCall):
             return seats.of_agent(waiting.agent)
@@ -170,7 +173,12 @@ class Answering:
             case "offline" | "model" | "recorded" | "auto":
                 await self._generate(waiting, player)
             case _:
-                waiting.wants_person()
+                self._to_person(waiting)
+
+    def _to_person(self, waiting: Waiting[Any]) -> None:
+        seated = self._seated(waiting)
+        waiting.would_answer = seated if waiting.came_back and seated != "person" else ""
+        waiting.wants_person()
 
     # ------------------------------------------------------------ injections
 
@@ -181,6 +189,10 @@ class Answering:
         rule = (await self.injecting.judge(waiting)).rule
         if rule is None:
             return False
+        if waiting.came_back:
+            waiting.would_answer = rule.rule_id
+            waiting.wants_person()
+            return True
         if rule.effect.kind == "ask":
             waiting.note = rule.effect.note or f"The rule {rule.rule_id} leaves this call to you."
             waiting.wants_person()
@@ -357,7 +369,7 @@ class Answering:
         if waiting.firing.has_a_say:
             outcome, beneath, notes = self.injecting.told(waiting, outcome)
             provenance = provenance.model_copy(update={"notes": (*provenance.notes, *notes)})
-        return await self._released(
+        return await self._run.release(
             waiting, self._facts.of_tool(waiting, outcome, effects, provenance, beneath)
         )
 
@@ -369,7 +381,7 @@ class Answering:
         error: RaisedError | None = None,
     ) -> bool:
         """Record the agent's turn and hand it to ADK."""
-        return await self._released(waiting, self._facts.of_model(waiting, responses, error, provenance))
+        return await self._run.release(waiting, self._facts.of_model(waiting, responses, error, provenance))
 
     async def release_code(
         self,
@@ -379,10 +391,7 @@ class Answering:
         error: RaisedError | None = None,
     ) -> bool:
         """Record what code printed and hand it to the agent."""
-        return await self._released(waiting, self._facts.of_code(waiting, result, error, provenance))
-
-    async def _released(self, waiting: Waiting[Any], fact: FactAt) -> bool:
-        return await self._run.release(waiting, fact)
+        return await self._run.release(waiting, self._facts.of_code(waiting, result, error, provenance))
 
 
 def _is_declared(call: ToolBoundaryCall) -> bool:

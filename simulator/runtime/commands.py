@@ -83,10 +83,17 @@ def _described(engine: Engine, waiting: Waiting[Any]) -> Request:
         seen = model_request(call, waiting.key, turn)
         failure = waiting.failure
         words = None if failure is None else f"{failure.short_type}: {failure.message}"
-        return seen.model_copy(update={"proposal": waiting.proposal, "failure": words})
+        return seen.model_copy(
+            update={"proposal": waiting.proposal, "failure": words, "would_answer": waiting.would_answer}
+        )
     if isinstance(call, CodeCall):
         return CodeRequest(
-            key=waiting.key, turn=turn, agent=waiting.agent, code=call.code, may_have_run=waiting.may_have_run
+            key=waiting.key,
+            turn=turn,
+            agent=waiting.agent,
+            code=call.code,
+            may_have_run=waiting.may_have_run,
+            would_answer=waiting.would_answer,
         )
     return tool_request(engine, waiting, turn)
 
@@ -221,6 +228,7 @@ def change_seat(engine: Engine, seat: Any, target: str, player: Any) -> None:
     except ValidationError as error:
         raise SimulationError(f"{player!r} cannot play {target!r} in the {seat} seat") from error
     engine.append(fact)
+    engine.go_on(seat=seat, target=target)
     run, answering = engine.run, engine.answering
     if run is not None and answering is not None and run.caught_up.is_set():
         for waiting in list(run.waiting.values()):

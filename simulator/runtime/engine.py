@@ -24,6 +24,7 @@ from simulator.environment.connections import ToolShape
 from simulator.environment.draws import DrawStreams
 from simulator.environment.rules import InjectionRule
 from simulator.facts import (
+    EVERY,
     Answered,
     Fact,
     RaisedError,
@@ -42,6 +43,7 @@ from simulator.runtime.drafting import Drafting
 from simulator.runtime.encoding import jsonable, survives_json, written_error
 from simulator.runtime.ending import PATIENCE_WITH_CANCELLATION, cancelled, end_of
 from simulator.runtime.errors import Diverged, Divergence, SimulationError
+from simulator.runtime.firing import NOTHING_FIRED
 from simulator.runtime.generating import Generating
 from simulator.runtime.injecting import Injecting
 from simulator.runtime.modelling import Modelling
@@ -56,7 +58,7 @@ from simulator.runtime.run_settings import run_config
 from simulator.runtime.services import Ground, WatchedArtifacts, WatchedSessions
 from simulator.runtime.tool_shapes import ToolShapes
 from simulator.runtime.turn import TurnRun
-from simulator.runtime.undoing import changed_settings, may_have_run
+from simulator.runtime.undoing import may_have_run
 from simulator.runtime.waiting import Waiting
 from simulator.session import Seats
 from simulator.session.counts import Counts
@@ -89,6 +91,8 @@ class Engine:
         self._ground: Ground | None = None
         self._rules_at_rest: tuple[InjectionRule, ...] = ()
         self._last_model_call: ModelCall | None = None
+        is_back = journal.head != len(journal) - 1
+        self._came_back_to = self._place() if is_back else None
         install(config.root_agent)
         # One for all turns, as making it takes time; each turn sets its own services.
         self._runner = Runner(
@@ -135,6 +139,8 @@ class Engine:
         waiting.rules = fold.rules if self.run.caught_up.is_set() else self._rules_at_rest
         if proposed := fold.proposal(waiting.key):
             waiting.proposal, waiting.failure = proposed.responses, proposed.error
+        if self._came_back_to is not None:
+            waiting.came_back = waiting.proposal is None and self._came_back_to == self._place()
         return self.answering.begin(waiting)
 
     def changed(self) -> None:
@@ -192,17 +198,33 @@ class Engine:
                 )
         return ground
 
-    async def move(self, number: int, *, keep_settings: bool) -> None:
-        """Go to another fact and execute the way there again; seats and rules may stay as they are now."""
+    async def move(self, number: int) -> None:
+        """Go to another fact and execute the way there again; what is asked there, a person has first."""
         await self.close()
         self._ground = None
         self.problems.clear()
-        before = self.journal.fold
         self.journal.move_head(number)
-        if keep_settings:
-            for fact in changed_settings(self.journal.fold, before, self.now()):
-                self.journal.append(fact)
+        self._came_back_to = self._place()
         await self.open()
+
+    def _place(self) -> tuple[int, int]:
+        """Say how far the session is, in turns and in answers of the last one."""
+        fold = self.journal.fold
+        return fold.turns_so_far, fold.answers_in_turn
+
+    def go_on(self, *, seat: str | None = None, target: str = EVERY) -> None:
+        """Let those who sit there answer what a person came back to: all of it, or what is asked of one seat."""
+        if seat is None:
+            self._came_back_to = None
+        for waiting in list(self.run.waiting.values()) if self.run and self.answering else ():
+            of = ("agent", waiting.agent) if isinstance(waiting.call, ModelCall) else ("tool", waiting.name)
+            if waiting.came_back and (seat is None or (of[0] == seat and target in {EVERY, of[1]})):
+                # The rules say the same again: what they count and draw is folded from the facts.
+                waiting.came_back = waiting.judged = False
+                waiting.would_answer, waiting.firing, waiting.shown = "", NOTHING_FIRED, None
+                if self.answering is not None and not waiting.is_taken:
+                    self.answering.offer(waiting)
+        self.changed()
 
     def _events_of(self, number: int, fact: TurnEnded) -> list[Event]:
         """Read a turn's events once; a session that is long would pay for it in every turn."""

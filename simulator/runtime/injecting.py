@@ -43,7 +43,7 @@ class Injecting:
             waiting.number = asked.tally.tool_calls + 1
             waiting.firing = judged(waiting.rules, asked, self._streams, self._table.seed)
             waiting.judged = True
-        if seconds := waiting.firing.latency():
+        if (seconds := waiting.firing.latency()) and not waiting.came_back:
             waiting.latency = seconds
             self._at_work(waiting)
             await asyncio.sleep(seconds)

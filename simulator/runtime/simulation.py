@@ -19,37 +19,20 @@ from simulator.facts import (
     SessionOpened,
     ToolPlayer,
     TurnStarted,
-    Value,
 )
 from simulator.journal import Journal
 from simulator.jsonvalue import JsonObject
 from simulator.runtime import commands
 from simulator.runtime.engine import Engine
-from simulator.runtime.errors import Divergence, SimulationError
+from simulator.runtime.errors import SimulationError
 from simulator.runtime.loop import LoopThread
 from simulator.runtime.reachability import default_seats
 from simulator.runtime.simulated_environment import SimulatedEnvironment
-from simulator.runtime.undoing import undo_target
+from simulator.runtime.undoing import redo_target, redone, undo_target, undone
+from simulator.runtime.view import SimulationView
 from simulator.seats.answers import Answer
-from simulator.seats.requests import CodeRequest, ModelRequest, Request, RunningCall, ToolRequest
+from simulator.seats.requests import CodeRequest, ModelRequest, Request, ToolRequest
 from simulator.session import IllegalFactError, Seats, SimulationSession
-
-
-class SimulationView(Value):
-    """Everything there is to see of a simulation at one moment.
-
-    `pending` are the requests that wait for a person, oldest first; `running` what is at work right now. `busy`
-    says that something will happen by itself. `version` grows with every change. `head` is the journal's.
-    """
-
-    session: SimulationSession
-    pending: tuple[Request, ...] = ()
-    running: tuple[RunningCall, ...] = ()
-    busy: bool = False
-    version: int = 0
-    problems: tuple[str, ...] = ()
-    divergence: Divergence | None = None
-    head: int = -1
 
 
 class Simulation:
@@ -179,6 +162,8 @@ class Simulation:
             problems=tuple(engine.problems),
             divergence=engine.divergence,
             head=engine.journal.head,
+            undoes=undone(engine.journal),
+            redoes=redone(engine.journal),
         )
 
     def model_view(self) -> ModelRequest | None:
@@ -292,31 +277,48 @@ class Simulation:
         self._command(self._engine.stop)
 
     def move_head(self, fact: int, *, wait: float | None = None) -> bool:
-        """Go back to a fact of the journal (undo) or to another branch; the way there is re-executed."""
+        """Go to a fact of the journal, on this branch or another one; the way there is re-executed, and nothing is deleted.
+
+        Seats, rules, the world and all that is set go along. What is asked there waits for a person, also where somebody else
+        sits: `go_on` lets them answer.
+        """
         self._check_open()
-        if fact < self._first_step():
+        if fact < next(number for number, each in self.journal.path() if each.kind == "agent_selected"):
             raise SimulationError(f"fact {fact} is before the agent was selected")
         if fact >= len(self.journal):
             raise SimulationError(f"the journal holds no fact {fact}; it has {len(self.journal)}")
-        return self._command_and_wait(lambda: self._engine.move(fact, keep_settings=False), wait)
-
-    def _first_step(self) -> int:
-        return next(number for number, fact in self.journal.path() if fact.kind == "agent_selected")
+        return self._command_and_wait(lambda: self._engine.move(fact), wait)
 
     def undo(self, *, wait: float | None = None) -> bool:
-        """Take back the last step that a person took: an answer, what the user said, an edit of the world, or a stop.
+        """Take back the last step that a person took, as `move_head`: something said, answered, set, edited or stopped."""
+        return self._move(undo_target, "take back", wait)
 
-        Seats, rules and what is set for the environment stay as they are now: who chose to answer by hand must not find a real tool running.
-        """
+    def redo(self, *, wait: float | None = None) -> bool:
+        """Bring back the step that was taken back last, as `move_head`; after another step there is none."""
+        return self._move(redo_target, "bring back", wait)
+
+    def _move(self, target: Callable[[Journal], int | None], what: str, wait: float | None) -> bool:
         self._check_open()
-        target = undo_target(self.journal)
-        if target is None:
-            raise SimulationError("there is no step to take back")
-        return self._command_and_wait(lambda: self._engine.move(target, keep_settings=True), wait)
+        number = self._loop.call(lambda: target(self._engine.journal))
+        if number is None:
+            raise SimulationError(f"there is no step to {what}")
+        return self._command_and_wait(lambda: self._engine.move(number), wait)
 
     def can_undo(self) -> bool:
         """Say whether there is a step to take back."""
         return self._loop.call(lambda: undo_target(self._engine.journal)) is not None
+
+    def can_redo(self) -> bool:
+        """Say whether there is a step to bring back."""
+        return self._loop.call(lambda: redo_target(self._engine.journal)) is not None
+
+    def go_on(self, *, wait: float | None = None) -> bool:
+        """Let those who sit there answer what a person came back to."""
+
+        async def let() -> None:
+            self._engine.go_on()
+
+        return self._command_and_wait(let, wait)
 
     def wait(self, timeout: float | None = None) -> bool:
         """Wait until the agent needs a person or the turn has ended; False if `timeout` seconds were not enough."""

@@ -45,6 +45,7 @@ def tool_request(engine: Engine, waiting: Waiting[ToolBoundaryCall], turn: int) 
         note=waiting.note,
         is_long_running=bool(call.tool.is_long_running),
         may_have_run=waiting.may_have_run,
+        would_answer=waiting.would_answer,
         misses=waiting.firing.misses,
         modifiers=tuple(rule.label or rule.rule_id for rule in waiting.firing.modifiers),
     )

@@ -1,15 +1,15 @@
-"""Finds what an undo takes back, and what it leaves as it is."""
+"""Finds what an undo takes back, and what a redo brings back."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import itertools
+from collections.abc import Sequence
 from typing import Any
 
 from simulator.environment.facts import (
     ConnectionsAnalysed,
     EnvironmentChanged,
     EnvironmentDataGiven,
-    EnvironmentFact,
     RecordingGiven,
     StateCleared,
     ToolsDeclared,
@@ -17,56 +17,112 @@ from simulator.environment.facts import (
 )
 from simulator.facts import (
     AgentPlayer,
+    AgentSelected,
     CodeAnswered,
     Fact,
     ModelAnswered,
+    ModelProposed,
     RulesChanged,
     SeatChanged,
     ToolAnswered,
     ToolPlayer,
+    ToolProposed,
     TurnEnded,
     TurnStarted,
 )
-from simulator.journal import Journal
+from simulator.journal import ROOT, Journal
 from simulator.runtime.turn import asked_at
-from simulator.session import Seats, SessionFold
-from simulator.session.environment import SessionEnvironment
+from simulator.session import Seats
 
 _BY_PERSON = frozenset({"written", "edited", "generated"})
+_SETTINGS = (
+    SeatChanged,
+    RulesChanged,
+    EnvironmentChanged,
+    EnvironmentDataGiven,
+    RecordingGiven,
+    ToolsDeclared,
+)
+_BY_ITSELF = (ToolProposed, ModelProposed, ConnectionsAnalysed)
+"""What is appended where nobody does anything, so that it begins no other way."""
 
 
 def undo_target(journal: Journal) -> int | None:
     """Find the fact before the last step that a person took; None where there is none.
 
-    A step is what the user said, an answer, something real that was let run, and a stop: taking back a stop leads to
-    the pause that it ended.
+    A step is what the user said, an answer, something real that was let run, a swap of seats, a change of the rules, of what is set for the environment or of
+    the world, and a stop: taking back a stop leads to the pause that it ended.
     """
-    is_next = False
-    for number, fact in journal.backwards():
-        if is_next:
-            return number
-        is_next = _is_step(fact) or (
-            isinstance(fact, ModelAnswered)
-            and fact.provenance.source == "model"
-            and seats_at(journal, number).of_agent(fact.agent) != "model"
-        )
-    return None
+    number = _last_step(journal)
+    return None if number is None else journal.parent(number)
 
 
-def _is_step(fact: Fact) -> bool:
+def undone(journal: Journal) -> Fact | None:
+    """Give the step that an undo takes back."""
+    number = _last_step(journal)
+    return None if number is None else journal.fact(number)
+
+
+def redo_target(journal: Journal) -> int | None:
+    """Find where the step ends that was taken back last: the fact before the next one, or the end of its branch.
+
+    That is the way on which the newest fact lies; None where the head is at its end.
+    """
+    way = _way_on(journal)
+    steps = [place for place, (number, fact) in enumerate(way) if _is_step(journal, number, fact)]
+    if not way:
+        return None
+    return way[steps[1] - 1][0] if len(steps) > 1 else way[-1][0]
+
+
+def redone(journal: Journal) -> Fact | None:
+    """Give the step that a redo brings back."""
+    way = _way_on(journal)
+    return next((fact for number, fact in way if _is_step(journal, number, fact)), way[0][1] if way else None)
+
+
+def _way_on(journal: Journal) -> list[tuple[int, Fact]]:
+    """Give the facts between the head and the end of the way on which the newest fact lies.
+
+    What has been appended by itself since the head was moved is looked past.
+    """
+    behind: int | None = None
+    for start, fact in journal.backwards():
+        end = journal.newest_below(start, besides=behind)
+        if end != start:
+            return [*itertools.takewhile(lambda pair: pair[0] != start, journal.backwards(end))][::-1]  # noqa: B023 - used at once
+        if not isinstance(fact, _BY_ITSELF):
+            return []
+        behind = start
+    return []
+
+
+def _last_step(journal: Journal) -> int | None:
+    return next((number for number, fact in journal.backwards() if _is_step(journal, number, fact)), None)
+
+
+def _is_step(journal: Journal, number: int, fact: Fact) -> bool:
     match fact:
-        case TurnStarted():
-            return True
-        case WorldEdited() | StateCleared():
+        case TurnStarted() | WorldEdited() | StateCleared():
             return True
         case TurnEnded():
             return fact.stopped
+        case ModelAnswered() if fact.provenance.source == "model":
+            return seats_at(journal, number).of_agent(fact.agent) != "model"
         case ModelAnswered() | ToolAnswered() | CodeAnswered():
             # What a generator answered by itself names it; a draft that a person took does not.
             by_itself = fact.provenance.source == "generated" and fact.provenance.by is not None
             return fact.provenance.source in _BY_PERSON | {"real"} and not by_itself
         case _:
-            return False
+            return isinstance(fact, _SETTINGS) and not _is_opening(journal, number)
+
+
+def _is_opening(journal: Journal, number: int) -> bool:
+    """Tell a setting with which the session was opened."""
+    at = journal.fact(number).at
+    before = itertools.dropwhile(lambda pair: isinstance(pair[1], _SETTINGS), journal.backwards(number))
+    _, first = next(before, (ROOT, None))
+    return isinstance(first, AgentSelected) and first.at == at
 
 
 def seats_at(journal: Journal, number: int) -> Seats:
@@ -78,39 +134,6 @@ def seats_at(journal: Journal, number: int) -> Seats:
             players: Any = agents if fact.seat == "agent" else tools
             players.setdefault(fact.target, fact.player)
     return Seats(agents=agents, tools=tools)
-
-
-def changed_settings(now: SessionFold, before: SessionFold, at: float) -> Iterator[Fact]:
-    """Give the facts that bring the seats, the rules and what is set for the environment to what they were before."""
-    for target, agent_player in before.seats.agents.items():
-        if now.seats.agents.get(target) != agent_player:
-            yield SeatChanged(at=at, seat="agent", target=target, player=agent_player)
-    for target, tool_player in before.seats.tools.items():
-        if now.seats.tools.get(target) != tool_player:
-            yield SeatChanged(at=at, seat="tool", target=target, player=tool_player)
-    if now.rules != before.rules:
-        yield RulesChanged(at=at, rules=before.rules)
-    yield from _changed_environment(now.environment, before.environment, at)
-
-
-def _changed_environment(
-    now: SessionEnvironment, before: SessionEnvironment, at: float
-) -> Iterator[EnvironmentFact]:
-    if now.settings != before.settings:
-        yield EnvironmentChanged(at=at, settings=before.settings)
-    if now.data != before.data:
-        yield EnvironmentDataGiven(at=at, text=before.data)
-    for name in {**now.recordings, **before.recordings}:
-        calls = before.recordings.get(name, ())
-        if now.recordings.get(name, ()) != calls:
-            yield RecordingGiven(at=at, name=name, calls=calls)
-    told = ConnectionsAnalysed(
-        at=at, model=before.analysed_by, connections=before.by_model, reason=before.not_analysed
-    )
-    if now != now.after(told):
-        yield told
-    if now.declared != before.declared:
-        yield ToolsDeclared(at=at, tools=before.declared)
 
 
 def may_have_run(journal: Journal, path: Sequence[tuple[int, Fact]]) -> frozenset[str]:

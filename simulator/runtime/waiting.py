@@ -28,7 +28,7 @@ class Waiting(Generic[CallT]):
     one; `is_queued` that the job waits for another real call to end; `for_person` that nobody but a person will.
     `arguments` are a tool's, as they were when it was asked; `asked` is how far the loop had come then.
     `firing` is what the injection rules said, once they have `judged` the call, `number` which call of its tool it then was, and `latency` the seconds that it took
-    for that. `note` tells the person why it came to
+    for that. `came_back` is set where a person came back to this request: they have it first, and `would_answer` says who would answer by themselves: a player, or a rule by its id. `note` tells the person why it came to
     them, and `held` is an answer that a generator made and that a person has to look at, `held_by` who made it, and
     `held_from` out of what. `drafting` is the task
     that asks a model for a draft meanwhile, `progress` what it is at. `drafted_at` is how many answers its draft knows of.
@@ -49,6 +49,8 @@ class Waiting(Generic[CallT]):
     arguments: JsonObject
     since: float = 0.0
     may_have_run: bool = False
+    came_back: bool = False
+    would_answer: str = ""
     for_person: bool = False
     job: asyncio.Task[None] | None = None
     here: bool = False

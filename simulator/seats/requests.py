@@ -30,7 +30,8 @@ class ModelRequest(Value):
 
     `contents` are google-genai's `Content` in JSON, `response_schema` is the JSON schema that the final answer
     must fit. `transfer_targets` are the agents that `transfer_to_agent` may name. `proposal` is what the model
-    said where each turn is held for approval, and `failure` what it raised.
+    said where each turn is held for approval, and `failure` what it raised. `would_answer` names the player who would
+    answer by itself, had not a person come back to here.
     """
 
     kind: Literal["model"] = "model"
@@ -46,6 +47,7 @@ class ModelRequest(Value):
     other_config: JsonObject = Field(default_factory=dict)
     proposal: tuple[JsonObject, ...] | None = None
     failure: str | None = None
+    would_answer: str = ""
 
 
 class ToolRequest(Value):
@@ -55,7 +57,8 @@ class ToolRequest(Value):
     words; `draft_problem` says why a model gave none, and `drafting` what one is at that is making one. `candidates`
     are more ready answers, the draft first. `note` says why the call came to a person at all. `misses` says of each rule for this tool why it did
     not answer, `modifiers` which rules will change whatever the answer is. `may_have_run` is set where the real tool was started before with the same
-    arguments: its answer never arrived, or was taken back.
+    arguments: its answer never arrived, or was taken back. `would_answer` names the player, or the rule by its id, that would answer by
+    itself, had not a person come back to here.
     """
 
     kind: Literal["tool"] = "tool"
@@ -77,12 +80,13 @@ class ToolRequest(Value):
     note: str = ""
     is_long_running: bool = False
     may_have_run: bool = False
+    would_answer: str = ""
     misses: tuple[Miss, ...] = ()
     modifiers: tuple[str, ...] = ()
 
 
 class CodeRequest(Value):
-    """The environment is asked what a block of the agent's code prints. `may_have_run` as for `ToolRequest`."""
+    """The environment is asked what a block of the agent's code prints. `may_have_run` and `would_answer` as for `ToolRequest`."""
 
     kind: Literal["code"] = "code"
     key: str
@@ -90,6 +94,7 @@ class CodeRequest(Value):
     agent: str
     code: str
     may_have_run: bool = False
+    would_answer: str = ""
 
 
 Request: TypeAlias = Annotated[ModelRequest | ToolRequest | CodeRequest, Field(discriminator="kind")]

@@ -143,6 +143,11 @@ class SessionFold:
         return len(self._turns)
 
     @property
+    def answers_in_turn(self) -> int:
+        """How many requests of the last turn have been answered."""
+        return len(self._keys)
+
+    @property
     def is_running(self) -> bool:
         """A turn has started and has not ended."""
         return bool(self._turns) and not self._turns[-1].ended

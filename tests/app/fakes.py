@@ -31,6 +31,7 @@ from simulator.facts import (
 from simulator.journal import Journal
 from simulator.jsonvalue import JsonObject
 from simulator.runtime import SimulationError, SimulationView
+from simulator.runtime.undoing import redone, undone
 from simulator.runtime.world_view import WorldView
 from simulator.seats.requests import ModelRequest, Request, RunningCall, ToolDeclaration, ToolRequest
 from simulator.session import SimulationSession
@@ -143,15 +144,13 @@ class FakeSimulation:
             version=self.version,
             problems=self.problems,
             head=self.journal.head,
+            undoes=undone(self.journal),
+            redoes=redone(self.journal),
         )
 
     def model_view(self) -> ModelRequest | None:
         """What the model was last shown."""
         return self.seen
-
-    def can_undo(self) -> bool:
-        """Whether there is a turn."""
-        return bool(self.session.turns)
 
     def _note(self, name: str, value: Any = None) -> bool:
         self.asked.append((name, value))
@@ -215,6 +214,18 @@ class FakeSimulation:
     def undo(self, *, wait: float | None = None) -> bool:
         """Note the step back."""
         return self._note("undo")
+
+    def redo(self, *, wait: float | None = None) -> bool:
+        """Note the step forward."""
+        return self._note("redo")
+
+    def move_head(self, fact: int, *, wait: float | None = None) -> bool:
+        """Note where to go."""
+        return self._note("move_head", fact)
+
+    def go_on(self, *, wait: float | None = None) -> bool:
+        """Note that those who sit there shall answer."""
+        return self._note("go_on")
 
     def wait(self, timeout: float | None = None) -> bool:
         """It is at rest unless a test says that it is busy."""

@@ -11,8 +11,7 @@ from typing import Any, Literal
 
 from simulator.facts import CodeAnswered, ToolAnswered
 from simulator.journal import Journal
-from simulator.runtime import Simulation
-from simulator.runtime.simulation import SimulationView
+from simulator.runtime import Simulation, SimulationView
 from simulator.seats.answers import ModelAnswer, said
 from simulator.seats.requests import CodeRequest, ModelRequest, Request
 from simulator.session import Seats

@@ -218,12 +218,14 @@ def test_undo_and_resume_draw_the_same_values_again() -> None:
         text = sim.journal.to_json()
         for number in (answers[3], answers[8]):
             sim.move_head(number)
+            sim.go_on(wait=PATIENCE)
             while sim.pending:
                 assert sim.answer(sim.pending[0], {"by": "person"}, wait=PATIENCE)
             assert sources(sim) == first
             journal = Journal.from_json(text)
             journal.move_head(number)
             with Simulation.resume(journal, sim.config) as again:
+                again.go_on(wait=PATIENCE)
                 while again.pending:
                     assert again.answer(again.pending[0], {"by": "person"}, wait=PATIENCE)
                 assert sources(again) == first

@@ -13,8 +13,8 @@ import pytest
 
 from simulator.facts import Answered, ToolAnswered, TurnEnded, TurnStarted
 from simulator.journal import Journal
+from simulator.runtime import SimulationView
 from simulator.runtime.encoding import chained
-from simulator.runtime.simulation import SimulationView
 from tests.runtime.playing import (
     Mode,
     Play,

@@ -12,7 +12,7 @@ from typing_extensions import TypedDict
 from simulator.agent_config import SimulatedAgentConfig
 from simulator.environment.connections import ConnectionEdits, Connections, ParameterUse, ToolRole
 from simulator.environment.declared_tools import DeclaredTool
-from simulator.environment.effects import HangEffect, ResponseEffect
+from simulator.environment.effects import ResponseEffect
 from simulator.environment.entities import EntityChange
 from simulator.environment.facts import ConnectionsAnalysed
 from simulator.environment.rules import InjectionRule
@@ -170,20 +170,26 @@ def test_the_world_is_the_same_after_a_resume_and_on_a_branch_as_it_was() -> Non
 # ---------------------------------------------------------------- settings
 
 
-def test_settings_are_kept_by_an_undo_and_said_in_the_timeline() -> None:
-    """What is set stays when a step is taken back, as seats and rules do; the timeline names what changed."""
+def test_settings_go_back_one_step_each_and_are_said_in_the_timeline() -> None:
+    """What is set is a step of its own, as seats and rules are; the timeline names what changed."""
     with opened(shop()) as sim:
         request = asked(sim)
         assert sim.answer(request, {"product_id": "P-1", "name": "Mug", "stock": 1}, wait=PATIENCE)
         sim.environment.change(invariants=("product.stock >= 0",))
         sim.environment.give_data(DATA)
         sim.environment.give_recording("old", [])
-        assert sim.undo()
-        assert sim.environment.settings.invariants == ("product.stock >= 0",)
-        assert sim.environment.now.data == DATA
         notes = [note.content for note in entries(sim, "session_note")]
         assert "environment: settings: invariants" in notes
         assert "environment: data was given" in notes
+        assert sim.undo()
+        assert "old" not in sim.environment.now.recordings
+        assert sim.environment.now.data == DATA
+        assert sim.undo()
+        assert not sim.environment.now.data
+        assert sim.environment.settings.invariants == ("product.stock >= 0",)
+        assert sim.undo()
+        assert not sim.environment.now.settings.invariants
+        assert len(tool_facts(sim)) == 1
 
 
 @pytest.mark.parametrize(
@@ -377,21 +383,3 @@ def test_a_second_call_for_what_was_not_found_is_not_found_again() -> None:
         request = asked(sim)
         assert sim.answer(request, failed(404, "no such product"), wait=PATIENCE)
         assert "no such product" in str(_one(sim).draft)
-
-
-def test_a_hang_does_not_hold_up_an_undo_or_a_resume_that_waits_only_so_long() -> None:
-    """Both come back while the call hangs, so that it can be stopped."""
-    agent = shop(ASKS)
-    config = SimulatedAgentConfig("stage", agent, "stage.evalset.json", app_name="stage")
-    rule = InjectionRule(rule_id="hang", tool_name="find_product", effect=HangEffect())
-    with opened(agent, rules=[rule]) as sim:
-        assert not sim.query("go", wait=0.05)
-        text = sim.journal.to_json()
-        sim.stop()
-        sim.undo(wait=0.05)
-        assert sim.view().busy
-        sim.stop()
-    with Simulation.resume(Journal.from_json(text), config, wait=0.05) as again:
-        assert again.view().busy
-        again.stop()
-        assert again.session.turns[0].stopped

@@ -100,6 +100,31 @@ def test_two_tabs_show_one_session(studio: Studio, new_tab: NewTab) -> None:
     assert studio.step_number() == other.step_number()
 
 
+def test_a_step_is_taken_another_way_and_the_first_way_stays(studio: Studio) -> None:
+    """An answer in the middle is given otherwise; undo leads back, and redo along the way that was taken last."""
+    studio.pick_agent("order_desk").start(CANCEL)
+    studio.wait_for_pause("find_order").run_real()
+    studio.wait_for_pause("cancel_order").accept_draft()
+    studio.wait_for_pause("refund_order").accept_draft()
+    studio.wait_for_status("Completed")
+    first = studio.steps
+    studio.like("step_").locator("summary").filter(has_text="find_order returned").click()
+    studio.act(studio.button("another_way_"))
+    studio.wait_for_pause("find_order")
+    expect(studio.decision).to_contain_text("has been started for this once before")
+    studio.write_response({"order_id": "A-1001", "status": "shipped"})
+    studio.wait_for_status("Completed")
+    second = studio.steps
+    assert second != first
+    studio.act(studio.button("undo_step"))
+    studio.wait_for_pause("find_order")
+    studio.act(studio.button("undo_step"))
+    expect(studio.like("query_text").get_by_role("textbox")).to_have_value(CANCEL)
+    for _ in range(2):
+        studio.act(studio.button("redo_step"))
+    assert studio.steps == second
+
+
 def test_a_bad_answer_stays_in_the_editor(studio: Studio) -> None:
     """Text that is no JSON is named and kept; nothing is sent until it is mended."""
     studio.pick_agent("order_desk").start(CANCEL)
