@@ -106,11 +106,11 @@ class Lines:
             _Slot(("environment", number), entry, entry.agent)
             for number, entry in enumerate(script.environment)
         ]
-        self._number, self._now = 0, list[_Slot]()
+        self._now: list[_Slot] = []
 
     def begin(self, turn: int) -> None:
         """Go on to a turn; what is left of the one before can be used no more."""
-        self._number, self._now = turn, self._turns[turn]
+        self._now = self._turns[turn]
 
     def take(self, requests: Sequence[Request]) -> Taken | None:
         """Take the first line that fits one of the requests: of this turn up to its next change, then of the whole script.
@@ -147,16 +147,6 @@ class Lines:
     def all_used(self) -> bool:
         """Whether each line of this turn was used."""
         return all(slot.is_done for slot in self._now)
-
-    def knows(self, tool: str) -> bool:
-        """Tell whether any line of this turn, of a later one or of the whole script can still answer calls of a tool."""
-        slots = [*(slot for turn in self._turns[self._number :] for slot in turn), *self._environment]
-        return any(
-            isinstance(slot.entry, ToolMove)
-            and slot.is_left
-            and (answers_any_tool(slot.entry) or slot.entry.tool == tool)
-            for slot in slots
-        )
 
     def leftovers(self) -> tuple[Leftover, ...]:
         """Give the lines that were not used, those that were used out of order, in the order of the script."""

@@ -206,7 +206,7 @@ def _said(fact: TurnStarted, waiting: Iterable[OpenCall]) -> dict[str, Any]:
         parts = parts_of(fact.message)
         text = parts[0].get("text") if len(parts) == 1 and parts[0].keys() == {"text"} else None
         return {"say": text if isinstance(text, str) and text.strip() else fact.message}
-    (response,) = message_responses(fact.message)
+    response = message_responses(fact.message)[0]
     body, call_id = response.get("response"), response.get("id")
     waiting = tuple(waiting)
     call = next(each for each in waiting if each.call_id == call_id)

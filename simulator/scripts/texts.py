@@ -78,13 +78,12 @@ def _complaints(error: ValidationError, document: JsonValue, text: str) -> Itera
 
 def _steps(loc: Place, document: JsonValue) -> Iterator[str | int]:
     """Leave out what pydantic puts into a place to name the kinds of values."""
+    inside: Any = document
     for step in loc:
-        if (isinstance(document, dict) and isinstance(step, str) and step in document) or (
-            isinstance(document, list) and isinstance(step, int) and step < len(document)
-        ):
-            document = document[step]
-        else:
+        by_name = isinstance(inside, dict) and isinstance(step, str) and step in inside
+        if not by_name and not (isinstance(inside, list) and isinstance(step, int) and step < len(inside)):
             continue
+        inside = inside[step]
         yield step
 
 
