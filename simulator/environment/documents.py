@@ -20,6 +20,9 @@ _INTEGER = re.compile(r"[-+]?[0-9]{1,4000}")
 _ODD_BREAKS = frozenset("\x85\u2028\u2029\ufeff")
 """What PyYAML takes for the end of a line, or leaves out, where it is not escaped."""
 
+_NO_HINDRANCE = str.maketrans({"\t": " ", **dict.fromkeys(_ODD_BREAKS, "?")})
+"""What stands for characters that JSON may hold as they are, where only the lines of a text count."""
+
 _FLOAT = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?")
 
 
@@ -54,8 +57,10 @@ def line_of(text: str, place: Iterable[str | int]) -> int | None:
     Steps that are not there are left out, as a checker's own names for the kinds of values are. None where the text
     cannot be read so.
     """
+    # What JSON allows and YAML does not is in the way of no line.
+    text = _Loader.NON_PRINTABLE.sub("?", text.removeprefix("\ufeff")).translate(_NO_HINDRANCE)
     try:
-        node = yaml.compose(text.removeprefix("\ufeff"), Loader=_Loader)
+        node = yaml.compose(text, Loader=_Loader)
     except (yaml.YAMLError, ValueError, RecursionError):
         return None
     if node is None:

@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 from google.adk.agents import LlmAgent, LoopAgent, ParallelAgent
-from google.adk.tools import LongRunningFunctionTool, ToolContext
 from google.adk.tools.function_tool import FunctionTool
+from google.adk.tools.long_running_tool import LongRunningFunctionTool
+from google.adk.tools.tool_context import ToolContext
 
 from simulator import (
     InjectionRule,
