@@ -34,7 +34,8 @@ def command(simulation: LiveSimulation, asked: Command) -> None:
         case UndoStep():
             simulation.undo(wait=AT_ONCE)
         case SetRules():
-            simulation.set_rules(asked.rules)
+            if asked.rules != simulation.session.rules:  # saved as they are, they are no step to undo
+                simulation.set_rules(asked.rules)
         case SwitchRule():
             simulation.switch_rule(asked.rule_id, asked.enabled)
         case ChangeSeat():

@@ -9,6 +9,7 @@ from app.cast import cast_of
 from app.expected_input import UnfitMessageError, check_message
 from app.jsontext import JsonTextError, parse_object
 from app.overview import title
+from app.players import not_at_first
 from app.registry import LiveSession, registry
 from app.settling import AT_ONCE, settle
 from simulator.agent_config import SimulatedAgentConfig
@@ -63,7 +64,7 @@ def read_form(form: StartForm, without_model: dict[str, str]) -> StartSettings:
         without_model: The agents whose model cannot be asked, as `unreachable` gives them.
 
     Raises:
-        StartFormError: The user id is empty, or the state is no JSON object.
+        StartFormError: The user id is empty, the state is no JSON object, or who shall answer the tools lacks something.
     """
     if not form.user_id.strip():
         raise StartFormError("User id: it cannot be empty; ADK keeps sessions by user.")
@@ -71,6 +72,8 @@ def read_form(form: StartForm, without_model: dict[str, str]) -> StartSettings:
         initial_state = parse_object(form.initial_state)
     except JsonTextError as error:
         raise StartFormError(f"Initial state: {error}") from error
+    if missing := not_at_first(form.tool_player):
+        raise StartFormError(f"Who answers the tools: {missing}")
     return StartSettings(
         user_id=form.user_id.strip(),
         seed=form.seed.strip() or None,

@@ -10,6 +10,7 @@ from pydantic import JsonValue
 
 from app.viewmodels import arguments_line
 from simulator.environment.calls import CallContext, Tally
+from simulator.environment.rules import EVERY_TOOL, InjectionRule, Miss, nearest_first
 from simulator.facts import Provenance
 from simulator.jsonvalue import JsonObject
 from simulator.seats.requests import ToolRequest
@@ -158,6 +159,24 @@ def times_fired(session: SimulationSession) -> Mapping[str, int]:
         if isinstance(entry, (ToolOutput, ToolError)) and entry.provenance is not None:
             found.update(entry.provenance.fired)
     return found
+
+
+def unanswered(request: ToolRequest, rules: Iterable[InjectionRule]) -> tuple[Miss, ...]:
+    """Give why each rule did not answer a call that waits, nearest first; last those that were not asked about it."""
+    judged = {miss.rule_id for miss in request.misses}
+    others = []
+    for rule in rules:
+        if rule.tool_name not in {request.tool_name, EVERY_TOOL}:
+            reason = f"it is for {rule.tool_name}, and this call is to {request.tool_name}"
+        elif (rule.label or rule.rule_id) in request.modifiers or (
+            rule.effect.kind == "ask" and request.note
+        ):
+            continue
+        else:
+            reason = "it came when this call was waiting already, and counts from the next call on"
+        if rule.rule_id not in judged:
+            others.append(Miss(rule_id=rule.rule_id, reason=reason))
+    return (*nearest_first(request.misses), *others)
 
 
 def last_misses(session: SimulationSession, waiting: Iterable[ToolRequest]) -> Mapping[str, str]:

@@ -1,4 +1,4 @@
-"""Names who may answer the calls of a tool, says what each does, and what an impossible one lacks. Pure."""
+"""Names who may play an agent and who may answer a tool, says what each does, and what an impossible one lacks. Pure."""
 
 from __future__ import annotations
 
@@ -6,7 +6,14 @@ from collections.abc import Sequence
 from typing import get_args
 
 from simulator.environment.recordings import RecordedCall
-from simulator.facts import EVERY, ToolPlayer, Value
+from simulator.facts import EVERY, AgentPlayer, ToolPlayer, Value
+
+AGENT_PLAYERS: dict[AgentPlayer, str] = {
+    "model": "Its own model",
+    "held": "Its model, held for approval",
+    "person": "You",
+}
+assert set(AGENT_PLAYERS) == set(get_args(AgentPlayer))  # noqa: S101 - a new player must get a name here
 
 
 class PlayerWords(Value):
@@ -52,6 +59,7 @@ assert set(PLAYERS) == set(get_args(ToolPlayer))  # noqa: S101 - a new player mu
 
 NO_MODEL = "No model is set yet: choose one under Environment, Sources."
 NOTHING_RECORDED = "Nothing is recorded of it yet: give a recording under Environment, Sources."
+NO_RECORDING = "Nothing is recorded yet: give a recording under Environment, Sources."
 
 
 def lacks(player: ToolPlayer, tool_name: str, model: str, recorded: Sequence[RecordedCall]) -> str:
@@ -66,5 +74,23 @@ def lacks(player: ToolPlayer, tool_name: str, model: str, recorded: Sequence[Rec
     if player == "model" and not model:
         return NO_MODEL
     if player == "recorded" and not any(tool_name in {EVERY, call.tool_name} for call in recorded):
-        return NOTHING_RECORDED
+        return NO_RECORDING if tool_name == EVERY else NOTHING_RECORDED
     return ""
+
+
+def not_possible(player: ToolPlayer, missing: str) -> str:
+    """Say that a player cannot sit down, and what it lacks."""
+    return f"{PLAYERS[player].name}: not possible. {missing}"
+
+
+def not_at_first(player: ToolPlayer) -> str:
+    """Say why a player cannot answer the tools of a session that is only to be opened; empty where it can.
+
+    A new session has neither a model nor a recording: both are given once it is open.
+    """
+    missing = lacks(player, EVERY, model="", recorded=())
+    return (
+        f"{not_possible(player, missing)} Start with another one, and change the seat then."
+        if missing
+        else ""
+    )

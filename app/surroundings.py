@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from simulator.environment.entities import Contradiction
 from simulator.environment.recordings import RecordedCall
+from simulator.environment.rules import InjectionRule
 from simulator.environment.tool_settings import EnvironmentSettings
 from simulator.facts import Outcome
 from simulator.session import Seats
@@ -17,11 +18,12 @@ if TYPE_CHECKING:
 
 
 class Surroundings(NamedTuple):
-    """What is set for the environment, what was recorded, and who plays; `environment` holds answers against the world."""
+    """What is set for the environment, what was recorded, who plays, and the rules; `environment` holds answers against the world."""
 
     settings: EnvironmentSettings = EnvironmentSettings()
     recorded: tuple[RecordedCall, ...] = ()
     seats: Seats = Seats()
+    rules: tuple[InjectionRule, ...] = ()
     environment: SimulatedEnvironment | None = None
 
     def against(self, key: str, outcome: Outcome) -> tuple[Contradiction, ...]:
@@ -40,5 +42,6 @@ def surroundings(simulation: LiveSimulation, view: SimulationView) -> Surroundin
         settings=now.settings,
         recorded=tuple(call for calls in now.recordings.values() for call in calls),
         seats=view.session.seats,
+        rules=view.session.rules,
         environment=environment,
     )

@@ -8,6 +8,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias, assert_never
 from app import provenance
 from app.jsontext import show_json
 from app.labels import literal, safe_label
+from app.players import AGENT_PLAYERS, PLAYERS
 from app.provenance import Color
 from simulator.facts import Provenance, Value
 from simulator.seats.requests import ModelRequest, Request, ToolRequest
@@ -30,7 +31,15 @@ from simulator.session.model import CONFIRMATION, OpenCall, SimulationSession
 Filter: TypeAlias = Literal["All", "Tools", "Errors"]
 Group: TypeAlias = Literal["talk", "tool", "error", "note"]
 FILTERS: tuple[Filter, ...] = ("All", "Tools", "Errors")
-_NOTES = {"environment": "public", "injections": "rule"}
+_NOTES = {"environment": ("public", "Environment"), "injections": ("rule", "Rules")}
+"""The icon and the page's own word for what a note begins with."""
+
+_SEATS: Mapping[str, Mapping[str, str]] = {
+    "agent seat of ": dict(AGENT_PLAYERS.items()),
+    "tool seat of ": {player: words.name for player, words in PLAYERS.items()},
+}
+"""How a note of a changed seat begins, and the names of who may sit there."""
+
 _GROUPS: frozenset[Group] = frozenset({"talk", "tool", "error", "note"})
 
 
@@ -177,10 +186,21 @@ def _said(entry: UserQuery | UserReply | AgentMessage | FinalResponse | SessionN
         case FinalResponse():
             return _Headline("flag", entry.agent, _after(entry.content))
         case SessionNote():
-            kind = entry.content.partition(":")[0]
-            return _Headline(_NOTES.get(kind, "tune"), "Changed", _after(entry.content))
+            return _noted(entry.content)
         case never:
             assert_never(never)
+
+
+def _noted(content: str) -> _Headline:
+    """Head a note by what it is about, in the words that the page has for it."""
+    kind, _, words = content.partition(": ")
+    if kind in _NOTES:
+        return _Headline(*_NOTES[kind], _after(words))
+    seat, _, player = content.rpartition(": ")
+    for of, names in _SEATS.items():
+        if seat.startswith(of) and player in names:
+            return _Headline("event_seat", "Seats", _after(f"{seat.removeprefix(of)}: {names[player]}"))
+    return _Headline("tune", "Changed", _after(content))
 
 
 def _replied(entry: UserReply) -> str:

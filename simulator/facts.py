@@ -12,15 +12,7 @@ from typing import Annotated, Any, ClassVar, Literal, Self, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from simulator.environment.facts import (
-    ConnectionsAnalysed,
-    EnvironmentChanged,
-    EnvironmentDataGiven,
-    RecordingGiven,
-    StateCleared,
-    ToolsDeclared,
-    WorldEdited,
-)
+from simulator.environment.facts import EnvironmentFact
 from simulator.environment.rules import InjectionRule, Miss
 from simulator.jsonvalue import Json, JsonObject, WrittenObject
 
@@ -157,7 +149,7 @@ class ToolEffects(Value):
 class Provenance(Value):
     """Who authored an answer. `by` names the rule, the model or the person where there is one.
 
-    Of the injection rules, `misses` says why each did not answer, `drawn` names those that took a value from their
+    Of the injection rules, `misses` says why the nearest 20 did not answer, `drawn` names those that took a value from their
     stream for this call, `counted` those that counted it, and `fired` those that did something to it: answered,
     delayed or changed it. `notes` says in words what was done to the answer, or where it comes from.
     """
@@ -331,9 +323,6 @@ class TurnEnded(_Fact):
 
 Answered: TypeAlias = ModelAnswered | ToolAnswered | CodeAnswered
 
-ANSWERS = (ModelAnswered, ToolAnswered, CodeAnswered)
-"""The classes of `Answered`, for `isinstance`."""
-
 Fact: TypeAlias = Annotated[
     SessionOpened
     | AgentSelected
@@ -346,13 +335,7 @@ Fact: TypeAlias = Annotated[
     | ToolProposed
     | SeatChanged
     | RulesChanged
-    | EnvironmentChanged
-    | EnvironmentDataGiven
-    | WorldEdited
-    | StateCleared
-    | RecordingGiven
-    | ConnectionsAnalysed
-    | ToolsDeclared
+    | EnvironmentFact
     | TurnEnded,
     Field(discriminator="kind"),
 ]

@@ -13,7 +13,7 @@ from app.kept import keep_typed
 from app.labels import literal, safe_label
 from app.overview import is_underway, status, title, waits_for_reply
 from app.panels.connections_tab import connections_tab
-from app.panels.parts import badge
+from app.panels.parts import badge, views
 from app.panels.rules_tab import rules_tab
 from app.panels.sources_tab import sources_tab
 from app.panels.tools_tab import tools_tab
@@ -40,21 +40,12 @@ LOOK_AGAIN_IDLE_SECONDS = 3.0
 def environment(scene: Scene) -> Command | None:
     """Draw the page; give what was asked for."""
     asked = _head(scene)
-    names = list(TABS)
     with st.container(horizontal=True, vertical_alignment="center", gap="xsmall", key="environment_line"):
-        chosen = st.segmented_control(
-            "Part of the environment",
-            names,
-            default=names[0],
-            required=True,
-            key="environment_tab",
-            label_visibility="collapsed",
-            persist_state="session",
-        )
+        chosen = views("Part of the environment", list(TABS), "environment_tab")
         st.space("stretch")
         asked = CloseEnvironment() if _waiting(scene) else asked
-    with st.container(key=f"shape_{(chosen or names[0]).lower()}", gap="small"):
-        asked = TABS[chosen or names[0]](scene) or asked
+    with st.container(key=f"shape_{chosen.lower()}", gap="small"):
+        asked = TABS[chosen](scene) or asked
     underway = is_underway(scene.view)
     st.fragment(_watch, run_every=LOOK_AGAIN_SECONDS if underway else LOOK_AGAIN_IDLE_SECONDS)(scene)
     return asked

@@ -8,11 +8,13 @@ from app.commands import NEW_RULE, Command, OpenEnvironment
 from app.kept import slug
 from app.labels import literal, safe_label
 from app.panels.rule_list import switch
-from app.past_calls import times_fired
+from app.past_calls import times_fired, unanswered
 from app.rule_words import rule_line
 from app.scene import Scene
-from simulator.environment.rules import InjectionRule, nearest_first
+from simulator.environment.rules import InjectionRule
 from simulator.seats.requests import ToolRequest
+
+_MOST_REASONS = 20
 
 
 def injections(scene: Scene) -> Command | None:
@@ -24,7 +26,7 @@ def injections(scene: Scene) -> Command | None:
             "changes what they answer. It can be switched while the session runs, and counts from the next call on."
         )
     for call in scene.waiting_calls():
-        _reasons(call)
+        _reasons(call, scene.session.rules)
     fired = times_fired(scene.session)
     for rule in scene.session.rules:
         asked = _rule(rule, fired.get(rule.rule_id, 0)) or asked
@@ -61,11 +63,14 @@ def _rule(rule: InjectionRule, fired: int) -> Command | None:
     return asked
 
 
-def _reasons(call: ToolRequest) -> None:
+def _reasons(call: ToolRequest, rules: tuple[InjectionRule, ...]) -> None:
     """Say why no rule answered a call that waits, nearest first."""
-    if not call.misses:
+    misses = unanswered(call, rules)
+    if not misses:
         return
     with st.container(border=True, gap="xxsmall", key=f"misses_{slug(call.key)}"):
         st.caption(f"Why no rule answered {safe_label(call.tool_name, 32)}, nearest first")
-        for miss in nearest_first(call.misses):
+        for miss in misses[:_MOST_REASONS]:
             st.text(literal(f"{miss.rule_id}: {miss.reason}"))
+        if len(misses) > _MOST_REASONS:
+            st.caption(f"and {len(misses) - _MOST_REASONS} more, listed beside the call")

@@ -26,15 +26,20 @@ def pane_head(title: str, options: Sequence[Option], key: str) -> Option:
     ):
         st.markdown(f"**{title}**", width="content")
         st.space("stretch")
-        chosen = st.segmented_control(
-            f"{title}: view",
-            options,
-            default=options[0],
-            required=True,
-            key=key,
-            label_visibility="collapsed",
-            persist_state="session",
-        )
+        return views(f"{title}: view", options, key)
+
+
+def views(label: str, options: Sequence[Option], key: str) -> Option:
+    """Draw a choice between views, which stays for the session; give the chosen one."""
+    chosen = st.segmented_control(
+        label,
+        options,
+        default=options[0],
+        required=True,
+        key=key,
+        label_visibility="collapsed",
+        persist_state="session",
+    )
     return chosen or options[0]
 
 

@@ -36,9 +36,14 @@ def _calls(calls: tuple[RunningCall, ...]) -> None:
     now = time.time()
     for call in calls:
         with st.container(horizontal=True, gap="xsmall", vertical_alignment="center"):
-            st.markdown(
-                f":material/progress_activity: {_WHAT[call.kind]} **{safe_label(call.name)}** is at work"
-            )
+            st.markdown(f":material/progress_activity: {_words(call)}")
             st.badge(f"{max(now - call.since, 0):.0f} s", color="orange")
         if call.text:
             st.text(literal(call.text))
+
+
+def _words(call: RunningCall) -> str:
+    name = f"**{safe_label(call.name)}**"
+    if call.by:
+        return f"**{safe_label(call.by)}** is at work for {name}"
+    return f"{_WHAT[call.kind]} {name} is at work"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, get_args
+from typing import TYPE_CHECKING
 
 import streamlit as st
 
@@ -11,20 +11,13 @@ from app.cast import Cast, known_agents, known_tools
 from app.commands import ChangeSeat, Command
 from app.kept import slug
 from app.labels import safe_label
-from app.players import PLAYERS, lacks
+from app.players import AGENT_PLAYERS, PLAYERS, lacks, not_possible
 from app.surroundings import NOTHING_AROUND, Surroundings
-from simulator.facts import EVERY, AgentPlayer, ToolPlayer
+from simulator.facts import EVERY, ToolPlayer
 from simulator.seats.requests import CodeRequest, ToolRequest
 
 if TYPE_CHECKING:
     from simulator.runtime import SimulationView
-
-_AGENT_PLAYERS: dict[AgentPlayer, str] = {
-    "model": "Its own model",
-    "held": "Its model, held for approval",
-    "person": "You",
-}
-assert set(_AGENT_PLAYERS) == set(get_args(AgentPlayer))  # noqa: S101 - a new player must get a name here
 
 
 def seats(view: SimulationView, cast: Cast, around: Surroundings = NOTHING_AROUND) -> Command | None:
@@ -45,8 +38,8 @@ def _agents(view: SimulationView, cast: Cast) -> Command | None:
         state.follow(key, now)
         chosen = st.selectbox(
             "All agents" if name == EVERY else safe_label(name),
-            list(_AGENT_PLAYERS),
-            format_func=_AGENT_PLAYERS.__getitem__,
+            list(AGENT_PLAYERS),
+            format_func=AGENT_PLAYERS.__getitem__,
             key=key,
         )
         if chosen != now:
@@ -77,7 +70,7 @@ def _tools(view: SimulationView, cast: Cast, around: Surroundings) -> Command | 
 def _about(now: ToolPlayer, chosen: ToolPlayer, missing: str) -> None:
     """Say what a player does, or what it lacks; one who lacks something does not sit down."""
     if missing and chosen != now:
-        st.warning(f"{PLAYERS[chosen].name}: not possible. {missing}", icon=":material/event_seat:")
+        st.warning(not_possible(chosen, missing), icon=":material/event_seat:")
     elif now == "real":
         st.warning("Runs for real: with its side effects, at each call.", icon=":material/bolt:")
     elif now != "person":

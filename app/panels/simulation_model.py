@@ -27,7 +27,7 @@ _HELP = (
     "without one, drafts are made offline."
 )
 _USE = (
-    "It answers the calls of tools whose seat is a generating model, can be asked for a draft of a call that waits, and "
+    "It answers the calls of tools for which a model makes up answers, can be asked for a draft of a call that waits, and "
     "for the connections of the tools."
 )
 
@@ -39,7 +39,7 @@ def simulation_model(scene: Scene, _: WorldView) -> Shape | None:
     left, right = st.columns(2, gap="medium")
     with left:
         asked = _form(scene, settings, right)
-        return asked or _every_draft(settings)
+        return asked or _every_draft(settings) or _connections(settings)
 
 
 def _form(scene: Scene, settings: EnvironmentSettings, beside: DeltaGenerator) -> Shape | None:
@@ -81,6 +81,19 @@ def _every_draft(settings: EnvironmentSettings) -> Shape | None:
         help="The offline draft is there at once, and stays where the model gives none that fits",
     )
     return ChangeSettings(fields={"drafts_by_model": wanted}) if wanted != settings.drafts_by_model else None
+
+
+def _connections(settings: EnvironmentSettings) -> Shape | None:
+    state.follow("model_connections", settings.connections_by_model)
+    wanted = st.toggle(
+        "Ask it once how the tools hang together",
+        key="model_connections",
+        disabled=not settings.simulation_model,
+        help="With the first thing that it is asked for; what it says is kept for each agent, and shown in Connections",
+    )
+    if wanted == settings.connections_by_model:
+        return None
+    return ChangeSettings(fields={"connections_by_model": wanted})
 
 
 def _state(name: str) -> None:

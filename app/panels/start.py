@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import get_args
 
 import streamlit as st
 from pydantic import Field
@@ -15,28 +14,14 @@ from app.labels import literal, safe_label
 from app.opening import AgentChoice, StartForm
 from app.panels.agent_list import agent_list
 from app.panels.parts import problem
+from app.players import AGENT_PLAYERS, PLAYERS, not_at_first
 from simulator.agents import AgentEntry
-from simulator.facts import ToolPlayer, Value
+from simulator.facts import Value
 
 COLUMNS = (1, 1.5)
 QUERY_KEY = "start_query"
 _SHOWN_TOOLS = 12
-_AGENT_PLAYERS: dict[AgentChoice, str] = {
-    "auto": "Its own model where it can be reached, else you",
-    "model": "Its own model",
-    "held": "Its model, each turn held for your approval",
-    "person": "You",
-}
-_TOOL_PLAYERS: dict[ToolPlayer, str] = {
-    "person": "You, with a draft for every call",
-    "auto": "By itself, you only where it needs you",
-    "offline": "Drafts, without a model",
-    "model": "A model that makes up answers",
-    "recorded": "Recorded answers",
-    "real": "The real tools",
-    "refuse": "Nobody: every call is refused",
-}
-assert set(_TOOL_PLAYERS) == set(get_args(ToolPlayer))  # noqa: S101 - a new player must get a name here
+_AGENT_CHOICES: tuple[AgentChoice, ...] = ("auto", *AGENT_PLAYERS)
 
 
 class Choice(Value):
@@ -167,21 +152,9 @@ def _use_example(example: str) -> None:
 
 def _settings() -> dict[str, str]:
     with st.expander("Settings", icon=":material/tune:", key="start_settings"):
+        with st.container(gap=None, key="start_players"):
+            players = _players()
         one, two = st.columns(2)
-        agent_player = one.selectbox(
-            "Who makes the agents' turns",
-            list(_AGENT_PLAYERS),
-            format_func=_AGENT_PLAYERS.__getitem__,
-            key="start_agent_player",
-            on_change="ignore",
-        )
-        tool_player = two.selectbox(
-            "Who answers the tools",
-            list(_TOOL_PLAYERS),
-            format_func=_TOOL_PLAYERS.__getitem__,
-            key="start_tool_player",
-            on_change="ignore",
-        )
         user_id = one.text_input("User id", value="user", key="start_user", on_change="ignore")
         seed = two.text_input(
             "Seed",
@@ -198,10 +171,33 @@ def _settings() -> dict[str, str]:
             help="What the session's state holds before the first query; it becomes part of the eval case",
             on_change="ignore",
         )
-    return {
-        "agent_player": agent_player,
-        "tool_player": tool_player,
-        "user_id": user_id or "",
-        "seed": seed or "",
-        "initial_state": initial_state or "",
-    }
+    return {**players, "user_id": user_id or "", "seed": seed or "", "initial_state": initial_state or ""}
+
+
+def _players() -> dict[str, str]:
+    """Draw who plays; what is chosen for the tools is explained at once, and so is what it lacks."""
+    one, two = st.columns(2)
+    agent_player = one.selectbox(
+        "Who makes the agents' turns",
+        _AGENT_CHOICES,
+        format_func=_agent_player_name,
+        key="start_agent_player",
+        on_change="ignore",
+    )
+    with two:
+        tool_player = st.selectbox(
+            "Who answers the tools",
+            list(PLAYERS),
+            format_func=lambda player: PLAYERS[player].name,
+            key="start_tool_player",
+        )
+        missing = not_at_first(tool_player)
+        if missing:
+            st.warning(missing, icon=":material/event_seat:")
+        else:
+            st.caption(PLAYERS[tool_player].does)
+    return {"agent_player": agent_player, "tool_player": tool_player}
+
+
+def _agent_player_name(choice: AgentChoice) -> str:
+    return "Its own model where it can be reached, else you" if choice == "auto" else AGENT_PLAYERS[choice]

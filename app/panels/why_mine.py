@@ -8,10 +8,10 @@ from app.jsontext import show_json
 from app.labels import literal, safe_label
 from app.offers import put_value
 from app.panels.asked import details
+from app.past_calls import unanswered
 from app.surroundings import Surroundings
 from app.tool_answer import ToolInputs
 from simulator.environment.nearest_calls import Near, nearest
-from simulator.environment.rules import nearest_first
 
 _MOST_DIFFERENCES = 6
 
@@ -37,7 +37,7 @@ def what_else(inputs: ToolInputs, around: Surroundings) -> None:
     """Draw what the tool says of itself, why no rule answered, and the recorded call that is nearest."""
     request = inputs.request
     details("What the tool says of itself", request.description)
-    reasons = "\n".join(f"{miss.rule_id}: {miss.reason}" for miss in nearest_first(request.misses))
+    reasons = "\n".join(f"{miss.rule_id}: {miss.reason}" for miss in unanswered(request, around.rules))
     details("Why no rule answered, nearest first", reasons)
     found = nearest(around.recorded, request.tool_name, request.arguments, n=1)
     if found:

@@ -9,7 +9,6 @@ from typing import NamedTuple
 from simulator.environment.docstrings import told_of
 from simulator.environment.kinds import singular
 from simulator.environment.plausible import is_telling, words_of
-from simulator.environment.recall import is_read
 from simulator.environment.verbs import role_of
 
 _ASKED = re.compile(
@@ -88,7 +87,7 @@ def answer_name(tool_name: str, description: str = "") -> AnswerName:
     """Name what a tool answers with, by what its description says, else by its own name."""
     if set(words_of(tool_name)[:1]) & {"count"} or set(words_of(tool_name)[-1:]) & _COUNTS:
         return AnswerName("count", "count", is_telling=True)
-    reads = is_read(tool_name) or role_of(tool_name, description).use == "reads"
+    reads = role_of(tool_name, description).use == "reads"
     texts = (
         (_returned(description), _asked(description), _of_tool(tool_name))
         if reads

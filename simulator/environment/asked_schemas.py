@@ -79,7 +79,7 @@ def _answer_schema(schema: object) -> AnswerSchema:
         normal = normalise(schema)
     except BrokenSchemaError as error:
         return AnswerSchema(problem=f"the output schema is broken: {error}")
-    broken = next((found.message for found in check(None, normal) if "itself is broken" in found.message), "")
+    broken = next((found.message for found in check(None, normal) if found.of_schema), "")
     if broken:
         return AnswerSchema(problem=broken)
     if not normal:

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Callable, Mapping
+from typing import NamedTuple
 
 from pydantic import JsonValue
 
+from simulator.environment.fields import singular_of
 from simulator.environment.plausible import Chance, words_of
+from simulator.environment.records import Layers
 from simulator.jsonvalue import JsonObject
 
 _PAIRS = (
@@ -38,7 +41,11 @@ _LARGEST = 10**12
 
 
 def coherent(
-    value: JsonValue, fixed: Mapping[str, JsonValue], chance: Chance, unit_price: float | None = None
+    value: JsonValue,
+    fixed: Mapping[str, JsonValue],
+    chance: Chance,
+    unit_price: float | None = None,
+    told: Callable[[JsonObject, str], Mapping[str, JsonValue]] | None = None,
 ) -> JsonValue:
     """Order the pairs and add up the totals in a value, at any depth.
 
@@ -47,15 +54,34 @@ def coherent(
         fixed: Values by field name that stay as they are, such as the arguments of the call.
         chance: Decides how long it is from a beginning to its end.
         unit_price: What one of the article costs that the call is about, where the answer does not say so.
+        told: Gives what is told of an object in a list, which stays as it is too; asked with what the object is called.
     """
+    return _coherent(value, fixed, chance, told or _nothing, unit_price=unit_price)
+
+
+def _nothing(_: JsonObject, __: str) -> Mapping[str, JsonValue]:
+    return {}
+
+
+def _coherent(
+    value: JsonValue,
+    fixed: Mapping[str, JsonValue],
+    chance: Chance,
+    told: Callable[[JsonObject, str], Mapping[str, JsonValue]],
+    *,
+    unit_price: float | None = None,
+    item: str = "",
+) -> JsonValue:
     if isinstance(value, list):
-        return [coherent(item, fixed, chance) for item in value]
+        return [_coherent(one, fixed, chance, told, item=item) for one in value]
     if not isinstance(value, dict):
         return value
-    record = {
-        name: coherent(inner, fixed, chance, unit_price if isinstance(inner, dict) else None)
-        for name, inner in value.items()
-    }
+    record: JsonObject = {}
+    for name, inner in value.items():
+        price = unit_price if isinstance(inner, dict) else None
+        record[name] = _coherent(inner, fixed, chance, told, unit_price=price, item=singular_of(name))
+    own = told(value, item)
+    fixed = Layers(fixed, own) if own else fixed
     _end_stay(record, fixed)
     _order(record, fixed, chance)
     _add_up(record, fixed, unit_price)
@@ -97,7 +123,7 @@ def _end_stay(record: JsonObject, fixed: Mapping[str, JsonValue]) -> None:
         if first is None or name in fixed:
             continue
         begin, end = record.get(first, fixed.get(first)), record[name]
-        nights = _number(next((one for one in _spans(record, fixed) if one is not None), None))
+        nights = amount_of(next((one for one in _spans(record, fixed) if one is not None), None))
         day = _date(begin) if isinstance(begin, str) else None
         if (
             day is not None
@@ -131,7 +157,7 @@ def _order_pair(
     held = first in fixed and fixed[first] == low, last in fixed and fixed[last] == high
     if all(held):
         return
-    low_number, high_number = _number(low), _number(high)
+    low_number, high_number = amount_of(low), amount_of(high)
     if low_number is not None and high_number is not None:
         if low_number > high_number:
             record[first], record[last] = (low, low) if held[0] else (high, high) if held[1] else (high, low)
@@ -186,10 +212,10 @@ def _add_up(record: JsonObject, fixed: Mapping[str, JsonValue], unit_price: floa
         base = _product({**fixed, **record, "unit_price": unit_price})
     if base is None:
         return
-    extra = sum(_signed(name, value) for name, value in record.items())
+    extra = extras(record)
     for name, value in record.items():
         words = set(words_of(name))
-        if not words & _TOTALS or words & {"items", "count"} or _number(value) is None or name in fixed:
+        if not words & _TOTALS or words & {"items", "count"} or amount_of(value) is None or name in fixed:
             continue
         total = round(base if "subtotal" in words else base + extra, 2)
         record[name] = int(total) if isinstance(value, int) and total == int(total) else total
@@ -209,35 +235,56 @@ def _of_one(record: JsonObject, fixed: Mapping[str, JsonValue]) -> float | None:
     """Give quantity times price of a line, or a price per night times the nights that were asked for."""
     told = [(name, fixed[name]) for name in fixed if name not in record and "per" in words_of(name)]
     for name, value in (*record.items(), *told):
-        words, price = words_of(name), _number(value)
+        words, price = words_of(name), amount_of(value)
         if price is None or "per" not in words[1:-1] or not set(words) & _PRICES:
             continue
         for unit in (words[-1], f"{words[-1]}s"):
-            count = _number(record.get(unit, fixed.get(unit)))
+            count = amount_of(record.get(unit, fixed.get(unit)))
             if count is not None:
                 return price * count
     return _product(record)
 
 
-def _product(row: JsonObject) -> float | None:
+class Line(NamedTuple):
+    """How many of an article a line of an order says, and what one costs, each with the name of its field."""
+
+    counts: str
+    quantity: float
+    prices: str
+    price: float
+
+
+def line_of(row: JsonObject) -> Line | None:
+    """Read a line; None where it does not say both."""
+    counts = prices = ""
     quantity = price = None
     for name, value in row.items():
         words = set(words_of(name))
         if words & _QUANTITIES and quantity is None:
-            quantity = _number(value)
+            counts, quantity = name, amount_of(value)
         elif words & _PRICES and not words & _TOTALS and price is None:
-            price = _number(value)
-    return None if quantity is None or price is None else quantity * price
+            prices, price = name, amount_of(value)
+    return None if quantity is None or price is None else Line(counts, quantity, prices, price)
+
+
+def _product(row: JsonObject) -> float | None:
+    line = line_of(row)
+    return None if line is None else line.quantity * line.price
+
+
+def extras(record: JsonObject) -> float:
+    """Give what a record adds to the sum of its lines (tax, shipping), less what it takes off."""
+    return sum(_signed(name, value) for name, value in record.items())
 
 
 def _signed(name: str, value: JsonValue) -> float:
-    words, amount = set(words_of(name)), _number(value)
+    words, amount = set(words_of(name)), amount_of(value)
     if amount is None or words & _TOTALS or words & {"rate", "percent", "percentage"}:
         return 0.0
     return amount if words & _ADDED else -amount if words & _TAKEN_OFF else 0.0
 
 
-def _number(value: JsonValue) -> float | int | None:
+def amount_of(value: JsonValue) -> float | int | None:
     """Give a number that can be reckoned with; None for anything else, also for one too large for an amount."""
     if not isinstance(value, (int, float)) or isinstance(value, bool):
         return None

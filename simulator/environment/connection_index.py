@@ -25,6 +25,7 @@ Shape: TypeAlias = tuple[tuple[str, Any], ...]
 
 _MOST_DEPTH = 6
 _MOST_NAMED = 200
+_WRITES = frozenset({"changes", "deletes"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,12 +49,17 @@ class Named:
 
 @dataclass(frozen=True, slots=True)
 class ToolIndex:
-    """What is known of one tool. `between` says that it only puts a thing into another, or takes it out."""
+    """What is known of one tool.
+
+    `between` says that it only puts a thing into another, or takes it out; `changes` are the kinds of the things that it
+    changes or takes away, the empty one where no parameter names them, so that they may be of any.
+    """
 
     role: ToolRole
     uses: tuple[tuple[tuple[str, ...], ParameterUse], ...]
     produced: dict[str, Produced]
     between: bool
+    changes: frozenset[str]
 
 
 class ConnectionIndex:
@@ -70,10 +76,15 @@ class ConnectionIndex:
         for role in connections.roles:
             name = role.tool_name
             self._tools[name] = _tool_index(role, uses.get(name, []), produced.get(name, {}))
+        self._changed = frozenset(kind for tool in self._tools.values() for kind in tool.changes)
 
     def tool(self, name: str, arguments: JsonObject) -> ToolIndex:
         """Give what is known of a tool, or what its name and those of its arguments tell."""
         return self._tools.get(name) or _by_names(name, _shape(arguments, 0))
+
+    def can_change(self, kind: str) -> bool:
+        """Tell whether some tool may change things of a kind; where no tool is known, any may."""
+        return not self._tools or not self._changed.isdisjoint((kind, ""))
 
     def named(self, tool: ToolIndex, arguments: JsonObject) -> list[Named]:
         """Give the things that some arguments name, in the order of the parameters; at most 200."""
@@ -90,11 +101,15 @@ class ConnectionIndex:
 
 
 def _tool_index(role: ToolRole, uses: list[ParameterUse], produced: dict[str, Produced]) -> ToolIndex:
+    changed = {use.kind for use in uses if use.use in _WRITES}
+    if role.use in _WRITES:
+        changed = {*(changed or {""}), *([role.kind] if role.kind else [])}
     return ToolIndex(
         role=role,
         uses=tuple((_parts(use.parameter), use) for use in uses),
         produced=produced,
         between=role.source == "offline" and role_of(role.tool_name).between,
+        changes=frozenset(changed),
     )
 
 

@@ -166,14 +166,7 @@ def _use(one: Any, shapes: list[ToolShape]) -> ParameterUse:
     path = next((found for shape in shapes if (found := _path_in(said, shape.parameters))), "")
     if not path:
         raise _DroppedError(f"{one['tool_name']} has no parameter {said!r}")
-    return ParameterUse(
-        tool_name=one["tool_name"],
-        parameter=path,
-        kind=_kind(one),
-        use=one["use"],
-        source="model",
-        why=_why(one),
-    )
+    return ParameterUse(parameter=path, kind=_kind(one), use=one["use"], **_by_model(one))
 
 
 def _produced(one: Any, shapes: list[ToolShape]) -> Produced:
@@ -182,19 +175,17 @@ def _produced(one: Any, shapes: list[ToolShape]) -> Produced:
     path = next((found for schema in known if (found := _path_in(said, schema))), "") if known else said
     if not path:
         raise _DroppedError(f"the answers of {one['tool_name']} have no field {said!r}")
-    return Produced(
-        tool_name=one["tool_name"],
-        field=path,
-        kind=_kind(one),
-        creates=one["creates"],
-        source="model",
-        why=_why(one),
-    )
+    return Produced(field=path, kind=_kind(one), creates=one["creates"], **_by_model(one))
 
 
 def _role(one: Any, _shapes: list[ToolShape]) -> ToolRole:
     kind = _kind(one) if one["kind"].strip() else ""
-    return ToolRole(tool_name=one["tool_name"], use=one["use"], kind=kind, source="model", why=_why(one))
+    return ToolRole(kind=kind, use=one["use"], **_by_model(one))
+
+
+def _by_model(one: Any) -> dict[str, Any]:
+    why = " ".join(str(one.get("why") or "").split())
+    return {"tool_name": one["tool_name"], "source": "model", "why": cut(why, _MOST_WHY)}
 
 
 def _kind(one: Any) -> str:
@@ -202,10 +193,6 @@ def _kind(one: Any) -> str:
     if not kind or kind[0].isdigit():
         raise _DroppedError(f"{one['tool_name']}: {one['kind']!r} is no kind of thing")
     return kind
-
-
-def _why(one: Any) -> str:
-    return cut(" ".join(str(one.get("why") or "").split()), _MOST_WHY)
 
 
 def _path_in(path: str, schema: JsonObject) -> str | None:

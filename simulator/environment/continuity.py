@@ -3,13 +3,22 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Sequence
 from typing import TypeGuard
 
 from pydantic import JsonValue
 
-from simulator.environment.entities import Contradiction, Entity, EntityChange, Origin, WorldCall
-from simulator.environment.kinds import id_kind
+from simulator.environment.entities import (
+    PERSON,
+    SEED,
+    Contradiction,
+    Entity,
+    EntityChange,
+    Origin,
+    WorldCall,
+)
+from simulator.environment.kinds import id_kind, id_of
 from simulator.environment.plausible import words_of
 from simulator.environment.sayings import failed, says_missing
 from simulator.environment.world import World
@@ -19,12 +28,96 @@ _BEGINNINGS = frozenset(
     {"created", "placed", "ordered", "registered", "joined", "issued", "born", "birth", "birthday"}
 )
 _FOR_GOOD = frozenset({"currency"})
+_DESCRIBES = frozenset(
+    {
+        "name",
+        "surname",
+        "title",
+        "sku",
+        "isbn",
+        "item",
+        "article",
+        "product",
+        "brand",
+        "author",
+        "email",
+        "mail",
+    }
+)
+"""Last words of fields that say what a thing is: only a tool that changes it gives them another value."""
+_WHOSE = frozenset(
+    {"full", "first", "given", "family", "middle", "official", "english", "customer", "company", "model"}
+)
+"""What may stand before such a word, beside the thing's own kind; a driver's name comes to a ride with time."""
+_PASSES = frozenset(
+    {"status", "state", "condition", "phase", "progress", "stage", "step", "level", "score", "mood", "result"}
+    | {
+        "stock",
+        "available",
+        "availability",
+        "balance",
+        "position",
+        "location",
+        "place",
+        "queue",
+        "rank",
+        "eta",
+    }
+    | {
+        "time",
+        "date",
+        "at",
+        "on",
+        "updated",
+        "modified",
+        "seen",
+        "last",
+        "latest",
+        "current",
+        "currently",
+        "next",
+    }
+    | {
+        "forecast",
+        "weather",
+        "temperature",
+        "summary",
+        "message",
+        "note",
+        "notes",
+        "comment",
+        "remark",
+        "display",
+    }
+    | {
+        "assignee",
+        "assigned",
+        "owner",
+        "priority",
+        "version",
+        "token",
+        "url",
+        "link",
+        "speed",
+        "rate",
+        "mode",
+    }
+)
+"""Words of fields that pass: with time alone, and with no tool, they get another value."""
+_ANOTHER_WAY = frozenset(
+    {"lang", "language", "locale", "format", "unit", "units", "translate", "date", "as", "of", "currency"}
+)
+"""Words of arguments that ask for the same thing in another way."""
 _TOTALS = frozenset({"total", "subtotal"})
 _PRICES = frozenset({"price", "cost", "rate"})
 _ADDED = frozenset(
     {"tax", "shipping", "fee", "fees", "delivery", "vat", "discount", "express", "tip", "credit"}
 )
 _CENT = 0.01
+_WORDS = re.compile(r"[^\W_]+")
+_PROSE = 200
+"""Characters from which on a text is prose, which is written anew for each answer."""
+_SHORTEST_NUMBER = 4
 _LARGEST = 10**12
 _SHOWN = 60
 
@@ -32,8 +125,9 @@ _SHOWN = 60
 def broken_off(world: World, changes: Sequence[EntityChange], call: WorldCall) -> Iterator[Contradiction]:
     """Give what an answer says against earlier ones.
 
-    These are: a field that identifies a thing (when it began, its currency, the ids that it refers to) is changed by a
-    mere question; a thing that was taken away lives; a thing that lives is said not to be there; what was just made
+    These are: a field that identifies or describes a thing (when it began, its currency, the ids that it refers to, its
+    name), or one that a person has set and no tool can change, is changed by a mere question; a thing that was taken
+    away lives; a thing that lives is said not to be there; what was just made
     has the id of another thing; the total of an order is not the sum of its lines.
     """
     yield from _missing(world, call)
@@ -51,6 +145,8 @@ def broken_off(world: World, changes: Sequence[EntityChange], call: WorldCall) -
                 yield _said(change, f"{_name(change)} is answered about, but it is gone", entity.last)
         elif role.use == "reads":
             yield from _identity(change, entity)
+            if role.kind == change.kind and _asks_for_it_as_it_is(call.arguments, change.id, named):
+                yield from _description(world, change, entity)
         elif role.use == "creates" and (change.kind, change.id) not in named and change.kind == role.kind:
             yield _said(change, f"{_name(change)} was just made, but it was there before", entity.first)
 
@@ -74,6 +170,69 @@ def _identity(change: EntityChange, entity: Entity) -> Iterator[Contradiction]:
             continue
         what = f"{name} of {_name(change)} would be {_short(value)} now; it was {_short(before)}"
         yield _said(change, what, entity.origins.get(name))
+
+
+def _asks_for_it_as_it_is(arguments: JsonObject, key: str, named: set[tuple[str, str]]) -> bool:
+    """Tell whether a question names no more than a thing, or what to search for: neither a language nor a part of it."""
+    if any(set(words_of(name)) & _ANOTHER_WAY for name in arguments):
+        return False
+    if not any(one == key for _, one in named):
+        return True
+    others = (value for value in arguments.values() if value is not None and not isinstance(value, bool))
+    return not any(id_of(value) != key for value in others)
+
+
+def _description(world: World, change: EntityChange, entity: Entity) -> Iterator[Contradiction]:
+    """Compare what says what a thing is, and what a person has set of it, unless a tool may have changed it since."""
+    can_change = world.can_change(change.kind)
+    for name, value in change.fields.items():
+        before, origin = entity.fields.get(name), entity.origins.get(name)
+        if origin is None or world.changed_since(change.kind, origin.fact) or _identifies(name):
+            continue
+        is_set = origin.source in {SEED, PERSON}
+        if _is_numbered(change.id) and not is_set:
+            continue
+        if not _describes(name, change.kind) and (
+            can_change or not is_set or not _stays(name, change.kind, value)
+        ):
+            continue
+        if _is_another(before, value):
+            what = f"{name} of {_name(change)} would be {_short(value)} now; it was {_short(before)}"
+            yield _said(change, what, origin)
+
+
+def _is_numbered(key: str) -> bool:
+    """Tell whether an id is as those that each list counts anew: the first hit of one search is not that of another."""
+    return key.isdigit() and len(key) < _SHORTEST_NUMBER
+
+
+def _describes(name: str, kind: str) -> bool:
+    *whose, last = words_of(name) or ("",)
+    return last in _DESCRIBES and set(whose) <= _DESCRIBES | _WHOSE | set(kind.split("_"))
+
+
+def _stays(name: str, kind: str, value: JsonValue) -> bool:
+    """Tell whether a field keeps its value where no tool changes it: of numbers, only what the thing itself costs."""
+    words = set(words_of(name))
+    costs = words <= _TOTALS | _PRICES | {"amount"} | set(kind.split("_"))
+    return not words & _PASSES and (isinstance(value, str) or costs)
+
+
+def _is_another(before: JsonValue, value: JsonValue) -> bool:
+    """Tell whether two values say different things: not where a text says more, says less, or is written otherwise."""
+    if isinstance(before, str) and isinstance(value, str):
+        return max(len(before), len(value)) < _PROSE and not _is_written_otherwise(before, value)
+    return _is_number(before) and _is_number(value) and abs(before - value) >= _CENT
+
+
+def _is_written_otherwise(one: str, other: str) -> bool:
+    """Tell whether two texts may say the same: `Tea` and `Tea (green)`, `Ann Lee`, `A. Lee` and `a***@lee.example`."""
+    short, long = sorted((_WORDS.findall(text.casefold()) for text in (one, other)), key=len)
+    return "".join(short) in "".join(long) or all(any(_begin(word, each) for each in long) for word in short)
+
+
+def _begin(one: str, other: str) -> bool:
+    return one.startswith(other) or other.startswith(one)
 
 
 def _identifies(name: str) -> bool:

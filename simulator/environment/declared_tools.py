@@ -9,7 +9,7 @@ from typing import Self
 from pydantic import Field, JsonValue, field_validator, model_validator
 
 from simulator.environment.connections import ToolShape
-from simulator.environment.tool_settings import schema_of, written_schema
+from simulator.environment.tool_settings import OutputSchema, WrittenSchema, schema_of
 from simulator.environment.value import Value
 from simulator.jsonvalue import JsonObject
 
@@ -34,8 +34,8 @@ class DeclaredTool(Value):
 
     name: str
     description: str = ""
-    parameters: JsonObject = Field(default_factory=lambda: dict(_NO_PARAMETERS))
-    output_schema: JsonObject | None = None
+    parameters: WrittenSchema = Field(default_factory=lambda: dict(_NO_PARAMETERS))
+    output_schema: OutputSchema | None = None
 
     @field_validator("name")
     @classmethod
@@ -71,16 +71,6 @@ class DeclaredTool(Value):
         if unknown:
             raise ValueError(f"required parameters that are not declared: {', '.join(map(str, unknown))}")
         return self
-
-    @field_validator("parameters", "output_schema", mode="before")
-    @classmethod
-    def _may_be_a_class(cls, schema: object) -> object:
-        return written_schema(schema)
-
-    @field_validator("output_schema")
-    @classmethod
-    def _is_readable(cls, schema: JsonObject | None) -> JsonObject | None:
-        return None if schema is None else schema_of(schema)
 
     def shape(self) -> ToolShape:
         """Give the tool as the search for connections takes it."""

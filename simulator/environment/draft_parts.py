@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import cached_property
 
 from pydantic import JsonValue
@@ -30,6 +30,7 @@ from simulator.environment.scalars import Style
 from simulator.environment.schema_plans import Plan, is_error_branch, plan_for, plan_of
 from simulator.environment.schemas import BrokenSchemaError, Problem, check
 from simulator.environment.shapes import filled_shape, plain_answer
+from simulator.environment.sold_lines import SoldLines
 from simulator.environment.sorting import in_order, is_ordered
 from simulator.jsonvalue import JsonObject
 
@@ -357,14 +358,22 @@ class Parts:
             except NoValueError as error:
                 self.hopeless = str(error)
                 continue
-            agreeing = coherent(made, known, self.chance, self._unit_price) if style == "usual" else made
-            by = is_ordered(self.description, self.arguments)
-            agreeing = agreeing if by is None else in_order(agreeing, by)
-            for one in (agreeing, made):
+            for one in self._agreeing(made, known, style):
                 if not plan.problems(one):
                     return one
             last = made
         return last
+
+    def _agreeing(self, made: JsonValue, known: Mapping[str, JsonValue], style: Style) -> Iterator[JsonValue]:
+        """Make the fields of an answer agree with each other, and with what the tables tell; what was made comes last."""
+        by = is_ordered(self.description, self.arguments)
+        lines = SoldLines(self.knowledge, known, self.chance)
+        is_usual = style == "usual"
+        settled = lines.settled(made) if is_usual and is_read(self.tool_name) else made
+        for one in (settled, made) if settled != made else (made,):
+            agreeing = coherent(one, known, self.chance, self._unit_price, lines.told) if is_usual else one
+            yield agreeing if by is None else in_order(agreeing, by)
+        yield made
 
 
 def _kind_of(name: str) -> str:

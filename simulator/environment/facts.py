@@ -79,14 +79,3 @@ EnvironmentFact: TypeAlias = (
     | ConnectionsAnalysed
     | ToolsDeclared
 )
-
-ENVIRONMENT_FACTS = (
-    EnvironmentChanged,
-    EnvironmentDataGiven,
-    WorldEdited,
-    StateCleared,
-    RecordingGiven,
-    ConnectionsAnalysed,
-    ToolsDeclared,
-)
-"""The classes of `EnvironmentFact`, for `isinstance`."""

@@ -5,29 +5,22 @@ from __future__ import annotations
 import difflib
 import re
 from functools import lru_cache
-from importlib.resources import files
 from typing import Self
 
-import yaml
-from pydantic import Field, TypeAdapter, ValidationError, model_validator
+from pydantic import Field, model_validator
 
 from simulator.environment.distortions import Distortion
 from simulator.environment.effects import DistortEffect
 from simulator.environment.hostile import CATEGORY, categories, hostile_texts
+from simulator.environment.libraries import Named, shipped_library
 from simulator.environment.rules import InjectionRule
-from simulator.environment.value import Value
 from simulator.jsonvalue import JsonObject
 
-_FILE = "faults.yaml"
 _WORD = re.compile(r"[^\W_]+")
 _SHORTEST_MISSPELT = 4
 
 
-class FaultLibraryError(ValueError):
-    """The library's file cannot be read; says where."""
-
-
-class Fault(Value):
+class Fault(Named):
     """A preset.
 
     Attributes:
@@ -36,7 +29,7 @@ class Fault(Value):
         category: `http`, `exceptions`, `time`, `patterns`, `answers`, `distortions`, `hostile` or `people`.
         words: More words by which it is found.
         description: What happens, in a sentence or two.
-        preset: The fields of the rule, but for its tool, its id and its label.
+        preset: The fields of the rule (`rule` in the file), but for its tool, its id and its label.
     """
 
     name: str = Field(pattern=r"^[a-z0-9_]+$")
@@ -58,30 +51,13 @@ class Fault(Value):
         )
 
 
-_FAULTS = TypeAdapter(tuple[Fault, ...])
-
-
-def read_faults(text: str) -> tuple[Fault, ...]:
-    """Read faults from YAML: a list of objects with the fields of `Fault`, the preset as `rule`.
-
-    Raises:
-        FaultLibraryError: It is no such list, a rule cannot be made, or two have one name.
-    """
-    try:
-        faults = _FAULTS.validate_python(yaml.safe_load(text))
-    except (yaml.YAMLError, ValidationError) as error:
-        raise FaultLibraryError(f"the library of faults: {error}") from error
-    names = [fault.name for fault in faults]
-    if twice := sorted({name for name in names if names.count(name) > 1}):
-        raise FaultLibraryError(f"the library of faults: two faults are called {twice[0]!r}")
-    return faults
-
-
 @lru_cache(maxsize=1)
 def faults() -> tuple[Fault, ...]:
     """Give all faults, in their order."""
-    read = read_faults((files("simulator.environment") / _FILE).read_text(encoding="utf-8"))
-    return (*read, *(_hostile(category) for category in categories()))
+    return (
+        *shipped_library(Fault, "faults", "faults.yaml"),
+        *(_hostile(category) for category in categories()),
+    )
 
 
 def fault(name: str) -> Fault:

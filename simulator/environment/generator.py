@@ -9,13 +9,15 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
 from simulator.environment.attempt import Try
 from simulator.environment.draft_parts import Parts
+from simulator.environment.entities import WorldCall
 from simulator.environment.knowledge import Knowledge, KnownWorld
 from simulator.environment.plausible import Chance
-from simulator.environment.recall import EarlierAnswer, Memory, is_read
+from simulator.environment.recall import EarlierAnswer, is_read
 from simulator.environment.recorded import RecordedAnswers
 from simulator.environment.recordings import RecordedCall
 from simulator.environment.schemas import Problem
 from simulator.environment.value import Value
+from simulator.environment.world import World
 from simulator.jsonvalue import JsonObject, canonical, copied
 
 __all__ = ["Draft", "DraftCall", "EarlierAnswer", "Sources", "draft", "drafted"]
@@ -53,12 +55,11 @@ class Draft(Value):
 
 @dataclass(frozen=True)
 class Sources:
-    """What a draft may draw on besides the call: the world or else the memory of the session, and recorded answers.
+    """What a draft may draw on besides the call: the world of the session, and recorded answers.
 
-    `memory` and `world` have learnt the call's earlier answers; without either, a memory of them is made.
+    `world` has learnt the call's earlier answers; without one, it is made of them.
     """
 
-    memory: Memory | None = None
     world: KnownWorld | None = None
     recorded: Sequence[RecordedCall] = ()
 
@@ -66,9 +67,9 @@ class Sources:
 NO_SOURCES = Sources()
 
 
-def draft(call: DraftCall, memory: Memory | None = None) -> JsonValue:
-    """Draft an answer; the same call always gets the same draft. `memory` is that of `call.earlier`, where it is kept."""
-    return drafted(call, Sources(memory=memory)).value
+def draft(call: DraftCall) -> JsonValue:
+    """Draft an answer out of the call and the answers before it; the same call always gets the same draft."""
+    return drafted(call).value
 
 
 def drafted(call: DraftCall, sources: Sources = NO_SOURCES) -> Draft:
@@ -102,10 +103,18 @@ def parts_of(call: DraftCall, sources: Sources) -> Parts:
         description=call.description,
         arguments=call.arguments,
         schema=call.response_schema,
-        knowledge=Knowledge(call.earlier, sources.memory, sources.world),
+        knowledge=Knowledge(call.earlier, sources.world or _world_of(call)),
         chance=Chance(call.seed, call.tool_name, canonical(call.arguments)),
         defaults=_defaults(call),
     )
+
+
+def _world_of(call: DraftCall) -> World:
+    """Give the world that follows from a call's earlier answers alone."""
+    world = World()
+    for place, answer in enumerate(call.earlier, start=1):
+        world.take(WorldCall(answer.tool_name, answer.arguments, answer.response, fact=place))
+    return world
 
 
 def _first(call: DraftCall, sources: Sources, parts: Parts) -> Try:

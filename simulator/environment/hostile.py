@@ -5,13 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from functools import lru_cache
-from importlib.resources import files
 from random import Random
 from typing import Self
 
-import yaml
-from pydantic import Field, TypeAdapter, ValidationError, model_validator
+from pydantic import Field, model_validator
 
+from simulator.environment.libraries import Named, shipped_library
 from simulator.environment.value import Value
 
 CATEGORY = "category:"
@@ -20,15 +19,10 @@ CATEGORY = "category:"
 WORDS = {"tool": "this tool", "agent": "the assistant", "argument": "the request"}
 """What a text can name, as `{{ tool }}`, and what it says where the call does not tell."""
 
-_FILE = "hostile.yaml"
 _WORD = re.compile(r"\{\{\s*(\w+)\s*\}\}")
 
 
-class HostileLibraryError(ValueError):
-    """The library's file cannot be read; says where."""
-
-
-class HostileText(Value):
+class HostileText(Named):
     """A text that attacks an agent.
 
     Attributes:
@@ -69,29 +63,10 @@ class Attack(Value):
     text: str
 
 
-_TEXTS = TypeAdapter(tuple[HostileText, ...])
-
-
-def read_library(text: str) -> tuple[HostileText, ...]:
-    """Read hostile texts from YAML: a list of objects with the fields of `HostileText`.
-
-    Raises:
-        HostileLibraryError: It is no such list, or two have one name.
-    """
-    try:
-        texts = _TEXTS.validate_python(yaml.safe_load(text))
-    except (yaml.YAMLError, ValidationError) as error:
-        raise HostileLibraryError(f"the library of hostile texts: {error}") from error
-    names = [each.name for each in texts]
-    if twice := sorted({name for name in names if names.count(name) > 1}):
-        raise HostileLibraryError(f"the library of hostile texts: two texts are called {twice[0]!r}")
-    return texts
-
-
 @lru_cache(maxsize=1)
 def hostile_texts() -> tuple[HostileText, ...]:
     """Give the library's texts, in their order."""
-    return read_library((files("simulator.environment") / _FILE).read_text(encoding="utf-8"))
+    return shipped_library(HostileText, "hostile texts", "hostile.yaml")
 
 
 def categories() -> tuple[str, ...]:

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import islice
 from typing import Any
 
 from simulator.environment.continuity import broken_off
@@ -79,7 +80,7 @@ def contradictions(
 
     Only what the changes break is told, not what was broken before and is not touched. What cannot be judged, as a
     field is absent or null, is no contradiction. With `call`, the answer of that call is also held against what
-    earlier calls said: see `broken_off`.
+    earlier calls said, again at most 20: see `broken_off`.
 
     Raises:
         InvariantError: A line is no invariant.
@@ -91,7 +92,7 @@ def contradictions(
             _check_readable(text)
             found.extend(_broken(_Judge(text, world, before), _Judge(text, world, after), changes))
     if call is not None:
-        found.extend(broken_off(world, changes, call))
+        found.extend(islice(broken_off(world, changes, call), _MOST_TOLD))
     return tuple(found)
 
 

@@ -1,4 +1,4 @@
-"""Puts together what is known when a call is drafted: the world or the memory of the session, tables, ids and prices."""
+"""Puts together what is known when a call is drafted: the world of the session, its tables, ids and prices."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Protocol
 from pydantic import JsonValue
 
 from simulator.environment.plausible import is_identifier, words_of
-from simulator.environment.recall import EarlierAnswer, Memory
+from simulator.environment.recall import EarlierAnswer
 from simulator.environment.records import Record
 from simulator.jsonvalue import JsonObject
 
@@ -46,20 +46,16 @@ class KnownWorld(Protocol):
 class Knowledge:
     """What is known when one call is drafted; looked up only where it is asked for."""
 
-    def __init__(
-        self, earlier: Sequence[EarlierAnswer], memory: Memory | None = None, world: KnownWorld | None = None
-    ) -> None:
+    def __init__(self, earlier: Sequence[EarlierAnswer], world: KnownWorld) -> None:
         self.earlier = earlier
         self.world = world
-        self._memory = memory if memory is not None or world is not None else Memory(earlier)
         self.tables: Mapping[str, Sequence[Record]] = _Tables(world)
         self._prices: dict[str, float] | None = None
 
     @property
     def currency(self) -> str:
         """The currency that was named last."""
-        source = self.world if self.world is not None else self._memory
-        return source.currency if source is not None else "EUR"
+        return self.world.currency
 
     @property
     def names_currency(self) -> bool:
@@ -69,15 +65,11 @@ class Knowledge:
     @property
     def complete(self) -> frozenset[str]:
         """The kinds of which all is known."""
-        if self.world is None:
-            return frozenset()
         return frozenset(kind for kind in self.world.kinds() if self.world.is_authoritative(kind))
 
     def fields(self, tool_name: str, arguments: JsonObject) -> dict[str, JsonValue]:
         """Give what is known about the things that a call names by their ids."""
-        if self.world is not None:
-            return {**self._keyed(arguments), **self.world.known(tool_name, arguments)}
-        return self._memory.fields(arguments) if self._memory is not None else {}
+        return {**self._keyed(arguments), **self.world.known(tool_name, arguments)}
 
     def _keyed(self, arguments: JsonObject) -> dict[str, JsonValue]:
         """Give the fields of the rows of tables whose key is an argument of that very name: a room by `room_number`."""
@@ -91,9 +83,7 @@ class Knowledge:
 
     def missing(self, tool_name: str, arguments: JsonObject) -> JsonObject | None:
         """Give the answer for a call about a thing that does not exist; None where nothing is known against it."""
-        if self.world is not None:
-            return self.world.not_found(tool_name, arguments)
-        return self._memory.missing(arguments) if self._memory is not None else None
+        return self.world.not_found(tool_name, arguments)
 
     def record(self, key: str, kind: str = "") -> Record | None:
         """Give the record that has an id, of a kind or, where none is given, of any."""
@@ -143,13 +133,13 @@ def told_of(row: Mapping[str, JsonValue], knowledge: Knowledge | None) -> Mappin
 class _Tables(Mapping[str, Sequence[Record]]):
     """The things of the world by kind; each kind is read when it is first asked for."""
 
-    def __init__(self, world: KnownWorld | None) -> None:
+    def __init__(self, world: KnownWorld) -> None:
         self._world = world
         self._read: dict[str, list[Record]] = {}
-        self._kinds = world.kinds() if world is not None else ()
+        self._kinds = world.kinds()
 
     def __getitem__(self, kind: str) -> Sequence[Record]:
-        if self._world is None or kind not in self._kinds:
+        if kind not in self._kinds:
             raise KeyError(kind)
         if kind not in self._read:
             columns = self._world.columns(kind)

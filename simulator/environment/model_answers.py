@@ -9,7 +9,7 @@ from typing import Any, NoReturn
 
 from simulator.environment.asked_schemas import RESULT, AnswerSchema
 from simulator.environment.output_checks import is_error_beside
-from simulator.environment.schemas import check
+from simulator.environment.schemas import check, in_words
 from simulator.environment.value import Value
 from simulator.jsonvalue import Json, NotJsonError, canonical, taken
 
@@ -54,10 +54,7 @@ def read_answer(text: str, schema: AnswerSchema) -> ReadAnswer:
 def _problems(value: Any, schema: AnswerSchema) -> tuple[str, ...]:
     if schema.value is None:
         return ()
-    found = check(_unwrapped(value, schema), schema.value)
-    told = tuple(f"{problem.path}: {problem.message}" for problem in found[:_MOST_PROBLEMS])
-    more = len(found) - len(told)
-    return (*told, f"and {more} more") if more else told
+    return in_words(check(_unwrapped(value, schema), schema.value), _MOST_PROBLEMS)
 
 
 def _is_error(value: Any, schema: AnswerSchema) -> bool:

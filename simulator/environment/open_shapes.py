@@ -33,7 +33,8 @@ def leaves_open(schema: JsonValue) -> bool:
         return schema is not False
     if schema.get("type") == "array" and "prefixItems" not in schema:
         return leaves_open(schema.get("items", True) or True)
-    branches = [one for key in _CHOICES for one in (schema.get(key) or ()) if isinstance(one, dict)]  # type: ignore[union-attr] # a list, as normalised
+    choices = (inner for key in _CHOICES if isinstance(inner := schema.get(key), list))
+    branches = [one for inner in choices for one in inner if isinstance(one, dict)]
     return is_open(schema) or any(map(leaves_open, branches))
 
 

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
-from functools import lru_cache
 from typing import Any
 
 from simulator.environment.asked_schemas import RESULT
 from simulator.environment.recall import is_error
-from simulator.environment.schemas import BrokenSchemaError, check_normal, normalise
+from simulator.environment.schema_plans import plan_for
+from simulator.environment.schemas import BrokenSchemaError, in_words
 from simulator.jsonvalue import Json, JsonObject
 
 _MOST_TOLD = 3
 _CHOICES = ("anyOf", "oneOf", "allOf")
-_IS_BROKEN = "the schema itself is broken"
 
 
 def breach(value: Json, schema: JsonObject | None) -> str:
@@ -23,17 +21,16 @@ def breach(value: Json, schema: JsonObject | None) -> str:
     The schema may be in any form that `normalise` reads. None, one that says nothing and one that is itself broken
     cannot be broken, and an error needs not fit. A value stands for itself or, as ADK wraps it, in a field `result`.
     """
-    text = _normal(json.dumps(schema)) if schema else ""
-    if not text:
+    try:
+        plan = plan_for(schema or {})
+    except BrokenSchemaError:
         return ""
-    found = check_normal(value, text)
-    if not found or found[0].message.startswith(_IS_BROKEN) or is_error_beside(value, json.loads(text)):
+    found = plan.problems(value)
+    if not found or found[0].of_schema or is_error_beside(value, plan.schema):
         return ""
-    if isinstance(value, dict) and value.keys() == {RESULT} and not check_normal(value[RESULT], text):
+    if isinstance(value, dict) and value.keys() == {RESULT} and not plan.problems(value[RESULT]):
         return ""
-    told = [f"{problem.path}: {problem.message}" for problem in found[:_MOST_TOLD]]
-    more = [f"and {len(found) - _MOST_TOLD} more"] if len(found) > _MOST_TOLD else []
-    return f"breaks the output schema: {'; '.join([*told, *more])}"
+    return f"breaks the output schema: {'; '.join(in_words(found, _MOST_TOLD))}"
 
 
 def is_error_beside(value: Json, schema: JsonObject) -> bool:
@@ -58,12 +55,3 @@ def _fields(schema: Any) -> Iterator[str]:
     for name in _CHOICES:
         for part in schema.get(name, ()):
             yield from _fields(part)
-
-
-@lru_cache(maxsize=256)
-def _normal(schema_text: str) -> str:
-    """Give a schema as `check_normal` reads it; empty where it is broken."""
-    try:
-        return json.dumps(normalise(json.loads(schema_text)))
-    except BrokenSchemaError:
-        return ""

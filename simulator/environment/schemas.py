@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from datetime import date, datetime, time
 from functools import lru_cache
@@ -23,7 +23,7 @@ from referencing.exceptions import Unresolvable
 from simulator.environment.bounded_patterns import UnboundedPatternError, is_found
 from simulator.environment.normal_schemas import BrokenSchemaError, normalise
 
-__all__ = ["BrokenSchemaError", "Problem", "check", "normalise"]
+__all__ = ["BrokenSchemaError", "Problem", "check", "in_words", "normalise"]
 
 _MOST_PROBLEMS = 50
 _PATTERN_SECONDS, _NAME_SECONDS = 0.1, 0.05
@@ -31,12 +31,16 @@ _MESSAGE_LENGTH = 300
 
 
 class Problem(BaseModel):
-    """One thing that is wrong with a value. `path` is where, from the value's root: `$.orders[0].price`."""
+    """One thing that is wrong with a value, or with the schema itself where `of_schema`.
+
+    `path` is where, from the value's root: `$.orders[0].price`.
+    """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     path: str
     message: str
+    of_schema: bool = False
 
 
 def check(value: object, schema: object) -> tuple[Problem, ...]:
@@ -66,8 +70,15 @@ def check_normal(value: object, schema_text: str) -> tuple[Problem, ...]:
         return (_broken(str(error)),)
 
 
+def in_words(problems: Sequence[Problem], most: int) -> tuple[str, ...]:
+    """Say the first of some problems, each with its place, and how many more there are."""
+    told = tuple(f"{problem.path}: {problem.message}" for problem in problems[:most])
+    more = len(problems) - len(told)
+    return (*told, f"and {more} more") if more else told
+
+
 def _broken(reason: str) -> Problem:
-    return Problem(path="$", message=_short(f"the schema itself is broken: {reason}"))
+    return Problem(path="$", message=_short(f"the schema itself is broken: {reason}"), of_schema=True)
 
 
 def _problem(error: ValidationError) -> Problem:

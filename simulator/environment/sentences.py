@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from pydantic import JsonValue
 
 from simulator.environment.plausible import Chance, is_identifier, words_of
-from simulator.environment.recall import is_creation, is_read
 from simulator.environment.verbs import role_of
 
 _FOUND = (
@@ -40,7 +39,7 @@ def sentence_about(
     """
     role = role_of(tool_name)
     thing = _thing(arguments)
-    if is_read(tool_name) or role.use == "reads":
+    if role.use == "reads":
         form = chance.choice("sentence", _FOUND)
         if not what or what in thing or what in words_of(tool_name)[:1]:
             return _capital(form.removeprefix("The {what} of ").format(thing=thing or "the result"))
@@ -51,7 +50,7 @@ def sentence_about(
         )
     noun = role.kind.replace("_", " ") if role.verb else ""
     done = f"was {participle(role.verb or 'handle')}"
-    if is_creation(tool_name) and noun:
+    if role.use == "creates" and noun:
         named = f" {key}" if isinstance(key, (str, int)) else f" for {thing}" if thing else ""
         return f"{noun.capitalize()}{named} {done}."
     if noun and noun in thing:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, Self, TypeAlias
+from typing import Annotated, Any, Literal, Self, TypeAlias
 
 from jsonschema import Draft202012Validator
 from jsonschema.exceptions import SchemaError
-from pydantic import BaseModel, Field, TypeAdapter, field_validator, model_validator
+from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, TypeAdapter, model_validator
 from pydantic.errors import PydanticUserError
 
 from simulator.environment.connections import NO_EDITS, ConnectionEdits
@@ -21,6 +21,45 @@ MOST_REMEMBERED_CALLS = 20
 """How many calls a state key remembers, where nothing else is set."""
 
 
+def written_schema(given: object) -> object:
+    """Give the JSON schema of a class or another type; what is JSON, or None, as it is.
+
+    Raises:
+        ValueError: No schema can be told of it.
+    """
+    return given if isinstance(given, (dict, list, str, int, float, type(None))) else schema_of(given)
+
+
+def schema_of(model_or_schema: Any) -> JsonObject:
+    """Give the JSON schema of a pydantic class, of any type that pydantic knows, or a JSON schema as it is.
+
+    Raises:
+        ValueError: It is neither, or the schema is broken; the text says where.
+    """
+    if isinstance(model_or_schema, dict):
+        schema: JsonObject = model_or_schema
+    else:
+        try:
+            schema = TypeAdapter(model_or_schema).json_schema(mode="serialization")
+        except (PydanticUserError, TypeError) as error:
+            reason = str(error).partition("\n")[0]
+            raise ValueError(f"{model_or_schema!r} is no output schema: {reason}") from error
+    try:
+        Draft202012Validator.check_schema(normalise(schema))
+    except BrokenSchemaError as error:
+        raise ValueError(f"the schema is broken: {error}") from error
+    except SchemaError as error:
+        raise ValueError(f"the schema is broken at {error.json_path}: {error.message}") from error
+    return schema
+
+
+WrittenSchema: TypeAlias = Annotated[JsonObject, BeforeValidator(written_schema)]
+"""A JSON object that may be given as a pydantic class or another type; its schema is kept."""
+
+OutputSchema: TypeAlias = Annotated[WrittenSchema, AfterValidator(schema_of)]
+"""A JSON schema that is not broken; it may be given as a pydantic class or another type."""
+
+
 class ToolSettings(Value):
     """What is set for one tool.
 
@@ -30,19 +69,9 @@ class ToolSettings(Value):
     """
 
     name: str = Field(min_length=1)
-    output_schema: JsonObject | None = None
+    output_schema: OutputSchema | None = None
     share_state_id: str = ""
     initial_state_description: str = ""
-
-    @field_validator("output_schema", mode="before")
-    @classmethod
-    def _may_be_a_class(cls, schema: object) -> object:
-        return written_schema(schema)
-
-    @field_validator("output_schema")
-    @classmethod
-    def _is_readable(cls, schema: JsonObject | None) -> JsonObject | None:
-        return None if schema is None else schema_of(schema)
 
     @property
     def state_key(self) -> str:
@@ -85,35 +114,3 @@ class DefaultToolResponse(BaseModel):
     """What a tool with no output schema at all answers, where a schema is wanted: one text."""
 
     response: str
-
-
-def written_schema(given: object) -> object:
-    """Give the JSON schema of a class or another type; what is JSON, or None, as it is.
-
-    Raises:
-        ValueError: No schema can be told of it.
-    """
-    return given if isinstance(given, (dict, list, str, int, float, type(None))) else schema_of(given)
-
-
-def schema_of(model_or_schema: Any) -> JsonObject:
-    """Give the JSON schema of a pydantic class, of any type that pydantic knows, or a JSON schema as it is.
-
-    Raises:
-        ValueError: It is neither, or the schema is broken; the text says where.
-    """
-    if isinstance(model_or_schema, dict):
-        schema: JsonObject = model_or_schema
-    else:
-        try:
-            schema = TypeAdapter(model_or_schema).json_schema(mode="serialization")
-        except (PydanticUserError, TypeError) as error:
-            reason = str(error).partition("\n")[0]
-            raise ValueError(f"{model_or_schema!r} is no output schema: {reason}") from error
-    try:
-        Draft202012Validator.check_schema(normalise(schema))
-    except BrokenSchemaError as error:
-        raise ValueError(f"the schema is broken: {error}") from error
-    except SchemaError as error:
-        raise ValueError(f"the schema is broken at {error.json_path}: {error.message}") from error
-    return schema

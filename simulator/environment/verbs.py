@@ -75,7 +75,7 @@ _CHANGES = frozenset(
     | {"upgrade", "downgrade", "replace", "release", "deliver", "dispatch", "publish", "sign", "configure"}
     | {"clear", "empty", "checkout", "terminate", "retry", "block", "unblock", "flag", "print", "pick"}
 )
-_NOUNS_TOO = _ACTS_ON | frozenset(
+_NOUNS_TOO = (_ACTS_ON - {"buy", "send"}) | frozenset(
     {"return", "track", "count", "draft", "import", "build", "test", "filter", "check", "tag", "rate", "link"}
     | {"block", "flag", "control", "process", "release", "exchange", "charge", "refund", "transfer", "log"}
     | {"query", "report", "estimate", "search", "patch", "sign", "lock", "run", "display", "show", "new"}

@@ -47,6 +47,7 @@ class World:
         self._seeded = frozenset(table.kind for table in tables.tables)
         self._kinds_by_key: dict[str, tuple[str, ...]] = {}
         self._errors: dict[tuple[str, str], JsonObject] = {}
+        self._changed: dict[str, int] = {}
         self._collections: dict[str, Mapping[str, JsonObject]] | None = None
         self._seed()
 
@@ -62,6 +63,7 @@ class World:
         """Learn from one answered call, the latest; give what it changed: fields that are new or have a new value."""
         tool = self._index.tool(call.tool_name, call.arguments)
         named = self._index.named(tool, call.arguments)
+        self._changed.update(dict.fromkeys(tool.changes, call.fact))
         if failed(call.response):
             if isinstance(call.response, dict) and len(named) == 1 and says_missing(call.response):
                 self._errors.setdefault(self._resolved(named[0]), call.response)
@@ -193,6 +195,14 @@ class World:
         """Give the kind and the id of each thing that a call's arguments name."""
         tool = self._index.tool(tool_name, arguments)
         return tuple(map(self._resolved, self._index.named(tool, arguments)))
+
+    def can_change(self, kind: str) -> bool:
+        """Tell whether some tool that is known may change things of a kind; where none is known, any may."""
+        return self._index.can_change(kind)
+
+    def changed_since(self, kind: str, fact: int) -> bool:
+        """Tell whether, after a fact, a tool has answered that may have changed things of a kind, though it failed."""
+        return max(self._changed.get(kind, 0), self._changed.get("", 0)) > fact
 
     def not_found(self, tool_name: str, arguments: JsonObject) -> JsonObject | None:
         """Give the answer for a call about a thing that is gone or, where that can be told, never was; else None.

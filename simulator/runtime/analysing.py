@@ -13,7 +13,7 @@ from simulator.runtime.table import Table
 
 
 def begin(modelling: Modelling, table: Table) -> None:
-    """Begin to ask the model; it goes on meanwhile.
+    """Begin to ask the model; it goes on meanwhile. Where this session has heard it already, it is really asked again.
 
     Raises:
         SimulationError: No model is set, or it is being asked.
@@ -21,6 +21,8 @@ def begin(modelling: Modelling, table: Table) -> None:
     if modelling.analysing is not None:
         raise SimulationError("a model is looking at the connections already")
     modelling.model()
+    if modelling.environment.analysed_by == modelling.environment.settings.simulation_model:
+        modelling.forget_analysis()
     modelling.progress = "asking the model"
     work = _analyse(modelling, table)
     modelling.analysing = asyncio.get_running_loop().create_task(work, context=contextvars.Context())

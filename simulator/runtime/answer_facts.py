@@ -125,7 +125,7 @@ def provenance_of(
     return Provenance(
         source=source,
         by=by,
-        misses=firing.misses,
+        misses=firing.kept_misses,
         drawn=firing.drawn,
         counted=firing.counted,
         fired=firing.fired,

@@ -268,6 +268,7 @@ class Answering:
         started = CallStarted(at=self._table.now(), turn=self._run.number, key=waiting.key, name=waiting.name)
         self._table.append(started)
         waiting.running, waiting.may_have_run, waiting.since = True, False, started.at
+        waiting.running_by = ""
         waiting.started = self._run.loop.time() - waiting.latency
         self._table.noticed()
 

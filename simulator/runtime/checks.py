@@ -9,11 +9,13 @@ from google.adk.models.llm_request import LlmRequest
 from google.genai import types
 from pydantic import ValidationError
 
-from simulator.environment.schemas import check
+from simulator.environment.schemas import check, in_words
 from simulator.jsonvalue import JsonObject, taken
 from simulator.runtime.adk_private import schema_of_final_tool
 from simulator.runtime.declarations import schema_json
 from simulator.runtime.errors import SimulationError
+
+_MOST_TOLD = 12
 
 
 def checked_parts(parts: Any) -> list[Any]:
@@ -78,7 +80,7 @@ def check_final_text(parts: list[JsonObject], request: LlmRequest) -> None:
     value = _parsed(text)
     problems = check(value, schema_json(schema))
     if problems:
-        words = "; ".join(f"{problem.path or 'the answer'}: {problem.message}" for problem in problems)
+        words = "; ".join(in_words(problems, _MOST_TOLD))
         raise SimulationError(f"the final answer does not fit the agent's output schema: {words}")
 
 

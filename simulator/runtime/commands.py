@@ -6,7 +6,7 @@ from typing import Any, assert_never
 
 from pydantic import ValidationError
 
-from simulator.facts import ANSWERS, Deferred, SeatChanged, ToolEffects
+from simulator.facts import Answered, Deferred, Returned, SeatChanged, ToolEffects
 from simulator.jsonvalue import JsonObject, NotJsonError, same, taken
 from simulator.runtime.boundaries import CodeCall, ModelCall, ToolBoundaryCall
 from simulator.runtime.checks import check_final_text, check_not_blank, checked_parts
@@ -44,7 +44,14 @@ def running_of(engine: Engine) -> tuple[RunningCall, ...]:
     if run is None:
         return ()
     return tuple(
-        RunningCall(kind=_kind(each), key=each.key, name=each.name, since=each.since, text=each.running_text)
+        RunningCall(
+            kind=_kind(each),
+            key=each.key,
+            name=each.name,
+            by=each.running_by,
+            since=each.since,
+            text=each.running_text,
+        )
         for each in run.waiting.values()
         if each.running and not each.future.done()
     )
@@ -93,7 +100,7 @@ def _open_request(engine: Engine, key: str) -> Waiting[Any]:
         raise SimulationError(f"no turn is running, so {key} cannot be answered")
     waiting = run.unanswered(key)
     if waiting is None:
-        known = any(isinstance(fact, ANSWERS) and fact.key == key for _, fact in engine.journal.path())
+        known = any(isinstance(fact, Answered) and fact.key == key for _, fact in engine.journal.path())
         raise SimulationError(f"{key} has been answered already" if known else f"nothing waits under {key}")
     if not waiting.for_person:
         raise SimulationError(f"{waiting.name} is being answered already; stop it first")
@@ -135,11 +142,14 @@ async def _answer_tool(engine: Engine, waiting: Waiting[ToolBoundaryCall], given
     effects = ToolEffects(state_delta=taken(answer_.state_delta))
     if isinstance(answer_.outcome, Deferred) and not waiting.call.tool.is_long_running:
         raise SimulationError(f"{waiting.name} is not long-running, so its answer cannot come later")
+    outcome = answer_.outcome
+    if answer_.source == "generated" and isinstance(outcome, Returned):
+        outcome = outcome_of(outcome.value)  # a draft that is an error is one, whoever hands it on
     if not answer_.despite_contradictions:
-        refuse_contradictions(engine, waiting, answer_.outcome)
+        refuse_contradictions(engine, waiting, outcome)
     waiting.for_person = False
     provenance = answering.provenance(waiting, answer_.source, notes=answer_.notes)
-    return await answering.release_tool(waiting, answer_.outcome, effects, provenance)
+    return await answering.release_tool(waiting, outcome, effects, provenance)
 
 
 def _plain_answer(engine: Engine, waiting: Waiting[ToolBoundaryCall], value: Any) -> ToolAnswer:

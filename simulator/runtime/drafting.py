@@ -13,7 +13,7 @@ from simulator.environment.nearest_calls import Near, nearest
 from simulator.environment.recall import is_error
 from simulator.environment.schemas import check
 from simulator.environment.shared_values import with_shared_values
-from simulator.facts import Failed, Outcome, Returned
+from simulator.facts import Failed, Outcome
 from simulator.jsonvalue import JsonObject
 from simulator.runtime.boundaries import ToolBoundaryCall
 from simulator.runtime.desk import Desk
@@ -21,6 +21,7 @@ from simulator.runtime.known import Known
 from simulator.runtime.model_asking import Progress
 from simulator.runtime.model_generator import Generation
 from simulator.runtime.modelling import Modelling
+from simulator.runtime.outcomes import outcome_of
 from simulator.runtime.requests import describe_tool
 from simulator.runtime.waiting import Waiting
 from simulator.seats.requests import ToolDeclaration
@@ -50,7 +51,7 @@ class Drafts(NamedTuple):
 
     def given(self) -> Outcome:
         """Give the draft as the outcome of the call."""
-        return self.outcome or Returned(value=self.draft)
+        return self.outcome or outcome_of(self.draft)
 
 
 class Drafting:

@@ -18,7 +18,7 @@ from simulator.runtime.encoding import SimulatedToolError, made_error
 from simulator.seats.answers import raised
 
 _MOST_MISSES = 20
-"""How many of the rules that did not fire are kept with a call; those that came nearest."""
+"""How many of the rules that did not fire are kept with an answer; those that came nearest."""
 
 _OF_ERRORS = frozenset({"error_code", "error_message"})
 
@@ -46,6 +46,11 @@ class Firing:
     drawn: tuple[str, ...] = ()
     counted: tuple[str, ...] = ()
     words: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def kept_misses(self) -> tuple[Miss, ...]:
+        """Those that are kept with the answer: a journal has room for the nearest."""
+        return self.misses[:_MOST_MISSES]
 
     @property
     def fired(self) -> tuple[str, ...]:
@@ -177,7 +182,7 @@ def judged(rules: Sequence[InjectionRule], call: CallContext, streams: DrawStrea
         modifiers=verdict.modifiers,
         before={rule.rule_id: tally.fired.get(rule.rule_id, 0) for rule in fired},
         seed=seed,
-        misses=nearest_first(verdict.misses)[:_MOST_MISSES],
+        misses=nearest_first(verdict.misses),
         drawn=verdict.drawn,
         counted=verdict.counted,
         words={"tool": call.tool_name, "agent": call.agent},

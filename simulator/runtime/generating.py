@@ -6,7 +6,7 @@ from typing import Literal, NamedTuple
 
 from simulator.environment.entities import WorldCall
 from simulator.environment.nearest_calls import Near
-from simulator.facts import Outcome, Provenance, Returned
+from simulator.facts import Outcome, Provenance
 from simulator.jsonvalue import JsonObject
 from simulator.runtime.analysing import begin_if_due
 from simulator.runtime.boundaries import ToolBoundaryCall
@@ -65,7 +65,7 @@ class Generating:
 
     def _used(self, near: Near) -> Made:
         place = near.call.place
-        return Made(Returned(value=near.call.response), "recorded", place, (f"as recorded in {place}",))
+        return Made(outcome_of(near.call.response), "recorded", place, (f"as recorded in {place}",))
 
     def _recorded(self, waiting: Waiting[ToolBoundaryCall]) -> Made | None:
         near = self._drafting.nearest_recorded(waiting)
@@ -93,15 +93,16 @@ class Generating:
             return self._noted(waiting, NOT_ASKED)
         begin_if_due(self._modelling, self._table)
         waiting.running, waiting.since = True, self._table.now()
+        waiting.running_by = self._modelling.name
         self._table.changed()
         said = await self._drafting.by_model(waiting, told)
         if said.reason:
-            return self._noted(waiting, f"an offline draft: {said.reason}")
+            return self._noted(waiting, f"an offline draft: {said.reason}", *words_of(said))
         return Made(outcome_of(said.value), "generated", said.model, words_of(said))
 
-    def _noted(self, waiting: Waiting[ToolBoundaryCall], note: str) -> Made:
+    def _noted(self, waiting: Waiting[ToolBoundaryCall], *notes: str) -> Made:
         offline = self._offline(waiting)
-        return offline._replace(notes=(note, *offline.notes))
+        return offline._replace(notes=(*notes, *offline.notes))
 
     async def _by_itself(self, waiting: Waiting[ToolBoundaryCall]) -> Made | None:
         """Answer by recording, model or draft, unless it would be a guess."""

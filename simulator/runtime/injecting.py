@@ -105,6 +105,7 @@ class Injecting:
 
     def _at_work(self, waiting: Waiting[Any]) -> None:
         waiting.running, waiting.since = True, self._table.now()
+        waiting.running_by = ", ".join(waiting.firing.fired)
         self._table.changed()
 
     def _variables(self, waiting: Waiting[ToolBoundaryCall], seed: str) -> Mapping[str, object]:

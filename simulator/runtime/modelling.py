@@ -91,7 +91,7 @@ class Modelling:
         )
 
     async def analyse(self, told: Callable[[Progress], None]) -> ModelConnections:
-        """Ask the model how the agent's tools hang together; once per agent and model."""
+        """Ask the model how the agent's tools hang together; once per agent and model, unless `forget_analysis` was called."""
         desk = self._desk.up_to_date()
         tools, model, configuration = (
             tuple(desk.shapes.values()),
@@ -105,6 +105,10 @@ class Modelling:
                 tools, model, clock=self._clock, on_progress=told, configuration=configuration
             ),
         )
+
+    def forget_analysis(self) -> None:
+        """Let the next analysis of these tools by this model ask it anew, here and in other sessions."""
+        CONNECTIONS.forget(tuple(self._desk.up_to_date().shapes.values()), self.model())
 
 
 def configuration_of(settings: EnvironmentSettings) -> types.GenerateContentConfig | None:

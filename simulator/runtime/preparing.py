@@ -12,7 +12,6 @@ from google.adk.apps import App
 from simulator.agent_config import SimulatedAgentConfig
 from simulator.environment.rules import InjectionRule
 from simulator.facts import (
-    ANSWERS,
     Answered,
     Fact,
     RulesChanged,
@@ -46,13 +45,13 @@ def turn_in_progress(facts: Path) -> tuple[TurnStarted, list[tuple[int, Answered
         for place, (_, fact) in reversed(list(enumerate(facts)))
         if isinstance(fact, TurnStarted)
     )
-    return started, [(number, fact) for number, fact in facts[place:] if isinstance(fact, ANSWERS)]
+    return started, [(number, fact) for number, fact in facts[place:] if isinstance(fact, Answered)]
 
 
 def is_as_answered(facts: Path) -> bool:
     """Tell whether no seat and no rule was changed since the last answer."""
     since = itertools.takewhile(
-        lambda fact: not isinstance(fact, ANSWERS), (fact for _, fact in reversed(facts))
+        lambda fact: not isinstance(fact, Answered), (fact for _, fact in reversed(facts))
     )
     return not any(isinstance(fact, (SeatChanged, RulesChanged)) for fact in since)
 
@@ -64,6 +63,6 @@ def rules_at_rest(facts: Path) -> tuple[InjectionRule, ...]:
     for _, fact in facts:
         if isinstance(fact, RulesChanged):
             rules = fact.rules
-        elif isinstance(fact, (*ANSWERS, TurnStarted)):
+        elif isinstance(fact, Answered | TurnStarted):
             at_rest = rules
     return at_rest

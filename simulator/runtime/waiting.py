@@ -33,7 +33,8 @@ class Waiting(Generic[CallT]):
     `held_from` out of what. `drafting` is the task
     that asks a model for a draft meanwhile, `progress` what it is at. `drafted_at` is how many answers its draft knows of.
     `effects_done` is set where the real tool ran in this very call, so its effects are in place already. `spoken` is
-    the one response of the agent's own model, where it was asked in this very call.
+    the one response of the agent's own model, where it was asked in this very call. `running_by` is who works in place
+    of a tool: the environment's model, or the rules that delay it; empty for the tool itself.
     """
 
     key: str
@@ -66,6 +67,7 @@ class Waiting(Generic[CallT]):
     drafted_at: int = -1
     running: bool = False
     running_text: str = ""
+    running_by: str = ""
     proposal: tuple[JsonObject, ...] | None = None
     failure: RaisedError | None = None
     effects_done: bool = False

@@ -96,10 +96,15 @@ Request: TypeAlias = Annotated[ModelRequest | ToolRequest | CodeRequest, Field(d
 
 
 class RunningCall(Value):
-    """Something real is at work right now, or an injected latency passes: a model, a tool or code."""
+    """Something is at work right now: a model, a tool or code; `text` is what it says meanwhile.
+
+    `by` is who is at work in place of a tool: the environment's model, by its name, or the rules that delay it, by their ids.
+    It is empty where the tool itself, the agent's model or the code runs for real.
+    """
 
     kind: Literal["model", "tool", "code"]
     key: str
     name: str
+    by: str = ""
     since: float
     text: str = ""

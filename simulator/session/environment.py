@@ -75,7 +75,8 @@ def words_of_change(fact: EnvironmentFact, before: SessionEnvironment) -> str:  
         case StateCleared(state_key=key):
             return f"forgot the calls of {key}"
         case RecordingGiven(name=name, calls=calls):
-            return f"recording {name}: {len(calls)} calls" if calls else f"recording {name} was taken away"
+            count = "1 call" if len(calls) == 1 else f"{len(calls)} calls"
+            return f"recording {name!r}: {count}" if calls else f"recording {name!r} was taken away"
         case ConnectionsAnalysed(model=model, reason=reason):
             return f"connections: {model} said nothing, {reason}" if reason else f"connections by {model}"
         case ToolsDeclared(tools=tools):

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from typing import Any, ClassVar, TypeAlias, get_args
 
 from simulator.environment.declared_tools import DeclaredTool
-from simulator.environment.facts import ENVIRONMENT_FACTS, EnvironmentFact
+from simulator.environment.facts import EnvironmentFact
 from simulator.facts import (
     AgentPlayer,
     AgentSelected,
@@ -315,7 +315,7 @@ class SessionFold:
         SeatChanged: (_check_seat, _sit),
         RulesChanged: (_check_rules, _rule),
         TurnEnded: (_check_turn, _end),
-        **dict.fromkeys(ENVIRONMENT_FACTS, (_check_environment, _shape)),
+        **dict.fromkeys(get_args(EnvironmentFact), (_check_environment, _shape)),
     }
 
     def proposal(self, key: str) -> ModelProposed | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from simulator.environment.facts import ENVIRONMENT_FACTS
+from simulator.environment.facts import EnvironmentFact
 from simulator.environment.rules import InjectionRule
 from simulator.facts import (
     Answered,
@@ -76,7 +76,7 @@ class Timeline:
                 self._note(lambda turn: entries.rules_note(number, turn, fact.at, before, fact.rules))
             case TurnEnded():
                 self._end(number, fact)
-            case _ if isinstance(fact, ENVIRONMENT_FACTS):
+            case _ if isinstance(fact, EnvironmentFact):
                 was, self._environment = self._environment, self._environment.after(fact)
                 self._note(lambda turn: entries.environment_note(number, turn, fact, was))
             case _:

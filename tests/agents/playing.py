@@ -25,10 +25,15 @@ Message = str | bool
 Answerer = Callable[[ToolRequest], Any]
 """Plays the environment: gives a plain value or a `ToolAnswer`."""
 
+Confirmer = Callable[[], bool]
+"""Says whether the user confirms the call that ADK asks about."""
 
-def play(name: str, *messages: Message, answer: Answerer) -> SimulationSession:
-    """Play a session with a demo agent whose every tool call is answered by `answer`."""
-    return play_config(demo_agent(name), *messages, answer=answer)
+
+def play(
+    name: str, *messages: Message, answer: Answerer, confirms: Confirmer | None = None
+) -> SimulationSession:
+    """Play a session with a demo agent whose every tool call is answered by `answer`, as in `play_config`."""
+    return play_config(demo_agent(name), *messages, answer=answer, confirms=confirms)
 
 
 def play_real(name: str, *messages: Message) -> SimulationSession:
@@ -40,13 +45,14 @@ def play_config(
     config: SimulatedAgentConfig,
     *messages: Message,
     answer: Answerer | None = None,
+    confirms: Confirmer | None = None,
     seats: Seats | None = None,
 ) -> SimulationSession:
-    """Play a session; without `answer` nobody may be asked."""
+    """Play a session; without `answer` nobody may be asked, and without `confirms` only messages confirm a call."""
     with Simulation.open(config, seats=seats, seed=SEED, session_id=SEED) as simulation:
         for message in messages:
             _speak(simulation, message)
-            _answer_all(simulation, answer)
+            _answer_all(simulation, answer, confirms)
         view = simulation.view()
         assert not view.problems
         assert not view.busy
@@ -57,14 +63,21 @@ def _speak(simulation: Simulation, message: Message) -> None:
     if isinstance(message, str):
         assert simulation.query(message, wait=SECONDS)
         return
+    _confirm(simulation, yes=message)
+
+
+def _confirm(simulation: Simulation, *, yes: bool) -> None:
     (waiting,) = [call for call in simulation.session.open_calls if call.is_confirmation]
-    assert simulation.confirm(waiting.call_id, message, wait=SECONDS)
+    assert simulation.confirm(waiting.call_id, yes, wait=SECONDS)
 
 
-def _answer_all(simulation: Simulation, answer: Answerer | None) -> None:
+def _answer_all(simulation: Simulation, answer: Answerer | None, confirms: Confirmer | None) -> None:
     for _ in range(MOST_ANSWERS):
         if not simulation.pending:
-            return
+            if confirms is None or not simulation.session.open_calls:
+                return
+            _confirm(simulation, yes=confirms())
+            continue
         request = simulation.pending[0]
         assert isinstance(request, ToolRequest)
         assert answer is not None

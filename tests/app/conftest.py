@@ -1,4 +1,4 @@
-"""Looks through the installed packages once for all pages of the tests."""
+"""Looks through the installed packages once for all pages of the tests, and closes the sessions of each test after it."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from collections.abc import Iterator
 
 import pytest
 from streamlit.components.v2 import manifest_scanner
+
+from app.registry import registry
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -17,3 +19,9 @@ def _components_are_looked_for_once() -> Iterator[None]:
     patch.setattr(manifest_scanner, "scan_component_manifests", once)
     yield
     patch.undo()
+
+
+@pytest.fixture(autouse=True)
+def _no_sessions_stay() -> Iterator[None]:
+    yield
+    registry().close_all()

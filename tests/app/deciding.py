@@ -11,6 +11,7 @@ from streamlit.testing.v1 import AppTest
 from app.drafts import Drafts
 from simulator.facts import ModelAnswered, ToolAnswered
 from simulator.runtime import Simulation
+from simulator.seats.requests import ToolRequest
 
 PATIENCE = 30.0
 """Seconds after which a page, or a session, has failed its test."""
@@ -126,6 +127,13 @@ def _is(widget: Any, name: str) -> bool:
     """Tell whether a widget's key begins like this; the number of a form, which grows, may be left out."""
     key = str(widget.key or "")
     return key.startswith(name) or re.sub(r"^((?:json:)?form)\d+:", r"\1:", key).startswith(name)
+
+
+def first(simulation: Simulation) -> ToolRequest:
+    """Give the call that waits first."""
+    request = simulation.pending[0]
+    assert isinstance(request, ToolRequest)
+    return request
 
 
 def answers(simulation: Simulation) -> list[ToolAnswered]:

@@ -344,3 +344,11 @@ def put_live(simulation: FakeSimulation) -> LiveSession:
     )
     registry().close(simulation.session.session_id)
     return registry().add(simulation, config, CAST)
+
+
+def paused(session_id: str = "session-0001-abcdef") -> FakeSimulation:
+    """Open a session whose agent waits for the answer to a call."""
+    simulation = FakeSimulation(session_id).ask("Where is order A-1?").call("c1", order_id="A-1")
+    simulation.pending = (tool_request("c1"),)
+    put_live(simulation)
+    return simulation

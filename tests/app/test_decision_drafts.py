@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 from collections.abc import AsyncGenerator, Callable
+from types import SimpleNamespace
 from typing import Any, TypedDict
 
 from google.adk.models.base_llm import BaseLlm
@@ -14,9 +16,10 @@ from google.genai import types
 
 from simulator.environment.entities import EntityChange
 from simulator.environment.recordings import RecordedCall
-from simulator.facts import Returned
+from simulator.facts import Failed, Returned
+from simulator.runtime import Simulation
 from simulator.seats.requests import ToolRequest
-from tests.app.deciding import Deciding, answers
+from tests.app.deciding import Deciding, answers, first
 from tests.harness.processes import wait_until
 from tests.runtime.stage import PATIENCE, agent_of, call, opened
 
@@ -33,20 +36,42 @@ def find_order(order_id: str) -> Order:
     return {"order_id": order_id, "status": "open"}
 
 
+class PaidOrder(Order):
+    """An order, and what it comes to."""
+
+    total: float
+
+
+def find_paid_order(order_id: str) -> PaidOrder:
+    """Find an order that was paid."""
+    raise AssertionError(order_id)
+
+
+class BusyError(Exception):
+    """What a client raises where its provider asks to come again in 25 seconds."""
+
+    code = 429
+    response = SimpleNamespace(headers={"retry-after": "25"})
+
+
 class Drafter(BaseLlm):
-    """A model that drafts one answer; None stands for one that never ends."""
+    """A model that drafts one answer; None stands for one that never ends, and a busy one has no time at all."""
 
     model: str = "drafter"
     says: str | None = None
+    is_busy: bool = False
 
     async def generate_content_async(
         self, llm_request: LlmRequest, stream: bool = False
     ) -> AsyncGenerator[LlmResponse, None]:
         """Answer."""
+        if self.is_busy:
+            raise BusyError("too many requests")
         if self.says is None:
             await asyncio.Event().wait()
-        part = types.Part(text=self.says)
-        yield LlmResponse(content=types.Content(role="model", parts=[part]))
+        said = types.Content(role="model", parts=[types.Part(text=self.says)])
+        counted = types.GenerateContentResponseUsageMetadata(prompt_token_count=11, candidates_token_count=7)
+        yield LlmResponse(content=said, usage_metadata=counted)
 
 
 BY_MODEL = {"order_id": "A-1", "status": "lost at sea"}
@@ -59,13 +84,6 @@ def asked_for(*calls: Any, model: BaseLlm | None = None, **more: Any) -> Any:
         simulation.environment.use_model(model)
     simulation.query("go", wait=PATIENCE)
     return simulation
-
-
-def first(simulation: Any) -> ToolRequest:
-    """Give the call that waits first."""
-    request = simulation.pending[0]
-    assert isinstance(request, ToolRequest)
-    return request
 
 
 def until(simulation: Any, holds: Callable[[ToolRequest], bool]) -> None:
@@ -128,10 +146,9 @@ def test_a_model_at_work_shows_what_it_is_at_and_can_be_stopped() -> None:
     with asked_for(call("find_order", order_id="A-1"), model=Drafter()) as simulation:
         simulation.environment.change(drafts_by_model=True)
         page = Deciding(simulation)
-        until(simulation, lambda request: bool(request.drafting))
-        page.run()
+        # What the model is at goes on while the page is drawn.
+        until(simulation, lambda asked: bool(asked.drafting) and asked.drafting in page.run().shown())
         offline = first(simulation).draft
-        assert first(simulation).drafting in page.shown()
         page.press("stop_drafting")
         until(simulation, lambda request: bool(request.draft_problem))
         page.run().run()
@@ -140,6 +157,52 @@ def test_a_model_at_work_shows_what_it_is_at_and_can_be_stopped() -> None:
         page.refreshed().run()
         assert not first(simulation).drafting
         assert [fact.kind for _, fact in simulation.journal.path()].count("tool_proposed") == 1
+
+
+def test_the_cost_of_a_draft_stands_beside_it() -> None:
+    """Time and tokens, as the provider counts them, are on the page before the draft is taken."""
+    with asked_for(
+        call("find_order", order_id="A-1"), model=Drafter(says=json.dumps(BY_MODEL))
+    ) as simulation:
+        page = Deciding(simulation).press("ask_model")
+        until(simulation, lambda request: request.draft_by == "drafter")
+        shown = page.run().shown()
+        assert re.search(r"drafter, \d+\.\d s, 11 tokens in, 7 tokens out", shown)
+
+
+def test_a_retry_is_on_the_page_and_can_be_stopped() -> None:
+    """The error, the wait and the number of the try are shown beside the button that ends it; the offline draft stays."""
+    with asked_for(call("find_order", order_id="A-1"), model=Drafter(is_busy=True)) as simulation:
+        page = Deciding(simulation)
+        offline = page.text("response_")
+        page.press("ask_model")
+        until(simulation, lambda request: "again" in request.drafting)
+        page.run()
+        assert "429: too many requests, trying again in 25 s (1 of 2)" in page.shown()
+        page.press("stop_drafting")
+        until(simulation, lambda request: bool(request.draft_problem))
+        assert page.run().text("response_") == offline
+        assert not first(simulation).drafting
+
+
+def test_a_model_that_plays_a_tool_is_seen_at_its_retries_and_can_be_stopped() -> None:
+    """The page names the model, and no real tool; the turn ends with the button beside it."""
+    agent = agent_of([call("find_order", order_id="A-1")], tools=[find_order])
+    with opened(agent, tools="model") as simulation:
+        simulation.environment.use_model(Drafter(is_busy=True))
+        simulation.query("go", wait=0)
+        wait_until(lambda: "again" in _at_work(simulation), what="the retry", seconds=PATIENCE)
+        page = Deciding(simulation)
+        words = str([one.value for one in page.tab.markdown])
+        assert "**drafter** is at work for **find_order**" in words
+        assert "The real tool" not in words
+        assert "429: too many requests, trying again in 25 s (1 of 2)" in page.shown()
+        page.press("stop_running")
+        assert simulation.session.turns[-1].stopped
+
+
+def _at_work(simulation: Simulation) -> str:
+    return "".join(each.text for each in simulation.view().running)
 
 
 def test_a_model_that_says_nothing_usable_is_explained() -> None:
@@ -158,6 +221,18 @@ def test_no_model_is_offered_where_none_is_set() -> None:
     """There is no button that would only fail."""
     with asked_for(call("find_order", order_id="A-1")) as simulation:
         assert not any(name.startswith("ask_model") for name in Deciding(simulation).names())
+
+
+def test_a_draft_that_is_an_error_is_taken_as_one() -> None:
+    """What does not exist is a failed call when a person takes the draft, as when it is answered by itself."""
+    data = json.dumps({"orders": [{"order_id": "A-1", "total": 5.0}]})
+    with opened(agent_of([call("find_paid_order", order_id="NOPE")], tools=[find_paid_order])) as simulation:
+        simulation.environment.give_data(data)
+        simulation.query("go", wait=PATIENCE)
+        Deciding(simulation).press("accept_")
+        (fact,) = answers(simulation)
+        assert isinstance(fact.outcome, Failed)
+        assert (fact.outcome.error_code, fact.provenance.source) == (404, "generated")
 
 
 def test_an_untouched_editor_follows_the_world() -> None:

@@ -8,8 +8,7 @@ from typing import Any, TypedDict
 from app.labels import literal
 from app.offers import preview
 from simulator.facts import Failed, Returned
-from simulator.seats.requests import ToolRequest
-from tests.app.deciding import HOSTILE, Deciding, answers
+from tests.app.deciding import HOSTILE, Deciding, answers, first
 from tests.runtime.stage import PATIENCE, agent_of, call, opened
 
 
@@ -36,13 +35,6 @@ def asked_for(*calls: Any, **more: Any) -> Any:
     simulation = opened(agent_of(list(calls), tools=[find_order, read_note]), **more)
     simulation.query("go", wait=PATIENCE)
     return simulation
-
-
-def first(simulation: Any) -> ToolRequest:
-    """Give the call that waits first."""
-    request = simulation.pending[0]
-    assert isinstance(request, ToolRequest)
-    return request
 
 
 def offer(simulation: Any, label: str) -> Any:

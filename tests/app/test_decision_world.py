@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any, TypedDict
 
-from simulator.environment.effects import AskEffect, DelayEffect
+from simulator.environment.effects import AskEffect, DelayEffect, ErrorEffect
 from simulator.environment.rules import InjectionRule
 from simulator.facts import Returned
 from tests.app.deciding import Deciding, answers
@@ -138,3 +138,36 @@ def test_rules_that_will_change_the_answer_are_named() -> None:
         page = Deciding(simulation)
         assert "A slow day" in str([badge.value for badge in page.tab.markdown])
         assert "will delay, change or lose" in page.shown()
+
+
+def test_each_rule_that_did_not_answer_is_listed_nearest_first() -> None:
+    """However many they are; then those for other tools, and those that were changed while the call waits."""
+    busy = {"effect": ErrorEffect(error_code=503, error_message="busy")}
+    many = [
+        InjectionRule(rule_id=f"r{n:02}", tool_name="count_stock", match_args={"product_id": str(n)}, **busy)
+        for n in range(30)
+    ]
+    many[0] = many[0].model_copy(update={"enabled": False})
+    wanted = {"product_id": "P-1"}
+    near = InjectionRule(rule_id="near", tool_name="*", match_args=wanted, probability=1e-9, **busy)
+    other = InjectionRule(rule_id="other", tool_name="count_reserved", **busy)
+    late = InjectionRule(rule_id="late", tool_name="count_stock", **busy)
+    with asked_for([call("count_stock", product_id="P-1")], rules=[other, *many, near]) as simulation:
+        simulation.set_rules([late, near, *reversed(many), other])
+        listed = Deciding(simulation).shown()
+        lines = [
+            line for line in listed.splitlines() if ": " in line and line.split(": ")[0] in _ids(simulation)
+        ]
+        assert len(lines) == 33
+        assert lines[0].startswith("near: drew 0.")
+        assert "r00: switched off" in lines
+        assert lines[-2:] == [
+            "late: it came when this call was waiting already, and counts from the next call on",
+            "other: it is for count_reserved, and this call is to count_stock",
+        ]
+        simulation.answer(simulation.pending[0], {"product_id": "P-1", "stock": 1}, wait=PATIENCE)
+        assert len(answers(simulation)[-1].provenance.misses) == 20
+
+
+def _ids(simulation: Any) -> set[str]:
+    return {rule.rule_id for rule in simulation.session.rules}

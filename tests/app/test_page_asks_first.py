@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
 
 from app.panels.sidebar import SHOWN_SESSIONS
@@ -13,12 +11,6 @@ from tests.app.fakes import FakeSimulation, put_live, tool_request
 from tests.app.pages import Tab
 
 ID = "session-0031-abcdef"
-
-
-@pytest.fixture(autouse=True)
-def _no_sessions_stay() -> Iterator[None]:
-    yield
-    registry().close_all()
 
 
 def waiting() -> FakeSimulation:

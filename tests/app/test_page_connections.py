@@ -3,25 +3,19 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncGenerator, Iterator
+from collections.abc import AsyncGenerator
 
 import pytest
 from google.adk.models.base_llm import BaseLlm
 from google.adk.models.llm_request import LlmRequest
 from google.adk.models.llm_response import LlmResponse
 from google.genai import types
+from pydantic import Field
 
-from app.registry import registry
 from simulator.environment.declared_tools import DeclaredTool
 from tests.app.pages import HOSTILE, Tab
 from tests.app.shaped import CANCEL, Shaped
 from tests.harness.processes import wait_until
-
-
-@pytest.fixture(autouse=True)
-def _no_sessions_stay() -> Iterator[None]:
-    yield
-    registry().close_all()
 
 
 @pytest.fixture
@@ -90,11 +84,13 @@ class Analyst(BaseLlm):
     """A model that says of one tool what it deletes."""
 
     model: str = "analyst"
+    asked: list[str] = Field(default_factory=list)
 
     async def generate_content_async(
         self, llm_request: LlmRequest, stream: bool = False
     ) -> AsyncGenerator[LlmResponse, None]:
         """Say it in JSON."""
+        self.asked.append(str(llm_request.contents))
         use = {"tool_name": "cancel_order", "parameter": "order_id", "kind": "order", "use": "deletes"}
         said = {"uses": [use], "produces": [], "roles": []}
         yield LlmResponse(content=types.ModelContent(json.dumps(said)))
@@ -109,6 +105,20 @@ def test_what_a_model_says_stands_in_the_graph(shaped: Shaped) -> None:
     assert 'label="deletes order_id"' in _graph(tab)
     assert "by **analyst**" in tab.words
     assert "model analyst" in set(tab.app.data_editor[0].value["said_by"])
+
+
+def test_a_model_is_asked_once_for_all_sessions_and_again_where_a_person_wants_it(shaped: Shaped) -> None:
+    """Another session of the agent has the same word at no cost; "Ask again" really asks."""
+    model = Analyst(model="analyst of all")
+    other = Shaped("Please cancel order A-1001 and refund me.")
+    for each in (shaped, other):
+        each.environment.use_model(model)
+        each.open("Connections").click("analysis_ask")
+        now = each.environment
+        wait_until(lambda now=now: bool(now.now.by_model), what="the model's word", seconds=20)  # type: ignore[misc] # bound
+    assert len(model.asked) == 1
+    other.tab.run().click("analysis_ask")
+    wait_until(lambda: len(model.asked) == 2, what="the second question", seconds=20)
 
 
 def test_hostile_names_are_letters(shaped: Shaped) -> None:

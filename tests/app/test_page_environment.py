@@ -2,30 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
 
-from app.registry import registry
-from tests.app.fakes import FakeSimulation, put_live, tool_request
+from tests.app.fakes import FakeSimulation, paused, tool_request
 from tests.app.pages import HOSTILE, Tab
 
 SESSION = "session-0001-abcdef"
 
 
-@pytest.fixture(autouse=True)
-def _no_sessions_stay() -> Iterator[None]:
-    yield
-    registry().close_all()
-
-
 @pytest.fixture
 def simulation() -> FakeSimulation:
     """A session that waits for an answer."""
-    fake = FakeSimulation(SESSION).ask("Where is order A-1?").call("c1", order_id="A-1")
-    fake.pending = (tool_request("c1"),)
-    put_live(fake)
-    return fake
+    return paused(SESSION)
 
 
 @pytest.mark.usefixtures("simulation")

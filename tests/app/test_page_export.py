@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from unittest import mock
 
@@ -19,12 +19,6 @@ from simulator.agent_config import SimulatedAgentConfig
 from simulator.agents import DEMOS_DIR, demo_agent
 from simulator.runtime import Simulation
 from tests.app.pages import HOSTILE, Tab
-
-
-@pytest.fixture(autouse=True)
-def _no_sessions_stay() -> Iterator[None]:
-    yield
-    registry().close_all()
 
 
 @pytest.fixture

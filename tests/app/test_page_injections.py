@@ -2,32 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
 
-from app.registry import registry
 from simulator.environment.rules import Miss
 from simulator.facts import Provenance
-from tests.app.fakes import FakeSimulation, put_live, rule, tool_request
+from tests.app.fakes import FakeSimulation, paused, rule, tool_request
 from tests.app.pages import Tab
 
 SESSION = "session-0001-abcdef"
 
 
-@pytest.fixture(autouse=True)
-def _no_sessions_stay() -> Iterator[None]:
-    yield
-    registry().close_all()
-
-
 @pytest.fixture
 def simulation() -> FakeSimulation:
     """A session that waits for an answer."""
-    fake = FakeSimulation(SESSION).ask("Where is order A-1?").call("c1", order_id="A-1")
-    fake.pending = (tool_request("c1"),)
-    put_live(fake)
-    return fake
+    return paused(SESSION)
 
 
 def test_a_switch_reaches_the_running_session(simulation: FakeSimulation) -> None:
@@ -57,6 +45,20 @@ def test_the_rules_that_did_not_answer_say_why_nearest_first(simulation: FakeSim
     )
     shown = Tab(SESSION).literal
     assert shown.index("near: drew 0.71, needed less than 0.3") < shown.index("far: switched off")
+
+
+def test_of_many_rules_that_did_not_answer_the_rail_names_the_nearest(simulation: FakeSimulation) -> None:
+    """Twenty stand there, and how many more there are; those that came while the call waits are told, too."""
+    misses = [Miss(rule_id=f"r{n}", reason="switched off", nearness=n / 100) for n in range(25)]
+    simulation.pending = (tool_request("c1", misses=tuple(misses)),)
+    simulation.set_rules([rule(miss.rule_id) for miss in misses])
+    tab = Tab(SESSION)
+    assert tab.literal.count("r24: switched off") == 2
+    assert tab.literal.count("r4: switched off") == 1
+    assert "and 5 more, listed beside the call" in tab.words
+    simulation.pending = (tool_request("c1"),)
+    simulation.set_rules([rule("late")])
+    assert "late: it came when this call was waiting already" in tab.run().literal
 
 
 def test_each_rule_says_what_it_does_and_how_often_it_fired(simulation: FakeSimulation) -> None:

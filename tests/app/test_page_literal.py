@@ -11,7 +11,6 @@ import pytest
 
 import app
 from app.agents import catalogue
-from app.registry import registry
 from simulator.facts import Provenance
 from tests.app.fakes import FakeSimulation, model_request, put_live
 from tests.app.pages import Tab
@@ -28,12 +27,6 @@ from google.adk.models import Gemini
 
 root_agent = LlmAgent(name="asker", model=Gemini(model=%r), instruction="Help.")
 """
-
-
-@pytest.fixture(autouse=True)
-def _no_sessions_stay() -> Iterator[None]:
-    yield
-    registry().close_all()
 
 
 def _bare(source: str) -> Iterator[str]:

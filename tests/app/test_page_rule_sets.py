@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from app.registry import registry
 from app.rule_exchange import FORMS, appended, config_of, exported, missing_tools
 from app.rule_folder import RULES_VARIABLE, folder_for
 from simulator.environment.adk_config import ReadConfig
@@ -31,11 +29,10 @@ ADK = {
 
 
 @pytest.fixture(autouse=True)
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[RuleSetFolder]:
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> RuleSetFolder:
     """A folder of the test's own; set in the environment, because that is how a server is told."""
     monkeypatch.setenv(RULES_VARIABLE, str(tmp_path / "sets"))
-    yield RuleSetFolder(tmp_path / "sets")
-    registry().close_all()
+    return RuleSetFolder(tmp_path / "sets")
 
 
 @pytest.fixture

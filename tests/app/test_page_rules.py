@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
-from app.registry import registry
 from simulator.environment.conditions import AnyOf, ArgumentIs, CallNumber, Equals, Not
 from simulator.environment.distortions import Distortion
 from simulator.environment.effects import (
@@ -23,12 +21,6 @@ from tests.app.fakes import FakeSimulation, put_live, rule, tool_request
 from tests.app.pages import HOSTILE, Tab
 
 SESSION = "session-0001-abcdef"
-
-
-@pytest.fixture(autouse=True)
-def _no_sessions_stay() -> Iterator[None]:
-    yield
-    registry().close_all()
 
 
 @pytest.fixture
@@ -153,6 +145,17 @@ def test_nothing_typed_is_lost_where_saving_fails(simulation: FakeSimulation) ->
     page.click("rule_save")
     assert "the session is closed" in page.literal
     assert page.app.text_input(key=page.input_key("error.message")).value == "mine"
+
+
+def test_a_rule_saved_as_it_was_is_no_change(simulation: FakeSimulation) -> None:
+    """The editor closes, and the session has no further step that says that nothing became of it."""
+    simulation.set_rules([rule()])
+    before = list(simulation.asked)
+    page = Page()
+    page.click("rule_edit_find_order-1").click("rule_save")
+    assert not page.has("rule_save")
+    assert simulation.asked == before
+    assert the_rule(simulation) == rule()
 
 
 def test_a_switch_in_the_list_loses_nothing_in_the_editor(simulation: FakeSimulation) -> None:

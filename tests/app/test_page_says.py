@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 
 import pytest
 
@@ -17,12 +16,6 @@ from tests.app.pages import HOSTILE, Tab
 
 ID = "session-0041-abcdef"
 NO_ANSWER = "The agent ended this turn without an answer."
-
-
-@pytest.fixture(autouse=True)
-def _no_sessions_stay() -> Iterator[None]:
-    yield
-    registry().close_all()
 
 
 def test_a_problem_of_a_part_stands_where_decisions_are_made() -> None:

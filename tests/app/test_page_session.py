@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
 
 import pytest
 from streamlit.testing.v1 import AppTest
@@ -13,22 +12,8 @@ from app.registry import registry
 from simulator.facts import Failed, Provenance, Returned
 from simulator.seats.answers import ToolAnswer
 from simulator.seats.requests import RunningCall
-from tests.app.fakes import FakeSimulation, model_request, put_live, rule, tool_request
+from tests.app.fakes import FakeSimulation, model_request, paused, put_live, rule, tool_request
 from tests.app.pages import HOSTILE, Tab, live_marks
-
-
-@pytest.fixture(autouse=True)
-def _no_sessions_stay() -> Iterator[None]:
-    yield
-    registry().close_all()
-
-
-def paused(session_id: str = "session-0001-abcdef") -> FakeSimulation:
-    """A session whose agent waits for the answer to a call."""
-    simulation = FakeSimulation(session_id).ask("Where is order A-1?").call("c1", order_id="A-1")
-    simulation.pending = (tool_request("c1"),)
-    put_live(simulation)
-    return simulation
 
 
 def running() -> FakeSimulation:

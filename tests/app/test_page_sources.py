@@ -3,19 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 
 import pytest
 
-from app.registry import registry
 from tests.app.pages import HOSTILE
 from tests.app.shaped import CANCEL, PATIENCE, Shaped
 
-
-@pytest.fixture(autouse=True)
-def _no_sessions_stay() -> Iterator[None]:
-    yield
-    registry().close_all()
+WARNED = "the state 'shop' has already been initialized; the first description stays"
 
 
 @pytest.fixture
@@ -84,6 +78,32 @@ def test_the_model_is_set_with_a_word_on_what_it_needs(shaped: Shaped) -> None:
         "gemini-2.5-flash",
         {"temperature": 0},
     )
+
+
+def test_a_person_decides_whether_the_model_looks_at_the_connections(shaped: Shaped) -> None:
+    """It does once a model is set, until it is told not to; the switch follows the session."""
+    tab = shaped.open("Sources", sources_part="Model")
+    assert tab.app.toggle(key="model_connections").disabled
+    shaped.environment.change(simulation_model="gemini-2.5-flash")
+    assert tab.run().app.toggle(key="model_connections").value is True
+    tab.app.toggle(key="model_connections").set_value(False)
+    tab.run()
+    assert not shaped.environment.settings.connections_by_model
+    shaped.environment.change(connections_by_model=True)
+    assert tab.run().app.toggle(key="model_connections").value is True
+
+
+def test_a_second_beginning_of_one_state_is_warned_of(shaped: Shaped) -> None:
+    """Beside the table in which it was written: which tool's counts, letter for letter; it goes with its cause."""
+    tab = shaped.open("Sources", sources_part="Memory")
+    names = list(tab.app.data_editor[0].value["tool"])
+    first, second = sorted((names.index("find_order"), names.index("cancel_order")))
+    given = {"shared": "shop", "begins": f"A shop. {HOSTILE}"}
+    shaped.edit("states_", edited_rows={first: given, second: {"shared": "shop", "begins": "Another."}})
+    assert WARNED in tab.literal
+    assert tab.live_marks() == []
+    shaped.edit("states_", edited_rows={second: {"begins": ""}})
+    assert WARNED not in tab.literal
 
 
 def test_states_are_shared_and_cleared(shaped: Shaped) -> None:

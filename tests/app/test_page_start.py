@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from app.agents import catalogue
 from app.panels.start import QUERY_KEY
+from app.players import PLAYERS, not_at_first
 from app.registry import registry
+from simulator.facts import ToolPlayer
 from tests.app.pages import HOSTILE, Tab
 
 WORKING = '''
@@ -22,12 +23,6 @@ def look_up(name: str) -> dict:
 
 root_agent = LlmAgent(name="asker", model="gemini-2.5-flash", description=%r, instruction="Help.", tools=[look_up])
 '''
-
-
-@pytest.fixture(autouse=True)
-def _no_sessions_stay() -> Iterator[None]:
-    yield
-    registry().close_all()
 
 
 @pytest.fixture
@@ -118,6 +113,24 @@ def test_a_setting_that_cannot_be_read_is_named(tab: Tab, key: str, text: str, c
     assert "The session was not opened." in tab.words
     assert complaint in tab.literal
     assert tab.app.text_area(key=QUERY_KEY).value == "Where is order A-1002?"
+
+
+@pytest.mark.parametrize("player", sorted(PLAYERS))
+def test_who_answers_the_tools_is_named_and_held_to_what_it_needs(tab: Tab, player: ToolPlayer) -> None:
+    """The names are those of the seats; one that lacks a model or a recording says so at once, and opens no session."""
+    choice = tab.app.selectbox(key="start_tool_player")
+    assert choice.options == [each.name for each in PLAYERS.values()]
+    choice.set_value(player)
+    tab.run()
+    missing = not_at_first(player)
+    assert bool(missing) == (player in {"model", "recorded"})
+    assert (missing or PLAYERS[player].does) in tab.words
+    tab.click("start_session")
+    opened = registry().newest_first()
+    assert [live.simulation.session.seats.of_tool("find_order") for live in opened] == (
+        [] if missing else [player]
+    )
+    assert (f"Who answers the tools: {missing}" in tab.literal) == bool(missing)
 
 
 def test_a_first_query_that_does_not_fit_is_not_asked(tab: Tab) -> None:

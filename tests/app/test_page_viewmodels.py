@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -11,7 +12,7 @@ from app.opening import StartForm, read_form
 from app.viewmodels import FILTERS, Filter, newest_steps, rows, waiting_steps
 from simulator.facts import EVERY, Failed
 from simulator.session import SimulationSession
-from simulator.session.history import UserReply
+from simulator.session.history import SessionNote, UserReply
 from tests.app.fakes import FakeSimulation, tool_request
 
 
@@ -78,3 +79,21 @@ def test_calls_that_wait_are_told_apart_by_their_arguments() -> None:
     labels = [step.label for step in waiting_steps(pending, ())]
     assert ["Rome" in labels[0], "Lisbon" in labels[1], "Athens" in labels[2]] == [True, True, True]
     assert len(set(labels)) == len(labels)
+
+
+@pytest.mark.parametrize(
+    ("content", "line"),
+    [
+        ("injections: added slow", "**Rules** \u00b7 added slow"),
+        ("environment: data was given", "**Environment** \u00b7 data was given"),
+        ("tool seat of a: offline", "**Seats** \u00b7 a: Drafts, without a model"),
+        ("agent seat of all others: held", "**Seats** \u00b7 all others: Its model, held for approval"),
+        ("something else", "**Changed** \u00b7 something else"),
+    ],
+)
+def test_the_timeline_calls_changes_as_the_page_does(content: str, line: str) -> None:
+    """What was changed heads the line, and rules and players are called as everywhere on the page."""
+    note = SessionNote(fact=1, turn=0, timestamp=datetime(2026, 1, 1, tzinfo=UTC), content=content)
+    session = SimulationSession.model_construct(history=(note,))
+    (step,) = newest_steps(session, "All", 1).steps
+    assert step.label.replace("\\", "").replace("\u2060", "") == line

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 
 import pytest
 
-from app.registry import registry
 from simulator.facts import Returned
 from simulator.seats.answers import ToolAnswer
 from simulator.session.history import ToolOutput
@@ -29,12 +27,6 @@ DATA = json.dumps(
         ],
     }
 )
-
-
-@pytest.fixture(autouse=True)
-def _no_sessions_stay() -> Iterator[None]:
-    yield
-    registry().close_all()
 
 
 @pytest.fixture

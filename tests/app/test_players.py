@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from app.players import NO_MODEL, NOTHING_RECORDED, PLAYERS, lacks
+from app.players import NO_MODEL, NO_RECORDING, NOTHING_RECORDED, PLAYERS, lacks
 from simulator.environment.recordings import RecordedCall
 from simulator.facts import EVERY, Failed, Provenance, Returned, ToolPlayer
 from tests.app.fakes import FakeSimulation, put_live, tool_request
@@ -25,6 +25,7 @@ def test_a_recording_of_another_tool_does_not_help() -> None:
     """For all tools at once one recorded tool is enough to sit down."""
     assert lacks("recorded", "refund_order", "", RECORDED) == NOTHING_RECORDED
     assert lacks("recorded", EVERY, "", RECORDED) == ""
+    assert lacks("recorded", EVERY, "", ()) == NO_RECORDING
 
 
 def opened(simulation: FakeSimulation) -> Tab:

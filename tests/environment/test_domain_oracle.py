@@ -2,23 +2,16 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from typing import Any
 
 import pytest
-from google.adk.tools.function_tool import FunctionTool
 
 from simulator.agents.demos.expense_approver import tools as expenses
 from simulator.agents.demos.order_desk import tools as orders
 from simulator.agents.demos.travel_planner import tools as travel
-from simulator.environment.connections import ToolShape, found_offline
-from simulator.environment.entities import WorldCall
-from simulator.environment.generator import DraftCall, EarlierAnswer, Sources, drafted
-from simulator.environment.tables import read_tables
-from simulator.environment.world import World
-from simulator.runtime.requests import describe_tool
 from tests.environment.domain_judges import ExpenseJudge, Judge, OrderDeskJudge, TravelJudge
+from tests.environment.judged_sessions import Ask, check_accepted, session
 
 
 def offers(answer: Any, name: str) -> list[Any]:
@@ -46,7 +39,6 @@ BUDGETS = {
         for one, left in expenses.BUDGETS.items()
     ]
 }
-Ask = Callable[..., Any]
 
 
 def shop(ask: Ask) -> None:
@@ -276,58 +268,13 @@ CASES: dict[str, tuple[Any, type[Judge], list[tuple[Callable[[Ask], None], Any]]
 LEAST_CALLS, LEAST_SHARE = 25, 0.9
 
 
-def tool_calls(module: Any) -> dict[str, DraftCall]:
-    """Give a call without arguments for each tool of a demo agent."""
-    functions = [
-        getattr(module, name) for name in
-        ("find_order", "list_orders", "create_order", "cancel_order", "refund_order", "search_flights", "book_flight",
-         "search_hotels", "book_hotel", "get_weather", "look_up_entry_rules", "check_policy", "get_budget", "reimburse")
-        if hasattr(module, name)
-    ]  # fmt: skip
-    described = [describe_tool(FunctionTool(function)) for function in functions]
-    return {
-        one.name: DraftCall(
-            tool_name=one.name,
-            description=one.description,
-            parameters=one.parameters,
-            response_schema=one.response,
-        )
-        for one in described
-    }
-
-
-def session(
-    module: Any, judge: Judge, script: Callable[[Ask], None], seed: str
-) -> list[tuple[str, list[str]]]:
-    """Play a session in which each draft is the answer; give what the judge says of each."""
-    calls = tool_calls(module)
-    shapes = [
-        ToolShape(
-            name=one.tool_name,
-            description=one.description,
-            parameters=one.parameters,
-            response_schema=one.response_schema,
-        )
-        for one in calls.values()
-    ]
-    world = World(found_offline(shapes), read_tables(json.dumps(judge.data or {})))
-    earlier: list[EarlierAnswer] = []
-    judged: list[tuple[str, list[str]]] = []
-
-    def ask(tool: str, **arguments: Any) -> Any:
-        call = calls[tool].model_copy(
-            update={"arguments": arguments, "earlier": tuple(earlier), "seed": seed}
-        )
-        answer: Any = drafted(call, Sources(world=world)).value
-        judged.append(
-            (f"{tool}({arguments}) -> {json.dumps(answer)[:300]}", judge.complaints(tool, arguments, answer))
-        )
-        earlier.append(EarlierAnswer(tool_name=tool, arguments=arguments, response=answer))
-        world.take(WorldCall(tool, arguments, answer, fact=len(earlier), turn=1))
-        return answer
-
-    script(ask)
-    return judged
+def functions_of(module: Any) -> list[Callable[..., Any]]:
+    """Give the tools of a demo agent."""
+    names = (
+        "find_order", "list_orders", "create_order", "cancel_order", "refund_order", "search_flights", "book_flight",
+        "search_hotels", "book_hotel", "get_weather", "look_up_entry_rules", "check_policy", "get_budget", "reimburse",
+    )  # fmt: skip
+    return [getattr(module, name) for name in names if hasattr(module, name)]
 
 
 @pytest.mark.parametrize("agent", CASES)
@@ -343,9 +290,7 @@ def test_experts_accept_most_drafts_unchanged(agent: str) -> None:
         one
         for script, data in scripts
         for seed in SEEDS
-        for one in session(module, judge(data), script, seed)
+        for one in session(functions_of(module), judge(data), script, seed)
     ]
-    refused = [f"{call}: {'; '.join(words)}" for call, words in judged if words]
-    share = 1 - len(refused) / len(judged)
     assert len(judged) >= LEAST_CALLS * len(SEEDS)
-    assert share >= LEAST_SHARE, f"{share:.0%} of {len(judged)} accepted; refused:\n" + "\n".join(refused)
+    check_accepted(judged, LEAST_SHARE)

@@ -11,8 +11,9 @@ from pydantic import JsonValue
 
 from simulator.environment.distortions import DistortionKind, distorted
 from simulator.environment.effects import DistortEffect, ErrorEffect, RaiseEffect, SequenceEffect
-from simulator.environment.faults import FaultLibraryError, fault, faults, read_faults, search
+from simulator.environment.faults import Fault, fault, faults, search
 from simulator.environment.hostile import categories
+from simulator.environment.libraries import LibraryError, read_library
 from simulator.environment.realized import GivesError, GivesValue, Raises, answered, latency_of
 from simulator.environment.rules import InjectionRule
 from simulator.environment.templates import variables_of
@@ -161,6 +162,6 @@ ONE = "- {name: a, title: t, category: c, description: d, rule: {effect: {kind: 
 )
 def test_a_damaged_library_is_refused(text: str, reason: str) -> None:
     """The error says what is wrong with the file."""
-    with pytest.raises(FaultLibraryError) as caught:
-        read_faults(text)
+    with pytest.raises(LibraryError) as caught:
+        read_library(Fault, "faults", text)
     assert reason in str(caught.value)

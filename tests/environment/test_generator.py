@@ -10,10 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from simulator.environment.docstrings import returned_example
-from simulator.environment.generator import DraftCall, EarlierAnswer, draft
+from simulator.environment.entities import WorldCall
+from simulator.environment.generator import DraftCall, EarlierAnswer, Sources, draft
+from simulator.environment.generator import drafted as drafted_from
 from simulator.environment.instances import instance
 from simulator.environment.plausible import Chance, by_name, is_identifier, words_of
 from simulator.environment.schemas import check, normalise
+from simulator.environment.world import World
 from simulator.jsonvalue import JsonObject, copied
 
 CREATED = EarlierAnswer(
@@ -28,6 +31,9 @@ CANCELLED = EarlierAnswer(
 )
 DELETED = EarlierAnswer(
     tool_name="delete_order", arguments={"order_id": "ORD-1"}, response={"status": "success"}
+)
+SEEN = EarlierAnswer(
+    tool_name="find_order", arguments={"order_id": "A-1"}, response={"order_id": "A-1", "status": "shipped"}
 )
 NOT_FOUND: JsonObject = {"status": "error", "error": "Order A-9 does not exist."}
 MISSED = EarlierAnswer(tool_name="find_order", arguments={"order_id": "A-9"}, response=NOT_FOUND)
@@ -77,11 +83,24 @@ def test_an_equal_read_gets_the_equal_answer() -> None:
 
 
 def test_a_deleted_thing_is_not_found() -> None:
-    """A removal by id makes later reads of that id fail like a 404, and of others not."""
+    """A removal by id makes later reads of that id fail like a 404, and of others not where some were there before."""
     gone = drafted("find_order", {"order_id": "ORD-1"}, CREATED, DELETED)
     assert gone["error_code"] == 404
     assert "ORD-1" in gone["error"]
-    assert "error" not in drafted("find_order", {"order_id": "ORD-2"}, CREATED, DELETED)
+    assert "error" not in drafted("find_order", {"order_id": "ORD-2"}, SEEN, CREATED, DELETED)
+
+
+def test_a_draft_from_earlier_answers_alone_knows_what_the_world_knows() -> None:
+    """Where a session has no other source, the same answers refuse and remember just what they do in its world."""
+    earlier = (SEEN, CREATED, CANCELLED)
+    world = World()
+    for one in earlier:
+        world.take(WorldCall(one.tool_name, one.arguments, one.response))
+    for arguments in ({"order_id": "ORD-1"}, {"order_id": "A-1"}, {"order_id": "A-2"}, {"id": "ORD-1"}):
+        call = DraftCall(tool_name="find_order", arguments=arguments, earlier=earlier)
+        assert draft(call) == drafted_from(call, Sources(world=world)).value
+    never = drafted("find_order", {"order_id": "ORD-2"}, CREATED)
+    assert never["error_code"] == 404
 
 
 def test_a_thing_that_was_not_there_is_not_there_for_another_tool() -> None:
@@ -164,9 +183,24 @@ def test_a_schema_comes_first_and_arguments_stand_in_it() -> None:
     assert answer == {"order_id": "Z-1", "quantity": True, "status": "success"}
 
 
-def test_a_broken_schema_still_gives_a_draft() -> None:
-    """A tool whose schema is no schema is answered plainly."""
-    assert drafted("find", {}, response_schema={"type": "object", "properties": {"a": {"$ref": "#/nowhere"}}})
+@pytest.mark.parametrize(
+    "broken",
+    [
+        {"properties": {"a": {"$ref": "#/nowhere"}}},
+        {"properties": {"a": "string"}},
+        {"properties": ["a"]},
+        {"properties": {"a": {"type": "integer", "multipleOf": 0}}},
+        {"patternProperties": ["a"]},
+        {"anyOf": "x"},
+        {"allOf": 5},
+    ],
+)
+def test_a_broken_schema_still_gives_a_draft(broken: JsonObject) -> None:
+    """A tool whose schema is no schema is answered plainly; if the draft has a problem, it is the schema's."""
+    call = DraftCall(tool_name="find", arguments={}, response_schema={"type": "object", **broken})
+    made = drafted_from(call)
+    assert isinstance(made.value, dict)
+    assert all(problem.of_schema for problem in made.problems)
 
 
 def test_a_schema_that_holds_itself_ends() -> None:

@@ -7,12 +7,12 @@ from random import Random
 import pytest
 
 from simulator.environment.hostile import (
-    HostileLibraryError,
+    HostileText,
     categories,
     hostile_text,
     hostile_texts,
-    read_library,
 )
+from simulator.environment.libraries import LibraryError, read_library
 
 CALL = {"tool": "find_hotel", "agent": "booker", "argument": "Oslo"}
 
@@ -72,7 +72,7 @@ ONE = "- {name: a, category: c, title: t, text: x, good: g}\n"
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        (ONE + ONE, "two texts are called 'a'"),
+        (ONE + ONE, "two hostile texts are called 'a'"),
         ("- {name: a, category: c, title: t, good: g}", "text"),
         (
             "- {name: a, category: c, title: t, text: '{{ town }}', good: g}",
@@ -85,6 +85,6 @@ ONE = "- {name: a, category: c, title: t, text: x, good: g}\n"
 )
 def test_a_damaged_library_is_refused(text: str, reason: str) -> None:
     """The error says what is wrong with the file."""
-    with pytest.raises(HostileLibraryError) as caught:
-        read_library(text)
+    with pytest.raises(LibraryError) as caught:
+        read_library(HostileText, "hostile texts", text)
     assert reason in str(caught.value)

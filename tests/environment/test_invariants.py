@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import JsonValue
 
+from simulator.environment.connections import ToolShape, found_offline
 from simulator.environment.entities import EntityChange, Origin, WorldCall
 from simulator.environment.invariants import (
     Contradiction,
@@ -15,7 +16,7 @@ from simulator.environment.invariants import (
     contradictions,
     standing,
 )
-from simulator.environment.tables import read_tables
+from simulator.environment.tables import NO_TABLES, read_tables
 from simulator.environment.world import World
 from simulator.jsonvalue import JsonObject
 
@@ -287,6 +288,76 @@ def test_a_deleted_thing_that_lives_again_is_told() -> None:
         (told,) = found(world, "", tool, {"order_id": "A-1", "total": 3}, order_id="A-1")
         assert told.earlier == Origin(fact=30, turn=3, source="delete_order")
     assert found(world, "", "create_order", {"order_id": "A-1"}) == ()
+
+
+TEA = """{"orders": [{"order_id": "A-1", "item": "tea", "total": 4.5, "carrier": "UPS", "status": "open", "count": 2}]}"""
+
+
+def shop(*tools: str, data: str = TEA) -> World:
+    """Make a world of tables whose tools are known."""
+    asks = {"type": "object", "properties": {"order_id": {"type": "string"}, "item": {"type": "string"}}}
+    shapes = [ToolShape(name=name, parameters=asks) for name in tools]
+    return World(found_offline(shapes), read_tables(data) if data else NO_TABLES)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "told"),
+    [("item", "coffee", '"tea"'), ("carrier", "DHL", '"UPS"'), ("total", 9, "4.5")],
+)
+def test_a_question_does_not_change_what_a_thing_is(name: str, value: JsonValue, told: str) -> None:
+    """What a table said is told again, where no tool changes things of that kind."""
+    world = shop("get_order", "list_orders")
+    (one,) = found(world, "", "get_order", {"order_id": "A-1", name: value}, order_id="A-1")
+    assert one.what.startswith(f"{name} of order 'A-1' would be ")
+    assert f"it was {told} (the environment's data)" in one.what
+    (other,) = found(world, "", "list_orders", [{"order_id": "A-1", name: value}])
+    assert other.earlier == SEED
+
+
+def test_what_a_person_or_an_earlier_answer_said_of_a_thing_stays() -> None:
+    """An edit and an answer count as the data do; the turn is named."""
+    world = shop("get_order", data="")
+    world.take(
+        WorldCall("get_order", {"order_id": "A-1"}, {"order_id": "A-1", "item": "tea"}, fact=9, turn=2)
+    )
+    (one,) = found(world, "", "get_order", {"order_id": "A-1", "item": "coffee"}, order_id="A-1")
+    assert one.earlier == Origin(fact=9, turn=2, source="get_order")
+    world.edit([EntityChange(op="put", kind="order", id="A-1", fields={"item": "milk"})], fact=12, turn=3)
+    assert found(world, "", "get_order", {"order_id": "A-1", "item": "milk"}, order_id="A-1") == ()
+    (one,) = found(world, "", "get_order", {"order_id": "A-1", "item": "tea"}, order_id="A-1")
+    assert one.earlier == Origin(fact=12, turn=3, source="person")
+
+
+@pytest.mark.parametrize(
+    ("response", "arguments"),
+    [
+        ({"status": "shipped", "count": 5}, {}),
+        ({"item": "Tea"}, {}),
+        ({"item": "green tea"}, {}),
+        ({"item": "Tee", "carrier": "Post"}, {"lang": "de"}),
+        ({"item": "sugar"}, {"item": "second"}),
+    ],
+)
+def test_a_question_may_be_answered_otherwise(response: JsonObject, arguments: JsonObject) -> None:
+    """What passes, what is only written in another way, and what was asked for in another way, is no contradiction."""
+    world = shop("get_order")
+    assert found(world, "", "get_order", {"order_id": "A-1", **response}, order_id="A-1", **arguments) == ()
+
+
+def test_what_a_tool_may_have_changed_is_no_contradiction() -> None:
+    """A tool that changes things of the kind takes back what was set of all; what a thing is, once it was called."""
+    world = shop("get_order", "update_order")
+    other: JsonObject = {"order_id": "A-1", "item": "coffee", "carrier": "DHL"}
+    (one,) = found(world, "", "get_order", other, order_id="A-1")
+    assert one.what.startswith("item of order")
+    world.take(WorldCall("update_order", {"order_id": "A-1"}, {"ok": True}, fact=8, turn=1))
+    assert found(world, "", "get_order", other, order_id="A-1") == ()
+
+
+def test_an_answer_about_something_else_is_no_contradiction() -> None:
+    """A question for a thing's reviews has names and titles of its own."""
+    world = shop("get_order", "get_review")
+    assert found(world, "", "get_review", {"order_id": "A-1", "item": "stars"}, order_id="A-1") == ()
 
 
 VALUES: st.SearchStrategy[JsonValue] = (

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from simulator.environment.kinds import collection_of, id_kind, id_of, is_own_key, kind_named
+from simulator.environment.recall import is_creation, is_read, is_removal
 from simulator.environment.verbs import role_of
 
 
@@ -127,12 +128,19 @@ def test_only_plain_words_and_whole_numbers_are_ids() -> None:
         ("remove_user", "deletes", "user"),
         ("remove_item_from_cart", "changes", "cart"),
         ("add_to_cart", "changes", "cart"),
+        ("buy_stock", "creates", ""),
+        ("send_status", "creates", ""),
     ],
 )
 def test_a_tools_name_says_what_it_does(tool: str, use: str, kind: str) -> None:
     """The verb says what happens and the noun to what; cancelling changes, and only deleting deletes."""
     role = role_of(tool)
     assert (role.use, role.kind) == (use, kind)
+    assert (is_read(tool), is_creation(tool), is_removal(tool)) == (
+        use == "reads",
+        use == "creates",
+        use == "deletes",
+    )
 
 
 @pytest.mark.parametrize(

@@ -38,7 +38,19 @@ def test_a_status_alone_excuses_no_botched_answer(value: dict[str, Any]) -> None
     assert breach(value, {"anyOf": [ORDER, {"type": "null"}]})
 
 
-@pytest.mark.parametrize("schema", [None, {}, {"type": "nonsense"}, {"$ref": "#/$defs/nowhere"}])
+@pytest.mark.parametrize(
+    "schema",
+    [
+        None,
+        {},
+        {"type": "nonsense"},
+        {"$ref": "#/$defs/nowhere"},
+        {"pattern": "(", "required": ["b"]},
+        {"required": True},
+        {"properties": {"a": "string"}},
+        {"minimum": float("nan"), "required": ["b"]},
+    ],
+)
 def test_what_says_nothing_or_is_broken_cannot_be_broken(schema: dict[str, Any] | None) -> None:
     """No answer could be held to it."""
     assert breach({"a": 1}, schema) == ""

@@ -162,6 +162,7 @@ def test_a_broken_schema_is_one_problem(schema: object) -> None:
     ((path, message),) = problems({"a": 1}, schema)
     assert path == "$"
     assert message.startswith("the schema itself is broken: ")
+    assert [problem.of_schema for problem in check({"a": 1}, schema)] == [True]
 
 
 def test_a_bottomless_schema_or_value_is_one_problem() -> None:

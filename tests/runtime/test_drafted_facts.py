@@ -99,6 +99,14 @@ def test_an_error_names_the_thing_that_was_asked_for_and_no_other() -> None:
     assert "NOPE" in long.error_message
 
 
+def test_what_does_not_exist_is_an_error_each_time_that_it_is_asked_for() -> None:
+    """The answer that was given before is found again as the error that it was, and not as a value of the tool."""
+    asks = [call("get_paid_order", order_id="NOPE")] * 3
+    first, *others = answers(*asks, tools=[get_paid_order], data=DATA)
+    assert isinstance(first, Failed)
+    assert others == [first, first]
+
+
 def test_the_answer_of_a_rule_is_no_sample_of_what_a_tool_answers() -> None:
     """Neither its fields nor its values come back in the drafts for other things."""
     for said in ({"quantity": 0, "available": False}, {"ok": False, "reason": "database down"}):

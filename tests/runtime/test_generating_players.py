@@ -19,7 +19,7 @@ from simulator.agent_config import SimulatedAgentConfig
 from simulator.environment.effects import AskEffect
 from simulator.environment.recordings import RecordedCall
 from simulator.environment.rules import InjectionRule
-from simulator.facts import ToolProposed
+from simulator.facts import Failed, ToolProposed
 from simulator.journal import Journal
 from simulator.runtime import ContradictionError, Simulation, SimulationError
 from simulator.seats.answers import ToolAnswer, returned
@@ -237,6 +237,24 @@ def test_a_recording_answers_the_same_question_in_its_order_and_leaves_others_to
         assert sim.answer(request, {"order_id": "R-2", "sku": "mug", "quantity": 3}, wait=PATIENCE)
         sim.environment.drop_recording("yesterday")
         assert sim.environment.now.recordings == {}
+
+
+@pytest.mark.parametrize("player", ["recorded", "auto"])
+def test_a_recorded_error_is_an_error_again(player: str) -> None:
+    """What a recording tells in ADK's form of an error is a failed call, and no value that the tool returned."""
+    gone = {"error_code": 404, "error_message": "No such order.", "order_id": "R-1"}
+    recorded = RecordedCall(
+        tool_name="find_order", arguments={"order_id": "R-1"}, response=gone, place="call 1"
+    )
+    with opened(agent_of([call("find_order", order_id="R-1")], tools=TOOLS), tools=player) as sim:
+        sim.environment.give_recording("yesterday", [recorded])
+        assert sim.query("go", wait=PATIENCE)
+        (fact,) = tool_facts(sim)
+        assert by(sim) == [("recorded", "call 1")]
+        assert fact.outcome == Failed(
+            error_code=404, error_message="No such order.", details={"order_id": "R-1"}
+        )
+        assert response_of(sim) == gone
 
 
 # ---------------------------------------------------------------- by itself

@@ -11,7 +11,7 @@ from typing import Any, get_args
 
 import pytest
 
-from simulator.facts import ANSWERS, ToolAnswered, TurnEnded, TurnStarted
+from simulator.facts import Answered, ToolAnswered, TurnEnded, TurnStarted
 from simulator.journal import Journal
 from simulator.runtime.encoding import chained
 from simulator.runtime.simulation import SimulationView
@@ -108,7 +108,7 @@ def _events_so_far(journal: Journal, number: int) -> list[Any] | None:
     in_turn = list(
         itertools.takewhile(lambda fact: not isinstance(fact, (TurnStarted, TurnEnded)), following)
     )
-    answered = next((fact for fact in in_turn if isinstance(fact, ANSWERS)), None)
+    answered = next((fact for fact in in_turn if isinstance(fact, Answered)), None)
     if answered is None:
         return None
     later = {

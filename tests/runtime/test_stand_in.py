@@ -217,6 +217,14 @@ def test_the_agents_own_callback_may_answer_instead(form: Form) -> None:
     assert stage.ours.calls() == ()
 
 
+def confirming(events: list[Any], *, yes: bool) -> types.Part:
+    """Give the person's reply to the one question to confirm among some events."""
+    calls = [call for event in events for call in event.get_function_calls()]
+    (asked,) = [call for call in calls if "confirmation" in str(call.name)]
+    said = types.FunctionResponse(id=asked.id, name=asked.name, response={"confirmed": yes})
+    return types.Part(function_response=said)
+
+
 @both
 def test_the_confirmation_gate_holds_and_only_the_approved_call_counts(form: Form) -> None:
     """An unapproved call is ADK's to refuse and moves no counter; once approved, the environment answers, and nothing runs."""
@@ -227,14 +235,7 @@ def test_the_confirmation_gate_holds_and_only_the_approved_call_counts(form: For
 
     async def session() -> tuple[list[Any], list[Any]]:
         events = await stage.turn()
-        (asked,) = [
-            each
-            for event in events
-            for each in event.get_function_calls()
-            if "confirmation" in str(each.name)
-        ]
-        yes = types.FunctionResponse(id=asked.id, name=asked.name, response={"confirmed": True})
-        return responses(events), responses(await stage.turn(query=[types.Part(function_response=yes)]))
+        return responses(events), responses(await stage.turn(query=[confirming(events, yes=True)]))
 
     before, after = asyncio.run(session())
     assert "requires confirmation" in str(before)
@@ -251,14 +252,7 @@ def test_a_rejected_call_is_not_answered(form: Form) -> None:
 
     async def session() -> list[Any]:
         events = await stage.turn()
-        (asked,) = [
-            each
-            for event in events
-            for each in event.get_function_calls()
-            if "confirmation" in str(each.name)
-        ]
-        no = types.FunctionResponse(id=asked.id, name=asked.name, response={"confirmed": False})
-        return responses(await stage.turn(query=[types.Part(function_response=no)]))
+        return responses(await stage.turn(query=[confirming(events, yes=False)]))
 
     assert "rejected" in str(asyncio.run(session()))
     assert stage.ours.calls("s") == ()

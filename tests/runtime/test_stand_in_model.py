@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 import threading
 from collections.abc import Callable
 from typing import Any
@@ -13,6 +14,7 @@ from google.adk.tools.function_tool import FunctionTool
 
 from simulator.environment.stand_in_config import SimulatedEnvironmentConfig
 from simulator.environment.tool_settings import EnvironmentSettings
+from simulator.facts import Failed
 from simulator.runtime.stand_in import create_callback
 from tests.runtime.stage import agent_of, call
 from tests.runtime.standing import RAN, Form, Oracle, both, config, create_order, find_order, played, rule
@@ -142,6 +144,26 @@ def test_an_answer_that_contradicts_the_world_is_not_taken(form: Form) -> None:
 
 
 @both
+@pytest.mark.parametrize("says", ["no JSON at all", {"product_id": "P-1", "stock": -5}])
+def test_an_answer_of_no_use_has_its_cost_too(form: Form, says: Any) -> None:
+    """The log says which model was asked, for how long and how often, though the offline draft answered."""
+
+    def find_product(product_id: str) -> dict[str, Any]:
+        """Find a product."""
+        raise AssertionError("the real tool ran")
+
+    agent = agent_of([call("find_product", product_id="P-1")], tools=[find_product])
+    data = json.dumps({"products": [{"product_id": "P-1", "stock": 12}]})
+    settings = EnvironmentSettings(invariants=("stock >= 0",))
+    given = config(players={"find_product": "model"}, environment_data=data, settings=settings)
+    _, stage = played(form, agent, given, model=oracle(lambda _: says))
+    (logged,) = stage.ours.calls()
+    assert logged.provenance.by == "offline"
+    assert re.match(r"oracle, \d+\.\d s", logged.provenance.notes[1])
+    assert ("asked 2 times" in logged.provenance.notes[1]) is (says == "no JSON at all")
+
+
+@both
 def test_a_recorded_answer_comes_before_the_model(form: Form) -> None:
     """`auto` takes the recorded answer to the same call, in its order, and asks the model for any other."""
     uses = [
@@ -155,6 +177,21 @@ def test_a_recorded_answer_comes_before_the_model(form: Form) -> None:
     seen, stage = played(form, agent, given, model=oracle())
     assert seen == [{"status": "one"}, {"status": "two"}, {"status": "said"}]
     assert [each.provenance.source for each in stage.ours.calls()] == ["recorded", "recorded", "generated"]
+
+
+@both
+@pytest.mark.parametrize("player", ["recorded", "auto"])
+def test_a_recorded_error_is_an_error_again(form: Form, player: Any) -> None:
+    """What a recording tells in ADK's form of an error is a failed call in the log, and the same dict for the agent."""
+    gone = {"error_code": 404, "error_message": "No such order."}
+    uses = [{"name": "find_order", "args": {"order_id": "A-1"}, "response": gone}]
+    trace = json.dumps([{"intermediate_data": {"tool_uses": uses}}])
+    agent = agent_of([call("find_order", order_id="A-1")], tools=[find_order])
+    (seen,), stage = played(form, agent, config(players={"find_order": player}, tracing=trace))
+    (logged,) = stage.ours.calls()
+    assert seen == gone
+    assert logged.provenance.source == "recorded"
+    assert logged.outcome == Failed(error_code=404, error_message="No such order.")
 
 
 @pytest.mark.parametrize("model", ["gemini-x-without-a-key", "nobody-has-this-model"])

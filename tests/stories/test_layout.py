@@ -7,6 +7,7 @@ from typing import Literal
 import pytest
 from playwright.sync_api import Browser, expect
 
+from app.players import PLAYERS
 from tests.harness.browser import Studio
 from tests.harness.processes import Served
 
@@ -28,9 +29,23 @@ _TOO_WIDE = """() => {
             outside.push(`button ${button.innerText} from ${box.left} to ${box.right}`);
         }
     }
+    const top = (one) => Math.round(one.getBoundingClientRect().top);
+    for (const line of document.querySelectorAll('.st-key-decision_buttons, .st-key-export_buttons')) {
+        const buttons = [...line.querySelectorAll('button')].filter((one) => one.getBoundingClientRect().width);
+        if (new Set(buttons.map(top)).size > 1) outside.push(`wrapped: ${line.innerText}`);
+    }
+    for (const text of document.querySelectorAll('[class*="st-key-ready_words_"] > :first-child')) {
+        const whole = text.closest('[class*="st-key-ready_shown_"], [class*="st-key-ready_other_"]');
+        const share = text.getBoundingClientRect().width / whole.getBoundingClientRect().width;
+        if (share < 0.9) outside.push(`ready answer with a share of ${share}: ${text.innerText}`);
+    }
+    const cut = '[data-testid="stNumberInputContainer"] input, .st-key-start_players input';
+    for (const input of document.querySelectorAll(cut)) {
+        if (input.scrollWidth > input.clientWidth) outside.push(`cut: ${input.value}`);
+    }
     return outside;
 }"""
-"""Lists what is wider than the place it has."""
+"""Lists what is wider than the place it has: parts of the page, lines of buttons, ready answers, numbers, names."""
 
 
 @pytest.mark.parametrize("width", [1440, 1024])
@@ -42,7 +57,9 @@ def test_nothing_is_cut_off(
     context = browser.new_context(viewport={"width": width, "height": 768}, color_scheme=scheme)
     studio = Studio(context, server.url).open()
     assert _outside(studio) == []
-    studio.pick_agent("travel_planner").start("What is the weather like in Rome, Lisbon and Athens?")
+    studio.pick_agent("travel_planner")
+    _players_fit(studio)
+    studio.start("What is the weather like in Rome, Lisbon and Athens?")
     studio.wait_for_pause("get_weather")
     assert _background(studio) == {"light": "rgb(253, 253, 253)", "dark": "rgb(14, 17, 23)"}[scheme]
     expect(studio.button("accept_0")).to_be_in_viewport(ratio=1)
@@ -64,6 +81,19 @@ def test_nothing_is_cut_off(
     assert _outside(studio) == []
     assert studio.troubles == []
     context.close()
+
+
+def _players_fit(studio: Studio) -> None:
+    """Look at who may play from the start: the longest name is whole, and one that lacks something says so."""
+    studio.keyed("agent_tools").wait_for()
+    expect(studio.like("agent_unread_")).to_have_count(0)
+    studio.unfold("start_settings")
+    longest = max((player.name for player in PLAYERS.values()), key=len)
+    for name in (longest, PLAYERS["model"].name):
+        studio.select("start_tool_player", name)
+        assert _outside(studio) == [], name
+    expect(studio.keyed("start_players")).to_contain_text("not possible")
+    studio.select("start_tool_player", PLAYERS["person"].name)
 
 
 def _check_rules(studio: Studio) -> None:

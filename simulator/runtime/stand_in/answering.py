@@ -195,7 +195,7 @@ class Answering:
         near = self._play.nearest_recorded(question)
         if near is None or near.differs:
             return None, ""
-        place, outcome = near.call.place, Returned(value=near.call.response)
+        place, outcome = near.call.place, outcome_of(near.call.response)
         if broken := self._breach(question, outcome):
             return None, f"the answer as recorded in {place} {broken}"
         return Made(outcome, "recorded", place, (f"as recorded in {place}",)), ""
@@ -209,13 +209,14 @@ class Answering:
         said = await self._modelled.draft(self._play, question)
         if said.reason:
             _LOG.warning("%s is answered by an offline draft: %s", question.name, said.reason)
-            return _noted(self._offline(question), f"an offline draft: {said.reason}")
+            return _noted(self._offline(question), f"an offline draft: {said.reason}", *words_of(said))
         made = Made(outcome_of(said.value), "generated", said.model, words_of(said))
         against = self._play.against(question, said.value)
         if against:
             offline = self._offline(question)
             if not self._play.against(question, as_response(offline.outcome)):
-                return _noted(offline, f"the model's answer was not taken: {'; '.join(against)}")
+                note = f"the model's answer was not taken: {'; '.join(against)}"
+                return _noted(offline, note, *words_of(said))
         return made
 
 
@@ -223,7 +224,7 @@ def _provenance(firing: Firing, made: Made, notes: tuple[str, ...]) -> Provenanc
     return Provenance(
         source=made.source,
         by=made.by,
-        misses=firing.misses,
+        misses=firing.kept_misses,
         drawn=firing.drawn,
         counted=firing.counted,
         fired=firing.fired,
@@ -241,8 +242,8 @@ async def _run(question: Question, real: Callable[[], Awaitable[Any]]) -> Made:
     return Made(Returned(value=tool_value(own)), "real", own=own)
 
 
-def _noted(made: Made, note: str) -> Made:
-    return made._replace(notes=(note, *made.notes))
+def _noted(made: Made, *notes: str) -> Made:
+    return made._replace(notes=(*notes, *made.notes))
 
 
 def _refused(name: str) -> Made:
