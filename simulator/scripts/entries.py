@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal, Self, TypeAlias
+from typing import Annotated, Any, Literal, Self, TypeAlias, get_args
 
 from pydantic import (
     Discriminator,
@@ -251,6 +251,9 @@ Shaping: TypeAlias = Annotated[
     Field(discriminator="kind"),
 ]
 """The changes of an environment that a script can make."""
+
+SHAPING: tuple[type[Any], ...] = get_args(get_args(Shaping)[0])
+"""The classes of `Shaping`, for `isinstance`."""
 
 _SHAPING: TypeAdapter[Shaping] = TypeAdapter(Shaping)
 

@@ -6,7 +6,6 @@ from collections import defaultdict
 from collections.abc import Iterable
 from typing import Any, Literal
 
-from simulator.environment.facts import ENVIRONMENT_FACTS, ConnectionsAnalysed
 from simulator.facts import (
     AgentSelected,
     CodeAnswered,
@@ -28,6 +27,7 @@ from simulator.jsonvalue import JsonObject
 from simulator.runtime import Simulation
 from simulator.runtime.adk_private import MADE_CALL_ID
 from simulator.scripts.entries import (
+    SHAPING,
     AgentMove,
     Change,
     CodeMove,
@@ -104,7 +104,7 @@ class _Writer:
                 self._end(fact)
             case RulesChanged():
                 self._change(fact, RulesChange(rules=fact.rules))
-            case _ if isinstance(fact, ENVIRONMENT_FACTS) and not isinstance(fact, ConnectionsAnalysed):
+            case _ if isinstance(fact, SHAPING):
                 self._change(fact, EnvironmentChange(environment=fact.model_copy(update={"at": 0.0})))
             case _:
                 pass
