@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sqlite3
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,6 +17,7 @@ from simulator.store import places, schema
 from simulator.store.errors import StoreError, in_words
 
 _WRITES = "studio_writes"
+_MOMENT = 0.01
 
 
 class Database:
@@ -105,12 +108,27 @@ def _prepare_sqlite(connection: Any, patience: float) -> None:
     connection.isolation_level = None
     # First of all, as the other settings may wait for a lock too.
     connection.execute(f"PRAGMA busy_timeout = {round(patience * 1000)}")
-    # Readers and the writer do not wait for each other.
-    connection.execute("PRAGMA journal_mode = WAL")
+    _write_ahead(connection, patience)
     # No wait for the disk at each commit. A crash of this process loses nothing of what was committed; a power cut
     # can lose the newest commits, but the file is never left inconsistent.
     connection.execute("PRAGMA synchronous = NORMAL")
     connection.execute("PRAGMA foreign_keys = ON")
+
+
+def _write_ahead(connection: Any, patience: float) -> None:
+    """Let readers and the writer not wait for each other; a file stays so once it is."""
+    end = time.monotonic() + patience
+    while connection.execute("PRAGMA journal_mode").fetchone()[0] != "wal":
+        try:
+            found = connection.execute("PRAGMA journal_mode = WAL").fetchone()[0]
+        except sqlite3.OperationalError as error:
+            # SQLite does not wait here, whatever the timeout: two that open a new file at once would both be refused.
+            if not error.sqlite_errorname.startswith("SQLITE_BUSY") or time.monotonic() > end:
+                raise
+            time.sleep(_MOMENT)
+        else:
+            if found != "wal":  # some file systems cannot; then they do wait, and all else holds
+                return
 
 
 def _begin_sqlite(connection: Connection) -> None:
