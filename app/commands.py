@@ -144,7 +144,42 @@ Command: TypeAlias = Annotated[
 ]
 """What is asked of the session on the screen."""
 
-SidebarCommand: TypeAlias = NewSession | OpenSession | CloseSession
+
+class RenameSession(Value):
+    """Call a kept session something."""
+
+    kind: Literal["rename_session"] = "rename_session"
+    session_id: str
+    name: str
+
+
+class DuplicateSession(Value):
+    """Make another session with the same facts."""
+
+    kind: Literal["duplicate_session"] = "duplicate_session"
+    session_id: str
+
+
+class ArchiveSession(Value):
+    """Put a kept session out of the way, or back."""
+
+    kind: Literal["archive_session"] = "archive_session"
+    session_id: str
+    archived: bool = True
+
+
+class DeleteSession(Value):
+    """Delete a kept session, so that it can be restored; or restore it."""
+
+    kind: Literal["delete_session"] = "delete_session"
+    session_id: str
+    deleted: bool = True
+
+
+KeptCommand: TypeAlias = RenameSession | DuplicateSession | ArchiveSession | DeleteSession
+"""What is asked for of a session that is kept."""
+
+SidebarCommand: TypeAlias = NewSession | OpenSession | CloseSession | KeptCommand
 """What is asked for beside it."""
 
 

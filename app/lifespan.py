@@ -12,6 +12,7 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 from app.registry import registry
+from app.shelf import close_shelf
 
 COLLECT_EVERY_SECONDS = 60.0
 
@@ -42,3 +43,7 @@ async def lifespan(_app: Any) -> AsyncIterator[dict[str, Any]]:
         tidying.cancel()
         for error in await asyncio.to_thread(registry().close_all):
             _LOG.error("Closing a simulation failed", exc_info=error)
+        try:
+            await asyncio.to_thread(close_shelf)
+        except ValueError:  # a StoreError
+            _LOG.exception("Something was not kept")

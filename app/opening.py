@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from typing import Literal, TypeAlias
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from app.cast import cast_of
 from app.expected_input import UnfitMessageError, check_message
@@ -11,11 +12,18 @@ from app.jsontext import JsonTextError, parse_object
 from app.overview import title
 from app.players import not_at_first
 from app.registry import LiveSession, registry
+from app.reopening import kept_drafts
 from app.settling import AT_ONCE, settle
+from app.shelf import OWNER, shelf
 from simulator.agent_config import SimulatedAgentConfig
+from simulator.agents.fingerprint import agent_fingerprint
 from simulator.facts import EVERY, AgentPlayer, ToolPlayer, Value
+from simulator.journal import Journal
 from simulator.jsonvalue import JsonObject
 from simulator.session import Seats
+
+if TYPE_CHECKING:
+    from simulator.store import JournalStore
 
 _UNFIT = "Query: it does not fit the input that the agent expects. Without a query the session opens on a form for it."
 
@@ -102,6 +110,11 @@ def _check_query(query: str, config: SimulatedAgentConfig) -> None:
         raise StartFormError(f"{_UNFIT}\n{error}") from error
 
 
+def _keeper(store: JournalStore, config: SimulatedAgentConfig) -> Callable[[Journal], Journal]:
+    print_ = agent_fingerprint(config.root_agent)
+    return lambda journal: store.begin(journal, owner=OWNER, agent_key=config.name, agent_digest=print_)
+
+
 def open_session(form: StartForm, config: SimulatedAgentConfig) -> LiveSession:
     """Open a session, ask its first query where there is one, and take it into the registry.
 
@@ -109,26 +122,35 @@ def open_session(form: StartForm, config: SimulatedAgentConfig) -> LiveSession:
         StartFormError: A field cannot be read, or the query does not fit the agent's input schema.
         app.registry.RegistryFullError: No further session can be opened.
         simulator.runtime.SimulationError: The agent cannot be simulated.
+        simulator.store.StoreError: The session cannot be kept.
     """
     from simulator.runtime import Simulation  # noqa: PLC0415 - importing ADK takes a second: not before it is needed
 
     settings = read_form(form, unreachable(config))
     _check_query(form.query, config)
     registry().check_room()
+    store = shelf().store
     simulation = Simulation.open(
         config,
         seats=settings.seats,
         initial_state=settings.initial_state,
         seed=settings.seed,
         user_id=settings.user_id,
+        keep=_keeper(store, config) if store else None,
     )
     try:
         live = registry().add(simulation, config, cast_of(config.root_agent))
     except ValueError:
         simulation.close()
         raise
+    if store is not None:
+        live.drafts = kept_drafts(store, live.session_id)
     if form.query.strip():
-        simulation.query(form.query, wait=AT_ONCE)
-        live.title = title(simulation.session)
-        settle(simulation)
+        _ask(live, form.query)
     return live
+
+
+def _ask(live: LiveSession, query: str) -> None:
+    live.simulation.query(query, wait=AT_ONCE)
+    live.title = title(live.simulation.session)
+    settle(live.simulation)

@@ -11,15 +11,13 @@ import streamlit as st
 
 from app import decisions, state
 from app.acknowledged import acknowledge
+from app.agents import catalogue
 from app.commands import (
     CloseEnvironment,
-    CloseSession,
     Command,
     GoTo,
-    NewSession,
     OpenEnvironment,
     OpenExport,
-    OpenSession,
 )
 from app.decisions import Decision, PartlyAnsweredError, SubmitQuery
 from app.drafts import Drafts
@@ -27,6 +25,7 @@ from app.engine import command
 from app.expected_input import UnfitMessageError, check_message
 from app.export_page import export_page
 from app.kept import gather
+from app.labels import literal
 from app.overview import title
 from app.panels.context import context
 from app.panels.decision import decision_panel
@@ -34,11 +33,13 @@ from app.panels.environment import environment
 from app.panels.header import header
 from app.panels.parts import problem
 from app.panels.query import query
-from app.panels.sidebar import sidebar
 from app.panels.timeline import timeline
+from app.panels.unopened import unopened
 from app.registry import LiveSession, registry
+from app.reopening import NotReopenedError, reopened
 from app.scene import Scene
 from app.settling import AT_ONCE, settle
+from app.side import side
 from app.start_page import start_page
 from app.surroundings import surroundings
 
@@ -51,6 +52,9 @@ _UNCHANGED = "That did not work; nothing was changed."
 _UNSURE = "That did not work. The timeline says what has happened."
 _UNFIT = "The message was not sent, because it does not fit the input that the agent expects."
 _IN_PART = "Not every call was answered."
+_ELSEWHERE = "This session was played on elsewhere meanwhile. You see it as it is there; what you did is kept as a branch."
+KEEP_SECONDS = 2.0
+"""How long a click waits for the database; what takes longer is stored behind it."""
 _LOG = logging.getLogger(__name__)
 
 
@@ -65,18 +69,37 @@ def page() -> None:
     st.html(_STYLES)
     live = state.current()
     _gather(live)
-    _draw(live)
+    if live is None and state.session_id():
+        _bring_back(state.session_id() or "")
+    else:
+        _draw(live)
     acknowledge()
+
+
+def _bring_back(session_id: str) -> None:
+    """Draw a session that is kept and not live, or the start page where none is."""
+    side()
+    try:
+        with st.spinner("Bringing the session back"):
+            live = reopened(session_id)
+    except NotReopenedError as error:
+        if unopened(session_id, str(error), error.journal):
+            catalogue().refresh()
+            st.rerun()
+        return
+    if live is not None:
+        st.rerun()
+    start_page()
 
 
 def _draw(live: LiveSession | None) -> None:
     if live is None:
-        _sidebar()
+        side()
         start_page()
         return
     view = live.simulation.view()
     live.title = title(view.session) if view.session.history else ""
-    _sidebar()
+    side()
     match state.view():
         case "export":
             export_page(live, view)
@@ -93,21 +116,6 @@ def _gather(live: LiveSession | None) -> None:
     state.put("shown", live.session_id if live else None)
 
 
-def _sidebar() -> None:
-    match sidebar(registry().newest_first(), state.session_id()):
-        case NewSession():
-            state.leave()
-            st.rerun()
-        case OpenSession(session_id=wanted):
-            state.go_to(wanted)
-            st.rerun()
-        case CloseSession(session_id=ended):
-            registry().close(ended)
-            if ended == state.session_id():
-                state.leave()
-            st.rerun()
-
-
 def _session(live: LiveSession, view: SimulationView) -> None:
     """Draw one session: the decision first, because most clicks end there and the rest need not be drawn twice."""
     _go_back(live)
@@ -120,6 +128,7 @@ def _session(live: LiveSession, view: SimulationView) -> None:
         _act(live, header(view))
     with notes:
         _notes(view)
+        _of_its_keeping(live)
     with right:
         _act(live, context(Scene(live, view)))
     with left:
@@ -192,6 +201,7 @@ def _carry_out(work: Callable[[], None], live: LiveSession) -> None:
     try:
         work()
         settle(live.simulation)
+        _keep(live)
     except PartlyAnsweredError as error:
         state.put("problem", str(error))
         state.put("changed", _IN_PART)
@@ -206,6 +216,34 @@ def _carry_out(work: Callable[[], None], live: LiveSession) -> None:
         state.put("changed", _UNSURE)
     state.forget_followed()
     st.rerun()
+
+
+def _keep(live: LiveSession) -> None:
+    """Wait a moment until what was done is stored; where somebody else went on meanwhile, show theirs."""
+    journal = live.simulation.journal
+    if not journal.outlives:
+        return
+    try:
+        journal.keep(KEEP_SECONDS)
+    except ValueError as error:  # a StoreError
+        if journal.trouble is None:
+            registry().close(live.session_id)
+            state.put("problem", str(error))
+            state.put("changed", _ELSEWHERE)
+
+
+def _of_its_keeping(live: LiveSession) -> None:
+    """Say what a person should know of how the session is kept; some of it comes from the database."""
+    if live.word:
+        with st.container(key="brought_back", border=True, gap=None):
+            st.badge("Brought back", icon=":material/history:", color="blue")
+            st.text(literal(live.word))
+    trouble = live.simulation.journal.trouble
+    if trouble:
+        problem(
+            "Not everything is stored yet. It is tried again by itself, and nothing is lost while the studio runs.",
+            trouble,
+        )
 
 
 def _notes(view: SimulationView) -> None:

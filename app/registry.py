@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable
+import time
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from itertools import count
 from threading import RLock
@@ -41,6 +42,8 @@ class LiveSession:
         drafts: Texts that were typed and not sent.
         built: The golden trace that was built last, with the head, form and eval id that it was built for.
         order: Counts up with each session; the largest is the newest.
+        used: When somebody last looked at it, by a clock that only goes forward, in seconds.
+        word: What a person should know of it since it was brought back.
     """
 
     session_id: str
@@ -51,6 +54,16 @@ class LiveSession:
     drafts: Drafts = field(default_factory=Drafts)
     built: tuple[tuple[int, str, str], Exportable] | None = None
     order: int = 0
+    used: float = field(default_factory=time.monotonic)
+    word: str = ""
+
+    @property
+    def can_rest(self) -> bool:
+        """Tell whether it can be dropped and brought back: it is kept, nothing is at work, and all is durable."""
+        journal = self.simulation.journal
+        if not journal.outlives or journal.trouble:
+            return False
+        return self.simulation.wait(0.0) and not self.simulation.view().running
 
 
 class Registry:
@@ -60,15 +73,24 @@ class Registry:
         self._limit = limit
         self._sessions: dict[str, LiveSession] = {}
         self._order = count(1)
-        self._lock = RLock()
+        self._lock, self._coming_back = RLock(), RLock()
 
     def check_room(self) -> None:
-        """Raise where no further session can be opened.
+        """Make room for one more: where the limit is reached, the kept session that nobody has looked at for longest goes to rest.
 
         Raises:
-            RegistryFullError: The limit is reached.
+            RegistryFullError: The limit is reached, and none can be brought back later.
         """
-        if len(self._sessions) >= self._limit:
+        with self._lock:
+            if len(self._sessions) < self._limit:
+                return
+            idle = sorted(self._sessions.values(), key=lambda live: live.used)
+            resting = next((live for live in idle if live.can_rest), None)
+            if resting is not None:
+                del self._sessions[resting.session_id]
+        if resting is not None:
+            resting.simulation.close()
+        else:
             raise RegistryFullError(
                 f"{len(self._sessions)} sessions are open, which is all that this server keeps at once; "
                 "close one in the list of sessions first"
@@ -82,8 +104,8 @@ class Registry:
             ValueError: A session with this id is live already.
         """
         session_id = simulation.session.session_id
+        self.check_room()
         with self._lock:
-            self.check_room()
             if session_id in self._sessions:
                 raise ValueError(f"session {session_id!r} is live already")
             live = LiveSession(session_id, simulation, config, cast, order=next(self._order))
@@ -92,7 +114,28 @@ class Registry:
 
     def get(self, session_id: str) -> LiveSession | None:
         """Give the live session with this id, the same one to everybody, or None."""
-        return self._sessions.get(session_id)
+        live = self._sessions.get(session_id)
+        if live is not None:
+            live.used = time.monotonic()
+        return live
+
+    def get_or_take_in(self, session_id: str, make: Callable[[], LiveSession | None]) -> LiveSession | None:
+        """Give the live session with this id, or take in the one that `make` gives; never two at once.
+
+        Raises:
+            RegistryFullError: The limit is reached.
+        """
+        with self._coming_back:
+            live = self.get(session_id)
+            if live is not None:
+                return live
+            self.check_room()
+            made = make()
+            if made is not None:
+                with self._lock:
+                    made.order = next(self._order)
+                    self._sessions[session_id] = made
+            return made
 
     def newest_first(self) -> list[LiveSession]:
         """Give all live sessions, the newest first."""

@@ -27,6 +27,7 @@ Flag: TypeAlias = Literal[
     "agent",
     "changed",
     "deleted_rules",
+    "deleted_session",
     "earlier",
     "editing_rule",
     "editing_tool",

@@ -6,7 +6,7 @@ import importlib
 import logging
 from collections.abc import Iterable
 
-_SLOW_TO_IMPORT = ("simulator.runtime", "evalset", "pandas")
+_SLOW_TO_IMPORT = ("simulator.runtime", "simulator.store", "evalset", "pandas")
 _LOG = logging.getLogger(__name__)
 
 

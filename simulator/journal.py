@@ -174,6 +174,16 @@ class Journal:
             fold.take(place, fact)
         self._fold, self._head = fold, number
 
+    @property
+    def outlives(self) -> bool:
+        """Whether it outlives the process; this one does not."""
+        return False
+
+    @property
+    def trouble(self) -> str | None:
+        """Why something that should outlive the process does not yet, in words; None where there is no such trouble."""
+        return None
+
     def keep(self, timeout: float = 30.0) -> None:
         """Wait until all that was appended is durable, for so many seconds at most; here nothing outlives the process."""
 

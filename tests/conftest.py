@@ -10,6 +10,9 @@ import os
 
 from hypothesis import HealthCheck, settings
 
+# Nothing is kept among the data of whoever runs the tests; those that keep sessions name a store of their own.
+os.environ["GOLDEN_TRACE_STORE"] = "none"
+
 # A busy machine is no fault of a test.
 _PATIENT = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 

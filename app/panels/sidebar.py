@@ -1,4 +1,4 @@
-"""The list of sessions that live on this server, with the way back to each."""
+"""The list of sessions, live and kept, with the way back to each."""
 
 from __future__ import annotations
 
@@ -6,11 +6,21 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from app.commands import CloseSession, NewSession, OpenSession, SidebarCommand
+from app.commands import (
+    ArchiveSession,
+    CloseSession,
+    DeleteSession,
+    DuplicateSession,
+    KeptCommand,
+    NewSession,
+    OpenSession,
+    RenameSession,
+    SidebarCommand,
+)
 from app.kept import slug
-from app.labels import safe_label
+from app.labels import literal, safe_label
 from app.overview import short_id
-from app.registry import LiveSession
+from app.session_lines import SessionLine
 
 SHOWN_SESSIONS = 15
 """How many sessions are listed at once; those before them are a click away."""
@@ -18,9 +28,22 @@ SHOWN_SESSIONS = 15
 OLDER_HEIGHT = 320
 """In pixels; the list of the older sessions scrolls inside."""
 
+FEWEST_TO_SEARCH = 6
+_NONE = "None yet. A session stays here until it is closed or the server ends."
+_NONE_KEPT = "None yet. What you play is kept here, also when the studio is closed."
 
-def sidebar(sessions: Sequence[LiveSession], current_id: str | None) -> SidebarCommand | None:
-    """Draw the sidebar; give what was clicked."""
+
+def sidebar(
+    sessions: Sequence[SessionLine], current_id: str | None, *, deleted: str | None, trouble: str
+) -> SidebarCommand | None:
+    """Draw the sidebar; give what was clicked.
+
+    Args:
+        sessions: Those to list, the newest first.
+        current_id: The one on the screen.
+        deleted: The one that was deleted last and can be restored.
+        trouble: Why sessions are not kept; empty where they are, or were not meant to be.
+    """
     asked: SidebarCommand | None = None
     with st.sidebar:
         with st.container(key="brand"):
@@ -33,46 +56,108 @@ def sidebar(sessions: Sequence[LiveSession], current_id: str | None) -> SidebarC
             disabled=current_id is None,
         ):
             asked = NewSession()
-        st.caption("Sessions on this server")
+        _trouble(trouble)
+        st.caption("Sessions")
+        asked = _undo(deleted) or asked
         if not sessions:
-            st.caption("None yet. A session stays here until it is closed or the server ends.")
-        asked = _lines(sessions[:SHOWN_SESSIONS], current_id) or asked
-        older = sessions[SHOWN_SESSIONS:]
+            st.caption(_NONE if trouble else _NONE_KEPT)
+        shown = _found(sessions)
+        asked = _lines(shown[:SHOWN_SESSIONS], current_id) or asked
+        older = shown[SHOWN_SESSIONS:]
         if older and st.toggle(f"Show {len(older)} older", key="older_sessions"):
             with st.container(height=OLDER_HEIGHT, border=False, gap="xsmall", key="older_list"):
                 asked = _lines(older, current_id) or asked
     return asked
 
 
-def _lines(sessions: Sequence[LiveSession], current_id: str | None) -> OpenSession | CloseSession | None:
-    asked: OpenSession | CloseSession | None = None
-    for live in sessions:
-        asked = _line(live, is_current=live.session_id == current_id) or asked
+def _trouble(trouble: str) -> None:
+    if trouble:
+        st.warning("Sessions are not kept: they end with the server.", icon=":material/cloud_off:")
+        st.text(literal(trouble))
+
+
+def _undo(deleted: str | None) -> DeleteSession | None:
+    if deleted is None:
+        return None
+    with st.container(horizontal=True, gap="xsmall", vertical_alignment="center", key="deleted_line"):
+        st.caption("Session deleted", width="content")
+        undone = st.button("Undo", key="undelete", type="tertiary", icon=":material/undo:")
+    return DeleteSession(session_id=deleted, deleted=False) if undone else None
+
+
+def _found(sessions: Sequence[SessionLine]) -> list[SessionLine]:
+    """Narrow the list by words, and by the archive; a short one needs neither."""
+    words = ""
+    if len(sessions) >= FEWEST_TO_SEARCH:
+        words = st.text_input(
+            "Search sessions",
+            key="session_search",
+            placeholder="Search",
+            icon=":material/search:",
+            label_visibility="collapsed",
+        )
+    archive = any(line.archived for line in sessions) and st.toggle("Archive", key="session_archive")
+    wanted = words.casefold().split()
+    return [
+        line
+        for line in sessions
+        if line.archived == archive
+        and all(word in f"{line.title} {line.agent}".casefold() for word in wanted)
+    ]
+
+
+def _lines(sessions: Sequence[SessionLine], current_id: str | None) -> SidebarCommand | None:
+    asked: SidebarCommand | None = None
+    for line in sessions:
+        asked = _line(line, is_current=line.session_id == current_id) or asked
     return asked
 
 
-def _line(live: LiveSession, *, is_current: bool) -> OpenSession | CloseSession | None:
-    name = slug(live.session_id)
+def _line(line: SessionLine, *, is_current: bool) -> SidebarCommand | None:
+    name = slug(line.session_id)
     with st.container(
         horizontal=True, gap="xxsmall", vertical_alignment="center", wrap=False, key=f"recent_line_{name}"
     ):
         opened = st.button(
-            safe_label(live.title or live.config.name, 34),
+            safe_label(line.title, 34),
             key=f"recent_{name}",
             type="secondary" if is_current else "tertiary",
-            icon=":material/chat:",
+            icon=":material/chat:" if line.is_live else ":material/chat_bubble_outline:",
             width="stretch",
             wrap=False,
-            help=f"{safe_label(live.config.name, 40)}, {safe_label(short_id(live.session_id))}",
+            help=f"{safe_label(line.agent, 40)}, {safe_label(short_id(line.session_id))}",
         )
-        with st.popover(
-            ":material/close:",
-            key=f"close_menu_{name}",
-            type="tertiary",
-            help="End this session; what was not exported is lost",
-        ):
-            st.text("Close this session? It cannot be brought back.")
-            closed = st.button("Close", key=f"close_{name}", icon=":material/delete:")
-    if closed:
-        return CloseSession(session_id=live.session_id)
-    return OpenSession(session_id=live.session_id) if opened and not is_current else None
+        asked = _kept_menu(line, name) if line.is_kept else _close_menu(line, name)
+    if asked is not None:
+        return asked
+    return OpenSession(session_id=line.session_id) if opened and not is_current else None
+
+
+def _close_menu(line: SessionLine, name: str) -> CloseSession | None:
+    with st.popover(
+        ":material/close:",
+        key=f"close_menu_{name}",
+        type="tertiary",
+        help="End this session; what was not exported is lost",
+    ):
+        st.text("Close this session? It cannot be brought back.")
+        closed = st.button("Close", key=f"close_{name}", icon=":material/delete:")
+    return CloseSession(session_id=line.session_id) if closed else None
+
+
+def _kept_menu(line: SessionLine, name: str) -> KeptCommand | None:
+    asked: KeptCommand | None = None
+    with st.popover(
+        ":material/more_vert:", key=f"kept_menu_{name}", type="tertiary", help="Rename, copy, archive, delete"
+    ):
+        called = st.text_input("Name", value=line.title, key=f"name_{name}", max_chars=120)
+        if st.button("Rename", key=f"rename_{name}", icon=":material/edit:"):
+            asked = RenameSession(session_id=line.session_id, name=called.strip())
+        if st.button("Duplicate", key=f"duplicate_{name}", icon=":material/content_copy:"):
+            asked = DuplicateSession(session_id=line.session_id)
+        word = "Take out of the archive" if line.archived else "Archive"
+        if st.button(word, key=f"archive_{name}", icon=":material/archive:"):
+            asked = ArchiveSession(session_id=line.session_id, archived=not line.archived)
+        if st.button("Delete", key=f"delete_{name}", icon=":material/delete:"):
+            asked = DeleteSession(session_id=line.session_id)
+    return asked

@@ -270,19 +270,20 @@ class Answering:
             waiting.is_queued = False
             if waiting.future.done():
                 return
-            self._note_start(waiting)
+            await self._note_start(waiting)
             if isinstance(waiting.call, CodeCall):
                 await self._run_code(waiting)
             else:
                 await self._run_tool(waiting)
 
-    def _note_start(self, waiting: Waiting[Any]) -> None:
+    async def _note_start(self, waiting: Waiting[Any]) -> None:
         started = CallStarted(at=self._table.now(), turn=self._run.number, key=waiting.key, name=waiting.name)
         self._table.append(started)
         waiting.running, waiting.may_have_run, waiting.since = True, False, started.at
         waiting.running_by = ""
         waiting.started = self._run.loop.time() - waiting.latency
         self._table.noticed()
+        await self._table.durable()
 
     async def _tool_answers_here(self, waiting: Waiting[ToolBoundaryCall]) -> Answered:
         call = waiting.call
@@ -290,7 +291,7 @@ class Answering:
             self._one_real_call.acquire()
         )  # an `async with` takes twice as long, on the way of every real call
         try:
-            self._note_start(waiting)
+            await self._note_start(waiting)
             outcome, effects = await watched(waiting.key, call.real, call.context, self._table.problem)
             waiting.effects_done = True
             fact = self._facts.of_tool(waiting, outcome, effects, self.provenance(waiting, "real"))

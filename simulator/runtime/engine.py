@@ -143,6 +143,11 @@ class Engine:
             waiting.came_back = waiting.proposal is None and self._came_back_to == self._place()
         return self.answering.begin(waiting)
 
+    async def durable(self) -> None:
+        """Wait until what was appended is kept, where the journal outlives this process."""
+        if self.journal.outlives:
+            await asyncio.to_thread(self.journal.keep)
+
     def changed(self) -> None:
         """Count a change, and wake those who wait for rest once it is there."""
         self.version += 1

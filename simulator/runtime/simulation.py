@@ -38,8 +38,8 @@ from simulator.session import IllegalFactError, Seats, SimulationSession
 class Simulation:
     """A session that is being played.
 
-    Every command waits until the agent needs a person again (or the turn has ended), at most `wait` seconds where
-    that is given. A command that does not fit raises `SimulationError` and changes nothing.
+    Every command waits until the agent needs a person again (or the turn has ended), at most `wait` seconds where that
+    is given. A command that does not fit raises `SimulationError` and changes nothing.
     """
 
     def __init__(self, config: SimulatedAgentConfig, journal: Journal, clock: Callable[[], float]) -> None:
@@ -72,19 +72,20 @@ class Simulation:
         user_id: str = "user",
         session_id: str | None = None,
         clock: Callable[[], float] = time.time,
+        keep: Callable[[Journal], Journal] | None = None,
     ) -> Simulation:
         """Begin a session with an agent.
 
         Args:
             config: The agent.
             rules: Injection rules that are in force from the start.
-            seats: Who plays from the start; by default each agent's own model if it can be reached and a person if not, and a
-                person for every tool.
+            seats: Who plays from the start; by default each agent's own model if it can be reached, else a person, who plays the tools.
             initial_state: What ADK's session state holds at first.
             seed: Where ids and draws come from; a random one by default.
             user_id: ADK's user.
             session_id: The session's id; a random one by default.
             clock: Gives the time in seconds since the epoch.
+            keep: Gives the journal to go on with instead of one that is only in memory: a store's.
 
         Raises:
             SimulationError: The initial state is no JSON, two rules have one id, or the agent cannot be simulated.
@@ -93,14 +94,15 @@ class Simulation:
         seed, session_id = seed or uuid.uuid4().hex, session_id or uuid.uuid4().hex
         opened = SessionOpened(at=now, session_id=session_id, user_id=user_id, seed=seed)
         state = commands.plain(initial_state or {}, "initial state")
-        names = {"agent_name": config.name, "app_name": config.app_name}
-        selected = AgentSelected(at=now, initial_state=state, **names)
+        selected = AgentSelected(
+            at=now, agent_name=config.name, app_name=config.app_name, initial_state=state
+        )
         # A person answers the tools anyway: the journal need not say so.
         seats = Seats(agents=default_seats(config).agents) if seats is None else seats
-        in_force = tuple(rules)
-        ruled = [RulesChanged(at=now, rules=in_force)] if in_force else []
+        ruled = [RulesChanged(at=now, rules=in_force)] if (in_force := tuple(rules)) else []
         with _as_simulation_error():
-            return cls(config, Journal([opened, selected, *_seated(seats, now), *ruled]), clock)
+            journal = Journal([opened, selected, *_seated(seats, now), *ruled])
+            return cls(config, keep(journal) if keep else journal, clock)
 
     @classmethod
     def resume(
@@ -111,9 +113,7 @@ class Simulation:
         clock: Callable[[], float] = time.time,
         wait: float | None = None,
     ) -> Simulation:
-        """Go on with the session of a journal: no model and no real tool is asked again.
-
-        Waits until the agent needs a person again, at most `wait` seconds where that is given.
+        """Go on with the session of a journal, as a command does: no model and no real tool is asked again.
 
         Raises:
             SimulationError: The journal's session has no agent yet, or another one.
@@ -285,8 +285,8 @@ class Simulation:
         self._check_open()
         if fact < next(number for number, each in self.journal.path() if each.kind == "agent_selected"):
             raise SimulationError(f"fact {fact} is before the agent was selected")
-        if fact >= len(self.journal):
-            raise SimulationError(f"the journal holds no fact {fact}; it has {len(self.journal)}")
+        if fact >= (length := len(self.journal)):
+            raise SimulationError(f"the journal holds no fact {fact}; it has {length}")
         return self._command_and_wait(lambda: self._engine.move(fact), wait)
 
     def undo(self, *, wait: float | None = None) -> bool:

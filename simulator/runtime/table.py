@@ -35,6 +35,10 @@ class Table(Protocol):
         """Append a fact."""
         ...
 
+    async def durable(self) -> None:
+        """Wait until what was appended is kept, where it is."""
+        ...
+
     def changed(self) -> None:
         """Say that there is something new to see."""
         ...

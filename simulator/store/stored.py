@@ -41,6 +41,11 @@ class StoredJournal(Journal):
         return self._shelf.session_id
 
     @property
+    def outlives(self) -> bool:
+        """Whether it outlives the process: it does."""
+        return True
+
+    @property
     def superseded(self) -> bool:
         """Somebody else went on with the session: what is appended here is stored as a branch, and the head is theirs."""
         return self._shelf.superseded

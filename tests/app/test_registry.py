@@ -12,6 +12,7 @@ from app.cast import Cast
 from app.drafts import Drafts
 from app.registry import Registry, RegistryFullError, registry
 from simulator.agent_config import SimulatedAgentConfig
+from simulator.journal import Journal
 from simulator.session import SimulationSession
 
 
@@ -21,6 +22,7 @@ class Simulation:
     def __init__(self, session_id: str, *, fails: bool = False) -> None:
         self.session = SimulationSession(session_id=session_id)
         self.closed = 0
+        self.journal = Journal()
         self._fails = fails
 
     def close(self) -> None:

@@ -33,9 +33,10 @@ def agents_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
-def server(agents_dir: Path) -> Iterator[Served]:
-    """The studio, with that folder and the demos."""
-    with studio_server(agents_dir) as served:
+def server(agents_dir: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    """The studio, with that folder and the demos; it keeps its sessions in a file of the test's own."""
+    kept = tmp_path_factory.mktemp("kept") / "sessions.db"
+    with studio_server(agents_dir, environment={"GOLDEN_TRACE_STORE": str(kept)}) as served:
         yield served
 
 

@@ -1,0 +1,31 @@
+"""Shows a session that is kept and cannot be played now: why, and what has happened in it, to read."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from app.panels.parts import problem
+from app.viewmodels import rows
+from simulator.journal import Journal
+
+_HEIGHT = 420
+
+
+def unopened(session_id: str, reason: str, journal: Journal | None) -> bool:
+    """Draw it; True when it shall be tried again."""
+    problem("This session cannot be played now. It is kept as it is; nothing is lost.", reason)
+    again = st.button("Try again", key="reopen", icon=":material/refresh:")
+    if journal is None:
+        return again
+    session = journal.session()
+    st.caption("What has happened in it")
+    st.dataframe(
+        [row.model_dump() for row in rows(session)],
+        hide_index=True,
+        height=_HEIGHT,
+        alt="All steps of the session",
+    )
+    st.download_button(
+        "Download its journal", journal.to_json(), f"{session_id}.journal.json", icon=":material/download:"
+    )
+    return again

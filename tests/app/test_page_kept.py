@@ -1,0 +1,201 @@
+"""Sessions outlive the server: they are brought back with what was typed, and looked after in the list."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from app.agents import catalogue
+from app.opening import StartForm, open_session
+from app.registry import Registry, registry
+from app.reopening import NotReopenedError, reopened
+from app.shelf import OWNER, STORE_VARIABLE, close_shelf, opened, shelf
+from simulator.store import JournalStore
+from tests.app.pages import Tab
+
+CANCEL = "Please cancel order A-1001 and refund me."
+TYPED = '{"order_id": "A-1001", "status": "mine"}'
+
+
+@pytest.fixture
+def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[JournalStore]:
+    """A store of the test's own, in which the page keeps its sessions."""
+    monkeypatch.setenv(STORE_VARIABLE, str(tmp_path / "sessions.db"))
+    monkeypatch.setattr("sys.argv", ["app"])
+    close_shelf()
+    found = shelf().store
+    assert found is not None
+    yield found
+    registry().close_all()
+    close_shelf()
+
+
+@pytest.fixture
+def session_id(store: JournalStore) -> str:
+    """A session with the order desk that waits for an answer, for which somebody has typed something."""
+    live = open_session(StartForm(agent="order_desk", query=CANCEL), catalogue().config("order_desk"))
+    tab = Tab(live.session_id)
+    (editor,) = [each for each in tab.app.text_area if str(each.key).startswith("response_")]
+    editor.set_value(TYPED)
+    tab.run()
+    return live.session_id
+
+
+def _server_ends() -> None:
+    """Let go of everything in memory, as a server that ends does."""
+    registry().close_all()
+    close_shelf()
+
+
+def _asked() -> list[str]:
+    live = registry().newest_first()[0]
+    return [str(getattr(request, "tool_name", "")) for request in live.simulation.view().pending]
+
+
+def test_a_session_is_where_it_was_when_the_server_comes_back(session_id: str) -> None:
+    """The call waits, and what was typed for it stands in the editor; the journal is the same to the fact."""
+    live = registry().get(session_id)
+    assert live is not None
+    before = live.simulation.journal.to_json()
+    _server_ends()
+    tab = Tab(session_id)
+    again = registry().get(session_id)
+    assert again is not None
+    assert again.simulation.journal.to_json() == before
+    assert _asked() == ["find_order"]
+    (editor,) = [each for each in tab.app.text_area if str(each.key).startswith("response_")]
+    assert editor.value == TYPED
+
+
+def test_what_is_done_after_that_is_kept_too(session_id: str) -> None:
+    """An answer, an undo: after each the server may end."""
+    _server_ends()
+    tab = Tab(session_id)
+    tab.click(tab.key("accept_"))
+    _server_ends()
+    tab = Tab(session_id)
+    assert "find_order" not in _asked()
+    tab.click("undo_step")
+    _server_ends()
+    Tab(session_id)
+    assert _asked() == ["find_order"]
+
+
+def test_two_tabs_bring_it_back_once(session_id: str) -> None:
+    """Whoever comes second finds what the first has brought back."""
+    _server_ends()
+    assert reopened(session_id) is reopened(session_id)
+    assert len(registry().newest_first()) == 1
+
+
+def test_a_session_whose_agent_is_gone_can_be_read(session_id: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The page says why it cannot be played and what has happened, and tries again when asked to."""
+    _server_ends()
+    with monkeypatch.context() as patch:
+        patch.setattr("sys.argv", ["app", "--no-demos"])
+        tab = Tab(session_id)
+        assert "cannot be played now" in tab.words
+        assert "there is no agent 'order_desk'" in tab.literal
+        assert CANCEL in tab.literal
+    tab.click("reopen")
+    assert _asked() == ["find_order"]
+
+
+def test_an_agent_that_has_changed_is_named(session_id: str, store: JournalStore) -> None:
+    """The history stays, and the page says that what comes next is played with another agent."""
+    journal = store.load(session_id)
+    journal.keep()
+    _server_ends()
+    changed = shelf().store
+    assert changed is not None
+    text = changed.export(session_id)
+    changed.purge(session_id)
+    assert '"agent_digest"' in text
+    other = text.replace(f'"agent_digest": "{changed_digest(text)}"', '"agent_digest": "another"')
+    again = changed.import_(other, OWNER)
+    tab = Tab(again.session_id)
+    assert "have changed since this session began" in tab.literal
+
+
+def changed_digest(text: str) -> str:
+    """Read the fingerprint in an exported file."""
+    return text.split('"agent_digest": "')[1].split('"', maxsplit=1)[0]
+
+
+def test_sessions_are_renamed_copied_archived_deleted_and_restored(
+    session_id: str, store: JournalStore
+) -> None:
+    """Each from the list, and a deleted one comes back by one click."""
+    tab = Tab(session_id)
+    tab.app.text_input(key=f"name_{session_id}").set_value("My **golden** one")
+    tab.click(f"rename_{session_id}")
+    assert store.record(session_id).name == "My **golden** one"
+    assert tab.live_marks() == []
+    tab.click(f"duplicate_{session_id}")
+    copy = tab.session_id
+    assert copy not in {None, session_id}
+    assert len(store.records(OWNER)) == 2
+    tab.click(f"archive_{session_id}")
+    assert not tab.has(f"recent_{session_id}")
+    tab.app.toggle(key="session_archive").set_value(True)
+    assert tab.run().has(f"recent_{session_id}")
+    tab.click(f"delete_{session_id}")
+    assert store.record(session_id).deleted_at is not None
+    with pytest.raises(NotReopenedError, match="deleted"):
+        reopened(session_id)
+    tab.click("undelete")
+    assert store.record(session_id).deleted_at is None
+
+
+def test_an_idle_session_makes_room_and_comes_back(session_id: str) -> None:
+    """Where the limit is reached, the one that nobody has looked at for longest goes to rest; nothing of it is lost."""
+    live = registry().get(session_id)
+    assert live is not None
+    small = Registry(limit=1)
+    small.get_or_take_in(session_id, lambda: live)
+    small.check_room()
+    assert small.get(session_id) is None
+    registry().close(session_id)
+    Tab(session_id)
+    assert _asked() == ["find_order"]
+
+
+def test_another_process_that_went_on_is_shown_and_nothing_is_lost(
+    session_id: str, store: JournalStore
+) -> None:
+    """Who acts on an old head is told, sees how it stands, and finds what they did as a branch."""
+    tab = Tab(session_id)
+    elsewhere = store.load(session_id)
+    elsewhere.move_head(elsewhere.head - 1)
+    elsewhere.keep()
+    length = store.place(session_id).length
+    tab.click(tab.key("accept_"))
+    assert "played on elsewhere" in tab.words
+    live = registry().get(session_id)
+    assert live is not None
+    assert live.simulation.journal.head == elsewhere.head
+    assert len(live.simulation.journal) > length
+
+
+def test_a_store_that_cannot_be_opened_is_said(tmp_path: Path) -> None:
+    """The studio works all the same, and says what does not."""
+    broken = tmp_path / "sessions.db"
+    broken.write_text("This is no database, and longer than the head of one would be." * 40)
+    found = opened({STORE_VARIABLE: str(broken)})
+    assert found.store is None
+    assert str(broken) in found.problem
+    assert opened({STORE_VARIABLE: "none"}).problem == ""
+
+
+def test_where_nothing_is_kept_the_list_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The reason may come from the database: it is shown as it is."""
+    words = "**strong** ![x](http://evil.example/a.png)"
+    held: Any = shelf()
+    monkeypatch.setattr("app.side.shelf_if_open", lambda: type(held)(problem=words))
+    tab = Tab()
+    assert "Sessions are not kept" in tab.words
+    assert words in tab.literal
+    assert tab.live_marks() == []
