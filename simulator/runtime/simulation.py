@@ -13,10 +13,7 @@ from simulator.environment.rules import InjectionRule
 from simulator.facts import (
     EVERY,
     AgentPlayer,
-    AgentSelected,
     RulesChanged,
-    SeatChanged,
-    SessionOpened,
     ToolPlayer,
     TurnStarted,
 )
@@ -26,7 +23,7 @@ from simulator.runtime import commands
 from simulator.runtime.engine import Engine
 from simulator.runtime.errors import SimulationError
 from simulator.runtime.loop import LoopThread
-from simulator.runtime.reachability import default_seats
+from simulator.runtime.opening import opening_facts
 from simulator.runtime.simulated_environment import SimulatedEnvironment
 from simulator.runtime.undoing import redo_target, redone, undo_target, undone
 from simulator.runtime.view import SimulationView
@@ -81,27 +78,23 @@ class Simulation:
             rules: Injection rules that are in force from the start.
             seats: Who plays from the start; by default each agent's own model if it can be reached, else a person, who plays the tools.
             initial_state: What ADK's session state holds at first.
-            seed: Where ids and draws come from; a random one by default.
+            seed: Where ids and draws come from; a random one by default, as `session_id`.
             user_id: ADK's user.
-            session_id: The session's id; a random one by default.
+            session_id: The session's id.
             clock: Gives the time in seconds since the epoch.
             keep: Gives the journal to go on with instead of one that is only in memory: a store's.
 
         Raises:
             SimulationError: The initial state is no JSON, two rules have one id, or the agent cannot be simulated.
         """
-        now = round(clock(), 3)
-        seed, session_id = seed or uuid.uuid4().hex, session_id or uuid.uuid4().hex
-        opened = SessionOpened(at=now, session_id=session_id, user_id=user_id, seed=seed)
+        header = {
+            "session_id": session_id or uuid.uuid4().hex,
+            "user_id": user_id,
+            "seed": seed or uuid.uuid4().hex,
+        }
         state = commands.plain(initial_state or {}, "initial state")
-        selected = AgentSelected(
-            at=now, agent_name=config.name, app_name=config.app_name, initial_state=state
-        )
-        # A person answers the tools anyway: the journal need not say so.
-        seats = Seats(agents=default_seats(config).agents) if seats is None else seats
-        ruled = [RulesChanged(at=now, rules=in_force)] if (in_force := tuple(rules)) else []
         with _as_simulation_error():
-            journal = Journal([opened, selected, *_seated(seats, now), *ruled])
+            journal = Journal(opening_facts(config, header, state, seats, rules, now=round(clock(), 3)))
             return cls(config, keep(journal) if keep else journal, clock)
 
     @classmethod
@@ -386,13 +379,6 @@ def _as_simulation_error() -> Iterator[None]:
         yield
     except IllegalFactError as error:
         raise SimulationError(str(error)) from error
-
-
-def _seated(seats: Seats, now: float) -> Iterator[SeatChanged]:
-    for target, agent_player in seats.agents.items():
-        yield SeatChanged(at=now, seat="agent", target=target, player=agent_player)
-    for target, tool_player in seats.tools.items():
-        yield SeatChanged(at=now, seat="tool", target=target, player=tool_player)
 
 
 def _key(request: Request | str) -> str:
