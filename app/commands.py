@@ -145,12 +145,21 @@ Command: TypeAlias = Annotated[
 """What is asked of the session on the screen."""
 
 
-class RenameSession(Value):
-    """Call a kept session something."""
+class DescribeSession(Value):
+    """Say of a kept session what it is called, with which words it is found, and what is to be known of it."""
 
-    kind: Literal["rename_session"] = "rename_session"
+    kind: Literal["describe_session"] = "describe_session"
     session_id: str
     name: str
+    tags: tuple[str, ...] = ()
+    notes: str = ""
+
+
+class ImportSession(Value):
+    """Take in a session that was exported as a file; `text` may be anything."""
+
+    kind: Literal["import_session"] = "import_session"
+    text: str
 
 
 class DuplicateSession(Value):
@@ -176,8 +185,8 @@ class DeleteSession(Value):
     deleted: bool = True
 
 
-KeptCommand: TypeAlias = RenameSession | DuplicateSession | ArchiveSession | DeleteSession
-"""What is asked for of a session that is kept."""
+KeptCommand: TypeAlias = DescribeSession | ImportSession | DuplicateSession | ArchiveSession | DeleteSession
+"""What is asked for of the sessions that are kept."""
 
 SidebarCommand: TypeAlias = NewSession | OpenSession | CloseSession | KeptCommand
 """What is asked for beside it."""

@@ -5,7 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from app.commands import ArchiveSession, DeleteSession, DuplicateSession, KeptCommand, RenameSession
+from app.commands import (
+    ArchiveSession,
+    DeleteSession,
+    DescribeSession,
+    DuplicateSession,
+    ImportSession,
+    KeptCommand,
+)
 from app.registry import LiveSession
 from simulator.facts import Value
 
@@ -22,6 +29,13 @@ class SessionLine(Value):
     is_live: bool
     is_kept: bool = False
     archived: bool = False
+    tags: tuple[str, ...] = ()
+    notes: str = ""
+
+    def holds(self, words: Iterable[str]) -> bool:
+        """Tell whether all words, in lower case, stand somewhere in what is said of the session."""
+        said = " ".join((self.title, self.agent, *self.tags, self.notes)).casefold()
+        return all(word in said for word in words)
 
 
 def lines(live: Sequence[LiveSession], records: Iterable[SessionRecord]) -> list[SessionLine]:
@@ -40,6 +54,8 @@ def _of_live(live: LiveSession, record: SessionRecord | None) -> SessionLine:
         is_live=True,
         is_kept=live.simulation.journal.outlives,
         archived=bool(record and record.archived),
+        tags=record.tags if record else (),
+        notes=record.notes if record else "",
     )
 
 
@@ -51,18 +67,24 @@ def _of_record(record: SessionRecord) -> SessionLine:
         is_live=False,
         is_kept=True,
         archived=record.archived,
+        tags=record.tags,
+        notes=record.notes,
     )
 
 
-def carry_out(store: JournalStore, asked: KeptCommand) -> str | None:
-    """Do what was asked of a kept session; give the id of one that was made.
+def carry_out(store: JournalStore, asked: KeptCommand, owner: str) -> str | None:
+    """Do what was asked of the kept sessions of an owner; give the id of one that was made.
 
     Raises:
         simulator.store.StoreError: It is not there any more, or the store does not answer.
     """
     match asked:
-        case RenameSession():
+        case DescribeSession():
             store.rename(asked.session_id, asked.name)
+            store.tag(asked.session_id, asked.tags)
+            store.note(asked.session_id, asked.notes)
+        case ImportSession():
+            return store.import_(asked.text, owner).session_id
         case DuplicateSession():
             return store.duplicate(asked.session_id).session_id
         case ArchiveSession():

@@ -33,6 +33,7 @@ def side() -> None:
         state.session_id(),
         deleted=str(deleted) if deleted else None,
         trouble=trouble,
+        export=kept.store.export if kept.store else None,
     )
     match asked:
         case None:
@@ -73,7 +74,7 @@ def _change(kept: Shelf, asked: KeptCommand) -> None:
         if isinstance(asked, DeleteSession) and asked.deleted:
             registry().close(asked.session_id)
             _leave(asked.session_id)
-        made = carry_out(kept.store, asked)
+        made = carry_out(kept.store, asked, OWNER)
     except ValueError as error:  # a StoreError
         state.put("problem", str(error))
         return

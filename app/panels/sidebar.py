@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import streamlit as st
 
@@ -10,16 +10,19 @@ from app.commands import (
     ArchiveSession,
     CloseSession,
     DeleteSession,
+    DescribeSession,
     DuplicateSession,
+    ImportSession,
     KeptCommand,
     NewSession,
     OpenSession,
-    RenameSession,
     SidebarCommand,
 )
 from app.kept import slug
 from app.labels import literal, safe_label
 from app.overview import short_id
+from app.panels.parts import problem
+from app.panels.uploads import decoded
 from app.session_lines import SessionLine
 
 SHOWN_SESSIONS = 15
@@ -34,7 +37,12 @@ _NONE_KEPT = "None yet. What you play is kept here, also when the studio is clos
 
 
 def sidebar(
-    sessions: Sequence[SessionLine], current_id: str | None, *, deleted: str | None, trouble: str
+    sessions: Sequence[SessionLine],
+    current_id: str | None,
+    *,
+    deleted: str | None,
+    trouble: str,
+    export: Callable[[str], str] | None = None,
 ) -> SidebarCommand | None:
     """Draw the sidebar; give what was clicked.
 
@@ -43,6 +51,7 @@ def sidebar(
         current_id: The one on the screen.
         deleted: The one that was deleted last and can be restored.
         trouble: Why sessions are not kept; empty where they are, or were not meant to be.
+        export: Gives a kept session as a file; None where none is kept.
     """
     asked: SidebarCommand | None = None
     with st.sidebar:
@@ -62,11 +71,13 @@ def sidebar(
         if not sessions:
             st.caption(_NONE if trouble else _NONE_KEPT)
         shown = _found(sessions)
-        asked = _lines(shown[:SHOWN_SESSIONS], current_id) or asked
+        asked = _lines(shown[:SHOWN_SESSIONS], current_id, export) or asked
         older = shown[SHOWN_SESSIONS:]
         if older and st.toggle(f"Show {len(older)} older", key="older_sessions"):
             with st.container(height=OLDER_HEIGHT, border=False, gap="xsmall", key="older_list"):
-                asked = _lines(older, current_id) or asked
+                asked = _lines(older, current_id, export) or asked
+        if export is not None:
+            asked = _import() or asked
     return asked
 
 
@@ -98,22 +109,21 @@ def _found(sessions: Sequence[SessionLine]) -> list[SessionLine]:
         )
     archive = any(line.archived for line in sessions) and st.toggle("Archive", key="session_archive")
     wanted = words.casefold().split()
-    return [
-        line
-        for line in sessions
-        if line.archived == archive
-        and all(word in f"{line.title} {line.agent}".casefold() for word in wanted)
-    ]
+    return [line for line in sessions if line.archived == archive and line.holds(wanted)]
 
 
-def _lines(sessions: Sequence[SessionLine], current_id: str | None) -> SidebarCommand | None:
+def _lines(
+    sessions: Sequence[SessionLine], current_id: str | None, export: Callable[[str], str] | None
+) -> SidebarCommand | None:
     asked: SidebarCommand | None = None
     for line in sessions:
-        asked = _line(line, is_current=line.session_id == current_id) or asked
+        asked = _line(line, export, is_current=line.session_id == current_id) or asked
     return asked
 
 
-def _line(line: SessionLine, *, is_current: bool) -> SidebarCommand | None:
+def _line(
+    line: SessionLine, export: Callable[[str], str] | None, *, is_current: bool
+) -> SidebarCommand | None:
     name = slug(line.session_id)
     with st.container(
         horizontal=True, gap="xxsmall", vertical_alignment="center", wrap=False, key=f"recent_line_{name}"
@@ -127,7 +137,7 @@ def _line(line: SessionLine, *, is_current: bool) -> SidebarCommand | None:
             wrap=False,
             help=f"{safe_label(line.agent, 40)}, {safe_label(short_id(line.session_id))}",
         )
-        asked = _kept_menu(line, name) if line.is_kept else _close_menu(line, name)
+        asked = _kept_menu(line, name, export) if line.is_kept else _close_menu(line, name)
     if asked is not None:
         return asked
     return OpenSession(session_id=line.session_id) if opened and not is_current else None
@@ -145,19 +155,60 @@ def _close_menu(line: SessionLine, name: str) -> CloseSession | None:
     return CloseSession(session_id=line.session_id) if closed else None
 
 
-def _kept_menu(line: SessionLine, name: str) -> KeptCommand | None:
+def _kept_menu(line: SessionLine, name: str, export: Callable[[str], str] | None) -> KeptCommand | None:
     asked: KeptCommand | None = None
     with st.popover(
-        ":material/more_vert:", key=f"kept_menu_{name}", type="tertiary", help="Rename, copy, archive, delete"
+        ":material/more_vert:",
+        key=f"kept_menu_{name}",
+        type="tertiary",
+        help="Name, tags, notes; copy, download, archive, delete",
     ):
-        called = st.text_input("Name", value=line.title, key=f"name_{name}", max_chars=120)
-        if st.button("Rename", key=f"rename_{name}", icon=":material/edit:"):
-            asked = RenameSession(session_id=line.session_id, name=called.strip())
+        asked = _description(line, name)
         if st.button("Duplicate", key=f"duplicate_{name}", icon=":material/content_copy:"):
             asked = DuplicateSession(session_id=line.session_id)
+        if export is not None:
+            st.download_button(
+                "Download as a file",
+                lambda: export(line.session_id),
+                f"{line.session_id}.session.json",
+                key=f"download_{name}",
+                icon=":material/download:",
+                on_click="ignore",
+            )
         word = "Take out of the archive" if line.archived else "Archive"
         if st.button(word, key=f"archive_{name}", icon=":material/archive:"):
             asked = ArchiveSession(session_id=line.session_id, archived=not line.archived)
         if st.button("Delete", key=f"delete_{name}", icon=":material/delete:"):
             asked = DeleteSession(session_id=line.session_id)
     return asked
+
+
+def _description(line: SessionLine, name: str) -> DescribeSession | None:
+    called = st.text_input("Name", value=line.title, key=f"name_{name}", max_chars=120, on_change="ignore")
+    tags = st.text_input(
+        "Tags",
+        value=", ".join(line.tags),
+        key=f"tags_{name}",
+        placeholder="refunds, smoke test",
+        on_change="ignore",
+    )
+    notes = st.text_area("Notes", value=line.notes, key=f"notes_{name}", height=80, on_change="ignore")
+    if not st.button("Save", key=f"describe_{name}", icon=":material/check:"):
+        return None
+    words = tuple(filter(None, (tag.strip() for tag in tags.split(","))))
+    return DescribeSession(session_id=line.session_id, name=called.strip(), tags=words, notes=notes)
+
+
+def _import() -> ImportSession | None:
+    """Draw the way in for a session that was downloaded elsewhere."""
+    with st.popover("Import", icon=":material/upload:", type="tertiary", key="import_menu"):
+        uploaded = st.file_uploader("A session as a file", type=["json"], key="session_file")
+        if uploaded is None:
+            st.caption("One that was downloaded here or elsewhere, with all its branches.")
+            return None
+        text = decoded(uploaded.getvalue())
+        if text is None:
+            problem("This file cannot be read.", "It is no text in UTF-8.")
+            return None
+        taken = st.button("Take it in", key="session_import", type="primary", icon=":material/check:")
+    return ImportSession(text=text) if taken else None

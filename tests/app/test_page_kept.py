@@ -9,9 +9,11 @@ from typing import Any
 import pytest
 
 from app.agents import catalogue
+from app.commands import ImportSession
 from app.opening import StartForm, open_session
 from app.registry import Registry, registry
 from app.reopening import NotReopenedError, reopened
+from app.session_lines import SessionLine, carry_out
 from app.shelf import OWNER, STORE_VARIABLE, close_shelf, opened, shelf
 from simulator.store import JournalStore
 from tests.app.pages import Tab
@@ -131,8 +133,15 @@ def test_sessions_are_renamed_copied_archived_deleted_and_restored(
     """Each from the list, and a deleted one comes back by one click."""
     tab = Tab(session_id)
     tab.app.text_input(key=f"name_{session_id}").set_value("My **golden** one")
-    tab.click(f"rename_{session_id}")
-    assert store.record(session_id).name == "My **golden** one"
+    tab.app.text_input(key=f"tags_{session_id}").set_value("refunds, , smoke")
+    tab.app.text_area(key=f"notes_{session_id}").set_value("Look at the money.")
+    tab.click(f"describe_{session_id}")
+    record = store.record(session_id)
+    assert (record.name, record.tags, record.notes) == (
+        "My **golden** one",
+        ("refunds", "smoke"),
+        "Look at the money.",
+    )
     assert tab.live_marks() == []
     tab.click(f"duplicate_{session_id}")
     copy = tab.session_id
@@ -148,6 +157,29 @@ def test_sessions_are_renamed_copied_archived_deleted_and_restored(
         reopened(session_id)
     tab.click("undelete")
     assert store.record(session_id).deleted_at is None
+
+
+def test_a_session_goes_into_a_file_and_comes_back_elsewhere(session_id: str, store: JournalStore) -> None:
+    """With all its facts, under an id of its own where its own is taken; what is no such file is refused with the reason."""
+    live = registry().get(session_id)
+    assert live is not None
+    live.simulation.journal.keep()
+    text = store.export(session_id)
+    made = carry_out(store, ImportSession(text=text), OWNER)
+    assert made not in {None, session_id}
+    Tab(made)
+    assert _asked() == ["find_order"]
+    with pytest.raises(ValueError, match="JSON"):
+        carry_out(store, ImportSession(text="{"), OWNER)
+
+
+def test_sessions_are_found_by_what_is_said_of_them() -> None:
+    """Words of the name, the agent, the tags and the notes count, in any order and case."""
+    line = SessionLine(
+        session_id="a", title="Refund", agent="desk", is_live=False, tags=("Smoke",), notes="money"
+    )
+    assert line.holds(["smoke", "desk", "mon"])
+    assert not line.holds(["smoke", "other"])
 
 
 def test_an_idle_session_makes_room_and_comes_back(session_id: str) -> None:
