@@ -68,16 +68,23 @@ def sidebar(
         _trouble(trouble)
         st.caption("Sessions")
         asked = _undo(deleted) or asked
-        if not sessions:
-            st.caption(_NONE if trouble else _NONE_KEPT)
-        shown = _found(sessions)
-        asked = _lines(shown[:SHOWN_SESSIONS], current_id, export) or asked
-        older = shown[SHOWN_SESSIONS:]
-        if older and st.toggle(f"Show {len(older)} older", key="older_sessions"):
-            with st.container(height=OLDER_HEIGHT, border=False, gap="xsmall", key="older_list"):
-                asked = _lines(older, current_id, export) or asked
+        asked = _list(sessions, current_id, export) or asked
         if export is not None:
             asked = _import() or asked
+    return asked
+
+
+def _list(
+    sessions: Sequence[SessionLine], current_id: str | None, export: Callable[[str], str] | None
+) -> SidebarCommand | None:
+    if not sessions:
+        st.caption(_NONE if export is None else _NONE_KEPT)
+    shown = _found(sessions)
+    asked = _lines(shown[:SHOWN_SESSIONS], current_id, export)
+    older = shown[SHOWN_SESSIONS:]
+    if older and st.toggle(f"Show {len(older)} older", key="older_sessions"):
+        with st.container(height=OLDER_HEIGHT, border=False, gap="xsmall", key="older_list"):
+            asked = _lines(older, current_id, export) or asked
     return asked
 
 
