@@ -12,11 +12,13 @@ import streamlit as st
 from app import decisions, state
 from app.acknowledged import acknowledge
 from app.commands import (
+    CloseBranches,
     CloseEnvironment,
     CloseSession,
     Command,
     GoTo,
     NewSession,
+    OpenBranches,
     OpenEnvironment,
     OpenExport,
     OpenSession,
@@ -28,6 +30,7 @@ from app.expected_input import UnfitMessageError, check_message
 from app.export_page import export_page
 from app.kept import gather
 from app.overview import title
+from app.panels.branches import branches_page
 from app.panels.context import context
 from app.panels.decision import decision_panel
 from app.panels.environment import environment
@@ -82,6 +85,8 @@ def _draw(live: LiveSession | None) -> None:
             export_page(live, view)
         case "environment":
             _environment(live, view)
+        case "branches":
+            _branches(live, view)
         case None:
             _session(live, view)
 
@@ -117,7 +122,7 @@ def _session(live: LiveSession, view: SimulationView) -> None:
     with middle:
         _decide(live, view)
     with top:
-        _act(live, header(view))
+        _act(live, header(view, has_branches=len(live.simulation.journal.tips()) > 1))
     with notes:
         _notes(view)
     with right:
@@ -140,6 +145,17 @@ def _environment(live: LiveSession, view: SimulationView) -> None:
     asked = environment(Scene(live, view))
     with notes:
         _notes(view)
+    _act(live, asked)
+
+
+def _branches(live: LiveSession, view: SimulationView) -> None:
+    """Draw the page of the session's branches; who goes to one of them is shown the session there."""
+    notes = st.container(gap="xsmall")
+    asked = branches_page(Scene(live, view))
+    with notes:
+        _notes(view)
+    if isinstance(asked, GoTo):
+        state.show(None)
     _act(live, asked)
 
 
@@ -177,7 +193,11 @@ def _act(live: LiveSession, asked: Command | None) -> None:
                 state.put("editing_rule", rule)
             state.show("environment")
             st.rerun()
-        case CloseEnvironment():
+        case OpenBranches():
+            state.put("problem", None)
+            state.show("branches")
+            st.rerun()
+        case CloseEnvironment() | CloseBranches():
             state.put("problem", None)
             state.show(None)
             st.rerun()
