@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from datetime import UTC, datetime
 from typing import Any
 
@@ -9,6 +10,7 @@ from app.jsontext import show_json
 from app.provenance import as_value
 from app.step_words import step_words, text_said
 from app.viewmodels import Badge, arguments_line
+from simulator.branch_comparison import Held, Side, differing
 from simulator.branches import BY_ITSELF, Branch
 from simulator.facts import (
     AgentSelected,
@@ -27,6 +29,7 @@ from simulator.session.events import content_text, final_event, final_output, op
 
 _OF_TURNS = (TurnStarted, ModelAnswered, ToolAnswered, CodeAnswered, CallStarted, TurnEnded)
 _SHOWN = 200
+_PLACES = 3
 _COMPLETED = Badge(text="Completed", color="green", icon=":material/check_circle:")
 _PAUSED = Badge(text="Paused", color="orange", icon=":material/pause_circle:")
 _STOPPED = Badge(text="Stopped", color="gray", icon=":material/stop_circle:")
@@ -91,16 +94,43 @@ def brief(fact: Fact | None) -> str:
         case ToolAnswered():
             return f"{fact.tool_name} answered"
         case ModelAnswered():
-            return f"turn of {fact.agent}"
+            called = [str(call.get("name")) for call in entries.model_calls(fact)]
+            return f"{', '.join(called)} called" if called else f"turn of {fact.agent}"
         case _:
             return step_words(fact).removeprefix("the ")
 
 
 def done(fact: Fact) -> str:
     """Say what somebody did, with what they said or answered, in plain text that may come from outside."""
-    said = " ".join(_said(fact).split())
-    short = said if len(said) <= _SHOWN else f"{said[: _SHOWN - 1]}\u2026"
-    return f"{brief(fact)}: {short}" if short else brief(fact)
+    return _short(brief(fact), _said(fact))
+
+
+def done_otherwise(there: Fact, here: Fact) -> tuple[str, str]:
+    """Say what was done there and what here, as `done`; of two answers of one tool only the places that differ."""
+    if (
+        isinstance(there, ToolAnswered)
+        and isinstance(here, ToolAnswered)
+        and there.tool_name == here.tool_name
+    ):
+        answers = as_value(there.outcome), as_value(here.outcome)
+        places = list(itertools.islice(differing(*answers), _PLACES))
+        if places and all(place.path for place in places):
+            return (
+                _short(brief(there), ", ".join(f"{place.path}: {held(place.left)}" for place in places)),
+                _short(brief(here), ", ".join(f"{place.path}: {held(place.right)}" for place in places)),
+            )
+    return done(there), done(here)
+
+
+def held(side: Side) -> str:
+    """Write what one side of a comparison has at a place, in one line."""
+    return show_json(side.value) if isinstance(side, Held) else "not there"
+
+
+def _short(name: str, said: str) -> str:
+    line = " ".join(said.split())
+    short = line if len(line) <= _SHOWN else f"{line[: _SHOWN - 1]}\u2026"
+    return f"{name}: {short}" if short else name
 
 
 def _said(fact: Fact) -> str:

@@ -7,14 +7,12 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Literal
 
 import streamlit as st
-from pydantic import JsonValue
 
-from app.branch_words import option, steps
-from app.jsontext import show_json
+from app.branch_words import held, option, steps
 from app.labels import literal
 from app.panels.parts import block
 from app.viewmodels import blocks, step, tool_names
-from simulator.branch_comparison import ComparedRow, Held, Side, compared, shared_entries
+from simulator.branch_comparison import ComparedRow, Side, compared, shared_entries
 from simulator.branches import Branch, history_at
 
 if TYPE_CHECKING:
@@ -165,8 +163,5 @@ def _places(row: ComparedRow, side: Literal["left", "right"]) -> str:
 
 
 def _value(side: Side) -> str:
-    if not isinstance(side, Held):
-        return "not there"
-    value: JsonValue = side.value
-    text = show_json(value)
+    text = held(side)
     return text if len(text) <= _SHOWN else f"{text[: _SHOWN - 1]}\u2026"

@@ -166,10 +166,14 @@ def _differs_first(branch: Branch, journal: Journal, head: int) -> None:
     """Say what was done first on the branch, and what on the way to where the session is; it may come from outside."""
     if branch.begins is None:
         return
-    st.text(literal(f"There: {branch_words.done(journal.fact(branch.begins))}"))
+    there = journal.fact(branch.begins)
     here = first_step(journal, branch, head)
-    if here is not None:
-        st.text(literal(f"Here: {branch_words.done(journal.fact(here))}"))
+    if here is None:
+        st.text(literal(f"There: {branch_words.done(there)}"))
+        return
+    sides = branch_words.done_otherwise(there, journal.fact(here))
+    for where, said in zip(("There", "Here"), sides, strict=True):
+        st.text(literal(f"{where}: {said}"))
 
 
 def _watch(scene: Scene) -> None:
