@@ -17,7 +17,7 @@ LOCK := $(BIN)/uv pip compile pyproject.toml --quiet --universal --python-versio
 	--generate-hashes --no-emit-index-url --no-emit-find-links --no-header --no-annotate
 
 .DEFAULT_GOAL := help
-.PHONY: help run test lint bench lock browser clean
+.PHONY: help run test lint bench lock browser postgres clean
 
 help: ## Show what can be made
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-7s %s\n", $$1, $$2}' Makefile
@@ -27,7 +27,7 @@ run: $(RUN_READY) ## Start the studio in the browser (AGENTS_DIR=folder PORT=850
 	@$(BIN)/streamlit run app $(if $(PORT),--server.port $(PORT)) -- $(if $(AGENTS_DIR),--agents-dir "$(AGENTS_DIR)") $(ARGS)
 
 # A file's tests stay in one process, so that what they share is made once.
-test: $(CHECK_READY) lint browser ## Run every check and every test
+test: $(CHECK_READY) lint browser postgres ## Run every check and every test
 	$(BIN)/pytest -n auto --dist loadfile
 
 lint: $(CHECK_READY) ## Check style, types and the rules between the packages
@@ -71,3 +71,10 @@ browser:
 	command -v apt-get >/dev/null || { echo "Chromium is needed; install it or set CHROMIUM=/path/to/it" >&2; exit 1; }; \
 	run=; [ "$$(id -u)" = 0 ] || run=sudo; \
 	$$run apt-get update -qq && $$run apt-get install -y -qq --no-install-recommends chromium
+
+# The tests start a server of their own; Debian keeps its programs off the path.
+postgres:
+	@for name in "$(POSTGRES_BIN)/initdb" initdb /usr/lib/postgresql/*/bin/initdb; do command -v "$$name" >/dev/null 2>&1 && exit 0; done; \
+	command -v apt-get >/dev/null || { echo "PostgreSQL is needed; install it or set POSTGRES_BIN=/folder/of/initdb" >&2; exit 1; }; \
+	run=; [ "$$(id -u)" = 0 ] || run=sudo; \
+	$$run apt-get update -qq && $$run apt-get install -y -qq --no-install-recommends postgresql

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import Any, Literal
 
@@ -36,6 +37,35 @@ class _Document(Value):
 
 
 _FACT: TypeAdapter[Fact] = TypeAdapter(Fact)
+
+
+class Folds:
+    """Folds the facts of a whole tree in the order of their numbers, each once.
+
+    A fold goes on along one branch and is forked where another begins, so that many branches cost no more than
+    their own facts. `parents` are the parents of all facts that will come, `head` the one whose fold is wanted last.
+    """
+
+    def __init__(self, parents: Iterable[int], head: int) -> None:
+        self._uses = Counter(parents)
+        self._uses[head] += 1
+        self._folds = {ROOT: SessionFold()}
+
+    def take(self, number: int, fact: Fact, parent: int) -> None:
+        """Take in a fact behind its parent, which was taken in before.
+
+        Raises:
+            IllegalFactError: The fact cannot follow.
+        """
+        fold = self.give(parent)
+        fold.take(number, fact)
+        if self._uses[number]:
+            self._folds[number] = fold
+
+    def give(self, number: int) -> SessionFold:
+        """Give the fold of what leads to a fact; it is the caller's own."""
+        self._uses[number] -= 1
+        return self._folds[number].forked() if self._uses[number] > 0 else self._folds.pop(number)
 
 
 class Journal:
@@ -91,10 +121,10 @@ class Journal:
         return self._facts[number]
 
     def parent(self, number: int) -> int:
-        """Give the number of the fact before this one, or -1 for the first.
+        """Give the number of the fact before one, or -1 where it begins.
 
         Raises:
-            JournalError: As `fact`.
+            JournalError: There is none with this number.
         """
         self.fact(number)
         return self._parents[number]
@@ -144,6 +174,9 @@ class Journal:
             fold.take(place, fact)
         self._fold, self._head = fold, number
 
+    def keep(self, timeout: float = 30.0) -> None:
+        """Wait until all that was appended is durable, for so many seconds at most; here nothing outlives the process."""
+
     def session(self, live_events: Iterable[JsonObject] = ()) -> SimulationSession:
         """Give the session that the path adds up to; `live_events` as in `SessionFold.session`."""
         return self._fold.session(live_events)
@@ -174,19 +207,24 @@ class Journal:
             JournalError: The text is no journal of this version, or its facts cannot follow each other.
         """
         document = _read(text)
-        journal = cls()
-        for number, node in enumerate(document.nodes):
-            if node.parent >= number:
-                raise JournalError(f"fact {number} follows fact {node.parent}, which comes later")
+        facts, parents = [node.fact for node in document.nodes], [node.parent for node in document.nodes]
+        folds = Folds(parents, document.head)
+        for number, (fact, parent) in enumerate(zip(facts, parents, strict=True)):
+            if parent >= number:
+                raise JournalError(f"fact {number} follows fact {parent}, which comes later")
             try:
-                if node.parent != journal.head:
-                    journal.move_head(node.parent)
-                journal.append(node.fact)
+                folds.take(number, fact, parent)
             except ValueError as error:
                 raise JournalError(f"fact {number}: {error}") from error
-        if document.head != journal.head:
-            journal.move_head(document.head)
+        if not ROOT <= document.head < len(facts):
+            raise JournalError(f"the journal holds no fact {document.head}; it has {len(facts)}")
+        journal = cls()
+        journal._hold(facts, parents, document.head, folds.give(document.head))
         return journal
+
+    def _hold(self, facts: list[Fact], parents: list[int], head: int, fold: SessionFold) -> None:
+        # In this order, as another thread may be reading.
+        self._fold, self._facts, self._parents, self._head = fold, facts, parents, head
 
 
 def _read(text: str) -> _Document:

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import re
+import shlex
 from pathlib import Path
 from typing import Any
 
 import pytest
 from google.adk.evaluation.local_eval_sets_manager import load_eval_set_from_file
+
+from evalset.command import main
 
 ROOT = Path(__file__).resolve().parents[1]
 README = (ROOT / "README.md").read_text()
@@ -37,6 +40,19 @@ def test_the_script_writes_a_case_that_adk_reads(
     said = capsys.readouterr().out
     assert "The payment service is down" in said
     assert case.eval_id in said
+
+
+def test_the_file_is_played_by_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The file and the command stand in the README as they are run; the fault of the file is in the trace."""
+    (command,) = re.findall(r"^python -m simulator (.*)$", "".join(blocks("sh")), re.MULTILINE)
+    monkeypatch.chdir(tmp_path)
+    Path("refund.yaml").write_text(blocks("yaml")[0])
+    assert main(["run", "--verbose", *shlex.split(command)[1:], "--strict"]) == 0
+    (case,) = load_eval_set_from_file("orders.evalset.json", "orders").eval_cases
+    assert case.eval_id == "refund_down"
+    (turn,) = case.conversation or []
+    data = turn.intermediate_data
+    assert "The payment service is down." in str(getattr(data, "tool_responses", []))
 
 
 def run(script: str) -> dict[str, Any]:

@@ -93,9 +93,10 @@ def test_the_base_installation_stays_light() -> None:
         "jsonschema",
         "pydantic",
         "regex",
+        "sqlalchemy",
         "streamlit",
     }
-    assert set(project["optional-dependencies"]) == {"eval", "litellm", "mcp"}
+    assert set(project["optional-dependencies"]) == {"eval", "litellm", "mcp", "postgres"}
 
 
 def test_files_and_functions_stay_small() -> None:

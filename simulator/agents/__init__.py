@@ -9,6 +9,7 @@ from simulator.agents.catalogue import (
 )
 from simulator.agents.demo_agents import DEMOS, DEMOS_DIR, Demo, demo_agent
 from simulator.agents.failure import AgentLoadError
+from simulator.agents.naming import agent_named
 from simulator.agents.settings import (
     AGENTS_DIR_VARIABLE,
     AGENTS_VARIABLE,
@@ -29,6 +30,7 @@ __all__ = [
     "AgentSettingsError",
     "Demo",
     "UnknownAgentError",
+    "agent_named",
     "catalogue_for",
     "demo_agent",
     "find_agents",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterable
 from typing import Any
 
 import yaml
@@ -19,6 +19,9 @@ _NULL = re.compile(r"~|null|Null|NULL|")
 _INTEGER = re.compile(r"[-+]?[0-9]{1,4000}")
 _ODD_BREAKS = frozenset("\x85\u2028\u2029\ufeff")
 """What PyYAML takes for the end of a line, or leaves out, where it is not escaped."""
+
+_NO_HINDRANCE = str.maketrans({"\t": " ", **dict.fromkeys(_ODD_BREAKS, "?")})
+"""What stands for characters that JSON may hold as they are, where only the lines of a text count."""
 
 _FLOAT = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?")
 
@@ -46,6 +49,32 @@ def read_document(text: str) -> JsonValue:
     except RecursionError as error:
         raise DocumentError("the text is nested too deeply") from error
     return value
+
+
+def line_of(text: str, place: Iterable[str | int]) -> int | None:
+    """Give the line, counted from 1, of what stands at a place in a text that `read_document` can read.
+
+    Steps that are not there are left out, as a checker's own names for the kinds of values are. None where the text
+    cannot be read so.
+    """
+    # What JSON allows and YAML does not is in the way of no line.
+    text = _Loader.NON_PRINTABLE.sub("?", text.removeprefix("\ufeff")).translate(_NO_HINDRANCE)
+    try:
+        node = yaml.compose(text, Loader=_Loader)
+    except (yaml.YAMLError, ValueError, RecursionError):
+        return None
+    if node is None:
+        return None
+    line: int = node.start_mark.line
+    for step in place:
+        if isinstance(node, yaml.SequenceNode) and isinstance(step, int) and step < len(node.value):
+            node = node.value[step]
+            line = node.start_mark.line
+        elif isinstance(node, yaml.MappingNode):
+            inside = next(((key, value) for key, value in node.value if key.value == step), None)
+            if inside is not None:
+                line, node = inside[0].start_mark.line, inside[1]
+    return line + 1
 
 
 def write_json(value: JsonValue) -> str:

@@ -18,6 +18,13 @@ class Counts:
         self.counted: Counter[str] = Counter()
         self.fired: Counter[str] = Counter()
 
+    def forked(self) -> Counts:
+        """Give counts of their own that stand where these stand."""
+        twin = Counts()
+        twin.calls, twin.drawn = self.calls.copy(), self.drawn.copy()
+        twin.counted, twin.fired = self.counted.copy(), self.fired.copy()
+        return twin
+
     def take(self, fact: ToolAnswered) -> None:
         """Count one more answered call."""
         self.calls[fact.tool_name] += 1

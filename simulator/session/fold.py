@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Iterable
 from typing import Any, ClassVar, TypeAlias, get_args
 
@@ -72,6 +73,27 @@ class SessionFold:
         self._counts = Counts()
         self._environment = SessionEnvironment()
         self._declared: tuple[DeclaredTool, ...] = ()
+
+    def forked(self) -> SessionFold:
+        """Give a fold of its own that has taken the same facts; each goes on by itself."""
+        twin = copy.copy(self)
+        for name, held in vars(self).items():
+            match held:
+                case Timeline() | Counts():
+                    setattr(twin, name, held.forked())
+                case list() | set() | dict():
+                    setattr(twin, name, held.copy())
+        return twin
+
+    @property
+    def state(self) -> SessionState:
+        """Where the session is in its life."""
+        return self._state
+
+    @property
+    def agent_name(self) -> str:
+        """The agent that was selected; empty before."""
+        return self._selected.agent_name if self._selected else ""
 
     @property
     def seats(self) -> Seats:
@@ -293,7 +315,7 @@ class SessionFold:
         done = [turn for turn in self._turns if turn.ended]
         return SimulationSession(
             **self.place_in_adk(),
-            agent_name=self._selected.agent_name if self._selected else "",
+            agent_name=self.agent_name,
             state=self._state,
             history=self._timeline.entries(live_events),
             start_timestamp=self._opened.at if self._opened else 0.0,

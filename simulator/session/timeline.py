@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -50,6 +51,14 @@ class Timeline:
         self._calls: set[str] = set()
         self._answered: set[str] = set()
         self._last_model_fact = -1
+
+    def forked(self) -> Timeline:
+        """Give a timeline of its own that knows the same facts."""
+        twin = copy.copy(self)
+        for name, held in vars(self).items():
+            if isinstance(held, (list, set)):
+                setattr(twin, name, held.copy())
+        return twin
 
     def apply(self, number: int, fact: Fact) -> None:
         """Note a fact; `number` is its number in the journal."""

@@ -32,7 +32,7 @@ from simulator.facts import (
     TurnStarted,
 )
 from simulator.journal import ROOT, VERSION, Journal, JournalError
-from simulator.session import IllegalFactError, SimulationSession
+from simulator.session import IllegalFactError, SessionFold, SimulationSession
 from tests.session.making import DIGESTS, WRITTEN, answered_turn, asked, ended, journal_of, opened, selected
 
 _json = st.recursive(
@@ -329,3 +329,56 @@ def test_a_journal_is_written_while_it_grows() -> None:
     lengths = [len(Journal.from_json(text)) for text in written]
     assert lengths == sorted(lengths)
     assert Journal.from_json(written[-1]).to_json() == written[-1]
+
+
+@given(_some, st.data())
+def test_a_fork_of_a_fold_goes_its_own_way(facts: list[Fact], data: st.DataObject) -> None:
+    """What one of two forks takes in, the other does not see, whether or not the timeline was read before."""
+    journal = _taken(facts)
+    if data.draw(st.booleans()):
+        journal.session()
+    fork, before = journal.fold.forked(), journal.branched(journal.head).session()
+    fork_counts = (fork.call_ids(), fork.may_have_run(), dict(fork.counts.calls), fork.turns_so_far)
+    for fact in data.draw(_some):
+        try:
+            journal.append(fact)
+        except IllegalFactError:
+            continue
+    assert fork.session() == before
+    assert fork_counts == (fork.call_ids(), fork.may_have_run(), dict(fork.counts.calls), fork.turns_so_far)
+    assert journal.session() == Journal.from_json(journal.to_json()).session()
+
+
+@given(st.data())
+def test_a_tree_of_many_branches_is_read_as_it_grew(data: st.DataObject) -> None:
+    """Wherever branches begin, in whatever order they grow, each fact's session is what it was when it was new."""
+    journal = journal_of()
+    for _ in range(data.draw(st.integers(0, 12))):
+        journal.move_head(data.draw(st.integers(1, len(journal) - 1)))
+        for fact in data.draw(st.lists(any_fact, max_size=3)):
+            try:
+                journal.append(fact)
+            except IllegalFactError:
+                continue
+    read = Journal.from_json(journal.to_json())
+    assert (read.head, read.to_json(), read.session()) == (journal.head, journal.to_json(), journal.session())
+    for number in range(len(journal)):
+        assert read.branched(number).session() == journal.branched(number).session()
+
+
+def test_many_branches_are_read_in_one_go(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each fact is folded once, however many branches there are. Patched to count what nothing else shows."""
+    journal = journal_of(*(fact for turn in range(10) for fact in answered_turn(turn)))
+    end = journal.head
+    for number in range(1, end):
+        journal.move_head(number)
+        journal.append(SeatChanged(at=0.0, seat="tool", player="refuse"))
+    text, taken, take = journal.to_json(), list[int](), SessionFold.take
+
+    def counted(fold: SessionFold, number: int, fact: Fact) -> None:
+        taken.append(number)
+        take(fold, number, fact)
+
+    monkeypatch.setattr(SessionFold, "take", counted)
+    Journal.from_json(text)
+    assert taken == list(range(len(journal)))

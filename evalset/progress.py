@@ -1,0 +1,54 @@
+"""Tells a person on the command line how far a script is: one line that changes on a terminal, plain lines elsewhere."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from typing import TextIO
+
+from simulator.scripts import Step
+
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+_CLEAR = "\r\x1b[K"
+
+
+def plain(text: str) -> str:
+    """Show control characters as question marks: a name in a file, or from a tool, may not command a terminal."""
+    return _CONTROL.sub("?", text)
+
+
+class Progress:
+    """Writes to a stream what happens.
+
+    Args:
+        stream: Where to; a terminal gets a line that changes, until `say` writes one that stays.
+    """
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+        self._moves = stream.isatty()
+        self._shown = False
+
+    def step(self, step: Step) -> None:
+        """Show a step."""
+        line = plain(f"turn {step.turn} of {step.turns}: {step.words}").replace("\n", " ")
+        if not self._moves:
+            self._stream.write(f"{line}\n")
+        else:
+            width = max(20, shutil.get_terminal_size().columns - 1)
+            self._stream.write(f"{_CLEAR}{line if len(line) <= width else line[: width - 1] + '…'}")
+            self._shown = True
+        self._stream.flush()
+
+    def say(self, text: str) -> None:
+        """Write a text that stays, below what stands there."""
+        self.clear()
+        self._stream.write(plain(text).rstrip("\n") + "\n")
+        self._stream.flush()
+
+    def clear(self) -> None:
+        """Take the line that changes away."""
+        if self._shown:
+            self._stream.write(_CLEAR)
+            self._stream.flush()
+            self._shown = False

@@ -1,0 +1,56 @@
+"""Finds the one agent that a command names: a folder in ADK's convention, a file of configs, or a demo agent."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from simulator.agent_config import SimulatedAgentConfig
+from simulator.agents.catalogue import AgentCatalogue, UnknownAgentError
+from simulator.agents.demo_agents import DEMOS, demo_agent
+from simulator.agents.failure import AgentLoadError
+from simulator.agents.settings import AgentSettings
+
+
+def agent_named(words: str) -> SimulatedAgentConfig:
+    """Load an agent.
+
+    Args:
+        words: A folder of one agent or of several, or a Python file or dotted module that lists configs, each with
+            `#name` where there are several; or the name of a demo agent, where nothing lies at this path.
+
+    Raises:
+        UnknownAgentError: There is no such place, or none or several agents there; the text says which there are.
+        AgentLoadError: The agent, or the file that lists it, cannot be loaded; the text says what failed and where.
+    """
+    place, _, name = words.partition("#")
+    path = Path(place).expanduser()
+    if path.is_dir():
+        return _chosen(AgentCatalogue(AgentSettings(agents_dir=path, demos=False)), words, name)
+    if place in DEMOS and not name and not path.exists():
+        return demo_agent(place)
+    if path.is_file() or _is_a_module(place):
+        return _chosen(AgentCatalogue(AgentSettings(agents_file=place, demos=False)), words, name)
+    raise UnknownAgentError(
+        f"there is no agent {words!r}: it is no folder, no Python file, no dotted module, and no demo agent "
+        f"({', '.join(DEMOS)})"
+    )
+
+
+def _is_a_module(place: str) -> bool:
+    parts = place.split(".")
+    is_a_path = place.endswith(".py") or os.sep in place
+    return not is_a_path and len(parts) > 1 and all(part.isidentifier() for part in parts)
+
+
+def _chosen(catalogue: AgentCatalogue, words: str, name: str) -> SimulatedAgentConfig:
+    entries = catalogue.entries()
+    broken = [entry for entry in entries if entry.error is not None]
+    if len(entries) == 1 and broken:
+        raise AgentLoadError(f"no agent can be loaded from {words}: {broken[0].error}")
+    names = [entry.name for entry in entries]
+    if not name and len(names) != 1:
+        raise UnknownAgentError(
+            f"{words} holds several agents; name one: {', '.join(f'#{each}' for each in names)}"
+        )
+    return catalogue.config(name or names[0])

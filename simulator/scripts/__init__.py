@@ -1,0 +1,31 @@
+"""Sessions as files: a script says who plays, what is said and what is answered, and can be played again.
+
+text = write_script(script_of(simulation.journal))   # a recorded session, to be read and changed
+script = read_script(text).script                    # ScriptError names the line and the place
+played = play_script(config, script)                 # drives a `Simulation` from beginning to end
+played.session, played.waits, played.leftovers       # what came of it, and what the script lacks or has too much
+"""
+
+from simulator.scripts.matching import Leftover
+from simulator.scripts.playing import Played, ScriptedSession, Step, play_script
+from simulator.scripts.recorded import script_of
+from simulator.scripts.script import Script, ScriptTurn
+from simulator.scripts.snippets import Waits
+from simulator.scripts.texts import ScriptError, ScriptText, read_script, words_of, write_script
+
+__all__ = [
+    "Leftover",
+    "Played",
+    "Script",
+    "ScriptError",
+    "ScriptText",
+    "ScriptTurn",
+    "ScriptedSession",
+    "Step",
+    "Waits",
+    "play_script",
+    "read_script",
+    "script_of",
+    "words_of",
+    "write_script",
+]

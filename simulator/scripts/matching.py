@@ -1,0 +1,214 @@
+"""Finds the line of a script that answers a request, and keeps account of what was used."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple, TypeAlias
+
+from pydantic import JsonValue
+
+from simulator.facts import Value
+from simulator.jsonvalue import JsonObject, same
+from simulator.scripts.entries import (
+    CHANGES,
+    AgentMove,
+    Change,
+    CodeMove,
+    EnvironmentChange,
+    PlayerChange,
+    RulesChange,
+    ToolMove,
+    answers_any_tool,
+)
+from simulator.scripts.script import Place, Script
+from simulator.seats.requests import CodeRequest, ModelRequest, Request, ToolRequest
+
+Line: TypeAlias = AgentMove | ToolMove | CodeMove
+
+
+class Leftover(Value):
+    """A line that was not used, or not where it stands; `words` say which one it is, and what was wrong."""
+
+    place: Place
+    words: str
+
+
+class Taken(NamedTuple):
+    """A request, and the line that answers it."""
+
+    request: Request
+    line: Line
+    place: Place
+
+
+@dataclass(eq=False)
+class _Slot:
+    """A line of the script, and how often it was used; `agent` says whose move it is."""
+
+    place: Place
+    entry: Line | Change
+    agent: str = ""
+    used: int = 0
+    late: Place | None = None
+
+    @property
+    def most(self) -> float:
+        """How often it can be used."""
+        times = self.entry.times if isinstance(self.entry, ToolMove) else 1
+        return float("inf") if times == "any" else times
+
+    @property
+    def is_left(self) -> bool:
+        """Whether it can be used again."""
+        return self.used < self.most
+
+    @property
+    def is_done(self) -> bool:
+        """Whether it was used as often as it says; one for any number of calls is done with the first."""
+        return self.used >= (1 if self.most == float("inf") else self.most)
+
+    def fits(self, request: Request) -> bool:
+        """Tell whether it can answer a request."""
+        if not self.is_left or (self.agent and self.agent != request.agent):
+            return False
+        match self.entry, request:
+            case (AgentMove(), ModelRequest()) | (CodeMove(), CodeRequest()):
+                return True
+            case ToolMove() as move, ToolRequest():
+                return _answers(move, request)
+            case _:
+                return False
+
+
+def _answers(move: ToolMove, request: ToolRequest) -> bool:
+    if move.call_id and move.call_id != request.call_id:
+        return False
+    return (answers_any_tool(move) or move.tool == request.tool_name) and holds(request.arguments, move.args)
+
+
+def holds(given: JsonValue, wanted: JsonValue) -> bool:
+    """Tell whether a value holds what is wanted: each field of an object, at any depth; all else has to be equal."""
+    if isinstance(given, dict) and isinstance(wanted, dict):
+        return all(name in given and holds(given[name], item) for name, item in wanted.items())
+    return same(given, wanted)
+
+
+class Lines:
+    """The lines of a script while it is played, turn by turn."""
+
+    def __init__(self, script: Script) -> None:
+        self._turns: list[list[_Slot]] = [[] for _ in script.turns]
+        for place, entry in script.entries_of_turns():
+            self._turns[int(place[1])].append(_Slot(place, entry, getattr(entry, "agent", "")))
+        self._agents = [_Slot(place, move, agent) for place, move, agent in script.moves_of_agents()]
+        self._environment = [
+            _Slot(("environment", number), entry, entry.agent)
+            for number, entry in enumerate(script.environment)
+        ]
+        self._now: list[_Slot] = []
+
+    def begin(self, turn: int) -> None:
+        """Go on to a turn; what is left of the one before can be used no more."""
+        self._now = self._turns[turn]
+
+    def take(self, requests: Sequence[Request]) -> Taken | None:
+        """Take the first line that fits one of the requests: of this turn up to its next change, then of the whole script.
+
+        It counts as used.
+        """
+        for slots in (self._up_to_change(), [*self._agents, *self._environment]):
+            for slot in slots:
+                request = next((each for each in requests if slot.fits(each)), None)
+                if request is not None and not isinstance(slot.entry, CHANGES):
+                    self._use(slot)
+                    return Taken(request, slot.entry, slot.place)
+        return None
+
+    def due(self) -> Change | None:
+        """Give the turn's next change where all the lines before it are used; it counts as made."""
+        for slot in self._now:
+            if isinstance(slot.entry, CHANGES) and slot.is_left:
+                self._use(slot)
+                return slot.entry
+            if not slot.is_done:
+                return None
+        return None
+
+    def skip(self) -> Change | None:
+        """Give the turn's next change, though lines before it were not used; it counts as made."""
+        for slot in self._now:
+            if isinstance(slot.entry, CHANGES) and slot.is_left:
+                self._use(slot)
+                return slot.entry
+        return None
+
+    @property
+    def all_used(self) -> bool:
+        """Whether each line of this turn was used."""
+        return all(slot.is_done for slot in self._now)
+
+    def leftovers(self) -> tuple[Leftover, ...]:
+        """Give the lines that were not used, those that were used out of order, in the order of the script."""
+        slots = [*self._agents, *self._environment, *(slot for turn in self._turns for slot in turn)]
+        return tuple(_left_over(slots))
+
+    def _up_to_change(self) -> list[_Slot]:
+        for number, slot in enumerate(self._now):
+            if isinstance(slot.entry, CHANGES) and slot.is_left:
+                return self._now[:number]
+        return self._now
+
+    def _use(self, slot: _Slot) -> None:
+        slot.used += 1
+        if slot in self._now:
+            behind = self._now[self._now.index(slot) + 1 :]
+            slot.late = next((other.place for other in behind if other.used), slot.late)
+
+
+def _left_over(slots: Iterable[_Slot]) -> Iterator[Leftover]:
+    for slot in slots:
+        what = described(slot.entry)
+        if not slot.used:
+            yield Leftover(place=slot.place, words=f"{what} was never used")
+        elif not slot.is_done:
+            yield Leftover(place=slot.place, words=f"{what} was used {slot.used} of {slot.most:g} times")
+        elif slot.late:
+            behind = ".".join(map(str, slot.late))
+            yield Leftover(place=slot.place, words=f"{what} was used after {behind}, which stands behind it")
+
+
+def described(entry: Line | Change) -> str:
+    """Name a line of a script for a person, in a few words."""
+    match entry:
+        case ToolMove():
+            return f"the answer to {_call(entry.tool, entry.args)}"
+        case CodeMove():
+            return f"what code prints ({entry.prints!r:.40})"
+        case AgentMove():
+            return f"the move of {entry.agent or 'the agent'} ({_move(entry)})"
+        case RulesChange():
+            return "the change of the rules"
+        case PlayerChange():
+            return f"the change of who plays {entry.target}"
+        case EnvironmentChange():
+            return f"the change of the environment ({entry.environment.kind})"
+
+
+def _call(tool: str, args: JsonObject) -> str:
+    written = ", ".join(f"{name}={value!r:.30}" for name, value in args.items())
+    return f"{tool}({written:.100})"
+
+
+def _move(move: AgentMove) -> str:
+    if move.calls:
+        return "calls " + ", ".join(call.name for call in move.calls)
+    if move.transfer:
+        return f"hands over to {move.transfer}"
+    return (
+        f"says {move.text!r:.40}"
+        if move.text
+        else "its own model"
+        if move.model
+        else f"{len(move.parts)} parts"
+    )

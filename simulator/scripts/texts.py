@@ -1,0 +1,145 @@
+"""Reads and writes scripts as YAML or JSON; what is wrong with a text is said with its line, its place and what was expected."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Literal, NamedTuple
+
+from pydantic import BaseModel, JsonValue, ValidationError
+
+from simulator.environment.complaints import complaint
+from simulator.environment.documents import DocumentError, line_of, read_document, write_json, write_yaml
+from simulator.jsonvalue import JsonObject
+from simulator.scripts import entries, script
+from simulator.scripts.script import FORMAT, VERSION, Place, Script
+
+
+class ScriptError(ValueError):
+    """A script cannot be read or made; each line of the text names the line, the place and what was expected there."""
+
+
+class ScriptText(NamedTuple):
+    """A script that was read, and the text that it stands in."""
+
+    script: Script
+    text: str
+
+    def where(self, place: Place) -> str:
+        """Name a place for a person: `line 12: turns.0.moves.2`."""
+        line = line_of(self.text, place)
+        return f"line {line}: {words_of(place)}" if line else words_of(place)
+
+
+def words_of(place: Place) -> str:
+    """Name a place in a script: `turns.0.moves.2`."""
+    return ".".join(map(str, place)) or "the script"
+
+
+def read_script(text: str) -> ScriptText:
+    """Read a script from YAML or JSON.
+
+    Raises:
+        ScriptError: It cannot be read; each line of the error says one thing that is wrong, and in which line.
+    """
+    try:
+        document = read_document(text)
+    except DocumentError as error:
+        raise ScriptError(str(error)) from error
+    _check_head(document)
+    try:
+        return ScriptText(Script.model_validate(document), text)
+    except ValidationError as error:
+        raise ScriptError("\n".join(dict.fromkeys(_complaints(error, document, text)))) from error
+
+
+def _check_head(document: JsonValue) -> None:
+    if not isinstance(document, dict):
+        raise ScriptError(f"line 1: a script is an object with turns, not {type(document).__name__}")
+    if document.get("format") != FORMAT:
+        raise ScriptError(
+            f"line 1: this is no script: its format is {document.get('format')!r:.80}, not {FORMAT!r}"
+        )
+    version = document.get("version")
+    if isinstance(version, bool) or version != VERSION:
+        raise ScriptError(
+            f"line 1: version {version!r:.40} is not known; this studio reads version {VERSION}"
+        )
+
+
+def _complaints(error: ValidationError, document: JsonValue, text: str) -> Iterator[str]:
+    for detail in error.errors(include_url=False, include_context=False):
+        place = tuple(_steps(detail["loc"], document))
+        if detail["type"] == "missing":
+            place = (*place, detail["loc"][-1])
+        line = line_of(text, place)
+        for said in complaint(detail, _NAMES).splitlines():
+            yield f"{f'line {line}: ' if line else ''}{words_of(place)}: {said}"
+
+
+def _steps(loc: Place, document: JsonValue) -> Iterator[str | int]:
+    """Leave out what pydantic puts into a place to name the kinds of values."""
+    inside: Any = document
+    for step in loc:
+        by_name = isinstance(inside, dict) and isinstance(step, str) and step in inside
+        if not by_name and not (isinstance(inside, list) and isinstance(step, int) and step < len(inside)):
+            continue
+        inside = inside[step]
+        yield step
+
+
+_NAMES = sorted(
+    {
+        name
+        for module in (entries, script)
+        for model in vars(module).values()
+        if isinstance(model, type) and issubclass(model, BaseModel)
+        for name in model.model_fields
+    }
+)
+
+
+# ---------------------------------------------------------------- writing
+
+_HEAD = """\
+# A session as a script. Play it again with: python -m simulator run AGENT --script THIS_FILE --out SET.evalset.json
+# Change any line, and run it again. Lines may be left out: where the script then has no answer, `otherwise` says what
+# happens.
+"""
+_ABOUT = {
+    "seed": "Where ids and chance come from: with the same seed each run repeats the others.",
+    "session_id": "The session's id; leave it out for a new one.",
+    "began": "When the session began, in seconds since the epoch; leave it out for the present time.",
+    "initial_state": "What the session's state holds at first.",
+    "otherwise": "What to do where the script has no answer: ask, generate or fail.",
+    "agent": "Who plays the agent: model (its own), person (this script), a list of moves, or one of these by agent.",
+    "players": "Who answers a tool where the script has no answer: offline, model, recorded, auto, real, refuse, person.",
+    "rules": "Injection rules; they speak before anybody.",
+    "environment": "Answers of tools, for any turn. `args` are what the call's arguments have to hold.",
+    "turns": (
+        "What the user says, and what then happens. A line with `tool` answers a call of it (returns, fails, raises, later,\n"
+        "# draft or real), one with `prints` is what code prints, and all others are the agent's moves (text, calls, transfer)."
+    ),
+}
+
+
+def write_script(script_: Script, form: Literal["yaml", "json"] = "yaml") -> str:
+    """Write a script as text that `read_script` reads; the YAML says in comments what is what."""
+    document = _document(script_)
+    if form == "json":
+        return write_json(document)
+    pieces = [_HEAD]
+    for name, value in document.items():
+        about = _ABOUT.get(name)
+        pieces.append(f"\n# {about}\n" if about else "")
+        pieces.append(_turns(value) if name == "turns" else write_yaml({name: value}))
+    return "".join(pieces)
+
+
+def _document(script_: Script) -> JsonObject:
+    document: JsonObject = script_.model_dump(mode="json", exclude_unset=True)
+    return {"format": FORMAT, "version": VERSION, **document}
+
+
+def _turns(turns: Any) -> str:
+    written = "".join(f"\n# Turn {number}\n{write_yaml([turn])}" for number, turn in enumerate(turns, 1))
+    return f"turns:{written.removesuffix(chr(10))}\n"

@@ -1,0 +1,38 @@
+"""Finds the open call that a turn of a script answers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from simulator.scripts.script import ScriptTurn
+from simulator.scripts.snippets import asked_about
+from simulator.session import OpenCall
+
+
+class MisplacedError(ValueError):
+    """Nothing waits for what the user says; the text names what does."""
+
+
+def open_call(turn: ScriptTurn, calls: Iterable[OpenCall]) -> OpenCall:
+    """Give the call that a turn confirms or replies to: the first that fits, those first that have no answer yet.
+
+    Raises:
+        MisplacedError: None fits.
+    """
+    waiting = sorted(calls, key=lambda call: call.answered)
+    found = [call for call in waiting if _fits(turn, call)]
+    if not found:
+        there = ", ".join(f"{asked_about(call)} ({call.call_id})" for call in waiting) or "nothing"
+        wanted = " ".join(filter(None, (turn.tool, turn.call_id))) or "any"
+        raise MisplacedError(
+            f"nothing waits that fits {turn.speaks} of {wanted}; what waits for the user: {there}"
+        )
+    return found[0]
+
+
+def _fits(turn: ScriptTurn, call: OpenCall) -> bool:
+    if turn.call_id and turn.call_id != call.call_id:
+        return False
+    if turn.speaks == "confirm" and not call.is_confirmation:
+        return False
+    return not turn.tool or turn.tool in {call.tool_name, asked_about(call)}

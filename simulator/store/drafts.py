@@ -1,0 +1,89 @@
+"""Keeps texts that were typed and not sent, behind the back of whoever types."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Mapping
+from typing import Any
+
+from sqlalchemy import bindparam, delete, insert, select
+
+from simulator.store.database import Database
+from simulator.store.sessions import is_id
+from simulator.store.tables import DRAFTS, SESSIONS
+from simulator.store.writer import Unwritten, Writer
+
+
+class DraftBox(Unwritten):
+    """The drafts of all sessions, by session and name."""
+
+    def __init__(self, database: Database, writer: Writer) -> None:
+        super().__init__()
+        self._database, self._writer = database, writer
+        self._lock = threading.Lock()
+        self._unwritten: dict[tuple[str, str], str | None] = {}
+        self._changes, self._stored = 0, 0
+
+    @property
+    def name(self) -> str:
+        """What it is, in an error."""
+        return "what was typed"
+
+    def changes(self) -> int:
+        """How often drafts were put."""
+        return self._changes
+
+    def changes_stored(self) -> int:
+        """How many of these changes are durable."""
+        return self._stored
+
+    def put(self, session_id: str, changed: Mapping[str, str | None]) -> None:
+        """Change drafts of a session; None takes one away."""
+        with self._lock:
+            self._unwritten |= {(session_id, name): text for name, text in changed.items()}
+            self._changes += 1
+        self._writer.tell(self)
+
+    def of(self, session_id: str) -> dict[str, str]:
+        """Give the drafts of a session as they are now, durable or not."""
+        with self._lock:
+            unwritten = {name: text for (of, name), text in self._unwritten.items() if of == session_id}
+        if not is_id(session_id):
+            return {}
+        with self._database.reading() as connection:
+            found = connection.execute(
+                select(DRAFTS.c.name, DRAFTS.c.text).where(DRAFTS.c.session_id == session_id)
+            )
+            stored = {json.loads(name): json.loads(text) for name, text in found}
+        return {name: text for name, text in {**stored, **unwritten}.items() if text is not None}
+
+    def store(self) -> None:
+        """Store what is not durable; see `Unwritten`. Drafts of sessions that are gone are dropped."""
+        with self._lock:
+            changes, unwritten = self._changes, dict(self._unwritten)
+        with self._database.writing() as connection:
+            ids = sorted({session_id for session_id, _ in unwritten if is_id(session_id)})
+            known = set(
+                connection.scalars(select(SESSIONS.c.session_id).where(SESSIONS.c.session_id.in_(ids)))
+            )
+            rows = [
+                {"of": session_id, "called": json.dumps(name), "now": json.dumps(text)}
+                for (session_id, name), text in unwritten.items()
+                if session_id in known
+            ]
+            if rows:
+                place = (DRAFTS.c.session_id == bindparam("of")) & (DRAFTS.c.name == bindparam("called"))
+                connection.execute(delete(DRAFTS).where(place), rows)
+            if there := [row for row in rows if row["now"] != "null"]:
+                values: dict[str, Any] = {
+                    "session_id": bindparam("of"),
+                    "name": bindparam("called"),
+                    "text": bindparam("now"),
+                }
+                connection.execute(insert(DRAFTS).values(values), there)
+        with self._lock:
+            for key, text in unwritten.items():
+                if self._unwritten.get(key, text) is text:
+                    self._unwritten.pop(key, None)
+            self._stored = changes

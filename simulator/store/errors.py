@@ -1,0 +1,65 @@
+"""Says in plain words what went wrong between the studio and its database."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sqlalchemy.exc import DBAPIError, SQLAlchemyError
+
+
+class StoreError(ValueError):
+    """The store could not do what it was asked for; what was not durable is still in memory."""
+
+
+class UnknownSessionError(StoreError):
+    """The store holds no session with this id, or it was deleted for good."""
+
+
+class BrokenJournalError(StoreError):
+    """A stored session cannot be read from fact `number` on that branch; `reason` says why."""
+
+    def __init__(self, session_id: str, number: int, reason: str) -> None:
+        super().__init__(f"session {session_id!r}: fact {number} is broken: {reason}")
+        self.session_id, self.number, self.reason = session_id, number, reason
+
+
+class HeadMovedError(StoreError):
+    """Somebody else went on with the session meanwhile; what was appended here is stored as a branch beside it."""
+
+
+_SQLITE = {
+    "SQLITE_BUSY": "it is locked by another program",
+    "SQLITE_LOCKED": "it is locked by another program",
+    "SQLITE_FULL": "the disk is full",
+    "SQLITE_READONLY": "it can only be read; look at the rights of the file and its folder",
+    "SQLITE_CANTOPEN": "it cannot be opened; look at the rights of the file and its folder",
+    "SQLITE_PERM": "it cannot be opened; look at the rights of the file and its folder",
+    "SQLITE_IOERR": "the disk does not read or write",
+    "SQLITE_CORRUPT": "the file is damaged",
+    "SQLITE_NOTADB": "the file is no database",
+}
+_POSTGRESQL = {
+    "55P03": "it is locked by another program",
+    "57014": "it did not answer in time",
+    "53100": "its disk is full",
+    "53300": "it takes no more connections",
+    "25006": "it can only be read",
+    "28P01": "it does not take the password",
+    "28000": "it does not let this user in",
+    "3D000": "there is no such database",
+    "42501": "this user may not do that there",
+}
+_LOST = {"57P01", "57P02", "57P03", "08000", "08001", "08003", "08006", None}
+
+
+def in_words(error: SQLAlchemyError, place: str) -> StoreError:
+    """Give the store's error for one of the database; `place` names the database, without its password."""
+    cause: Any = error.orig if isinstance(error, DBAPIError) else None
+    name = str(getattr(cause, "sqlite_errorname", ""))
+    # An extended code begins with its family: SQLITE_IOERR_WRITE, SQLITE_READONLY_DBMOVED.
+    reason = next((words for family, words in _SQLITE.items() if name.startswith(family)), None)
+    if reason is None and hasattr(cause, "sqlstate"):
+        lost = cause.sqlstate in _LOST or (isinstance(error, DBAPIError) and error.connection_invalidated)
+        reason = _POSTGRESQL.get(cause.sqlstate) or ("it does not answer" if lost else None)
+    detail = " ".join(str(cause if cause is not None else error).split())
+    return StoreError(f"the database of sessions, {place}: {reason or 'it refused'} ({detail})")

@@ -1,0 +1,115 @@
+"""What it takes to keep a session in a file: an append, its way to the disk, and reading a long session again."""
+
+from __future__ import annotations
+
+import gc
+import statistics
+from collections.abc import Iterator
+from itertools import count
+from pathlib import Path
+from time import perf_counter
+
+import pytest
+from pytest_benchmark.fixture import BenchmarkFixture
+
+from simulator.facts import Fact, SeatChanged
+from simulator.store import JournalStore, StoredJournal
+from tests.session.making import asked, call, ended, event, model, tool
+from tests.store.databases import begun
+
+CALLS = 5
+ANSWER = {"status": "shipped", "lines": [{"sku": f"S-{number}", "count": number} for number in range(5)]}
+
+MOST_SECONDS = 1.0
+"""A session of 100 turns is to be read in less."""
+
+MOST_RATIO = 2.6
+"""Twice as many turns may take so many times as long: twice, and what else runs on the machine."""
+
+MOST_APPEND_MS = 1.0
+"""An append does not wait for the file: it is over in less, mostly."""
+
+
+def played_turn(turn: int) -> Iterator[Fact]:
+    """Give the facts of a turn with calls one after another, as ADK runs it."""
+    yield asked(f"What about the orders of customer {turn}?", turn)
+    events = []
+    for number in range(CALLS):
+        call_id = f"call-{turn}-{number}"
+        yield model(call(call_id), turn=turn, key=f"{turn}//clerk#{number}")
+        yield tool(call_id, turn=turn)
+        answer = {"function_response": {"id": call_id, "name": "find", "response": ANSWER}}
+        events += [event(call(call_id)), event(answer)]
+    yield model({"text": "They are on their way. " * 10}, turn=turn, key=f"{turn}//clerk#last")
+    yield ended(*events, event({"text": "They are on their way. " * 10}), turn=turn, state={"turns": turn})
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[JournalStore]:
+    """Give a store in a file."""
+    opened = JournalStore.open(tmp_path / "sessions.db")
+    yield opened
+    opened.close()
+
+
+@pytest.mark.benchmark(group="store")
+def test_an_append_and_its_way_to_the_file(store: JournalStore, benchmark: BenchmarkFixture) -> None:
+    """Appends one fact after another, each kept before the next; the append alone does not wait."""
+    journal, numbers = begun(store, "session", asked()), count()
+    appended: list[float] = []
+
+    def append_and_keep() -> None:
+        start = perf_counter()
+        journal.append(SeatChanged(at=0.0, seat="tool", target=f"t{next(numbers)}", player="refuse"))
+        appended.append(perf_counter() - start)
+        journal.keep()
+
+    benchmark.pedantic(append_and_keep, rounds=300, warmup_rounds=10)  # type: ignore[no-untyped-call] # pytest-benchmark has no types
+    assert benchmark.stats is not None
+    alone = statistics.median(appended) * 1e3
+    print(  # noqa: T201 - figures are what a benchmark is run for
+        f"\nappend and keep {benchmark.stats.stats.median * 1e3:.2f} ms a fact, of which the append {alone:.3f} ms"
+    )
+    assert alone < MOST_APPEND_MS
+
+
+def _long(store: JournalStore, turns: int) -> StoredJournal:
+    journal = begun(store, f"of-{turns}")
+    start = perf_counter()
+    for turn in range(turns):
+        for fact in played_turn(turn):
+            journal.append(fact)
+    appended = perf_counter() - start
+    journal.keep()
+    took = (perf_counter() - start) / len(journal)
+    print(  # noqa: T201 - as above
+        f"\n{turns} turns of {CALLS} calls, {len(journal)} facts: {appended / len(journal) * 1e6:.0f} us an append, "
+        f"{took * 1e6:.0f} us a fact until all is in the file"
+    )
+    return journal
+
+
+@pytest.mark.benchmark(group="store")
+def test_a_long_session_is_read_in_proportion_to_its_length(
+    store: JournalStore, benchmark: BenchmarkFixture
+) -> None:
+    """Reads 100 and 200 turns by turns; the best of each is compared."""
+    journals = {turns: _long(store, turns) for turns in (100, 200)}
+    took: dict[int, list[float]] = {100: [], 200: []}
+
+    def read_both() -> None:
+        for turns, journal in journals.items():
+            gc.collect()
+            start = perf_counter()
+            loaded = store.load(f"of-{turns}")
+            took[turns].append(perf_counter() - start)
+            assert loaded.head == journal.head
+
+    benchmark.pedantic(read_both, rounds=10)  # type: ignore[no-untyped-call] # as above
+    short, long = min(took[100]), min(took[200])
+    print(  # noqa: T201 - as above
+        f"\nread 100 turns {short * 1e3:.0f} ms (at most {MOST_SECONDS * 1e3:.0f}), 200 turns {long * 1e3:.0f} ms: "
+        f"{long / short:.2f} times (at most {MOST_RATIO})"
+    )
+    assert short < MOST_SECONDS
+    assert long / short < MOST_RATIO

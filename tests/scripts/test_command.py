@@ -1,0 +1,288 @@
+"""`python -m simulator run` plays a script in a process of its own, and its exit code says how that went."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import re
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from evalset import EvalSetWriter, GoldenTraceBuilder
+from evalset.command import main
+from simulator.agents import DEMOS
+from simulator.scripts import script_of, write_script
+from tests.harness.processes import REPOSITORY, quiet_environment, wait_until
+from tests.harness.tiny_agent import write_tiny_agent
+from tests.scripts.recording import record_demo
+
+HEAD = "format: golden-trace-studio/script\nversion: 1\n"
+FINE = HEAD + 'otherwise: generate\nturns:\n- say: "Where is order A-1002?"\n'
+
+
+def command(*words: str | Path) -> list[str]:
+    """Give the command line."""
+    return [sys.executable, "-m", "simulator", "run", *map(str, words)]
+
+
+def run(*words: str | Path, folder: Path = REPOSITORY) -> subprocess.CompletedProcess[str]:
+    """Run the command to its end, without a key."""
+    variables = quiet_environment(PYTHONPATH=str(REPOSITORY))
+    return subprocess.run(
+        command(*words), cwd=folder, env=variables, capture_output=True, text=True, timeout=120, check=False
+    )
+
+
+def here(*words: str | Path) -> int:
+    """Run the command in this process."""
+    return main(["run", "--verbose", *map(str, words)])
+
+
+def cases(path: Path) -> list[Any]:
+    """Give the cases of an eval set."""
+    found: list[Any] = json.loads(path.read_text())["eval_cases"]
+    return found
+
+
+@pytest.fixture
+def script(tmp_path: Path) -> Path:
+    """A file with a script that the order desk plays well."""
+    path = tmp_path / "script.yaml"
+    path.write_text(FINE)
+    return path
+
+
+@pytest.mark.parametrize("name", DEMOS)
+def test_a_recorded_session_gives_the_same_case_in_another_process(name: str, tmp_path: Path) -> None:
+    """Record by hand, write the script, run it: the case is equal to the byte. Change a line, and it is not."""
+    recorded, again, changed = (tmp_path / f"{which}.evalset.json" for which in ("one", "two", "three"))
+    with record_demo(name) as simulation:
+        case = GoldenTraceBuilder(simulation.session, eval_id="case").build()
+        EvalSetWriter(recorded, name).write_eval_case(case)
+        text = write_script(script_of(simulation))
+    file = tmp_path / "script.yaml"
+    file.write_text(text)
+    done = run(name, "--script", file, "--out", again, "--eval-id", "case", "--strict")
+    assert (done.returncode, done.stdout) == (0, f"{again}: case\n"), done.stderr
+    assert cases(again) == cases(recorded)
+    assert json.dumps(cases(again)) == json.dumps(cases(recorded))
+    lines = text.splitlines(keepends=True)
+    place = next(number for number, line in enumerate(lines) if line.startswith("    returns:")) + 1
+    while not re.match(r"\s+(- )?\w+: \S", lines[place]):
+        place += 1
+    lines[place] = f"{lines[place].partition(':')[0]}: changed\n"
+    file.write_text("".join(lines))
+    done = run(name, "--script", file, "--out", changed, "--eval-id", "case")
+    assert done.returncode == 0, done.stderr
+    assert cases(changed) != cases(recorded)
+    assert "changed" in changed.read_text()
+
+
+def test_each_step_is_told_and_nothing_else(script: Path, tmp_path: Path) -> None:
+    """Where no terminal is, there is a plain line for each step, without ADK's warnings."""
+    done = run("order_desk", "--script", script, "--out", tmp_path / "set.evalset.json")
+    assert done.returncode == 0
+    assert done.stderr.splitlines() == [
+        "turn 1 of 1: the user speaks",
+        "turn 1 of 1: find_order is answered with its draft",
+    ]
+
+
+def test_on_a_terminal_one_line_changes(script: Path, tmp_path: Path) -> None:
+    """Each step takes the place of the one before, and nothing is left of them in the end."""
+    ours, theirs = pty.openpty()
+    words = command("order_desk", "--script", script, "--out", tmp_path / "set.evalset.json")
+    environment = quiet_environment(PYTHONPATH=str(REPOSITORY))
+    with subprocess.Popen(
+        words, cwd=REPOSITORY, env=environment, stdout=subprocess.DEVNULL, stderr=theirs
+    ) as process:
+        os.close(theirs)
+        shown = b""
+        try:
+            while piece := os.read(ours, 4096):
+                shown += piece
+        except OSError:  # so a terminal says that nobody writes to it any more
+            pass
+        assert process.wait(timeout=60) == 0
+    os.close(ours)
+    assert shown.count(b"\r\x1b[K") == 3
+    assert shown.endswith(b"\r\x1b[K")
+    assert b"\n" not in shown
+
+
+def test_without_an_answer_it_says_what_to_paste(
+    tmp_path: Path, script: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Exit code 1, the file, the line, what waits, and a line that mends it; with that line it is done."""
+    script.write_text(FINE.replace("generate", "ask"))
+    out = tmp_path / "set.evalset.json"
+    assert here("order_desk", "--script", script, "--out", out) == 1
+    said = capsys.readouterr().err
+    assert f"{script}: line 5: turns.0.moves: the script has no answer: an answer to find_order" in said
+    assert not out.exists()
+    snippet = said.partition("under turns.0.moves:\n")[2].partition("\nnothing was written")[0]
+    assert snippet.startswith("- tool: find_order\n")
+    indented = "".join(f"  {line}\n" for line in snippet.splitlines())
+    # The snippet gives the answer; the agent's own model plays on.
+    script.write_text(FINE.replace("generate", "fail\nagent: model") + "  moves:\n" + indented)
+    assert here("order_desk", "--script", script, "--out", out, "--strict") == 0
+    assert len(cases(out)) == 1
+
+
+def test_lines_too_many_are_a_warning_or_with_strict_an_error(
+    tmp_path: Path, script: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Exit code 0 with a warning, or 1; the line is named."""
+    script.write_text(FINE + "environment:\n- tool: refund_order\n  returns: 1\n")
+    out = tmp_path / "set.evalset.json"
+    words = f"{script}: line 7: environment.0: the answer to refund_order() was never used"
+    assert here("order_desk", "--script", script, "--out", out, "--strict") == 1
+    assert f"error: {words}" in capsys.readouterr().err
+    assert not out.exists()
+    assert here("order_desk", "--script", script, "--out", out) == 0
+    assert f"warning: {words}" in capsys.readouterr().err
+    assert len(cases(out)) == 1
+
+
+def test_a_line_that_does_not_fit_is_named(
+    tmp_path: Path, script: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Exit code 1, with the line and the reason."""
+    script.write_text(FINE + "  moves:\n  - tool: find_order\n    later: true\n- confirm: true\n")
+    assert here("order_desk", "--script", script, "--out", tmp_path / "set") == 1
+    assert f"{script}: line 7: turns.0.moves.0: find_order is not long-running" in capsys.readouterr().err
+    script.write_text(FINE + "- confirm: true\n")
+    assert here("order_desk", "--script", script, "--out", tmp_path / "set") == 1
+    assert f"{script}: line 6: turns.1: nothing waits that fits confirm of any" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("words", "text", "wanted"),
+    [
+        (["order_desk"], None, "cannot be read: No such file"),
+        (["order_desk"], "turns: [", "no YAML"),
+        (["order_desk"], HEAD + "turns:\n- say: hi\n  moves:\n  - tool: x\n", "line 6: turns.0.moves.0: an answer has one of"),
+        (["nobody"], FINE, "AGENT: there is no agent 'nobody'"),
+        (["missing.py"], FINE, "AGENT: there is no agent 'missing.py'"),
+        (["missing.module#x"], FINE, "AGENT: no agent can be loaded from missing.module#x"),
+        (["order_desk", "--eval-id", "a:b"], FINE, "--eval-id: the eval id 'a:b' holds ':'"),
+        (["order_desk", "--eval-id", "taken"], FINE, "already holds a case with the eval id 'taken'"),
+    ],
+)  # fmt: skip
+def test_bad_input_ends_with_2_before_anything_is_played(
+    words: list[str], text: str | None, wanted: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The file, the line, the agent, the eval set or the eval id is named, and no step was made."""
+    file, out = tmp_path / "script.yaml", tmp_path / "set.evalset.json"
+    if "taken" in words:
+        file.write_text(FINE)
+        assert here("order_desk", "--script", file, "--out", out, "--eval-id", "taken") == 0
+        capsys.readouterr()
+    if text is not None:
+        file.write_text(text)
+    assert here(*words, "--script", file, "--out", out) == 2
+    said = capsys.readouterr().err
+    assert wanted in said
+    assert "turn 1 of" not in said
+
+
+def test_an_eval_set_that_is_broken_is_bad_input(
+    tmp_path: Path, script: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """And so is a script that is no text; both stay as they are."""
+    out = tmp_path / "set.evalset.json"
+    out.write_text("{")
+    assert here("order_desk", "--script", script, "--out", out) == 2
+    assert f"--out: {out}" in capsys.readouterr().err
+    assert out.read_text() == "{"
+    script.write_bytes(b"\xff")
+    assert here("order_desk", "--script", script, "--out", out) == 2
+    assert "is no text in UTF-8" in capsys.readouterr().err
+
+
+def test_an_agent_that_fails_ends_with_3(
+    tmp_path: Path, script: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A turn that ended with an error; and one that gave nothing that a trace could hold."""
+    script.write_text(FINE + "  moves:\n  - tool: find_order\n    raises: 'ValueError: broken'\n")
+    assert here("order_desk", "--script", script, "--out", tmp_path / "set") == 3
+    assert "turn 1 ended with ValueError: broken; nothing was written" in capsys.readouterr().err
+    script.write_text(script.read_text() + "  ends: failed\n")
+    assert here("order_desk", "--script", script, "--out", tmp_path / "set") == 3
+    assert "failed with ValueError: broken; undo it" in capsys.readouterr().err
+    assert not (tmp_path / "set").exists()
+
+
+def test_wrong_words_on_the_command_line_end_with_2(capsys: pytest.CaptureFixture[str]) -> None:
+    """As argparse has it, with the usage; and the help tells the exit codes."""
+    for words in ([], ["run"], ["run", "order_desk", "--script"], ["walk"]):
+        with pytest.raises(SystemExit) as caught:
+            main(words)
+        assert caught.value.code == 2
+    with pytest.raises(SystemExit) as asked:
+        main(["run", "--help"])
+    assert asked.value.code == 0
+    assert "130 interrupted" in capsys.readouterr().out
+
+
+def test_an_interrupt_ends_with_130_and_writes_nothing(tmp_path: Path, script: Path) -> None:
+    """Also while a call hangs."""
+    rule = "[{rule_id: hang, tool_name: find_order, effect: {kind: hang}}]"
+    script.write_text(FINE + f"rules: {rule}\n")
+    out, log = tmp_path / "set.evalset.json", tmp_path / "log"
+    with log.open("wb") as errors:
+        process = subprocess.Popen(
+            command("order_desk", "--script", script, "--out", out),
+            cwd=REPOSITORY,
+            env=quiet_environment(PYTHONPATH=str(REPOSITORY)),
+            stdout=subprocess.DEVNULL,
+            stderr=errors,
+        )
+    try:
+        wait_until(lambda: "the user speaks" in log.read_text(), what="the first step", seconds=60)
+        process.send_signal(signal.SIGINT)
+        assert process.wait(timeout=30) == 130
+    finally:
+        process.kill()
+        process.wait()
+    assert log.read_text().endswith("interrupted; nothing was written\n")
+    assert not out.exists()
+
+
+def test_agents_come_from_folders_and_files(tmp_path: Path) -> None:
+    """A folder of one agent, a folder of several with `#name`, and a file of configs; nothing real runs."""
+    for name in ("adder", "other"):
+        write_tiny_agent(tmp_path / "agents", name)
+    (tmp_path / "mine.py").write_text(
+        "from simulator import demo_agent\nfrom dataclasses import replace\n"
+        "AGENTS = [replace(demo_agent('order_desk'), name='Desk'), demo_agent('travel_planner')]\n"
+    )
+    script = tmp_path / "script.yaml"
+    script.write_text(
+        HEAD
+        + "agent: [{calls: [{name: add}]}, {text: Three.}]\nturns:\n- say: 1 and 2\n  moves: [{tool: add, returns: 3}]\n"
+    )
+    out = tmp_path / "set.evalset.json"
+    for place in ("agents/adder", "agents#other"):
+        done = run(
+            place, "--script", script, "--out", out, "--eval-id", place.replace("/", "_"), folder=tmp_path
+        )
+        assert done.returncode == 0, done.stderr
+    assert [case["conversation"][0]["final_response"]["parts"][0]["text"] for case in cases(out)] == [
+        "Three."
+    ] * 2
+    several = run("agents", "--script", script, "--out", out, folder=tmp_path)
+    assert (several.returncode, several.stderr) == (
+        2,
+        "AGENT: agents holds several agents; name one: #adder, #other\n",
+    )
+    script.write_text(FINE)
+    done = run("mine.py#Desk", "--script", script, "--out", out, folder=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert len(cases(out)) == 3

@@ -1,0 +1,185 @@
+"""The first line that fits a request answers it, and what is not used is named."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from simulator.scripts.matching import Lines, holds
+from simulator.scripts.script import Script
+from simulator.seats.requests import CodeRequest, ModelRequest, ToolRequest
+
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers(-2, 2) | st.sampled_from(["", "a"]),
+    lambda inner: st.lists(inner, max_size=2) | st.dictionaries(st.sampled_from("abc"), inner, max_size=3),
+    max_leaves=6,
+)
+
+
+@given(VALUES, VALUES)
+def test_a_value_holds_itself_and_less_of_itself(value: Any, other: Any) -> None:
+    """More fields, at any depth, are no hindrance; where both hold each other they are equal."""
+    assert holds(value, value)
+    if isinstance(value, dict):
+        assert holds({**value, "more": other}, value)
+        assert not holds(value, {**value, "more": other})
+        assert holds({"x": {**value, "more": 1}}, {"x": value})
+    if holds(value, other) and holds(other, value):
+        assert value == other
+
+
+def tool(name: str, number: int = 0, **args: Any) -> ToolRequest:
+    """Make a request for a tool's answer."""
+    return ToolRequest(
+        key=f"{name}{number}", turn=0, call_id=f"c{number}", agent="desk", tool_name=name, arguments=args
+    )
+
+
+def model(agent: str = "desk") -> ModelRequest:
+    """Make a request for an agent's turn."""
+    return ModelRequest(key=agent, turn=0, agent=agent, model_name="m")
+
+
+def lines(*moves: Any, **more: Any) -> Lines:
+    """Begin the one turn of a script with these lines."""
+    begun = Lines(Script.model_validate({"turns": [{"say": "x", "moves": list(moves)}], **more}))
+    begun.begin(0)
+    return begun
+
+
+TIMES = st.integers(1, 3) | st.just("any")
+ANSWERS = st.lists(
+    st.fixed_dictionaries(
+        {"tool": st.sampled_from(["a", "b", "*"]), "n": st.none() | st.integers(0, 1), "times": TIMES}
+    ),
+    max_size=5,
+)
+CALLS = st.lists(st.tuples(st.sampled_from("ab"), st.integers(0, 1)), max_size=8)
+
+
+@given(ANSWERS, CALLS)
+def test_answers_are_taken_as_a_plain_model_takes_them(
+    answers: list[dict[str, Any]], calls: list[tuple[str, int]]
+) -> None:
+    """The first that fits and is left, each as often as it says; what was used less often is left over."""
+    written = [
+        {
+            "tool": each["tool"],
+            "args": {} if each["n"] is None else {"n": each["n"]},
+            "times": each["times"],
+            "returns": place,
+        }
+        for place, each in enumerate(answers)
+    ]
+    begun = lines(environment=written)
+    used = [0] * len(answers)
+    for name, number in calls:
+        expected = next(
+            (
+                place
+                for place, each in enumerate(answers)
+                if each["tool"] in {name, "*"}
+                and each["n"] in {None, number}
+                and (each["times"] == "any" or used[place] < each["times"])
+            ),
+            None,
+        )
+        taken = begun.take([tool(name, n=number)])
+        assert (taken and taken.place) == (None if expected is None else ("environment", expected))
+        if expected is not None:
+            used[expected] += 1
+    left = {
+        place
+        for place, each in enumerate(answers)
+        if used[place] < (1 if each["times"] == "any" else each["times"])
+    }
+    assert {each.place for each in begun.leftovers()} == {("environment", place) for place in left}
+
+
+def test_of_several_requests_the_one_with_the_first_line_is_answered() -> None:
+    """So what goes on side by side goes on in the order of the script."""
+    begun = lines({"tool": "b", "returns": 1}, {"tool": "a", "returns": 2})
+    taken = begun.take([tool("a"), tool("b")])
+    assert taken is not None
+    assert taken.request.key == "b0"
+
+
+def test_the_lines_of_the_turn_come_before_those_for_all_turns() -> None:
+    """And an agent's own list serves it alone."""
+    begun = lines(
+        {"tool": "a", "returns": 1},
+        agent={"desk": [{"text": "mine"}], "*": [{"text": "anybody's"}]},
+        environment=[{"tool": "*", "returns": 0, "times": "any"}],
+    )
+    places = [
+        begun.take([tool("a")]),
+        begun.take([tool("a")]),
+        begun.take([model("other")]),
+        begun.take([model()]),
+    ]
+    assert [taken and taken.place for taken in places] == [
+        ("turns", 0, "moves", 0), ("environment", 0), ("agent", "*", 0), ("agent", "desk", 0)
+    ]  # fmt: skip
+
+
+def test_a_change_parts_the_lines_of_a_turn() -> None:
+    """It is due when those before it are used; those behind it wait for it."""
+    begun = lines({"text": "one"}, {"rules": []}, {"text": "two"}, agent="person")
+    assert begun.due() is None
+    assert begun.take([tool("a")]) is None
+    first = begun.take([model()])
+    assert first is not None
+    assert first.place[-1] == 0
+    assert begun.take([model()]) is None
+    assert begun.due() is not None
+    second = begun.take([model()])
+    assert second is not None
+    assert second.place[-1] == 2
+    assert begun.all_used
+
+
+def test_lines_are_told_apart_by_agent_call_and_kind() -> None:
+    """A line for another agent, another call or another kind of request does not fit."""
+    begun = lines(
+        {"agent": "helper", "text": "x"},
+        {"tool": "a", "call_id": "c1", "returns": 1},
+        {"prints": "x", "agent": "coder"},
+    )
+    code = CodeRequest(key="code", turn=0, agent="desk", code="1")
+    assert begun.take([model(), tool("a"), code]) is None
+    assert begun.take([tool("a", 1)]) is not None
+    assert begun.take([code.model_copy(update={"agent": "coder"})]) is not None
+    assert begun.take([model("helper")]) is not None
+
+
+def test_what_is_left_over_is_named() -> None:
+    """Never used, not often enough, or after a line that stands behind it."""
+    begun = lines(
+        {"tool": "a", "args": {"n": 1}, "returns": 1},
+        {"text": "Done."},
+        {"tool": "b", "times": 3, "draft": True},
+        {"calls": [{"name": "a"}]},
+        {"rules": []},
+        {"transfer": "helper"},
+        {"prints": "1"},
+        {"seat": "tool", "target": "a", "player": "real"},
+        {"environment": {"kind": "state_cleared", "state_key": "k"}},
+        {"parts": [{"text": "x"}]},
+        {"model": True},
+    )
+    for request in (model(), tool("b"), tool("a", n=1)):
+        assert begun.take([request]) is not None
+    assert [(each.place[-1], each.words) for each in begun.leftovers()] == [
+        (0, "the answer to a(n=1) was used after turns.0.moves.1, which stands behind it"),
+        (2, "the answer to b() was used 1 of 3 times"),
+        (3, "the move of the agent (calls a) was never used"),
+        (4, "the change of the rules was never used"),
+        (5, "the move of the agent (hands over to helper) was never used"),
+        (6, "what code prints ('1') was never used"),
+        (7, "the change of who plays a was never used"),
+        (8, "the change of the environment (state_cleared) was never used"),
+        (9, "the move of the agent (1 parts) was never used"),
+        (10, "the move of the agent (its own model) was never used"),
+    ]

@@ -1,0 +1,179 @@
+"""A script is read from YAML and JSON, and written so that it is read as the same; errors name the line and the place."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from simulator.environment.documents import line_of
+from simulator.scripts import Script, ScriptError, read_script, write_script
+
+NAMES = st.sampled_from(["find_order", "refund", "*", "no", "2024-01-01", "Käse"])
+TEXTS = st.text(min_size=1, max_size=12).filter(str.strip)
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers(-9, 9) | st.floats(-1, 1) | st.text(max_size=6),
+    lambda inner: st.lists(inner, max_size=2) | st.dictionaries(st.text(max_size=3), inner, max_size=2),
+    max_leaves=4,
+)
+OBJECTS = st.dictionaries(st.text(max_size=4), VALUES, max_size=3)
+
+
+def fields(**optional: st.SearchStrategy[Any]) -> st.SearchStrategy[dict[str, Any]]:
+    """Draw objects with some of these fields."""
+    return st.fixed_dictionaries({}, optional=optional)
+
+
+def joined(*parts: st.SearchStrategy[dict[str, Any]]) -> st.SearchStrategy[dict[str, Any]]:
+    """Draw objects that have the fields of several."""
+    return st.tuples(*parts).map(
+        lambda drawn: {name: value for part in drawn for name, value in part.items()}
+    )
+
+
+def one(**ways: Any) -> st.SearchStrategy[dict[str, Any]]:
+    """Draw an object with one of these fields."""
+    return st.one_of([st.fixed_dictionaries({name: way}) for name, way in ways.items()])
+
+
+CALL = joined(one(name=NAMES), fields(args=OBJECTS, id=TEXTS))
+MOVE = joined(
+    fields(agent=NAMES),
+    one(text=TEXTS, calls=st.lists(CALL, min_size=1, max_size=2), transfer=TEXTS, model=st.just(True)),
+)
+FAILS = joined(one(error_code=st.integers() | TEXTS), one(error_message=TEXTS), fields(details=OBJECTS))
+WAY = one(
+    returns=VALUES, fails=FAILS, raises=st.just("KeyError: A-1"), later=st.just(True), real=st.just(True)
+)
+ANSWER = joined(
+    one(tool=NAMES), WAY, fields(args=OBJECTS, agent=NAMES, times=st.integers(1, 5) | st.just("any"))
+)
+CODE = joined(one(prints=st.text(max_size=9)), fields(errors=TEXTS))
+RULE = {
+    "rule_id": "down",
+    "tool_name": "refund",
+    "effect": {"kind": "error", "error_code": 503, "error_message": "no"},
+}
+CHANGE = st.one_of(
+    one(rules=st.sampled_from([[], [RULE]])),
+    st.fixed_dictionaries({"seat": st.just("tool"), "target": NAMES, "player": st.just("offline")}),
+    one(environment=st.sampled_from([{"kind": "environment_data_given", "text": '{"orders": []}'}])),
+)
+TURN = joined(
+    one(say=TEXTS, reply=VALUES, confirm=st.booleans()),
+    fields(
+        before=st.lists(CHANGE, max_size=2),
+        moves=st.lists(MOVE | ANSWER | CODE | CHANGE, max_size=3),
+        at=st.floats(0, 9),
+    ),
+)
+SCRIPT = joined(
+    one(turns=st.lists(TURN, min_size=1, max_size=2)),
+    fields(
+        seed=TEXTS,
+        agent=st.sampled_from(["model", "person"])
+        | st.lists(MOVE, max_size=2)
+        | st.dictionaries(NAMES, st.just("model")),
+        players=st.dictionaries(NAMES, st.sampled_from(["offline", "real", "refuse"]), max_size=2),
+        rules=st.sampled_from([[], [RULE]]),
+        environment=st.lists(ANSWER | CODE, max_size=2),
+        otherwise=st.sampled_from(["ask", "generate", "fail"]),
+        initial_state=OBJECTS,
+        began=st.floats(0, 9),
+    ),
+)
+
+
+@given(SCRIPT)
+def test_what_is_written_is_read_as_the_same(drawn: dict[str, Any]) -> None:
+    """In both forms; and once more, so that no field appears from nowhere."""
+    script = Script.model_validate(drawn)
+    for form in ("yaml", "json"):
+        text = write_script(script, form)
+        again = read_script(text).script
+        assert again == script
+        assert write_script(again, form) == text
+
+
+@given(SCRIPT)
+def test_each_place_has_its_line(drawn: dict[str, Any]) -> None:
+    """The line of each turn and of each of its lines is found in both forms, and they go down the page."""
+    script = Script.model_validate(drawn)
+    for text in (write_script(script), write_script(script, "json")):
+        places: list[Any] = [
+            place
+            for turn, each in enumerate(script.turns)
+            for place in [
+                ("turns", turn),
+                *(("turns", turn, "moves", number) for number in range(len(each.moves))),
+            ]
+        ]
+        lines = [line_of(text, place) for place in places]
+        assert None not in lines
+        assert lines == sorted(lines, key=lambda line: line or 0)
+
+
+HEAD = {"format": "golden-trace-studio/script", "version": 1}
+
+
+@pytest.mark.parametrize(
+    ("document", "words"),
+    [
+        ({"turns": [{"say": "hi", "moves": [{"tool": "x"}]}]}, "line 8: turns.0.moves.0: an answer has one of returns"),
+        ({"turns": [{"say": "hi", "moves": [{"tool": "x", "return": 3}]}]}, "turns.0.moves.0.return: unknown field; did you mean 'returns'?"),
+        ({"turns": [{"say": "hi", "moves": [3]}]}, "turns.0.moves.0: Input should be an object, got 3"),
+        ({"turns": [{"say": "hi", "moves": [{"text": "a", "transfer": "b"}]}]}, "this one has text or calls and transfer"),
+        ({"turns": [{"say": "hi", "before": [{"text": "x"}]}]}, "turns.0.before.0: Input should be a change"),
+        ({"turns": [{"say": "hi", "confirm": True}]}, "turns.0: a turn has one of say, confirm, reply; this one has say and confirm"),
+        ({"turns": [{"confirm": True, "state_delta": {"a": 1}}]}, "turns.0: state_delta cannot stand beside confirm"),
+        ({"turns": [{}]}, "turns.0: a turn has one of say, confirm, reply; this one has none"),
+        ({"turns": []}, "turns: a script has at least one turn"),
+        ({}, "turns: this field is required"),
+        ({"turns": [{"say": "x"}], "agent": {"a": [{"txt": 1}]}}, "agent.a.0.txt: unknown field; did you mean 'text'?"),
+        ({"turns": [{"say": "x"}], "agent": "robot"}, "agent: Input should be 'model' or 'person', got 'robot'"),
+        ({"turns": [{"say": "x"}], "players": {"a": "me"}}, "players.a: Input should be 'person'"),
+        ({"turns": [{"say": "x"}], "rules": [{"rule_id": "r"}]}, "rules: rule 'r' (number 1): tool_name: this field is required"),
+        ({"turns": [{"say": "x"}], "environment": [{"text": "x"}]}, "environment.0: Input should be an answer to a tool"),
+        ({"turns": [{"say": "x"}], "environment": [{"tool": "x", "raises": "too slow"}]}, "begins with the name of an exception"),
+        ({"turns": [{"say": "x"}], "environment": [{"tool": "x", "draft": True, "times": 0}]}, "environment.0.times: Input should be greater than or equal to 1"),
+        ({"turns": [{"say": "x", "moves": [{"seat": "agent", "player": "offline"}]}]}, "an agent is played by its model or by a person"),
+    ],
+)  # fmt: skip
+def test_what_is_wrong_is_said_with_its_place(document: dict[str, Any], words: str) -> None:
+    """One line of the error for each thing, with the line in the text, the place, and what was expected."""
+    with pytest.raises(ScriptError) as caught:
+        read_script(json.dumps({**HEAD, **document}, indent=1))
+    assert words in str(caught.value)
+    assert all(line.startswith("line ") for line in str(caught.value).splitlines())
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("", "the text is empty"),
+        ("[]", "a script is an object with turns, not list"),
+        ("a: b", "its format is None"),
+        (
+            "format: golden-trace-studio/script\nversion: 2",
+            "version 2 is not known; this studio reads version 1",
+        ),
+        ("format: [", "no YAML: .* at line 1"),
+        ('{"a": 1, "a": 2}', "'a' stands twice"),
+    ],
+)
+def test_what_is_no_script_is_refused(text: str, words: str) -> None:
+    """Other documents, other versions and broken texts are told apart."""
+    with pytest.raises(ScriptError, match=words):
+        read_script(text)
+
+
+def test_rules_may_be_adks_configuration() -> None:
+    """What ADK's own environment simulation reads stands for its rules."""
+    error = {"injected_http_error_code": 503, "error_message": "down"}
+    tool = {"tool_name": "find_order", "injection_configs": [{"injected_error": error}]}
+    document = {**HEAD, "rules": {"tool_simulation_configs": [tool]}, "turns": [{"say": "x"}]}
+    (rule,) = read_script(json.dumps(document)).script.rules
+    assert rule.tool_name == "find_order"
