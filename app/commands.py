@@ -85,6 +85,18 @@ class CloseEnvironment(Value):
     kind: Literal["close_environment"] = "close_environment"
 
 
+class OpenBranches(Value):
+    """Show the tree of the ways that the session went."""
+
+    kind: Literal["open_branches"] = "open_branches"
+
+
+class CloseBranches(Value):
+    """Go back from the branches to the session."""
+
+    kind: Literal["close_branches"] = "close_branches"
+
+
 class TakeConfig(Value):
     """Put all of a configuration in force: its rules, and what it says of the environment beside them.
 
@@ -138,6 +150,8 @@ Command: TypeAlias = Annotated[
     | OpenExport
     | OpenEnvironment
     | CloseEnvironment
+    | OpenBranches
+    | CloseBranches
     | TakeConfig
     | ShapeEnvironment,
     Field(discriminator="kind"),

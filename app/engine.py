@@ -6,9 +6,11 @@ from typing import assert_never
 
 from app.commands import (
     ChangeSeat,
+    CloseBranches,
     CloseEnvironment,
     Command,
     GoTo,
+    OpenBranches,
     OpenEnvironment,
     OpenExport,
     RedoStep,
@@ -52,7 +54,7 @@ def command(  # noqa: C901 - one arm for each kind of command
             _take(simulation, asked)
         case ShapeEnvironment():
             shape(simulation.environment, asked.what)
-        case OpenExport() | OpenEnvironment() | CloseEnvironment():
+        case OpenExport() | OpenEnvironment() | CloseEnvironment() | OpenBranches() | CloseBranches():
             raise ValueError(f"{asked.kind} is for the page, not for a simulation")
         case never:
             assert_never(never)

@@ -13,9 +13,11 @@ from app import decisions, state
 from app.acknowledged import acknowledge
 from app.agents import catalogue
 from app.commands import (
+    CloseBranches,
     CloseEnvironment,
     Command,
     GoTo,
+    OpenBranches,
     OpenEnvironment,
     OpenExport,
 )
@@ -27,6 +29,7 @@ from app.export_page import export_page
 from app.kept import gather
 from app.labels import literal
 from app.overview import title
+from app.panels.branches import branches_page
 from app.panels.context import context
 from app.panels.decision import decision_panel
 from app.panels.environment import environment
@@ -105,6 +108,8 @@ def _draw(live: LiveSession | None) -> None:
             export_page(live, view)
         case "environment":
             _environment(live, view)
+        case "branches":
+            _branches(live, view)
         case None:
             _session(live, view)
 
@@ -125,7 +130,7 @@ def _session(live: LiveSession, view: SimulationView) -> None:
     with middle:
         _decide(live, view)
     with top:
-        _act(live, header(view))
+        _act(live, header(view, has_branches=len(live.simulation.journal.tips()) > 1))
     with notes:
         _notes(view)
         _of_its_keeping(live)
@@ -149,6 +154,17 @@ def _environment(live: LiveSession, view: SimulationView) -> None:
     asked = environment(Scene(live, view))
     with notes:
         _notes(view)
+    _act(live, asked)
+
+
+def _branches(live: LiveSession, view: SimulationView) -> None:
+    """Draw the page of the session's branches; who goes to one of them is shown the session there."""
+    notes = st.container(gap="xsmall")
+    asked = branches_page(Scene(live, view))
+    with notes:
+        _notes(view)
+    if isinstance(asked, GoTo):
+        state.show(None)
     _act(live, asked)
 
 
@@ -186,7 +202,11 @@ def _act(live: LiveSession, asked: Command | None) -> None:
                 state.put("editing_rule", rule)
             state.show("environment")
             st.rerun()
-        case CloseEnvironment():
+        case OpenBranches():
+            state.put("problem", None)
+            state.show("branches")
+            st.rerun()
+        case CloseEnvironment() | CloseBranches():
             state.put("problem", None)
             state.show(None)
             st.rerun()

@@ -19,12 +19,13 @@ _SESSION = "session"
 _VIEW = "view"
 _PREFIX = "studio:"
 _SEEN = "studio:seen:"
-View: TypeAlias = Literal["export", "environment"]
+View: TypeAlias = Literal["export", "environment", "branches"]
 VIEWS: tuple[View, ...] = get_args(View)
 """The pages of a session beside the session itself."""
 
 Flag: TypeAlias = Literal[
     "agent",
+    "branches_listed",
     "changed",
     "deleted_rules",
     "deleted_session",
@@ -44,6 +45,7 @@ Flag: TypeAlias = Literal[
     "unwritten",
 ]
 _OF_ONE_SESSION: tuple[Flag, ...] = (
+    "branches_listed",
     "earlier",
     "editing_rule",
     "editing_tool",

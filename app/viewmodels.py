@@ -115,7 +115,7 @@ def newest_steps(session: SimulationSession, chosen: Filter, count: int) -> Show
     places = [index for index, entry in enumerate(history) if _group(entry) in wanted]
     names = tool_names(history)
     last = places[-count:] if count else []
-    return Shown(steps=tuple(_step(index, history[index], names) for index in last), total=len(places))
+    return Shown(steps=tuple(step(index, history[index], names) for index in last), total=len(places))
 
 
 def _group(entry: HistoryEntry) -> Group:
@@ -142,7 +142,8 @@ class _Headline(NamedTuple):
     rest: str
 
 
-def _step(index: int, entry: HistoryEntry, names: Mapping[str, str]) -> Step:
+def step(index: int, entry: HistoryEntry, names: Mapping[str, str]) -> Step:
+    """Give the line of one entry; `names` as of `tool_names`."""
     line = _headline(entry, names)
     badges = "".join(f" {badge.markdown()}" for badge in _badges(entry))
     nested = "\u21b3 " if getattr(entry, "scope", "") else ""

@@ -7,7 +7,16 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from app import state
-from app.commands import ChangeSeat, Command, OpenEnvironment, OpenExport, RedoStep, StopTurn, UndoStep
+from app.commands import (
+    ChangeSeat,
+    Command,
+    OpenBranches,
+    OpenEnvironment,
+    OpenExport,
+    RedoStep,
+    StopTurn,
+    UndoStep,
+)
 from app.labels import literal, safe_label
 from app.overview import short_id, status, title
 from app.panels.parts import badge
@@ -20,8 +29,8 @@ if TYPE_CHECKING:
     from simulator.runtime import SimulationView
 
 
-def header(view: SimulationView) -> Command | None:
-    """Draw the header; give what was clicked."""
+def header(view: SimulationView, *, has_branches: bool = False) -> Command | None:
+    """Draw the header; give what was clicked. The way to the branches is there where the session has several."""
     with st.container(
         horizontal=True, vertical_alignment="center", gap="xsmall", key="session_header", wrap=False
     ):
@@ -34,7 +43,7 @@ def header(view: SimulationView) -> Command | None:
             badge(Badge(text=short, color="gray", icon=":material/tag:"))
         _reports(view.problems)
         st.space("stretch")
-        return _actions(view)
+        return _actions(view, has_branches=has_branches)
 
 
 def _badges(view: SimulationView) -> tuple[Badge, ...]:
@@ -82,10 +91,18 @@ def _steps(view: SimulationView) -> Command | None:
     return asked
 
 
-def _actions(view: SimulationView) -> Command | None:
+def _actions(view: SimulationView, *, has_branches: bool) -> Command | None:
     completed = view.session.state is SessionState.COMPLETED
     asked: Command | None = _auto(view)
     asked = _steps(view) or asked
+    if has_branches and st.button(
+        "Branches",
+        key="open_branches",
+        type="tertiary",
+        icon=":material/alt_route:",
+        help="See the ways that this session went, go to one of them, or compare two",
+    ):
+        asked = OpenBranches()
     if (view.session.is_running or view.running) and st.button(
         "Stop",
         key="stop_turn",

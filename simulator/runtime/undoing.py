@@ -6,8 +6,8 @@ import itertools
 from collections.abc import Sequence
 from typing import Any
 
+from simulator.branches import BY_ITSELF
 from simulator.environment.facts import (
-    ConnectionsAnalysed,
     EnvironmentChanged,
     EnvironmentDataGiven,
     RecordingGiven,
@@ -21,12 +21,10 @@ from simulator.facts import (
     CodeAnswered,
     Fact,
     ModelAnswered,
-    ModelProposed,
     RulesChanged,
     SeatChanged,
     ToolAnswered,
     ToolPlayer,
-    ToolProposed,
     TurnEnded,
     TurnStarted,
 )
@@ -43,8 +41,6 @@ _SETTINGS = (
     RecordingGiven,
     ToolsDeclared,
 )
-_BY_ITSELF = (ToolProposed, ModelProposed, ConnectionsAnalysed)
-"""What is appended where nobody does anything, so that it begins no other way."""
 
 
 def undo_target(journal: Journal) -> int | None:
@@ -91,7 +87,7 @@ def _way_on(journal: Journal) -> list[tuple[int, Fact]]:
         end = journal.newest_below(start, besides=behind)
         if end != start:
             return [*itertools.takewhile(lambda pair: pair[0] != start, journal.backwards(end))][::-1]  # noqa: B023 - used at once
-        if not isinstance(fact, _BY_ITSELF):
+        if not isinstance(fact, BY_ITSELF):
             return []
         behind = start
     return []

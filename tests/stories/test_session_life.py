@@ -125,6 +125,32 @@ def test_a_step_is_taken_another_way_and_the_first_way_stays(studio: Studio) -> 
     assert studio.steps == second
 
 
+def test_branches_are_seen_compared_and_walked(studio: Studio) -> None:
+    """Two ways of one session are drawn and listed, stand side by side, and the first one is gone back to as it was."""
+    studio.pick_agent("order_desk").start(CANCEL)
+    studio.wait_for_pause("find_order").write_response({"order_id": "A-1001", "status": "processing"})
+    studio.wait_for_pause("cancel_order")
+    first = studio.steps
+    expect(studio.like("open_branches")).to_have_count(0)
+    studio.act(studio.button("undo_step"))
+    studio.wait_for_pause("find_order").write_response({"order_id": "A-1001", "status": "shipped"})
+    studio.wait_for_status("Completed")
+    studio.button("open_branches").click()
+    expect(studio.keyed("branches_tree")).to_contain_text("you are here")
+    expect(studio.keyed("branch_1")).to_contain_text('There: find_order answered: status: "processing"')
+    expect(studio.keyed("branch_1")).to_contain_text('Here: find_order answered: status: "shipped"')
+    studio.rest()
+    studio.button("branch_compare_1").click()
+    expect(studio.like("compared_left_changed").first).to_contain_text('result.status: "shipped"')
+    expect(studio.like("compared_right_changed").first).to_contain_text('result.status: "processing"')
+    studio.rest()
+    studio.choose("branches_view", "Tree")
+    studio.button("branch_go_1").click()
+    studio.keyed("session_header").wait_for()
+    studio.wait_for_pause("cancel_order")
+    assert studio.steps == first
+
+
 def test_a_bad_answer_stays_in_the_editor(studio: Studio) -> None:
     """Text that is no JSON is named and kept; nothing is sent until it is mended."""
     studio.pick_agent("order_desk").start(CANCEL)
