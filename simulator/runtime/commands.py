@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, assert_never
 
 from pydantic import ValidationError
@@ -18,7 +19,7 @@ from simulator.runtime.tool_requests import is_outdated, refuse_contradictions, 
 from simulator.runtime.waiting import Waiting
 from simulator.seats.answers import Answer, CodeAnswer, ModelAnswer, ToolAnswer, returned, said
 from simulator.seats.requests import CodeRequest, ModelRequest, Request, RunningCall, ToolRequest
-from simulator.session import OpenCall, SimulationSession
+from simulator.session import OpenCall, Seats, SimulationSession
 from simulator.session.entries import message_responses
 
 # ---------------------------------------------------------------- what there is to see
@@ -235,6 +236,14 @@ def change_seat(engine: Engine, seat: Any, target: str, player: Any) -> None:
             if not waiting.is_taken:
                 answering.offer(waiting)
     engine.changed()
+
+
+def seated(seats: Seats, now: float) -> Iterator[SeatChanged]:
+    """Give the facts with which a session begins that is seated like this."""
+    for target, agent_player in seats.agents.items():
+        yield SeatChanged(at=now, seat="agent", target=target, player=agent_player)
+    for target, tool_player in seats.tools.items():
+        yield SeatChanged(at=now, seat="tool", target=target, player=tool_player)
 
 
 def plain(value: Any, what: str) -> Any:

@@ -15,7 +15,6 @@ from simulator.facts import (
     AgentPlayer,
     AgentSelected,
     RulesChanged,
-    SeatChanged,
     SessionOpened,
     ToolPlayer,
     TurnStarted,
@@ -29,13 +28,15 @@ from simulator.runtime.loop import LoopThread
 from simulator.runtime.reachability import default_seats
 from simulator.runtime.simulated_environment import SimulatedEnvironment
 from simulator.runtime.undoing import redo_target, redone, undo_target, undone
+from simulator.runtime.user_commands import UserCommands, user_view
+from simulator.runtime.user_play import author_of
 from simulator.runtime.view import SimulationView
 from simulator.seats.answers import Answer
 from simulator.seats.requests import CodeRequest, ModelRequest, Request, ToolRequest
 from simulator.session import IllegalFactError, Seats, SimulationSession
 
 
-class Simulation:
+class Simulation(UserCommands):
     """A session that is being played.
 
     Every command waits until the agent needs a person again (or the turn has ended), at most `wait` seconds where
@@ -100,7 +101,7 @@ class Simulation:
         in_force = tuple(rules)
         ruled = [RulesChanged(at=now, rules=in_force)] if in_force else []
         with _as_simulation_error():
-            return cls(config, Journal([opened, selected, *_seated(seats, now), *ruled]), clock)
+            return cls(config, Journal([opened, selected, *commands.seated(seats, now), *ruled]), clock)
 
     @classmethod
     def resume(
@@ -162,6 +163,7 @@ class Simulation:
             problems=tuple(engine.problems),
             divergence=engine.divergence,
             head=engine.journal.head,
+            user=user_view(engine),
             undoes=undone(engine.journal),
             redoes=redone(engine.journal),
         )
@@ -212,6 +214,7 @@ class Simulation:
         async def start() -> None:
             engine = self._engine
             commands.check_responses(engine, message)
+            more.setdefault("provenance", author_of(engine, message))
             started = TurnStarted(
                 at=engine.now(),
                 turn=engine.journal.fold.turns_so_far,
@@ -386,13 +389,6 @@ def _as_simulation_error() -> Iterator[None]:
         yield
     except IllegalFactError as error:
         raise SimulationError(str(error)) from error
-
-
-def _seated(seats: Seats, now: float) -> Iterator[SeatChanged]:
-    for target, agent_player in seats.agents.items():
-        yield SeatChanged(at=now, seat="agent", target=target, player=agent_player)
-    for target, tool_player in seats.tools.items():
-        yield SeatChanged(at=now, seat="tool", target=target, player=tool_player)
 
 
 def _key(request: Request | str) -> str:
