@@ -11,7 +11,8 @@ from app.opening import StartForm
 from app.shaping import Shape
 from simulator.environment.recordings import RecordedCall
 from simulator.environment.rules import InjectionRule
-from simulator.facts import EVERY, AgentPlayer, ToolPlayer, Value
+from simulator.facts import EVERY, AgentPlayer, ToolPlayer, UserPlayer, Value
+from simulator.jsonvalue import JsonObject
 
 NEW_RULE = "\n"
 """Stands for the rule that is being written and has no id yet; no id has a line break."""
@@ -64,6 +65,25 @@ class ChangeSeat(Value):
     seat: Literal["agent", "tool"]
     target: str = EVERY
     player: AgentPlayer | ToolPlayer
+
+
+class SeatUser(Value):
+    """Let somebody else speak for the user; the fields are those of `Simulation.set_user`."""
+
+    kind: Literal["seat_user"] = "seat_user"
+    player: UserPlayer
+    script: tuple[str | JsonObject, ...] = ()
+    scenario: JsonObject | None = None
+    config: JsonObject = Field(default_factory=dict)
+    hold: bool = True
+
+
+class AddScenario(Value):
+    """Add a scenario to the eval set at this path."""
+
+    kind: Literal["add_scenario"] = "add_scenario"
+    scenario: JsonObject
+    path: str
 
 
 class OpenExport(Value):
@@ -147,6 +167,8 @@ Command: TypeAlias = Annotated[
     | SetRules
     | SwitchRule
     | ChangeSeat
+    | SeatUser
+    | AddScenario
     | OpenExport
     | OpenEnvironment
     | CloseEnvironment

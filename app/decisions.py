@@ -7,8 +7,9 @@ from typing import Annotated, Literal, TypeAlias, assert_never
 
 from pydantic import Field, JsonValue
 
-from app.commands import ChangeSeat, StopTurn
+from app.commands import ChangeSeat, SeatUser, StopTurn
 from app.live import LiveSimulation
+from app.seating import seat_user
 from simulator.facts import Value
 from simulator.jsonvalue import JsonObject
 from simulator.seats.answers import CodeAnswer, ModelAnswer, ToolAnswer
@@ -94,10 +95,11 @@ class Reply(Value):
 
 
 class SubmitQuery(Value):
-    """Say something as the user: text, or google-genai's `Content` in JSON."""
+    """Say something as the user: text, or google-genai's `Content` in JSON; `of_held` says that it is what was held, or made of it."""
 
     kind: Literal["submit_query"] = "submit_query"
     message: str | JsonObject
+    of_held: bool = False
 
 
 Decision: TypeAlias = Annotated[
@@ -110,6 +112,7 @@ Decision: TypeAlias = Annotated[
     | AskForDraft
     | StopDrafting
     | ChangeSeat
+    | SeatUser
     | Confirm
     | Reply
     | SubmitQuery
@@ -118,7 +121,7 @@ Decision: TypeAlias = Annotated[
 ]
 
 
-def apply(  # noqa: C901 - one arm for each kind of decision
+def apply(  # noqa: C901, PLR0912 - one arm for each kind of decision
     decision: Decision, simulation: LiveSimulation, wait: float | None
 ) -> None:
     """Hand a decision to the simulation, and wait at most `wait` seconds for its next pause.
@@ -144,12 +147,14 @@ def apply(  # noqa: C901 - one arm for each kind of decision
             simulation.environment.stop_drafting(decision.key)
         case ChangeSeat():
             simulation.set_player(decision.seat, decision.player, decision.target, wait=wait)
+        case SeatUser():
+            seat_user(simulation, decision)
         case Confirm():
             simulation.confirm(decision.call_id, decision.confirmed, decision.payload, wait=wait)
         case Reply():
             simulation.reply(decision.call_id, decision.response, wait=wait)
         case SubmitQuery():
-            simulation.query(decision.message, wait=wait)
+            (simulation.accept if decision.of_held else simulation.query)(decision.message, wait=wait)
         case StopTurn():
             simulation.stop()
         case _:

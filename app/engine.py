@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import assert_never
 
+from app import state
 from app.commands import (
+    AddScenario,
     ChangeSeat,
     CloseBranches,
     CloseEnvironment,
@@ -14,6 +16,7 @@ from app.commands import (
     OpenEnvironment,
     OpenExport,
     RedoStep,
+    SeatUser,
     SetRules,
     ShapeEnvironment,
     StopTurn,
@@ -22,11 +25,13 @@ from app.commands import (
     UndoStep,
 )
 from app.live import LiveSimulation
+from app.scenario_cases import add_case
+from app.seating import seat_user
 from app.settling import AT_ONCE
 from app.shaping import shape
 
 
-def command(  # noqa: C901 - one arm for each kind of command
+def command(  # noqa: C901, PLR0912 - one arm for each kind of command
     simulation: LiveSimulation, asked: Command
 ) -> None:
     """Carry out a command.
@@ -50,6 +55,10 @@ def command(  # noqa: C901 - one arm for each kind of command
             simulation.switch_rule(asked.rule_id, asked.enabled)
         case ChangeSeat():
             simulation.set_player(asked.seat, asked.player, asked.target, wait=AT_ONCE)
+        case SeatUser():
+            seat_user(simulation, asked)
+        case AddScenario():
+            state.put("scenario_added", add_case(simulation.session, asked.scenario, asked.path))
         case TakeConfig():
             _take(simulation, asked)
         case ShapeEnvironment():

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from simulator.environment.rules import InjectionRule
-from simulator.facts import AgentPlayer, ToolPlayer
+from simulator.facts import AgentPlayer, ToolPlayer, UserPlayer
 from simulator.jsonvalue import JsonObject
 
 if TYPE_CHECKING:
@@ -82,6 +82,23 @@ class LiveSimulation(Protocol):
         wait: float | None = None,
     ) -> bool:
         """Let somebody else sit down."""
+        ...
+
+    def set_user(
+        self,
+        player: UserPlayer,
+        *,
+        script: Iterable[str | JsonObject] = (),
+        scenario: JsonObject | None = None,
+        config: JsonObject | None = None,
+        hold: bool = True,
+        wait: float | None = None,
+    ) -> bool:
+        """Let somebody else speak for the user."""
+        ...
+
+    def accept(self, message: str | JsonObject | None = None, *, wait: float | None = None) -> bool:
+        """Say the user's message that is held, or what a person has made of it."""
         ...
 
     def set_rules(self, rules: Iterable[InjectionRule]) -> None:

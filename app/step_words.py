@@ -14,6 +14,7 @@ from simulator.facts import (
     ToolAnswered,
     TurnEnded,
     TurnStarted,
+    UserSeated,
 )
 from simulator.journal import Journal
 from simulator.seats.requests import Request, ToolRequest
@@ -45,6 +46,8 @@ def step_words(fact: Fact) -> str:  # noqa: PLR0911 - one arm for each kind of s
         case SeatChanged():
             who = "everyone else" if fact.target == EVERY else safe_label(fact.target, _LONGEST)
             return f"the swap of who plays {who}"
+        case UserSeated():
+            return "the swap of who speaks for the user"
         case RulesChanged():
             return "the change of the rules"
         case TurnEnded():

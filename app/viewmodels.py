@@ -31,7 +31,11 @@ from simulator.session.model import CONFIRMATION, OpenCall, SimulationSession
 Filter: TypeAlias = Literal["All", "Tools", "Errors"]
 Group: TypeAlias = Literal["talk", "tool", "error", "note"]
 FILTERS: tuple[Filter, ...] = ("All", "Tools", "Errors")
-_NOTES = {"environment": ("public", "Environment"), "injections": ("rule", "Rules")}
+_NOTES = {
+    "environment": ("public", "Environment"),
+    "injections": ("rule", "Rules"),
+    "user seat": ("record_voice_over", "User"),
+}
 """The icon and the page's own word for what a note begins with."""
 
 _SEATS: Mapping[str, Mapping[str, str]] = {

@@ -7,8 +7,9 @@
     read_back(document, case)                                 # ADK's own loader reads it back equal, or ReadBackError
     written = EvalSetWriter(path, agent_name).write_eval_case(case)   # creates or appends
 
-`preview(path, agent_name, case)` gives the whole file as it would be, and `EvalSetWriter.eval_ids()` with
-`unique_eval_id` a free id. Errors are `GoldenTraceError`, `EvalSetError` and `ReadBackError`, all of them ValueErrors
+`read_scenarios(text)` and `scenarios_text(...)` are for ADK's scenario files, `add_scenario(writer, scenario_case(...))` adds one
+to an eval set, and `user_turns(text)` gives what the user said in each case of one. `preview(path, agent_name, case)` gives the whole file as it would be, and `EvalSetWriter.eval_ids()` with
+`unique_eval_id` a free id. Errors are `GoldenTraceError`, `EvalSetError`, `ScenarioError` and `ReadBackError`, all of them ValueErrors
 with a text for a person; a write that raised has changed nothing. ADK's evaluation models are imported when one of
 these names is first used, and not before.
 """
@@ -21,12 +22,27 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from evalset.caveats import warnings
     from evalset.documents import case_document, case_json, read_back
-    from evalset.errors import EvalSetError, GoldenTraceError, ReadBackError
+    from evalset.errors import EvalSetError, GoldenTraceError, ReadBackError, ScenarioError
     from evalset.golden_trace import GoldenTraceBuilder
     from evalset.names import eval_id_for, snake_case, unique_eval_id
+    from evalset.scenarios import (
+        AddedScenario,
+        add_scenario,
+        read_scenarios,
+        scenario_case,
+        scenarios_text,
+        user_turns,
+    )
     from evalset.writer import EvalSetWriter, WrittenCase, preview
 
 _HOMES = {
+    "AddedScenario": "evalset.scenarios",
+    "ScenarioError": "evalset.errors",
+    "add_scenario": "evalset.scenarios",
+    "read_scenarios": "evalset.scenarios",
+    "scenario_case": "evalset.scenarios",
+    "scenarios_text": "evalset.scenarios",
+    "user_turns": "evalset.scenarios",
     "EvalSetError": "evalset.errors",
     "EvalSetWriter": "evalset.writer",
     "GoldenTraceBuilder": "evalset.golden_trace",
@@ -44,19 +60,26 @@ _HOMES = {
 }
 
 __all__ = [
+    "AddedScenario",
     "EvalSetError",
     "EvalSetWriter",
     "GoldenTraceBuilder",
     "GoldenTraceError",
     "ReadBackError",
+    "ScenarioError",
     "WrittenCase",
+    "add_scenario",
     "case_document",
     "case_json",
     "eval_id_for",
     "preview",
     "read_back",
+    "read_scenarios",
+    "scenario_case",
+    "scenarios_text",
     "snake_case",
     "unique_eval_id",
+    "user_turns",
     "warnings",
 ]
 

@@ -79,10 +79,10 @@ def read_back(source: Path | str, case: EvalCase) -> None:
         ReadBackError: The loader fails, the case is not there, or a field of it differs (named in the text).
     """
     try:
-        loaded = _load(source)
+        found_set = loaded(source)
     except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
         raise ReadBackError(f"ADK's loader cannot read the eval set: {error!r}") from error
-    found = [read for read in loaded.eval_cases if read.eval_id == case.eval_id]
+    found = [read for read in found_set.eval_cases if read.eval_id == case.eval_id]
     if len(found) != 1:
         raise ReadBackError(
             f"ADK's loader finds {len(found)} cases with the eval id {case.eval_id!r}, not one"
@@ -91,7 +91,8 @@ def read_back(source: Path | str, case: EvalCase) -> None:
         raise ReadBackError(f"ADK's loader reads the case {case.eval_id!r} back with another {place}")
 
 
-def _load(source: Path | str) -> EvalSet:
+def loaded(source: Path | str) -> EvalSet:
+    """Read an eval-set file, or the text of one, with ADK's own loader; raises whatever that raises."""
     if isinstance(source, Path):
         return load_eval_set_from_file(str(source), source.stem)
     with tempfile.TemporaryDirectory(prefix="evalset-") as folder:

@@ -21,5 +21,9 @@ class EvalSetError(ValueError):
         self.path = path
 
 
+class ScenarioError(ValueError):
+    """A text holds no scenario, or no recorded messages, that can be used; the text names the place."""
+
+
 class ReadBackError(ValueError):
     """ADK's loader does not give back the case that was written; the text names the field that differs."""

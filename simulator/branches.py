@@ -17,12 +17,13 @@ from simulator.facts import (
     SessionOpened,
     ToolProposed,
     TurnEnded,
+    UserProposed,
     Value,
 )
 from simulator.journal import ROOT, Journal
 from simulator.session import HistoryEntry, SessionFold
 
-BY_ITSELF = (ToolProposed, ModelProposed, ConnectionsAnalysed)
+BY_ITSELF = (ToolProposed, ModelProposed, UserProposed, ConnectionsAnalysed)
 """What is appended where nobody does anything, so that it begins no other way."""
 
 _SET_AT_THE_START = (SeatChanged, RulesChanged, EnvironmentFact)

@@ -23,6 +23,14 @@ ToolPlayer: TypeAlias = Literal["person", "offline", "model", "recorded", "auto"
 """Who answers tool calls that no injection answered: a person; the offline generator; a model that generates; the
 nearest recorded call; whoever can, until something needs a person (`auto`); the real tool; or nobody (`refuse`)."""
 
+UserPlayer: TypeAlias = Literal["person", "script", "recording", "scenario"]
+"""Who speaks for the user: a person; a list of messages; the user's turns of an eval case; or ADK's user simulator."""
+
+UserStatus: TypeAlias = Literal[
+    "success", "turn_limit_reached", "stop_signal_detected", "no_message_generated", "failed", "stopped"
+]
+"""What became of the next message: ADK's own statuses; it could not be made; or a person stopped it."""
+
 EVERY = "*"
 """The target that stands for each agent, or each tool, with no player of its own."""
 
@@ -213,7 +221,7 @@ class AgentSelected(_Fact):
 class TurnStarted(_Fact):
     """The user said something (`query`), or answered what a turn before left open (`reply`).
 
-    `message` is google-genai's `Content` in JSON.
+    `message` is google-genai's `Content` in JSON. `provenance` says who said it, where not only a person could.
     """
 
     kind: Literal["turn_started"] = "turn_started"
@@ -223,6 +231,7 @@ class TurnStarted(_Fact):
     state_delta: JsonObject = Field(default_factory=dict)
     streaming: bool = False
     max_llm_calls: int = 500
+    provenance: Provenance | None = None
 
 
 class ModelAnswered(_Answer):
@@ -299,6 +308,36 @@ class SeatChanged(_Fact):
     player: AgentPlayer | ToolPlayer
 
 
+class UserSeated(_Fact):
+    """Somebody sits down in the user's seat.
+
+    `script` holds the messages of a script or a recording, each as google-genai's `Content` in JSON; `scenario` is ADK's
+    `ConversationScenario` and `config` its `LlmBackedUserSimulatorConfig`, both in JSON. `hold` keeps each message until
+    a person has accepted it.
+    """
+
+    kind: Literal["user_seated"] = "user_seated"
+    player: UserPlayer
+    script: tuple[WrittenObject, ...] = ()
+    scenario: JsonObject | None = None
+    config: JsonObject = Field(default_factory=dict)
+    hold: bool = True
+
+
+class UserProposed(_Fact):
+    """What the user's player said before it is turn `turn`, or `reason`: why it says nothing (more).
+
+    With a status other than `success` no message follows this one, which is what was said beside the end.
+    """
+
+    kind: Literal["user_proposed"] = "user_proposed"
+    turn: int
+    message: WrittenObject | None = None
+    status: UserStatus
+    by: str
+    reason: str = ""
+
+
 class RulesChanged(_Fact):
     """The injection rules are now these, in this order."""
 
@@ -334,6 +373,8 @@ Fact: TypeAlias = Annotated[
     | ModelProposed
     | ToolProposed
     | SeatChanged
+    | UserSeated
+    | UserProposed
     | RulesChanged
     | EnvironmentFact
     | TurnEnded,

@@ -14,6 +14,7 @@ from app.panels.injections import injections
 from app.panels.model_sees import model_sees
 from app.panels.parts import pane, pane_head
 from app.panels.seats import seats
+from app.panels.user_seat import user_seat
 from app.scene import Scene
 from app.surroundings import surroundings
 from simulator.facts import SavedArtifact
@@ -35,7 +36,8 @@ def context(scene: Scene) -> Command | None:
             case "Rules":
                 return injections(scene)
             case "Seats":
-                return seats(view, scene.cast, surroundings(scene.live.simulation, view))
+                asked = user_seat(scene)
+                return seats(view, scene.cast, surroundings(scene.live.simulation, view)) or asked
             case "State":
                 _state(view)
             case _:

@@ -7,16 +7,19 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from app.decisions import SubmitQuery
+from app.commands import SeatUser
+from app.decisions import GoOn, SubmitQuery
 from app.drafts import Drafts
 from app.forms import schema_form
 from app.jsontext import JsonTextError, parse_object, show_json
 from app.kept import Kept
 from app.labels import literal
 from app.panels.asked import misfit_list, not_ready
+from app.panels.held_message import held_message
 from app.panels.parts import pane, pane_head, problem
 from app.step_words import text_said
-from simulator.jsonvalue import JsonObject
+from app.user_form import text_of
+from simulator.jsonvalue import JsonObject, canonical
 from simulator.session.history import FinalResponse
 from simulator.session.model import SessionState
 
@@ -27,22 +30,50 @@ FORMS = ("Text", "JSON")
 FORMS_BY_SCHEMA = ("Form", *FORMS)
 
 
-def query(view: SimulationView, drafts: Drafts, schema: JsonObject | None) -> SubmitQuery | None:
+def query(
+    view: SimulationView, drafts: Drafts, schema: JsonObject | None
+) -> SubmitQuery | GoOn | SeatUser | None:
     """Draw the pane; give the query that was sent. `schema` is what the agent expects, where it expects JSON."""
+    held = view.user.held
+    if held is not None:
+        return _held(view, drafts, held)
     if schema is None:
         chosen = pane_head("Query", FORMS, "query_form")
     else:
         chosen = pane_head("Query", FORMS_BY_SCHEMA, "query_form_by_schema")
     with pane("decision"):
         _before(view)
+        asked = held_message(view)
         kept = Kept(drafts, "query", f"{view.session.session_id} {len(view.session.turns)}")
         if schema is not None:
             _expected(schema)
             if chosen == "Form":
-                return _form(kept, schema)
+                return _form(kept, schema) or asked
         if chosen == "Text":
-            return _text(kept, text_said(view.redoes), is_first=not view.session.turns)
-        return _json(kept)
+            return _text(kept, text_said(view.redoes), is_first=not view.session.turns) or asked
+        return _json(kept) or asked
+
+
+def _held(view: SimulationView, drafts: Drafts, held: JsonObject) -> SubmitQuery | GoOn | SeatUser | None:
+    """Draw a message that waits for a person, in an editor of its own."""
+    text = text_of(held)
+    pane_head("Query", ("Held message",), "query_held")
+    with pane("decision"):
+        _before(view)
+        asked = held_message(view)
+        about = f"{view.session.session_id} {len(view.session.turns)} {canonical(held)}"
+        kept = Kept(drafts, "held", about)
+        another = bool(kept.value("another", initial=False))
+        st.button(
+            "Back to the held message" if another else "Write another",
+            key="held_another",
+            type="tertiary",
+            on_click=lambda: kept.put("another", not another),
+        )
+        if another:
+            return _text(Kept(drafts, "another", about), "", is_first=False) or asked
+        sent = _json(kept, held) if text is None else _text(kept, text, is_first=True, of_held=True)
+    return sent.model_copy(update={"of_held": True}) if sent is not None else asked
 
 
 def _before(view: SimulationView) -> None:
@@ -88,15 +119,15 @@ def _form(kept: Kept, schema: JsonObject) -> SubmitQuery | None:
     return SubmitQuery(message=json.dumps(result.value, ensure_ascii=False))
 
 
-def _text(kept: Kept, before: str, *, is_first: bool) -> SubmitQuery | None:
+def _text(kept: Kept, before: str, *, is_first: bool, of_held: bool = False) -> SubmitQuery | None:
     text = st.text_area(
-        "Query" if is_first else "Next query",
+        "What the user would say" if of_held else "Query" if is_first else "Next query",
         key=kept.widget("query_text", before),
         placeholder="Write what a user would say.",
         height=140,
         on_change="ignore",
     )
-    if not _send(is_first=is_first):
+    if not _send(is_first=is_first, of_held=of_held):
         return None
     if not (text or "").strip():
         problem("There is nothing to send yet; write a query first.")
@@ -104,15 +135,15 @@ def _text(kept: Kept, before: str, *, is_first: bool) -> SubmitQuery | None:
     return SubmitQuery(message=text or "")
 
 
-def _json(kept: Kept) -> SubmitQuery | None:
+def _json(kept: Kept, held: JsonObject | None = None) -> SubmitQuery | None:
     st.caption("A whole message as google-genai's Content, for files or several parts")
     text = st.text_area(
         "Message (JSON)",
-        key=kept.widget("query_json", '{"parts": [{"text": ""}]}'),
+        key=kept.widget("query_json", show_json(held) if held else '{"parts": [{"text": ""}]}'),
         height=220,
         on_change="ignore",
     )
-    if not _send(is_first=True):
+    if not _send(is_first=True, of_held=held is not None):
         return None
     try:
         return SubmitQuery(message=parse_object(text or ""))
@@ -121,9 +152,9 @@ def _json(kept: Kept) -> SubmitQuery | None:
         return None
 
 
-def _send(*, is_first: bool) -> bool:
+def _send(*, is_first: bool, of_held: bool = False) -> bool:
     return st.button(
-        "Send",
+        "Accept" if of_held else "Send",
         key="query_send",
         type="primary" if is_first else "secondary",
         icon=":material/send:",

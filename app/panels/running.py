@@ -9,12 +9,12 @@ import streamlit as st
 
 from app.commands import StopTurn
 from app.labels import literal, safe_label
+from app.panels.speaking import TICK_SECONDS, speaking
 from simulator.seats.requests import RunningCall
 
 if TYPE_CHECKING:
     from simulator.runtime import SimulationView
 
-TICK_SECONDS = 1.0
 _WHAT = {"model": "The model of", "tool": "The real tool", "code": "The real code of"}
 
 
@@ -25,6 +25,8 @@ def running(view: SimulationView, *, alone: bool) -> StopTurn | None:
     with st.container(border=True, gap="xsmall", key="running"):
         if view.running:
             st.fragment(_calls, run_every=TICK_SECONDS)(view.running)
+        elif view.user.running:
+            speaking(view)
         else:
             st.caption("The agent is at work.")
         stop = st.button("Stop the turn", key="stop_running", icon=":material/stop_circle:")

@@ -43,7 +43,6 @@ from simulator.runtime.drafting import Drafting
 from simulator.runtime.encoding import jsonable, survives_json, written_error
 from simulator.runtime.ending import PATIENCE_WITH_CANCELLATION, cancelled, end_of
 from simulator.runtime.errors import Diverged, Divergence, SimulationError
-from simulator.runtime.firing import NOTHING_FIRED
 from simulator.runtime.generating import Generating
 from simulator.runtime.injecting import Injecting
 from simulator.runtime.modelling import Modelling
@@ -59,6 +58,7 @@ from simulator.runtime.services import Ground, WatchedArtifacts, WatchedSessions
 from simulator.runtime.tool_shapes import ToolShapes
 from simulator.runtime.turn import TurnRun
 from simulator.runtime.undoing import may_have_run
+from simulator.runtime.user_play import UserAtWork, let_speak, look, still
 from simulator.runtime.waiting import Waiting
 from simulator.session import Seats
 from simulator.session.counts import Counts
@@ -78,6 +78,7 @@ class Engine:
         self.desk = Desk(journal, weakref.WeakMethod(self.tool_shapes))
         self.modelling = Modelling(self.desk, clock)
         self.drafting = Drafting(self.seed, self.desk, self.modelling)
+        self.user = UserAtWork()
         self.problems: list[str] = []
         self.divergence: Divergence | None = None
         self.version = 0
@@ -91,8 +92,8 @@ class Engine:
         self._ground: Ground | None = None
         self._rules_at_rest: tuple[InjectionRule, ...] = ()
         self._last_model_call: ModelCall | None = None
-        is_back = journal.head != len(journal) - 1
-        self._came_back_to = self._place() if is_back else None
+        self._came_back_to = self._place() if journal.head != len(journal) - 1 else None
+        self.user.came_back_to = self._came_back_to
         install(config.root_agent)
         # One for all turns, as making it takes time; each turn sets its own services.
         self._runner = Runner(
@@ -100,8 +101,7 @@ class Engine:
         )
 
     def _header_seed(self) -> str:
-        first = self.journal.fact(0)
-        return first.seed if first.kind == "session_opened" else ""
+        return first.seed if (first := self.journal.fact(0)).kind == "session_opened" else ""
 
     # ------------------------------------------------------------ what turns and players need
 
@@ -151,6 +151,7 @@ class Engine:
     def changed(self) -> None:
         """Count a change, and wake those who wait for rest once it is there."""
         self.version += 1
+        look(self)
         if self.at_rest():
             self._news.set()
 
@@ -183,6 +184,7 @@ class Engine:
         self._ground = None if self.journal.fold.is_running else ground
         if self._ground is None:
             self._run_turn(facts, ground)
+        self.user.is_open = True
         self.changed()
 
     async def _restored(self, facts: list[tuple[int, Fact]]) -> Ground:
@@ -193,7 +195,7 @@ class Engine:
         )
         ended = [(number, fact) for number, fact in facts if isinstance(fact, TurnEnded)]
         state = ended[-1][1].state if ended else fold.initial_state
-        events = (event for number, fact in ended for event in self._events_of(number, fact))
+        events = (event for number, fact in ended for event in self.events_of(number, fact))
         await ground.sessions.restore(ground.where, copied(state), events)
         for _, fact in ended:
             for saved in fact.artifacts:
@@ -209,7 +211,7 @@ class Engine:
         self._ground = None
         self.problems.clear()
         self.journal.move_head(number)
-        self._came_back_to = self._place()
+        self._came_back_to = self.user.came_back_to = self._place()
         await self.open()
 
     def _place(self) -> tuple[int, int]:
@@ -221,17 +223,16 @@ class Engine:
         """Let those who sit there answer what a person came back to: all of it, or what is asked of one seat."""
         if seat is None:
             self._came_back_to = None
+            let_speak(self)
         for waiting in list(self.run.waiting.values()) if self.run and self.answering else ():
             of = ("agent", waiting.agent) if isinstance(waiting.call, ModelCall) else ("tool", waiting.name)
             if waiting.came_back and (seat is None or (of[0] == seat and target in {EVERY, of[1]})):
-                # The rules say the same again: what they count and draw is folded from the facts.
-                waiting.came_back = waiting.judged = False
-                waiting.would_answer, waiting.firing, waiting.shown = "", NOTHING_FIRED, None
+                waiting.is_let_go()
                 if self.answering is not None and not waiting.is_taken:
                     self.answering.offer(waiting)
         self.changed()
 
-    def _events_of(self, number: int, fact: TurnEnded) -> list[Event]:
+    def events_of(self, number: int, fact: TurnEnded) -> list[Event]:
         """Read a turn's events once; a session that is long would pay for it in every turn."""
         if number not in self._events:
             self._events[number] = [Event.model_validate(copied(event)) for event in fact.events]
@@ -345,7 +346,7 @@ class Engine:
     def at_rest(self) -> bool:
         """Say whether nothing happens before a person does something."""
         if self.run is None or self._task is None or self._task.done():
-            return True
+            return not self.user.speaks
         return self.run.at_rest()
 
     async def rest(self, patience: float | None) -> bool:
@@ -370,7 +371,9 @@ class Engine:
         return self.at_rest()
 
     async def stop(self) -> None:
-        """End the turn in progress; what has happened so far stays."""
+        """End the turn in progress, or what the user's player is at; what has happened so far stays."""
+        if await still(self):
+            return
         run, task = self.run, self._task
         if run is None or task is None or task.done():
             raise SimulationError("no turn is running, so there is nothing to stop")
@@ -387,6 +390,7 @@ class Engine:
 
     async def close(self) -> None:
         """Drop the turn in progress without a word in the journal; it can be resumed from there."""
+        await self.user.close()
         task, agent, run = self._task, self._agent, self.run
         self._task = self._agent = self.run = self.answering = None
         if run is not None:

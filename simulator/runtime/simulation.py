@@ -26,13 +26,15 @@ from simulator.runtime.loop import LoopThread
 from simulator.runtime.opening import opening_facts
 from simulator.runtime.simulated_environment import SimulatedEnvironment
 from simulator.runtime.undoing import redo_target, redone, undo_target, undone
+from simulator.runtime.user_commands import UserCommands, user_view
+from simulator.runtime.user_play import author_of
 from simulator.runtime.view import SimulationView
 from simulator.seats.answers import Answer
 from simulator.seats.requests import CodeRequest, ModelRequest, Request, ToolRequest
 from simulator.session import IllegalFactError, Seats, SimulationSession
 
 
-class Simulation:
+class Simulation(UserCommands):
     """A session that is being played.
 
     Every command waits until the agent needs a person again (or the turn has ended), at most `wait` seconds where that
@@ -155,6 +157,7 @@ class Simulation:
             problems=tuple(engine.problems),
             divergence=engine.divergence,
             head=engine.journal.head,
+            user=user_view(engine),
             undoes=undone(engine.journal),
             redoes=redone(engine.journal),
         )
@@ -205,6 +208,7 @@ class Simulation:
         async def start() -> None:
             engine = self._engine
             commands.check_responses(engine, message)
+            more.setdefault("provenance", author_of(engine, message))
             started = TurnStarted(
                 at=engine.now(),
                 turn=engine.journal.fold.turns_so_far,

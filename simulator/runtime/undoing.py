@@ -27,6 +27,7 @@ from simulator.facts import (
     ToolPlayer,
     TurnEnded,
     TurnStarted,
+    UserSeated,
 )
 from simulator.journal import ROOT, Journal
 from simulator.runtime.turn import asked_at
@@ -35,6 +36,7 @@ from simulator.session import Seats
 _BY_PERSON = frozenset({"written", "edited", "generated"})
 _SETTINGS = (
     SeatChanged,
+    UserSeated,
     RulesChanged,
     EnvironmentChanged,
     EnvironmentDataGiven,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from simulator.facts import Fact, Value
 from simulator.runtime.errors import Divergence
+from simulator.runtime.user_commands import UserView
 from simulator.seats.requests import Request, RunningCall
 from simulator.session import SimulationSession
 
@@ -13,7 +14,7 @@ class SimulationView(Value):
 
     `pending` are the requests that wait for a person, oldest first; `running` what is at work right now. `busy`
     says that something will happen by itself. `version` grows with every change. `head` is the journal's.
-    `undoes` is what an undo would take back, and `redoes` what a redo would bring back; None where there is nothing.
+    `user` is the user's seat. `undoes` is what an undo would take back, and `redoes` what a redo would bring back; None where there is nothing.
     """
 
     session: SimulationSession
@@ -24,5 +25,6 @@ class SimulationView(Value):
     problems: tuple[str, ...] = ()
     divergence: Divergence | None = None
     head: int = -1
+    user: UserView = UserView()
     undoes: Fact | None = None
     redoes: Fact | None = None

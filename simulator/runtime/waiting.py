@@ -85,3 +85,9 @@ class Waiting(Generic[CallT]):
     def wants_person(self) -> None:
         """Hand the request to a person."""
         self.for_person, self.running, self.shown = True, False, None
+
+    def is_let_go(self) -> None:
+        """Let those who sit there answer what a person came back to; the rules are asked again, and say the same."""
+        # What rules count and draw is folded from the facts.
+        self.came_back = self.judged = False
+        self.would_answer, self.firing, self.shown = "", NOTHING_FIRED, None

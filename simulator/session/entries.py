@@ -21,6 +21,7 @@ from simulator.facts import (
     ToolAnswered,
     TurnEnded,
     TurnStarted,
+    UserSeated,
 )
 from simulator.jsonvalue import JsonObject
 from simulator.session.environment import SessionEnvironment, words_of_change
@@ -53,7 +54,7 @@ def started(number: int, fact: TurnStarted) -> list[HistoryEntry]:
     """Show what the user said: a query, or the replies to what was left open."""
     common: dict[str, Any] = {"fact": number, "turn": fact.turn, "timestamp": when(fact.at)}
     if fact.purpose == "query":
-        return [UserQuery(content=content_text(fact.message), **common)]
+        return [UserQuery(content=content_text(fact.message), provenance=fact.provenance, **common)]
     return [
         UserReply(
             call_id=response.get("id") or "",
@@ -229,6 +230,14 @@ def seat_note(number: int, turn: int, fact: SeatChanged) -> SessionNote:
     whose = "all others" if fact.target == EVERY else fact.target
     text = f"{fact.seat} seat of {whose}: {fact.player}"
     return SessionNote(fact=number, turn=turn, timestamp=when(fact.at), content=text)
+
+
+def user_note(number: int, turn: int, fact: UserSeated) -> SessionNote:
+    """Say who speaks for the user from now on."""
+    held = ", each message held" if fact.hold and fact.player != "person" else ""
+    return SessionNote(
+        fact=number, turn=turn, timestamp=when(fact.at), content=f"user seat: {fact.player}{held}"
+    )
 
 
 def rules_note(

@@ -25,6 +25,8 @@ from simulator.facts import (
     ToolProposed,
     TurnEnded,
     TurnStarted,
+    UserProposed,
+    UserSeated,
 )
 from simulator.jsonvalue import JsonObject
 from simulator.session import entries
@@ -33,6 +35,7 @@ from simulator.session.environment import SessionEnvironment
 from simulator.session.events import final_event, final_output, open_calls
 from simulator.session.model import OpenCall, Seats, SessionState, SimulationSession, Turn
 from simulator.session.timeline import Timeline
+from simulator.session.user import UserSeat
 
 _AGENT_PLAYERS = frozenset(get_args(AgentPlayer))
 _TOOL_PLAYERS = frozenset(get_args(ToolPlayer))
@@ -73,6 +76,7 @@ class SessionFold:
         self._counts = Counts()
         self._environment = SessionEnvironment()
         self._declared: tuple[DeclaredTool, ...] = ()
+        self.user = UserSeat()
 
     def forked(self) -> SessionFold:
         """Give a fold of its own that has taken the same facts; each goes on by itself."""
@@ -138,6 +142,16 @@ class SessionFold:
         }
 
     @property
+    def last_turn(self) -> Turn | None:
+        """The turn that started last."""
+        return self._turns[-1] if self._turns else None
+
+    @property
+    def asks_the_user(self) -> bool:
+        """A call of a turn that has ended waits for the user's answer."""
+        return any(not call.answered for call in self._open)
+
+    @property
     def turns_so_far(self) -> int:
         """How many turns have started."""
         return len(self._turns)
@@ -188,6 +202,13 @@ class SessionFold:
         ids = [rule.rule_id for rule in fact.rules]
         twice = sorted({rule_id for rule_id in ids if ids.count(rule_id) > 1})
         self._require(fact, not twice, f"two rules have the id {', '.join(twice)}")
+
+    def _check_user(self, fact: UserSeated | UserProposed) -> None:
+        self._require(fact, self._selected is not None, "no agent has been selected")
+        if isinstance(fact, UserProposed):
+            self._require(fact, not self.is_running, f"turn {len(self._turns) - 1} has not ended")
+            self._require(fact, fact.turn == len(self._turns), f"the next turn is {len(self._turns)}")
+            self._require(fact, self.user.player != "person", "a person speaks for the user")
 
     def _check_environment(self, fact: EnvironmentFact) -> None:
         self._require(fact, self._selected is not None, "no agent has been selected")
@@ -259,6 +280,12 @@ class SessionFold:
     def _rule(self, fact: RulesChanged) -> None:
         self._rules = fact.rules
 
+    def _seat_user(self, fact: UserSeated) -> None:
+        self.user = self.user.seated(fact)
+
+    def _propose_message(self, fact: UserProposed) -> None:
+        self.user = self.user.proposing(fact)
+
     def _shape(self, fact: EnvironmentFact) -> None:
         self._environment = self._environment.after(fact)
 
@@ -268,6 +295,7 @@ class SessionFold:
             Turn(number=fact.turn, purpose=fact.purpose, message=fact.message, started_at=fact.at)
         )
         self._keys, self._started, self._proposals, self._drafts = set(), set(), {}, {}
+        self.user = self.user.speaking(fact)
         self._state = SessionState.ACTIVE
 
     def _sit(self, fact: SeatChanged) -> None:
@@ -340,6 +368,8 @@ class SessionFold:
         ModelProposed: (_check_step, _propose),
         ToolProposed: (_check_step, _propose_draft),
         SeatChanged: (_check_seat, _sit),
+        UserSeated: (_check_user, _seat_user),
+        UserProposed: (_check_user, _propose_message),
         RulesChanged: (_check_rules, _rule),
         TurnEnded: (_check_turn, _end),
         **dict.fromkeys(get_args(EnvironmentFact), (_check_environment, _shape)),

@@ -22,10 +22,14 @@ class _Entry(Value):
 
 
 class UserQuery(_Entry):
-    """What the user asked; `content` is text, or JSON where there is more than text."""
+    """What the user asked; `content` is text, or JSON where there is more than text.
+
+    Without a provenance a person asked, where nobody else could.
+    """
 
     type: Literal["user_query"] = "user_query"
     content: str
+    provenance: Provenance | None = None
 
 
 class UserReply(_Entry):

@@ -18,6 +18,7 @@ from simulator.facts import (
     ToolAnswered,
     TurnEnded,
     TurnStarted,
+    UserSeated,
 )
 from simulator.jsonvalue import JsonObject
 from simulator.session import entries
@@ -80,6 +81,8 @@ class Timeline:
                 self._answer(number, fact)
             case SeatChanged():
                 self._note(lambda turn: entries.seat_note(number, turn, fact))
+            case UserSeated():
+                self._note(lambda turn: entries.user_note(number, turn, fact))
             case RulesChanged():
                 before, self._rules = self._rules, fact.rules
                 self._note(lambda turn: entries.rules_note(number, turn, fact.at, before, fact.rules))

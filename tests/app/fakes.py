@@ -193,6 +193,14 @@ class FakeSimulation:
         self.journal.append(SeatChanged(at=AT, seat=seat, player=player, target=target))
         return noted
 
+    def set_user(self, player: Any, *, wait: float | None = None, **more: Any) -> bool:
+        """Note who shall speak for the user."""
+        return self._note("set_user", (player, more))
+
+    def accept(self, message: str | JsonObject | None = None, *, wait: float | None = None) -> bool:
+        """Note what became of the held message."""
+        return self._note("accept", message)
+
     def set_rules(self, rules: Iterable[InjectionRule]) -> None:
         """Note the rules, and put them in force."""
         in_force = tuple(rules)

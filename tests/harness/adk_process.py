@@ -74,11 +74,12 @@ def run_adk_eval(
     eval_set: Path,
     *,
     criteria: Mapping[str, Any] = EXACT_TRAJECTORY,
+    config: Mapping[str, Any] | None = None,
     environment: Mapping[str, str] | None = None,
     seconds: float = 180,
     start: Start = _START,
 ) -> EvalOutcome:
-    """Evaluate an agent's folder against an eval-set file in a process of its own.
+    """Evaluate an agent's folder against an eval-set file in a process of its own; `config` is more of ADK's `EvalConfig`.
 
     The process works on a copy, since `adk eval` writes its history into the agent's folder.
 
@@ -87,17 +88,10 @@ def run_adk_eval(
     """
     with tempfile.TemporaryDirectory(prefix="adk-eval-") as folder:
         copy = _copy_agent(agent_dir, Path(folder, "agents"))
-        config = Path(folder, "criteria.json")
-        config.write_text(json.dumps({"criteria": dict(criteria)}))
-        command: list[str | Path] = [
-            ADK,
-            "eval",
-            copy,
-            eval_set.resolve(),
-            "--config_file_path",
-            config,
-            "--print_detailed_results",
-        ]
+        written = Path(folder, "criteria.json")
+        written.write_text(json.dumps({"criteria": dict(criteria), **(config or {})}))
+        options: list[str | Path] = ["--config_file_path", written, "--print_detailed_results"]
+        command: list[str | Path] = [ADK, "eval", copy, eval_set.resolve(), *options]
         log = Path(folder, "output.txt")
         variables = quiet_environment(**(environment or {}))
         process = start(command, folder=Path(folder), environment=variables, log=log)

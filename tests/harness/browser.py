@@ -146,6 +146,9 @@ class Studio:
 
     def start(self, query: str = "", *, agents: str | None = None, tools: str | None = None) -> Studio:
         """Begin a session with the chosen agent; `agents` and `tools` say who plays them, in the page's words."""
+        # Each agent that is loaded draws the page anew, and what is clicked then may have moved away.
+        expect(self.like("agent_unread_")).to_have_count(0)
+        self.rest()
         if agents or tools:
             self.unfold("start_settings")
         if agents:

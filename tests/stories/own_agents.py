@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from tests.harness.talking_agent import write_talking_agent
 from tests.harness.tiny_agent import write_tiny_agent
 
 BROKEN_WORDS = "no module of mine has this name"
@@ -110,8 +111,9 @@ _BROKEN = f'raise ImportError("{BROKEN_WORDS}")\n'
 
 
 def write_agents(folder: Path) -> Path:
-    """Write the agents `adder`, `slow`, `silent`, `keyless`, and `broken`, which does not load; give the folder."""
+    """Write the agents `adder`, `talking`, `slow`, `silent`, `keyless`, and `broken`, which does not load; give the folder."""
     write_tiny_agent(folder)
+    write_talking_agent(folder)
     sources = {"slow": _SLOW, "silent": _SILENT, "keyless": _KEYLESS, "broken": _BROKEN}
     for name, source in sources.items():
         (folder / name).mkdir()

@@ -1,0 +1,164 @@
+"""The face of a simulation's user: who speaks for the user, and how a person takes, changes or takes over what is said."""
+
+from __future__ import annotations
+
+import importlib
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any
+
+from google.adk.models.base_llm import BaseLlm
+
+from simulator.facts import Provenance, UserPlayer, Value
+from simulator.jsonvalue import JsonObject, same
+from simulator.runtime import commands, user_play
+from simulator.runtime.errors import SimulationError
+from simulator.session.user import UserSeat
+
+if TYPE_CHECKING:
+    from simulator.runtime.engine import Engine
+
+
+class UserView(Value):
+    """What there is to see of the user's seat.
+
+    `running` says that a message is being made, `progress` what goes on and `since` when it began. `words` say why
+    nobody but a person speaks next; empty where the player does, or has spoken. `may_go_on` says that `go_on` would let
+    the player speak.
+    """
+
+    seat: UserSeat = UserSeat()
+    running: bool = False
+    progress: str = ""
+    since: float = 0.0
+    words: str = ""
+    may_go_on: bool = False
+
+    @property
+    def held(self) -> JsonObject | None:
+        """The message that waits for a person."""
+        return self.seat.proposed.message if self.seat.proposed is not None and not self.running else None
+
+
+def user_view(engine: Engine) -> UserView:
+    """Give what there is to see now."""
+    fold, work = engine.journal.fold, engine.user
+    seat = fold.user
+    if seat.player == "person":
+        return UserView(seat=seat)
+    if work.speaks:
+        return UserView(seat=seat, running=True, progress=work.progress, since=work.since)
+    if fold.is_running:
+        return UserView(seat=seat)
+    if fold.asks_the_user:
+        return UserView(seat=seat, words="The agent asks for something that only a person answers.")
+    held_back = user_play.holds_back(engine)
+    proposed = seat.proposed
+    again = proposed is not None and proposed.status in {"failed", "stopped"}
+    waits = proposed is None or again or (proposed.message is not None and not seat.hold)
+    words = proposed.reason if proposed is not None and proposed.reason else held_back
+    return UserView(seat=seat, words=words, may_go_on=waits)
+
+
+class UserCommands(ABC):
+    """What a simulation offers for its user's seat."""
+
+    _engine: Engine
+
+    @abstractmethod
+    def _command_and_wait(self, work: Callable[[], Any], patience: float | None) -> bool: ...
+
+    @abstractmethod
+    def query(self, message: str | JsonObject, *, wait: float | None = None) -> bool:
+        """Let the user say something."""
+
+    @abstractmethod
+    def read(self, work: Callable[[Engine], Any]) -> Any:
+        """Give what some work reads from the engine."""
+
+    def set_user(
+        self,
+        player: UserPlayer,
+        *,
+        script: Iterable[str | JsonObject] = (),
+        scenario: JsonObject | None = None,
+        config: JsonObject | None = None,
+        model: BaseLlm | None = None,
+        hold: bool = True,
+        wait: float | None = None,
+    ) -> bool:
+        """Let somebody else speak for the user, from the next message on. True if the session came to rest.
+
+        Args:
+            player: Who: a person, a script, a recording or a scenario.
+            script: The messages of a script or recording: texts, or google-genai's `Content` in JSON.
+            scenario: ADK's `ConversationScenario` in JSON; its persona is an object, or the id of one of ADK's own.
+            config: ADK's `LlmBackedUserSimulatorConfig` in JSON. An empty `model` is none: after the starting prompt, a
+                person is asked. A `max_allowed_invocations` of -1 is no limit.
+            model: A model object in place of a name; a session that is resumed has to be given it again.
+            hold: Keep each message until a person has accepted it; else they go out by themselves, until the end or
+                a failure.
+            wait: How many seconds to wait at most.
+
+        Raises:
+            SimulationError: The scenario, its configuration or a message is not as ADK wants it, or one is missing.
+        """
+        fields = _fields(player, script, scenario, config, model)
+
+        async def sit() -> None:
+            if model is not None:
+                self._engine.user.models[model.model] = model
+            await user_play.sit(self._engine, player, hold=hold, **fields)
+
+        return self._command_and_wait(sit, wait)
+
+    def accept(self, message: str | JsonObject | None = None, *, wait: float | None = None) -> bool:
+        """Let the user say the message that is held, or what a person has made of it.
+
+        Raises:
+            SimulationError: None is held.
+        """
+        held = self.read(lambda engine: user_view(engine).held)
+        if held is None:
+            raise SimulationError("no message of the user is held")
+        said = commands.content_of(held if message is None else message)
+        if message is None or same(said, held):
+            return self.query(said, wait=wait)
+        return self._turn("query", said, wait, provenance=Provenance(source="edited"))
+
+    @abstractmethod
+    def _turn(self, purpose: Any, message: JsonObject, wait: float | None, **more: Any) -> bool: ...
+
+
+def _fields(
+    player: UserPlayer,
+    script: Iterable[str | JsonObject],
+    scenario: JsonObject | None,
+    config: JsonObject | None,
+    model: BaseLlm | None,
+) -> dict[str, Any]:
+    """Check what a player speaks from, and give the fields of the fact."""
+    if player in {"script", "recording"}:
+        said = tuple(_messages(player, script))
+        if not said:
+            raise SimulationError(f"the {player} holds no message")
+        return {"script": said}
+    if player != "scenario":
+        return {}
+    if scenario is None:
+        raise SimulationError("a scenario is missing")
+    adk = importlib.import_module("simulator.runtime.adk_user")
+    named = {"model": model.model} if model is not None else {}
+    given = commands.plain({**(config or {}), **named}, "user simulator's configuration")
+    return {
+        "scenario": adk.written_scenario(commands.plain(scenario, "scenario")),
+        "config": adk.written_config(given),
+    }
+
+
+def _messages(player: str, script: Iterable[str | JsonObject]) -> Iterable[JsonObject]:
+    for number, message in enumerate(script, start=1):
+        try:
+            yield commands.content_of(message)
+        except SimulationError as error:
+            raise SimulationError(f"message {number} of the {player}: {error}") from error

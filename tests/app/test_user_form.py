@@ -1,0 +1,88 @@
+"""What was typed about the user's seat becomes what sits down there, and back; what is missing is named."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from app.user_form import OWN_PERSONA, FormError, ScenarioForm, form_of, script_of, script_text, seat_words
+from simulator.session.user import UserSeat
+
+WHOLE = ScenarioForm(starting_prompt="Hi", conversation_plan="Talk.")
+
+
+def _content(text: str) -> dict[str, object]:
+    return {"role": "user", "parts": [{"text": text}]}
+
+
+@given(st.lists(st.text(min_size=1), min_size=1, max_size=4))
+def test_a_script_reads_back_as_it_was(texts: list[str]) -> None:
+    """Lines where that holds them, else JSON; blanks around and line breaks stay."""
+    script = tuple(_content(text) for text in texts if text.strip())
+    if not script:
+        return
+    read = script_of(script_text(script))  # type: ignore[arg-type] # texts are JSON
+    assert [each if isinstance(each, str) else None for each in read] == [t for t in texts if t.strip()]
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [("", "none yet"), ("[1]", "a text, or a Content"), ("[", "Messages:"), ("[]", "none yet")],
+)
+def test_a_script_that_is_none_is_named(text: str, words: str) -> None:
+    """Each says what it wants."""
+    with pytest.raises(FormError, match=words):
+        script_of(text)
+
+
+def test_a_form_gives_adks_words_and_takes_them_back() -> None:
+    """What is not set is left to ADK, but for the model: an empty one is none."""
+    form = WHOLE.model_copy(
+        update={
+            "persona": OWN_PERSONA,
+            "own_persona": '{"id": "SHY"}',
+            "model": " talker ",
+            "model_configuration": '{"temperature": 0}',
+            "limit": 3,
+            "custom_instructions": "x",
+            "include_function_calls": True,
+        }
+    )
+    assert form.scenario()["user_persona"] == {"id": "SHY"}
+    assert form.config() == {
+        "model": "talker",
+        "max_allowed_invocations": 3,
+        "model_configuration": {"temperature": 0},
+        "custom_instructions": "x",
+        "include_function_calls": True,
+    }
+    again = form_of(form.scenario(), form.config())
+    assert (again.scenario(), again.config()) == (form.scenario(), form.config())
+    assert WHOLE.config() == {"model": "", "max_allowed_invocations": 20}
+    assert "user_persona" not in WHOLE.scenario()
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"starting_prompt": " "}, "Starting prompt"),
+        ({"conversation_plan": ""}, "Plan"),
+        ({"persona": OWN_PERSONA, "own_persona": "["}, "Persona"),
+    ],
+)
+def test_what_is_missing_is_named(change: dict[str, str], words: str) -> None:
+    """The field of the form."""
+    with pytest.raises(FormError, match=words):
+        WHOLE.model_copy(update=change).scenario()
+    with pytest.raises(FormError, match="Model configuration"):
+        WHOLE.model_copy(update={"model_configuration": "1"}).config()
+
+
+def test_the_seat_is_told_in_words() -> None:
+    """Who, how much is left, and whether messages are held."""
+    assert seat_words(UserSeat()) == "You speak for the user."
+    scenario = UserSeat(player="scenario", config={"max_allowed_invocations": 5}, said=2)
+    assert seat_words(scenario) == "A scenario: 3 of 5 messages left, each held for you"
+    endless = UserSeat(player="scenario", config={"max_allowed_invocations": -1}, hold=False)
+    assert seat_words(endless) == "A scenario: no limit, sent by itself"

@@ -1,0 +1,77 @@
+"""A scenario speaks for the user, each message held, until a person takes the seat over and gives it back."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Locator, expect
+
+from tests.harness.browser import Studio
+from tests.stories.reading import case_of
+
+pytestmark = [pytest.mark.browser, pytest.mark.process, pytest.mark.xdist_group("stories session")]
+
+
+def _query(studio: Studio) -> Locator:
+    return studio.like("query_text").get_by_role("textbox").first
+
+
+def _fill(studio: Studio, key: str, text: str) -> None:
+    studio.like(key).get_by_role("textbox").first.fill(text)
+    studio.rest()
+
+
+def _sit(studio: Studio, player: str) -> None:
+    studio.like("seat_user").get_by_role("combobox").first.click()
+    studio.page.get_by_role("option", name=player, exact=True).click()
+    studio.rest()
+
+
+def _play_the_user(studio: Studio) -> None:
+    """Begin a session whose user is a scenario."""
+    studio.pick_agent("talking").start()
+    studio.choose("context_view", "Seats")
+    _sit(studio, "A scenario")
+    _fill(studio, "starting_prompt_", "Hello there.")
+    _fill(studio, "conversation_plan_", "Talk until you had three answers.")
+    _fill(studio, "model_user", "talker-1")
+    studio.button("seat_user_sit").click()
+
+
+def test_a_held_scenario_is_accepted_changed_taken_over_and_given_back(
+    studio: Studio, tmp_path: Path
+) -> None:
+    """The golden trace has one turn for each message, in the words that were sent; a refresh loses nothing."""
+    _play_the_user(studio)
+    expect(_query(studio)).to_have_value("Hello there.")
+    studio.rest()
+    studio.page.keyboard.press("ControlOrMeta+Enter")
+    expect(_query(studio)).to_have_value("Message number 2.")
+    studio.rest()
+
+    studio.page.reload()
+    studio.rest()
+    expect(_query(studio)).to_have_value("Message number 2.")
+    _fill(studio, "query_text", "Message number 2, changed.")
+    studio.button("query_send").click()
+    expect(_query(studio)).to_have_value("Message number 3.")
+    studio.rest()
+
+    studio.button("user_take_over").click()
+    expect(_query(studio)).to_have_value("")
+    studio.rest()
+    _fill(studio, "query_text", "I speak for myself.")
+    studio.button("query_send").click()
+    expect(studio.decision).to_contain_text("You said: I speak for myself.")
+    studio.rest()
+
+    studio.choose("context_view", "Seats")
+    _sit(studio, "A scenario")
+    studio.button("seat_user_sit").click()
+    expect(studio.keyed("user_speaks")).to_contain_text("Finished")
+    expect(studio.keyed("user_speaks")).to_contain_text("17 of 20 messages left")
+
+    case = case_of(studio.export_to(tmp_path / "talk.evalset.json", "frozen"), "frozen")
+    said = [turn.user_content.parts[0].text for turn in case.conversation or () if turn.user_content.parts]
+    assert said == ["Hello there.", "Message number 2, changed.", "I speak for myself."]
