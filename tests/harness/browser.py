@@ -30,6 +30,11 @@ _ARGUMENTS = (
 )
 _CHROMIUMS = ("chromium", "chromium-browser", "google-chrome")
 
+_AFTER_WHAT_WAS_DONE = """async () => {
+  for (let turn = 0; turn < 5; turn++) await new Promise((done) => setTimeout(done));
+}"""
+"""Answers when the page has done what its last key or click sets going, and what it sent for that has been heard here."""
+
 
 def chromium_path() -> str:
     """Give the browser's program: what the variable CHROMIUM names, else what the machine has."""
@@ -96,6 +101,7 @@ class Studio:
 
     def rest(self) -> None:
         """Wait until the page's script has run to its end."""
+        self.page.evaluate(_AFTER_WHAT_WAS_DONE)
         app = self.page.get_by_test_id("stApp")
         expect(app).to_have_attribute("data-test-connection-state", "CONNECTED")
         expect(app).to_have_attribute("data-test-script-state", "notRunning")
@@ -105,6 +111,7 @@ class Studio:
 
     def heard(self) -> None:
         """Wait until the server has done all that the page asked of it; the page itself may not know that yet."""
+        self.page.evaluate(_AFTER_WHAT_WAS_DONE)
         while self._reruns.owed:
             self._reruns.next_word()
 
