@@ -92,7 +92,8 @@ def brief(fact: Fact | None) -> str:
         case None:
             return "the start"
         case ToolAnswered():
-            return f"{fact.tool_name} answered"
+            went_wrong = fact.outcome.kind in {"failed", "raised"}
+            return f"{fact.tool_name} {'failed' if went_wrong else 'answered'}"
         case ModelAnswered():
             called = [str(call.get("name")) for call in entries.model_calls(fact)]
             return f"{', '.join(called)} called" if called else f"turn of {fact.agent}"
@@ -111,6 +112,7 @@ def done_otherwise(there: Fact, here: Fact) -> tuple[str, str]:
         isinstance(there, ToolAnswered)
         and isinstance(here, ToolAnswered)
         and there.tool_name == here.tool_name
+        and there.outcome.kind == here.outcome.kind
     ):
         answers = as_value(there.outcome), as_value(here.outcome)
         places = list(itertools.islice(differing(*answers), _PLACES))

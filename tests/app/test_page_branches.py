@@ -9,7 +9,7 @@ from app.branch_graph import newest_of, tree_dot
 from app.branch_words import ending
 from app.panels.branches import PAGE_BRANCHES
 from simulator.branches import branches, tree
-from simulator.facts import RaisedError, Returned, RulesChanged, TurnEnded
+from simulator.facts import Failed, RaisedError, Returned, RulesChanged, TurnEnded
 from simulator.journal import ROOT
 from tests.app.fakes import AT, FakeSimulation, put_live
 from tests.app.pages import HOSTILE, Tab
@@ -61,6 +61,20 @@ def test_each_branch_says_where_it_forks_and_what_differs_first() -> None:
     (drawn,) = tab.app.get("graphviz_chart")
     assert "Branch 1" in drawn.proto.spec
     assert "you are here" in drawn.proto.spec
+
+
+def test_an_error_stands_whole_beside_an_answer() -> None:
+    """What failed is called so, with its words, and not compared place by place with what did not."""
+    simulation = FakeSimulation(SESSION).ask("Where is order A-1?").call("c1", order_id="A-1")
+    fork = simulation.journal.head
+    simulation.give("c1", Returned(value={"order": {"status": "shipped"}}))
+    simulation.journal.move_head(fork)
+    simulation.give("c1", Failed(error_code=503, error_message="busy"))
+    put_live(simulation)
+    here = opened(simulation).literal.partition("Here:")[2]
+    assert "find_order failed" in here
+    assert "busy" in here
+    assert "not there" not in here
 
 
 def test_going_there_leads_to_the_end_of_the_branch_in_the_session() -> None:
