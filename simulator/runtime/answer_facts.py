@@ -122,12 +122,4 @@ def provenance_of(
     firing = waiting.firing
     if source == "real" and not notes and (firing is NOTHING_FIRED or firing.is_empty):
         return _REAL
-    return Provenance(
-        source=source,
-        by=by,
-        misses=firing.kept_misses,
-        drawn=firing.drawn,
-        counted=firing.counted,
-        fired=firing.fired,
-        notes=notes,
-    )
+    return firing.provenance(source, by, notes)

@@ -12,7 +12,7 @@ from simulator.environment.draws import DrawStreams
 from simulator.environment.effects import DistortEffect, LoseEffect, RaiseEffect
 from simulator.environment.realized import Answering, answered, latency_of
 from simulator.environment.rules import CallContext, InjectionRule, Miss, evaluate, nearest_first
-from simulator.facts import Failed, Outcome, Raised, Returned
+from simulator.facts import Failed, Outcome, Provenance, Raised, Returned
 from simulator.jsonvalue import JsonObject
 from simulator.runtime.encoding import SimulatedToolError, made_error
 from simulator.seats.answers import raised
@@ -69,6 +69,18 @@ class Firing:
         return bool(self.modifiers) or raises
 
     # ------------------------------------------------------------ what follows from it
+
+    def provenance(self, source: Any, by: str | None, notes: tuple[str, ...]) -> Provenance:
+        """Say who authored an answer, and what the rules had said before."""
+        return Provenance(
+            source=source,
+            by=by,
+            misses=self.kept_misses,
+            drawn=self.drawn,
+            counted=self.counted,
+            fired=self.fired,
+            notes=notes,
+        )
 
     def latency(self) -> float:
         """Give the time that the rules which fired take, in seconds."""

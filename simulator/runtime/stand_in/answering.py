@@ -9,10 +9,10 @@ from typing import Any, Literal, NamedTuple
 
 from simulator.environment.effects import HangEffect
 from simulator.environment.stand_in_config import StandInPlayer
-from simulator.facts import Deferred, Failed, Outcome, Provenance, Raised, Returned
+from simulator.facts import Deferred, Failed, Outcome, Raised, Returned
 from simulator.runtime.drafting import NOT_ASKED
 from simulator.runtime.encoding import tool_value, written_error
-from simulator.runtime.firing import Firing, as_response
+from simulator.runtime.firing import as_response
 from simulator.runtime.modelling import words_of
 from simulator.runtime.outcomes import breach_of, outcome_of
 from simulator.runtime.stand_in.calls import AnsweredCall
@@ -123,7 +123,7 @@ class Answering:
                 arguments=question.arguments,
                 outcome=outcome,
                 beneath=beneath,
-                provenance=_provenance(firing, made, notes),
+                provenance=firing.provenance(made.source, made.by, (*made.notes, *notes)),
                 seconds=max(0.0, now - started),
             )
 
@@ -218,18 +218,6 @@ class Answering:
                 note = f"the model's answer was not taken: {'; '.join(against)}"
                 return _noted(offline, note, *words_of(said))
         return made
-
-
-def _provenance(firing: Firing, made: Made, notes: tuple[str, ...]) -> Provenance:
-    return Provenance(
-        source=made.source,
-        by=made.by,
-        misses=firing.kept_misses,
-        drawn=firing.drawn,
-        counted=firing.counted,
-        fired=firing.fired,
-        notes=(*made.notes, *notes),
-    )
 
 
 async def _run(question: Question, real: Callable[[], Awaitable[Any]]) -> Made:
