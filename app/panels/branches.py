@@ -15,7 +15,7 @@ from app.kept import keep_typed
 from app.labels import literal
 from app.overview import status, title
 from app.panels.branch_comparison import comparison, side_key
-from app.panels.parts import badge, views
+from app.panels.parts import badge, page_head, views
 from app.scene import Scene
 from app.viewmodels import Badge
 from simulator.branches import Branch, branches, first_step, tree
@@ -38,7 +38,8 @@ _ONE_WAY = (
 
 def branches_page(scene: Scene) -> Command | None:
     """Draw the page; give what was asked for."""
-    asked = _head(scene)
+    back = page_head("Branches", title(scene.session), status(scene.view), "branches")
+    asked: Command | None = CloseBranches() if back else None
     journal = scene.live.simulation.journal
     found = branches(journal)
     if len(found) < 2:  # noqa: PLR2004 - one way is no choice
@@ -53,24 +54,6 @@ def branches_page(scene: Scene) -> Command | None:
             comparison(journal, found, scene.session.session_id)
     st.fragment(_watch, run_every=LOOK_AGAIN_SECONDS)(scene)
     return asked
-
-
-def _head(scene: Scene) -> Command | None:
-    with st.container(
-        horizontal=True, vertical_alignment="center", gap="xsmall", key="branches_head", wrap=False
-    ):
-        st.subheader("Branches", anchor=False, width="content")
-        with st.container(key="session_title", width="content"):
-            st.text(literal(title(scene.session)), wrap=False)
-        badge(status(scene.view))
-        st.space("stretch")
-        back = st.button(
-            "Back to the session",
-            key="branches_back",
-            type="tertiary",
-            icon=":material/arrow_back:",
-        )
-    return CloseBranches() if back else None
 
 
 def _picture(journal: Journal) -> None:

@@ -10,10 +10,10 @@ import streamlit as st
 from app import state
 from app.commands import CloseEnvironment, Command
 from app.kept import keep_typed
-from app.labels import literal, safe_label
+from app.labels import safe_label
 from app.overview import is_underway, status, title, waits_for_reply
 from app.panels.connections_tab import connections_tab
-from app.panels.parts import badge, views
+from app.panels.parts import page_head, views
 from app.panels.rules_tab import rules_tab
 from app.panels.sources_tab import sources_tab
 from app.panels.tools_tab import tools_tab
@@ -39,7 +39,14 @@ LOOK_AGAIN_IDLE_SECONDS = 3.0
 
 def environment(scene: Scene) -> Command | None:
     """Draw the page; give what was asked for."""
-    asked = _head(scene)
+    back = page_head(
+        "Environment",
+        title(scene.session),
+        status(scene.view),
+        "environment",
+        way_back="Everything here is kept",
+    )
+    asked: Command | None = CloseEnvironment() if back else None
     with st.container(horizontal=True, vertical_alignment="center", gap="xsmall", key="environment_line"):
         chosen = views("Part of the environment", list(TABS), "environment_tab")
         st.space("stretch")
@@ -49,25 +56,6 @@ def environment(scene: Scene) -> Command | None:
     underway = is_underway(scene.view)
     st.fragment(_watch, run_every=LOOK_AGAIN_SECONDS if underway else LOOK_AGAIN_IDLE_SECONDS)(scene)
     return asked
-
-
-def _head(scene: Scene) -> Command | None:
-    with st.container(
-        horizontal=True, vertical_alignment="center", gap="xsmall", key="environment_head", wrap=False
-    ):
-        st.subheader("Environment", anchor=False, width="content")
-        with st.container(key="session_title", width="content"):
-            st.text(literal(title(scene.session)), wrap=False)
-        badge(status(scene.view))
-        st.space("stretch")
-        back = st.button(
-            "Back to the session",
-            key="environment_back",
-            type="tertiary",
-            icon=":material/arrow_back:",
-            help="Everything here is kept",
-        )
-    return CloseEnvironment() if back else None
 
 
 def _waiting(scene: Scene) -> bool:

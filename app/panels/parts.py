@@ -29,6 +29,33 @@ def pane_head(title: str, options: Sequence[Option], key: str) -> Option:
         return views(f"{title}: view", options, key)
 
 
+def page_head(name: str, session: str, shown: Badge, key: str, *, way_back: str | None = None) -> bool:
+    """Draw the head of a page of a session; True when it was asked for the session itself.
+
+    Args:
+        name: The page's name.
+        session: The session's title, which may come from outside.
+        shown: How the session stands.
+        key: What the keys begin with.
+        way_back: What is said of the way back.
+    """
+    with st.container(
+        horizontal=True, vertical_alignment="center", gap="xsmall", key=f"{key}_head", wrap=False
+    ):
+        st.subheader(name, anchor=False, width="content")
+        with st.container(key="session_title", width="content"):
+            st.text(literal(session), wrap=False)
+        badge(shown)
+        st.space("stretch")
+        return st.button(
+            "Back to the session",
+            key=f"{key}_back",
+            type="tertiary",
+            icon=":material/arrow_back:",
+            help=way_back,
+        )
+
+
 def views(label: str, options: Sequence[Option], key: str) -> Option:
     """Draw a choice between views, which stays for the session; give the chosen one."""
     chosen = st.segmented_control(
