@@ -28,7 +28,7 @@ run: $(RUN_READY) ## Start the studio in the browser (AGENTS_DIR=folder PORT=850
 
 # A file's tests stay in one process, so that what they share is made once.
 test: $(CHECK_READY) lint browser postgres ## Run every check and every test
-	$(BIN)/pytest -n auto --dist loadfile
+	$(BIN)/pytest -n auto --dist loadfile --durations 15
 
 lint: $(CHECK_READY) ## Check style, types and the rules between the packages
 	$(BIN)/ruff check

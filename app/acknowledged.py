@@ -39,6 +39,11 @@ def set_input(key: str, value: Any) -> None:
             known[key] = was_set
         elif key in known:
             known[key].now = value
+    elif value:
+        # Two runs may follow each other so fast that the browser puts in place what the second one sent alone: that
+        # would be an empty input, were it not set there as well.
+        count = st.session_state[_COUNT] = _count() + 1
+        _known()[key] = _Set(value, [(count, "" if isinstance(value, str) else None)])
     st.session_state[key] = value
 
 

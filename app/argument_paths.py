@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator
 
 from pydantic import JsonValue
 
-from simulator.environment.paths import field_place
-from simulator.environment.schemas import BrokenSchemaError, normalise
+from simulator.environment.language.paths import field_place
+from simulator.environment.schema.schemas import BrokenSchemaError, normalise
 from simulator.jsonvalue import JsonObject
 
 MOST = 60

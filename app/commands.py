@@ -8,9 +8,10 @@ from pydantic import Field
 
 from app.exporting import ExportForm
 from app.opening import StartForm
+from app.script_play import ScriptForm
 from app.shaping import Shape
-from simulator.environment.recordings import RecordedCall
-from simulator.environment.rules import InjectionRule
+from simulator.environment.injection.rules import InjectionRule
+from simulator.environment.recording.recordings import RecordedCall
 from simulator.facts import EVERY, AgentPlayer, ToolPlayer, UserPlayer, Value
 from simulator.jsonvalue import JsonObject
 
@@ -221,11 +222,44 @@ class DeleteSession(Value):
     deleted: bool = True
 
 
-KeptCommand: TypeAlias = DescribeSession | ImportSession | DuplicateSession | ArchiveSession | DeleteSession
+class PurgeSession(Value):
+    """Delete a session for good that was deleted before: nothing brings it back."""
+
+    kind: Literal["purge_session"] = "purge_session"
+    session_id: str
+
+
+class ShareSession(Value):
+    """Let whoever has its link look at a kept session; or nobody any more."""
+
+    kind: Literal["share_session"] = "share_session"
+    session_id: str
+    shared: bool = True
+
+
+KeptCommand: TypeAlias = (
+    DescribeSession
+    | ImportSession
+    | DuplicateSession
+    | ArchiveSession
+    | DeleteSession
+    | PurgeSession
+    | ShareSession
+)
 """What is asked for of the sessions that are kept."""
 
 SidebarCommand: TypeAlias = NewSession | OpenSession | CloseSession | KeptCommand
 """What is asked for beside it."""
+
+
+class CopyShared(Value):
+    """Make a session of one's own out of one that is shared."""
+
+    kind: Literal["copy_shared"] = "copy_shared"
+
+
+WatchCommand: TypeAlias = OpenBranches | OpenEnvironment | OpenExport | CopyShared
+"""What is asked for by somebody who may only look at a session."""
 
 
 class ChooseAgent(Value):
@@ -248,8 +282,39 @@ class StartSession(Value):
     form: StartForm
 
 
-StartCommand: TypeAlias = Annotated[ChooseAgent | TryAgain | StartSession, Field(discriminator="kind")]
+class StartScript(Value):
+    """Open a session and let a script play in it."""
+
+    kind: Literal["start_script"] = "start_script"
+    form: ScriptForm
+
+
+StartCommand: TypeAlias = Annotated[
+    ChooseAgent | TryAgain | StartSession | StartScript, Field(discriminator="kind")
+]
 """What is asked for on the start page."""
+
+
+class StopScript(Value):
+    """End the script that plays, where it is."""
+
+    kind: Literal["stop_script"] = "stop_script"
+
+
+class PlayScriptOn(Value):
+    """Let the script go on where it was."""
+
+    kind: Literal["play_script_on"] = "play_script_on"
+
+
+class ForgetScript(Value):
+    """Say no more of the script."""
+
+    kind: Literal["forget_script"] = "forget_script"
+
+
+ScriptCommand: TypeAlias = Annotated[StopScript | PlayScriptOn | ForgetScript, Field(discriminator="kind")]
+"""What is asked of the script in a session."""
 
 
 class CloseExport(Value):

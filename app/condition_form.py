@@ -13,7 +13,7 @@ from pydantic import JsonValue, TypeAdapter, ValidationError
 
 from app.fields import Fields, UnreadableError, complaints
 from app.jsontext import JsonTextError, parse_json, write_json
-from simulator.environment.conditions import (
+from simulator.environment.injection.conditions import (
     AgentIs,
     AllOf,
     AnyOf,

@@ -7,7 +7,8 @@ from typing import Any, Literal, TypeAlias, get_args
 
 from pydantic import ValidationError
 
-from simulator.environment.connections import (
+from simulator.environment.reading.verbs import Use
+from simulator.environment.things.connections import (
     ConnectionEdits,
     Connections,
     ParameterUse,
@@ -17,7 +18,6 @@ from simulator.environment.connections import (
     ToolRole,
     ToolShape,
 )
-from simulator.environment.verbs import Use
 from simulator.facts import Value
 
 Part: TypeAlias = Literal["parameter", "answer", "tool"]

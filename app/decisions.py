@@ -102,6 +102,13 @@ class SubmitQuery(Value):
     of_held: bool = False
 
 
+class Complete(Value):
+    """Say that the conversation is over, or that it goes on after all."""
+
+    kind: Literal["complete"] = "complete"
+    over: bool
+
+
 Decision: TypeAlias = Annotated[
     AnswerTool
     | AnswerTools
@@ -116,6 +123,7 @@ Decision: TypeAlias = Annotated[
     | Confirm
     | Reply
     | SubmitQuery
+    | Complete
     | StopTurn,
     Field(discriminator="kind"),
 ]
@@ -155,6 +163,8 @@ def apply(  # noqa: C901, PLR0912 - one arm for each kind of decision
             simulation.reply(decision.call_id, decision.response, wait=wait)
         case SubmitQuery():
             (simulation.accept if decision.of_held else simulation.query)(decision.message, wait=wait)
+        case Complete():
+            simulation.complete(decision.over, wait=wait)
         case StopTurn():
             simulation.stop()
         case _:

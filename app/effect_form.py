@@ -13,8 +13,8 @@ from pydantic import JsonValue, ValidationError
 
 from app.fields import Fields, UnreadableError, as_percent
 from app.jsontext import write_json
-from simulator.environment.distortions import Distortion
-from simulator.environment.effects import (
+from simulator.environment.injection.distortions import Distortion
+from simulator.environment.injection.effects import (
     MAX_LATENCY_SECONDS,
     AskEffect,
     DelayEffect,

@@ -25,6 +25,7 @@ from app.commands import (
     UndoStep,
 )
 from app.live import LiveSimulation
+from app.read_only import ReadOnly, refuse
 from app.scenario_cases import add_case
 from app.seating import seat_user
 from app.settling import AT_ONCE
@@ -37,8 +38,11 @@ def command(  # noqa: C901, PLR0912 - one arm for each kind of command
     """Carry out a command.
 
     Raises:
+        app.read_only.ReadOnlyError: The session is only looked at.
         simulator.runtime.SimulationError: The command does not fit what the session is doing.
     """
+    if isinstance(simulation, ReadOnly):  # also what writes to files beside the session
+        refuse()
     match asked:
         case StopTurn():
             simulation.stop()

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import logging
+from functools import partial
 from typing import TYPE_CHECKING
 
 import streamlit as st
 
 from app import state
 from app.commands import CloseExport, WriteTrace
+from app.destinations import check_destination
 from app.exporting import Exportable, ExportForm, Written, exportable, free_eval_id, write
 from app.kept import Kept
 from app.panels.export import ExportView, export, fields
 from app.registry import LiveSession
+from app.script_play import script_text
 from simulator.session import SimulationSession
 
 if TYPE_CHECKING:
@@ -24,21 +27,31 @@ _LOG = logging.getLogger(__name__)
 def export_page(live: LiveSession, view: SimulationView) -> None:
     """Draw the export of a session as `view` shows it."""
     kept = Kept(live.drafts, "export", str(view.head))
-    chosen = fields(kept, str(live.config.resolve_eval_set_path()))
+    chosen = fields(kept, "" if live.read_only else str(live.config.resolve_eval_set_path()))
     written = _written(view.head)
     if not chosen.eval_id:
-        free = written.eval_id if written else free_eval_id(view.session, chosen.path)
+        free = written.eval_id if written else _free(live, view.session, chosen.path)
         chosen = chosen.model_copy(update={"eval_id": free})
     result, refused = _built(live, view, chosen)
     failed = state.get("unwritten")
-    shown = ExportView(result, refused, str(failed) if failed else None, written)
-    match export(kept, chosen, shown):
+    script = partial(script_text, live.simulation.journal)
+    of_scenario = any(key.startswith("scenario ") for key in view.user.seat.conversations)
+    shown = ExportView(result, refused, str(failed) if failed else None, written, script, of_scenario)
+    match export(kept, chosen, shown, may_write=not live.read_only):
         case CloseExport():
             state.show(None)
             state.put("unwritten", None)
             st.rerun()
-        case WriteTrace(form=form):
+        case WriteTrace(form=form) if not live.read_only:
             _write(live, view.session, form, view.head)
+
+
+def _free(live: LiveSession, session: SimulationSession, path: str) -> str:
+    try:
+        check_destination(path, live)
+    except ValueError:  # said when it shall be written; nothing is read of it before
+        path = ""
+    return free_eval_id(session, path)
 
 
 def _written(head: int) -> Written | None:
@@ -69,6 +82,7 @@ def _write(live: LiveSession, session: SimulationSession, form: ExportForm, head
     state.put("exported", None)
     try:
         with st.spinner("Writing the case"):
+            check_destination(form.path, live)
             written = write(session, live.config, form, head)
     except ValueError as error:  # an error of evalset: it names the file and the place
         state.put("unwritten", str(error))

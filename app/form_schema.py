@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal, TypeAlias
 from pydantic import Field as Described
 from pydantic import JsonValue
 
-from simulator.environment.schemas import BrokenSchemaError, normalise
+from simulator.environment.schema.schemas import BrokenSchemaError, normalise
 from simulator.facts import Value
 from simulator.jsonvalue import JsonObject
 

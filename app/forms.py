@@ -19,7 +19,7 @@ from app.form_schema import Field, parse_schema
 from app.form_state import collect
 from app.jsontext import JsonTextError, parse_json, write_json
 from app.kept import Kept
-from simulator.environment.schemas import Problem, check
+from simulator.environment.schema.schemas import Problem, check
 from simulator.facts import Value
 from simulator.jsonvalue import JsonObject, same
 

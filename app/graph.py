@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator
 from typing import Literal, NamedTuple, TypeAlias
 
 from app.labels import literal
-from simulator.environment.connections import Connections
+from simulator.environment.things.connections import Connections
 
 EdgeUse: TypeAlias = Literal["reads", "gives", "creates", "changes", "deletes"]
 """What an edge tells: `gives` is a tool whose answers hold ids of things that it has not made."""

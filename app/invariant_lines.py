@@ -7,10 +7,10 @@ from collections.abc import Collection, Iterable
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from app.world_rows import column_kind
-from simulator.environment.kinds import id_kind
+from simulator.environment.common_sense.kinds import id_kind
 
 if TYPE_CHECKING:
-    from simulator.environment.invariants import Standing
+    from simulator.environment.things.invariants import Standing
     from simulator.runtime.world_view import WorldTable
 
 MOST_EXAMPLES = 6

@@ -23,6 +23,7 @@ DraftStore: TypeAlias = MutableMapping[str, str]
 
 _SHOWN = "kept_inputs"
 _OWNERS = "kept_owners"
+_DRAWN = "kept_drawn"
 _MAX_SLUG = 48
 
 
@@ -42,6 +43,7 @@ def gather(drafts: DraftStore) -> None:
     shown: dict[str, list[Any]] = st.session_state.get(_SHOWN, {})
     if shown:  # else the run before ended early, and its inputs are those of the run before it
         st.session_state[_OWNERS] = {owner: signature for owner, signature, *_ in shown.values()}
+        st.session_state[_DRAWN] = list(shown)
     st.session_state[_SHOWN] = {}
 
 
@@ -81,6 +83,7 @@ class Kept:
         self._signature = signature
         self._is_another = owners_before().get(self._owner, signature) != signature
         self._begun: set[str] = set()
+        self._before: list[str] | None = st.session_state.get(_DRAWN)
 
     @property
     def owner(self) -> str:
@@ -108,10 +111,9 @@ class Kept:
         """
         key, value = self.key(name), self.value(name, initial)
         if key not in st.session_state or not self._is_mine(key):
+            st.session_state.pop(key, None)
             if value is not None:
                 set_input(key, decode(value) if decode else value)
-            elif key in st.session_state:
-                del st.session_state[key]
         hold(key)
         self._begun.add(key)
         st.session_state.setdefault(_SHOWN, {})[key] = [self._owner, self._signature, name, value]
@@ -136,8 +138,15 @@ class Kept:
             st.session_state.pop(key, None)
 
     def _is_mine(self, key: str) -> bool:
-        """Tell whether a widget holds what belongs to this owner, not to the one before it of the same name."""
-        return not self._is_another or key in self._begun
+        """Tell whether a widget holds what belongs to this owner, not to the one before it of the same name.
+
+        An input that the run before did not draw is not on the screen, whatever a look that came late has said of it.
+        """
+        shown = st.session_state.get(
+            _SHOWN, {}
+        )  # in this run, or in the one to which a part belongs that looks again
+        was_drawn = self._before is None or key in self._before or key in shown
+        return (not self._is_another and was_drawn) or key in self._begun
 
 
 def _plain(value: Any) -> Any:

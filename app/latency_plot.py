@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from simulator.environment.effects import (
+from simulator.environment.injection.effects import (
     MAX_LATENCY_SECONDS,
     LatencySpread,
     LogNormalLatency,

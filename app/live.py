@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
-from simulator.environment.rules import InjectionRule
+from simulator.environment.injection.rules import InjectionRule
 from simulator.facts import AgentPlayer, ToolPlayer, UserPlayer
 from simulator.jsonvalue import JsonObject
 
@@ -99,6 +99,10 @@ class LiveSimulation(Protocol):
 
     def accept(self, message: str | JsonObject | None = None, *, wait: float | None = None) -> bool:
         """Say the user's message that is held, or what a person has made of it."""
+        ...
+
+    def complete(self, over: bool = True, *, wait: float | None = None) -> bool:
+        """Say that the conversation is over, or that it goes on after all."""
         ...
 
     def set_rules(self, rules: Iterable[InjectionRule]) -> None:

@@ -10,7 +10,7 @@ from pydantic import JsonValue
 from app.diffing import Difference, difference, value_difference
 from app.jsontext import write_json
 from app.tool_answer import FIRST_CODE, FIRST_MESSAGE, NotReadyError, ToolInputs, seen_of
-from simulator.environment.candidates import Candidate
+from simulator.environment.drafting.candidates import Candidate
 from simulator.jsonvalue import JsonObject, same
 
 LONGEST_PREVIEW = 160

@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 from app.cast import cast_of
 from app.expected_input import UnfitMessageError, check_message
 from app.jsontext import JsonTextError, parse_object
+from app.live import LiveSimulation
 from app.overview import title
+from app.people import LOCAL
 from app.players import not_at_first
 from app.registry import LiveSession, registry
 from app.reopening import kept_drafts
 from app.settling import AT_ONCE, settle
-from app.shelf import OWNER, shelf
+from app.shelf import shelf
 from simulator.agent_config import SimulatedAgentConfig
 from simulator.agents.fingerprint import agent_fingerprint
 from simulator.facts import EVERY, AgentPlayer, ToolPlayer, Value
@@ -110,13 +112,19 @@ def _check_query(query: str, config: SimulatedAgentConfig) -> None:
         raise StartFormError(f"{_UNFIT}\n{error}") from error
 
 
-def _keeper(store: JournalStore, config: SimulatedAgentConfig) -> Callable[[Journal], Journal]:
+def _keeper(store: JournalStore, config: SimulatedAgentConfig, owner: str) -> Callable[[Journal], Journal]:
     print_ = agent_fingerprint(config.root_agent)
-    return lambda journal: store.begin(journal, owner=OWNER, agent_key=config.name, agent_digest=print_)
+
+    def kept(journal: Journal) -> Journal:
+        stored = store.begin(journal, owner=owner, agent_key=config.name, agent_digest=print_)
+        stored.claim()
+        return stored
+
+    return kept
 
 
-def open_session(form: StartForm, config: SimulatedAgentConfig) -> LiveSession:
-    """Open a session, ask its first query where there is one, and take it into the registry.
+def open_session(form: StartForm, config: SimulatedAgentConfig, owner: str = LOCAL) -> LiveSession:
+    """Open a session of an owner, ask its first query where there is one, and take it into the registry.
 
     Raises:
         StartFormError: A field cannot be read, or the query does not fit the agent's input schema.
@@ -128,25 +136,50 @@ def open_session(form: StartForm, config: SimulatedAgentConfig) -> LiveSession:
 
     settings = read_form(form, unreachable(config))
     _check_query(form.query, config)
+    live = taken_in(
+        lambda keep: Simulation.open(
+            config,
+            seats=settings.seats,
+            initial_state=settings.initial_state,
+            seed=settings.seed,
+            user_id=settings.user_id,
+            keep=keep,
+        ),
+        config,
+        owner,
+    )
+    if form.query.strip():
+        _ask(live, form.query)
+    return live
+
+
+def taken_in(
+    opened: Callable[[Callable[[Journal], Journal] | None], LiveSimulation],
+    config: SimulatedAgentConfig,
+    owner: str,
+) -> LiveSession:
+    """Open a simulation for an owner, keep it, and take it into the registry.
+
+    Args:
+        opened: Opens it, with what gives the journal that is kept.
+        config: The agent.
+        owner: Whose it is.
+
+    Raises:
+        app.registry.RegistryFullError: No further session can be opened.
+        simulator.runtime.SimulationError: The agent cannot be simulated.
+        simulator.store.StoreError: The session cannot be kept.
+    """
     registry().check_room()
     store = shelf().store
-    simulation = Simulation.open(
-        config,
-        seats=settings.seats,
-        initial_state=settings.initial_state,
-        seed=settings.seed,
-        user_id=settings.user_id,
-        keep=_keeper(store, config) if store else None,
-    )
+    simulation = opened(_keeper(store, config, owner) if store else None)
     try:
-        live = registry().add(simulation, config, cast_of(config.root_agent))
+        live = registry().add(simulation, config, cast_of(config.root_agent), owner=owner)
     except ValueError:
         simulation.close()
         raise
     if store is not None:
         live.drafts = kept_drafts(store, live.session_id)
-    if form.query.strip():
-        _ask(live, form.query)
     return live
 
 

@@ -60,6 +60,10 @@ def status(view: SimulationView) -> Badge:
             Badge(text="Failed", color="red", icon=":material/error:"),
         ),
         (
+            view.user.seat.ended,
+            Badge(text="Conversation over", color="green", icon=":material/task_alt:"),
+        ),
+        (
             session.state is SessionState.COMPLETED,
             Badge(text="Completed", color="green", icon=":material/check_circle:"),
         ),

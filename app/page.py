@@ -5,46 +5,65 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, assert_never
 
 import streamlit as st
 
-from app import decisions, state
+from app import decisions, script_play, state
 from app.acknowledged import acknowledge
 from app.agents import catalogue
 from app.commands import (
+    AddScenario,
     CloseBranches,
     CloseEnvironment,
     Command,
+    ForgetScript,
     GoTo,
     OpenBranches,
     OpenEnvironment,
     OpenExport,
+    PlayScriptOn,
+    RedoStep,
+    SetRules,
+    StopScript,
+    UndoStep,
 )
 from app.decisions import Decision, PartlyAnsweredError, SubmitQuery
+from app.destinations import check_destination
 from app.drafts import Drafts
 from app.engine import command
 from app.expected_input import UnfitMessageError, check_message
 from app.export_page import export_page
+from app.followed import FOLLOWED, Followed
 from app.kept import gather
 from app.labels import literal
 from app.overview import title
 from app.panels.branches import branches_page
 from app.panels.context import context
 from app.panels.decision import decision_panel
+from app.panels.elsewhere import elsewhere
 from app.panels.environment import environment
+from app.panels.gate import gate
 from app.panels.header import header
+from app.panels.look_again import look_again
 from app.panels.parts import problem
 from app.panels.query import query
+from app.panels.script_strip import script_strip
 from app.panels.timeline import timeline
 from app.panels.unopened import unopened
+from app.people import NobodyError
+from app.read_only import refuse
 from app.registry import LiveSession, registry
 from app.reopening import NotReopenedError, reopened
 from app.scene import Scene
+from app.seen import check_seen, saw
 from app.settling import AT_ONCE, settle
 from app.side import side
+from app.stamps import TABS, followed_stamp, stamp_of
 from app.start_page import start_page
 from app.surroundings import surroundings
+from app.visiting import is_logged_in, providers, visitor
+from app.watching import not_shared, watching
 
 if TYPE_CHECKING:
     from simulator.runtime import SimulationView
@@ -70,29 +89,53 @@ def page() -> None:
         initial_sidebar_state=232,
     )
     st.html(_STYLES)
+    try:
+        visitor()
+    except NobodyError as error:
+        gate(error, providers(), is_logged_in=is_logged_in())
+        return
+    TABS.begin(state.tab())
     live = state.current()
     _gather(live)
-    if live is None and state.session_id():
+    if live is not None and live.read_only:
+        watching(live)
+    elif live is None and state.shared_token():
+        not_shared(state.shared_token() or "")
+    elif live is None and state.session_id():
         _bring_back(state.session_id() or "")
     else:
         _draw(live)
+    saw(None if live is None or live.read_only else live)
     acknowledge()
 
 
 def _bring_back(session_id: str) -> None:
     """Draw a session that is kept and not live, or the start page where none is."""
     side()
+    owner = visitor().owner
+    followed = FOLLOWED.of(owner, session_id)
+    take_over = followed is not None and not followed.is_free and _elsewhere(session_id, followed)
+    if followed is not None and not followed.is_free and not take_over:
+        return
     try:
         with st.spinner("Bringing the session back"):
-            live = reopened(session_id)
+            live = reopened(session_id, owner, by_force=take_over)
     except NotReopenedError as error:
         if unopened(session_id, str(error), error.journal):
             catalogue().refresh()
             st.rerun()
         return
-    if live is not None:
+    if live is not None or FOLLOWED.of(owner, session_id) is not None:
         st.rerun()
     start_page()
+
+
+def _elsewhere(session_id: str, followed: Followed) -> bool:
+    """Draw a session that another server plays; True when it shall be taken over."""
+    drawn = followed_stamp(followed)
+    taken = elsewhere(followed)
+    look_again(session_id, drawn)
+    return taken
 
 
 def _draw(live: LiveSession | None) -> None:
@@ -101,28 +144,31 @@ def _draw(live: LiveSession | None) -> None:
         start_page()
         return
     view = live.simulation.view()
+    scene = Scene(live, view, stamp_of(live, view.version))
     live.title = title(view.session) if view.session.history else ""
     side()
     match state.view():
         case "export":
             export_page(live, view)
+            look_again(live.session_id, scene.stamp)
         case "environment":
-            _environment(live, view)
+            _environment(scene)
         case "branches":
-            _branches(live, view)
+            _branches(scene)
         case None:
-            _session(live, view)
+            _session(scene)
 
 
 def _gather(live: LiveSession | None) -> None:
     """Keep what was typed since the last run, for the session that was on the screen then."""
-    before = registry().get(str(state.get("shown")))
-    gather(before.drafts if before else Drafts())
-    state.put("shown", live.session_id if live else None)
+    shown = state.get("shown")
+    gather(state.drafts_of(str(shown)) if shown else Drafts())
+    state.put("shown", live.session_id if live and not live.read_only else None)
 
 
-def _session(live: LiveSession, view: SimulationView) -> None:
+def _session(scene: Scene) -> None:
     """Draw one session: the decision first, because most clicks end there and the rest need not be drawn twice."""
+    live, view = scene.live, scene.view
     _go_back(live)
     top = st.container()
     notes = st.container(gap="xsmall")
@@ -134,10 +180,30 @@ def _session(live: LiveSession, view: SimulationView) -> None:
     with notes:
         _notes(view)
         _of_its_keeping(live)
+        _script(live)
     with right:
-        _act(live, context(Scene(live, view)))
+        _act(live, context(scene))
     with left:
-        timeline(view, live.simulation)
+        timeline(view, live.simulation, scene.stamp)
+
+
+def _script(live: LiveSession) -> None:
+    """Draw how far the session's script is, and do what is asked of it."""
+    form = None if live.read_only or live.at_rest else script_play.form_of(live)
+    if form is None:
+        return
+    asked = script_strip(live.script, lambda place: script_play.read(form).where(place), form.text)
+    match asked:
+        case None:
+            return
+        case StopScript():
+            _carry_out(lambda: script_play.stop(live), live)
+        case PlayScriptOn():
+            _carry_out(lambda: script_play.play_on(live), live)
+        case ForgetScript():
+            _carry_out(lambda: script_play.forget(live), live)
+        case never:
+            assert_never(never)
 
 
 def _go_back(live: LiveSession) -> None:
@@ -148,24 +214,24 @@ def _go_back(live: LiveSession) -> None:
         _act(live, GoTo(fact=int(wanted)))
 
 
-def _environment(live: LiveSession, view: SimulationView) -> None:
+def _environment(scene: Scene) -> None:
     """Draw the page on which the environment of a session is shaped, while the session goes on."""
     notes = st.container(gap="xsmall")
-    asked = environment(Scene(live, view))
+    asked = environment(scene)
     with notes:
-        _notes(view)
-    _act(live, asked)
+        _notes(scene.view)
+    _act(scene.live, asked)
 
 
-def _branches(live: LiveSession, view: SimulationView) -> None:
+def _branches(scene: Scene) -> None:
     """Draw the page of the session's branches; who goes to one of them is shown the session there."""
     notes = st.container(gap="xsmall")
-    asked = branches_page(Scene(live, view))
+    asked = branches_page(scene)
     with notes:
-        _notes(view)
+        _notes(scene.view)
     if isinstance(asked, GoTo):
         state.show(None)
-    _act(live, asked)
+    _act(scene.live, asked)
 
 
 def _decide(live: LiveSession, view: SimulationView) -> None:
@@ -183,6 +249,7 @@ def _decide(live: LiveSession, view: SimulationView) -> None:
 
 def _decided(made: Decision, live: LiveSession) -> None:
     if isinstance(made, SubmitQuery):
+        check_seen(live)
         check_message(live.config.root_agent, made.message)
     decisions.apply(made, live.simulation, wait=AT_ONCE)
 
@@ -211,14 +278,25 @@ def _act(live: LiveSession, asked: Command | None) -> None:
             state.show(None)
             st.rerun()
         case _:
-            _carry_out(lambda: command(live.simulation, asked), live)
+            _carry_out(lambda: _commanded(live, asked), live)
+
+
+def _commanded(live: LiveSession, asked: Command) -> None:
+    if isinstance(asked, (UndoStep, RedoStep, GoTo, SetRules)):
+        check_seen(live)
+    if isinstance(asked, AddScenario):
+        check_destination(asked.path, live)
+    command(live.simulation, asked)
 
 
 def _carry_out(work: Callable[[], None], live: LiveSession) -> None:
     """Do what was asked for, keep what went wrong for the next run, and draw the page anew."""
     state.put("problem", None)
     state.put("changed", None)
+    live.had_trouble = False
     try:
+        if live.read_only:
+            refuse()
         work()
         settle(live.simulation)
         _keep(live)
@@ -259,7 +337,10 @@ def _of_its_keeping(live: LiveSession) -> None:
             st.badge("Brought back", icon=":material/history:", color="blue")
             st.text(literal(live.word))
     trouble = live.simulation.journal.trouble
+    if live.had_trouble and not trouble:
+        st.success("Everything is stored again.", icon=":material/cloud_done:")
     if trouble:
+        live.had_trouble = True
         problem(
             "Not everything is stored yet. It is tried again by itself, and nothing is lost while the studio runs.",
             trouble,

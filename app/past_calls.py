@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from pydantic import JsonValue
 
 from app.viewmodels import arguments_line
-from simulator.environment.calls import CallContext, Tally
-from simulator.environment.rules import EVERY_TOOL, InjectionRule, Miss, nearest_first
+from simulator.environment.injection.calls import CallContext, Tally
+from simulator.environment.injection.rules import EVERY_TOOL, InjectionRule, Miss, nearest_first
 from simulator.facts import Provenance
 from simulator.jsonvalue import JsonObject
 from simulator.seats.requests import ToolRequest

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import get_args
 
-from simulator.environment.recordings import RecordedCall
+from simulator.environment.recording.recordings import RecordedCall
 from simulator.facts import EVERY, AgentPlayer, ToolPlayer, Value
 
 AGENT_PLAYERS: dict[AgentPlayer, str] = {

@@ -8,7 +8,7 @@ from typing import Literal, TypeAlias
 from pydantic import JsonValue
 
 from app.labels import safe_label
-from simulator.environment.rules import nearest_first
+from simulator.environment.injection.rules import nearest_first
 from simulator.facts import Deferred, Failed, Outcome, Provenance, Raised, Returned
 
 Color: TypeAlias = Literal["red", "orange", "green", "blue", "violet", "gray"]
@@ -34,6 +34,8 @@ def author(provenance: Provenance | None) -> Word | None:
         return None
     text, color = _SOURCES[provenance.source]
     by = provenance.by
+    if provenance.source == "written" and by:  # a script, or the beginning of a scenario
+        return safe_label(by, _LONGEST), color
     if provenance.source == "generated" and by:
         return ("draft, by itself", "gray") if by == OFFLINE else (f"by {safe_label(by, _LONGEST)}", "violet")
     if by and provenance.source in {"injected", "recorded"}:

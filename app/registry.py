@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import sys
 import time
 from collections.abc import Callable, Iterable
@@ -14,15 +15,19 @@ from typing import TYPE_CHECKING
 from app.cast import Cast
 from app.drafts import Drafts
 from app.live import LiveSimulation
+from app.people import LOCAL
 from simulator.agent_config import SimulatedAgentConfig
 
 if TYPE_CHECKING:
     from app.exporting import Exportable
+    from simulator.scripts import ScriptAtWork
 
-MAX_SESSIONS = 100
-"""How many sessions are live at once; a paused one costs about 0.1 MB and a handful of tasks."""
+MAX_SESSIONS = 400
+"""How many sessions are live at once. A paused one of a few steps takes about 0.2 MB, and one of a hundred turns some
+megabytes, so this many fit a small server; the others come back from the store in a moment."""
 
 _HOLDER = "golden_trace_studio_live"
+_LOG = logging.getLogger(__name__)
 
 
 class RegistryFullError(ValueError):
@@ -44,6 +49,11 @@ class LiveSession:
         order: Counts up with each session; the largest is the newest.
         used: When somebody last looked at it, by a clock that only goes forward, in seconds.
         word: What a person should know of it since it was brought back.
+        had_trouble: Something could not be stored for a while, and nobody has acted since.
+        owner: Whose it is; nobody else is given it.
+        read_only: It is another's, who shares it: its simulation takes no command.
+        script: The script that plays in it, or has played since it is live.
+        at_rest: Nobody plays it on this server; it is only looked at.
     """
 
     session_id: str
@@ -56,6 +66,11 @@ class LiveSession:
     order: int = 0
     used: float = field(default_factory=time.monotonic)
     word: str = ""
+    had_trouble: bool = False
+    owner: str = LOCAL
+    read_only: bool = False
+    script: ScriptAtWork | None = None
+    at_rest: bool = False
 
     @property
     def can_rest(self) -> bool:
@@ -63,7 +78,19 @@ class LiveSession:
         journal = self.simulation.journal
         if not journal.outlives or journal.trouble:
             return False
+        if self.script is not None and not (self.script.progress.is_over or self.script.progress.asks):
+            return False
         return self.simulation.wait(0.0) and not self.simulation.view().running
+
+    def close(self) -> None:
+        """End everything that runs for it, and let other servers play it."""
+        if self.script is not None:
+            self.script.stop()
+        self.simulation.close()
+        try:
+            self.simulation.journal.release()
+        except ValueError:  # a StoreError: the lease ends by itself
+            _LOG.warning("Session %r was not let go of", self.session_id, exc_info=True)
 
 
 class Registry:
@@ -89,15 +116,16 @@ class Registry:
             if resting is not None:
                 del self._sessions[resting.session_id]
         if resting is not None:
-            resting.simulation.close()
+            resting.close()
         else:
             raise RegistryFullError(
-                f"{len(self._sessions)} sessions are open, which is all that this server keeps at once; "
-                "close one in the list of sessions first"
+                "this server keeps no further session open at the moment; close one in the list of sessions, or try again later"
             )
 
-    def add(self, simulation: LiveSimulation, config: SimulatedAgentConfig, cast: Cast) -> LiveSession:
-        """Take in a simulation that was just opened.
+    def add(
+        self, simulation: LiveSimulation, config: SimulatedAgentConfig, cast: Cast, *, owner: str = LOCAL
+    ) -> LiveSession:
+        """Take in a simulation that was just opened, by its owner.
 
         Raises:
             RegistryFullError: The limit is reached; the simulation was not taken in and is still open.
@@ -108,16 +136,25 @@ class Registry:
         with self._lock:
             if session_id in self._sessions:
                 raise ValueError(f"session {session_id!r} is live already")
-            live = LiveSession(session_id, simulation, config, cast, order=next(self._order))
+            live = LiveSession(session_id, simulation, config, cast, order=next(self._order), owner=owner)
             self._sessions[session_id] = live
         return live
 
+    def peek(self, session_id: str) -> LiveSession | None:
+        """Give the live session with this id, or None, without counting that as a look at it."""
+        return self._sessions.get(session_id)
+
     def get(self, session_id: str) -> LiveSession | None:
-        """Give the live session with this id, the same one to everybody, or None."""
+        """Give the live session with this id, the same one to everybody, or None; whether they may have it is not asked here."""
         live = self._sessions.get(session_id)
         if live is not None:
             live.used = time.monotonic()
         return live
+
+    def of(self, owner: str, session_id: str) -> LiveSession | None:
+        """Give the live session of an owner with this id; another's is no more than none."""
+        live = self.get(session_id)
+        return live if live is not None and live.owner == owner else None
 
     def get_or_take_in(self, session_id: str, make: Callable[[], LiveSession | None]) -> LiveSession | None:
         """Give the live session with this id, or take in the one that `make` gives; never two at once.
@@ -137,17 +174,26 @@ class Registry:
                     self._sessions[session_id] = made
             return made
 
-    def newest_first(self) -> list[LiveSession]:
-        """Give all live sessions, the newest first."""
+    def newest_first(self, owner: str | None = None) -> list[LiveSession]:
+        """Give all live sessions, or those of an owner, the newest first."""
         with self._lock:
-            return sorted(self._sessions.values(), key=lambda live: -live.order)
+            found = [live for live in self._sessions.values() if owner in {None, live.owner}]
+        return sorted(found, key=lambda live: -live.order)
 
     def close(self, session_id: str) -> None:
         """Close a session and drop it; an id that is not live is no error."""
         with self._lock:
             live = self._sessions.pop(session_id, None)
         if live:
-            live.simulation.close()
+            live.close()
+
+    def rest(self, idle_seconds: float) -> list[str]:
+        """Let the kept sessions go to rest that nobody has looked at for so long; they come back when somebody does."""
+        before = time.monotonic() - idle_seconds
+        idle = [live for live in self.newest_first() if live.used < before and live.can_rest]
+        for live in idle:
+            self.close(live.session_id)
+        return [live.session_id for live in idle]
 
     def close_all(self) -> list[Exception]:
         """Close every session; give what went wrong, so that one failure does not keep the others open."""
@@ -159,7 +205,7 @@ class Registry:
 def _failures(sessions: Iterable[LiveSession]) -> Iterable[Exception]:
     for live in sessions:
         try:
-            live.simulation.close()
+            live.close()
         except Exception as error:  # noqa: BLE001 - shutting down: the rest must still be closed
             yield error
 

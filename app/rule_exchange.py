@@ -6,11 +6,11 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, assert_never
 
 from app.rules import unused_name
-from simulator.environment.adk_config import ReadConfig
-from simulator.environment.adk_text import TextForm, config_text
-from simulator.environment.recordings import RecordedCall, read_recording
-from simulator.environment.rule_sets import RuleSet, RuleSetForm, write_rule_set
-from simulator.environment.rules import EVERY_TOOL, InjectionRule
+from simulator.environment.injection.adk_config import ReadConfig
+from simulator.environment.injection.adk_text import TextForm, config_text
+from simulator.environment.injection.rule_sets import RuleSet, RuleSetForm, write_rule_set
+from simulator.environment.injection.rules import EVERY_TOOL, InjectionRule
+from simulator.environment.recording.recordings import RecordedCall, read_recording
 
 if TYPE_CHECKING:
     from simulator.session import SimulationSession

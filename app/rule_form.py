@@ -14,7 +14,7 @@ from app.effect_form import read_effect, read_latency, seed_effect, seed_latency
 from app.fields import Fields, UnreadableError, Values, as_percent, complaints
 from app.jsontext import write_json
 from app.rules import unused_name
-from simulator.environment.rules import EVERY_TOOL, InjectionRule
+from simulator.environment.injection.rules import EVERY_TOOL, InjectionRule
 
 Seeds: TypeAlias = dict[str, JsonValue]
 

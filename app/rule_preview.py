@@ -10,8 +10,8 @@ from pydantic import JsonValue
 
 from app.jsontext import show_json
 from app.past_calls import Before, PastCall
-from simulator.environment.distortions import distorted
-from simulator.environment.effects import (
+from simulator.environment.injection.distortions import distorted
+from simulator.environment.injection.effects import (
     DistortEffect,
     Effect,
     ErrorEffect,
@@ -20,9 +20,9 @@ from simulator.environment.effects import (
     ResponseEffect,
     SequenceEffect,
 )
-from simulator.environment.realized import answered
-from simulator.environment.rules import InjectionRule
-from simulator.environment.templates import TemplateError, variables_of
+from simulator.environment.injection.realized import answered
+from simulator.environment.injection.rules import InjectionRule
+from simulator.environment.language.templates import TemplateError, variables_of
 from simulator.facts import Value
 
 

@@ -6,7 +6,7 @@ from typing import assert_never
 
 from pydantic import JsonValue
 
-from simulator.environment.conditions import (
+from simulator.environment.injection.conditions import (
     Absent,
     AgentIs,
     AllOf,
@@ -25,8 +25,8 @@ from simulator.environment.conditions import (
     Test,
     WorldIs,
 )
-from simulator.environment.distortions import Distortion
-from simulator.environment.effects import (
+from simulator.environment.injection.distortions import Distortion
+from simulator.environment.injection.effects import (
     AskEffect,
     DelayEffect,
     DistortEffect,
@@ -41,8 +41,8 @@ from simulator.environment.effects import (
     SequenceEffect,
     UniformLatency,
 )
-from simulator.environment.hostile import CATEGORY
-from simulator.environment.rules import EVERY_TOOL, InjectionRule
+from simulator.environment.injection.hostile import CATEGORY
+from simulator.environment.injection.rules import EVERY_TOOL, InjectionRule
 from simulator.jsonvalue import canonical
 
 _LONGEST = 60

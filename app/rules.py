@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from simulator.environment.rules import InjectionRule
+from simulator.environment.injection.rules import InjectionRule
 
 
 def unused_name(tool: str, taken: Iterable[str]) -> str:

@@ -14,7 +14,7 @@ from simulator.seats.requests import ModelRequest, ToolDeclaration, ToolRequest
 
 if TYPE_CHECKING:
     from app.drafts import Drafts
-    from simulator.environment.connections import ToolShape
+    from simulator.environment.things.connections import ToolShape
     from simulator.runtime import SimulationView
     from simulator.runtime.world_view import WorldView
     from simulator.session import SimulationSession
@@ -22,10 +22,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Scene:
-    """A live session as it stands in this run of the page."""
+    """A live session as it stands in this run of the page; `stamp` tells it from the same one later."""
 
     live: LiveSession
     view: SimulationView
+    stamp: str = ""
 
     @cached_property
     def known(self) -> WorldView:

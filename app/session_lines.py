@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from app.commands import (
@@ -12,7 +12,10 @@ from app.commands import (
     DuplicateSession,
     ImportSession,
     KeptCommand,
+    PurgeSession,
+    ShareSession,
 )
+from app.people import LOCAL
 from app.registry import LiveSession
 from simulator.facts import Value
 
@@ -21,7 +24,10 @@ if TYPE_CHECKING:
 
 
 class SessionLine(Value):
-    """A session in the list; `is_kept` tells one that outlives the server. Its words may come from outside."""
+    """A session in the list; `is_kept` tells one that outlives the server, `link` leads to one that is shared.
+
+    Its words may come from outside.
+    """
 
     session_id: str
     title: str
@@ -29,8 +35,10 @@ class SessionLine(Value):
     is_live: bool
     is_kept: bool = False
     archived: bool = False
+    deleted: bool = False
     tags: tuple[str, ...] = ()
     notes: str = ""
+    link: str = ""
 
     def holds(self, words: Iterable[str]) -> bool:
         """Tell whether all words, in lower case, stand somewhere in what is said of the session."""
@@ -38,15 +46,21 @@ class SessionLine(Value):
         return all(word in said for word in words)
 
 
-def lines(live: Sequence[LiveSession], records: Iterable[SessionRecord]) -> list[SessionLine]:
-    """List sessions: the live ones, newest first, then those that are only kept, as they come."""
+def lines(
+    live: Sequence[LiveSession], records: Iterable[SessionRecord], link: Callable[[str], str] = str
+) -> list[SessionLine]:
+    """List sessions: the live ones, newest first, then those that are only kept, as they come.
+
+    `link` gives the address of what is shared under a token.
+    """
     kept = {record.session_id: record for record in records}
-    playing = [_of_live(each, kept.get(each.session_id)) for each in live]
+    playing = [_of_live(each, kept.get(each.session_id), link) for each in live]
     names = {line.session_id for line in playing}
-    return [*playing, *(_of_record(record) for record in kept.values() if record.session_id not in names)]
+    resting = [record for record in kept.values() if record.session_id not in names]
+    return [*playing, *(_of_record(record, link) for record in resting)]
 
 
-def _of_live(live: LiveSession, record: SessionRecord | None) -> SessionLine:
+def _of_live(live: LiveSession, record: SessionRecord | None, link: Callable[[str], str]) -> SessionLine:
     return SessionLine(
         session_id=live.session_id,
         title=(record.name if record else "") or live.title or live.config.name,
@@ -56,10 +70,11 @@ def _of_live(live: LiveSession, record: SessionRecord | None) -> SessionLine:
         archived=bool(record and record.archived),
         tags=record.tags if record else (),
         notes=record.notes if record else "",
+        link=link(record.shared_token) if record and record.shared_token else "",
     )
 
 
-def _of_record(record: SessionRecord) -> SessionLine:
+def _of_record(record: SessionRecord, link: Callable[[str], str]) -> SessionLine:
     return SessionLine(
         session_id=record.session_id,
         title=record.name or record.query or record.agent_key,
@@ -67,30 +82,58 @@ def _of_record(record: SessionRecord) -> SessionLine:
         is_live=False,
         is_kept=True,
         archived=record.archived,
+        deleted=record.deleted_at is not None,
         tags=record.tags,
         notes=record.notes,
+        link=link(record.shared_token) if record.shared_token else "",
     )
+
+
+def of_owner(store: JournalStore, session_id: str, owner: str) -> str:
+    """Give the id of a kept session, deleted or not, if it is the owner's.
+
+    Raises:
+        simulator.store.UnknownSessionError: They have none with this id, whether somebody else has or not.
+    """
+    from simulator.store import UnknownSessionError  # noqa: PLC0415 - takes half a second
+
+    if store.record(session_id).owner != owner:
+        raise UnknownSessionError(f"the store holds no session {session_id!r}")
+    return session_id
 
 
 def carry_out(store: JournalStore, asked: KeptCommand, owner: str) -> str | None:
     """Do what was asked of the kept sessions of an owner; give the id of one that was made.
 
     Raises:
-        simulator.store.StoreError: It is not there any more, or the store does not answer.
+        simulator.store.StoreError: They have no such session, or not any more, or the store does not answer.
     """
+    if isinstance(asked, ImportSession):
+        return store.import_(asked.text, owner, keeps_id=owner == LOCAL).session_id
+    session_id = of_owner(store, asked.session_id, owner)
     match asked:
         case DescribeSession():
-            store.rename(asked.session_id, asked.name)
-            store.tag(asked.session_id, asked.tags)
-            store.note(asked.session_id, asked.notes)
-        case ImportSession():
-            return store.import_(asked.text, owner).session_id
+            store.rename(session_id, asked.name)
+            store.tag(session_id, asked.tags)
+            store.note(session_id, asked.notes)
         case DuplicateSession():
-            return store.duplicate(asked.session_id).session_id
+            return store.duplicate(session_id).session_id
         case ArchiveSession():
-            store.archive(asked.session_id, asked.archived)
+            store.archive(session_id, asked.archived)
+        case ShareSession(shared=True):
+            store.share(session_id)
+        case ShareSession():
+            store.unshare(session_id)
         case DeleteSession(deleted=True):
-            store.delete(asked.session_id)
+            store.delete(session_id)
         case DeleteSession():
-            store.restore(asked.session_id)
+            store.restore(session_id)
+        case PurgeSession():
+            _purge(store, session_id)
     return None
+
+
+def _purge(store: JournalStore, session_id: str) -> None:
+    """Delete for good what was deleted before; what was restored elsewhere meanwhile stays."""
+    if store.record(session_id).deleted_at is not None:
+        store.purge(session_id)

@@ -8,8 +8,8 @@ from pydantic import Field
 
 from app.world_edits import Rename
 from simulator.environment.declared_tools import DeclaredTool
-from simulator.environment.entities import EntityChange
-from simulator.environment.recordings import RecordedCall
+from simulator.environment.recording.recordings import RecordedCall
+from simulator.environment.things.entities import EntityChange
 from simulator.facts import Value
 
 if TYPE_CHECKING:

@@ -11,14 +11,14 @@ from threading import Lock
 from types import ModuleType
 from typing import TYPE_CHECKING
 
+from app.attending import Attendant
+from app.followed import FOLLOWED
+
 if TYPE_CHECKING:
     from simulator.store import JournalStore
 
 STORE_VARIABLE = "GOLDEN_TRACE_STORE"
 """Names the database: a path of a file, a URL of SQLite or PostgreSQL, or `none` for no store at all."""
-
-OWNER = "local"
-"""Whose the sessions are where nobody logs in."""
 
 _HOLDER = "golden_trace_studio_shelf"
 _LOG = logging.getLogger(__name__)
@@ -40,6 +40,8 @@ def shelf() -> Shelf:
         found: Shelf | None = holder.__dict__.get("shelf")
         if found is None:
             found = holder.__dict__["shelf"] = opened(os.environ)
+            if found.store is not None:
+                holder.__dict__["attendant"] = Attendant(found.store)
     return found
 
 
@@ -73,5 +75,9 @@ def close_shelf() -> None:
     holder = sys.modules.get(_HOLDER)
     with _lock:
         found: Shelf | None = holder.__dict__.pop("shelf", None) if holder else None
+        attendant: Attendant | None = holder.__dict__.pop("attendant", None) if holder else None
+    if attendant is not None:
+        attendant.stop()
+    FOLLOWED.clear()
     if found is not None and found.store is not None:
         found.store.close()

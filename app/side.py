@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import streamlit as st
 
 from app import state
 from app.commands import CloseSession, DeleteSession, KeptCommand, NewSession, OpenSession
+from app.panels.person import person
 from app.panels.sidebar import sidebar
 from app.registry import registry
-from app.session_lines import carry_out, lines
-from app.shelf import OWNER, Shelf, shelf_if_open
+from app.session_lines import carry_out, lines, of_owner
+from app.share_links import link_of
+from app.shelf import Shelf, shelf_if_open
+from app.visiting import visitor
 
 if TYPE_CHECKING:
     from simulator.store import SessionRecord
@@ -20,21 +24,25 @@ if TYPE_CHECKING:
 _FRESH_SECONDS = 2.0
 """For how long a list that was read from the store is good enough for every page."""
 
-_read: dict[Shelf, tuple[float, list[SessionRecord]]] = {}
+_MOST_LISTS = 200
+"""How many people's lists are held at once."""
+
+_read: dict[tuple[Shelf, str], tuple[float, list[SessionRecord]]] = {}
 
 
 def side() -> None:
     """Draw the sidebar, and do what was asked for in it."""
-    kept = shelf_if_open()
-    records, trouble = _records(kept)
+    kept, who = shelf_if_open(), visitor()
+    records, trouble = _records(kept, who.owner)
     deleted = state.get("deleted_session")
     asked = sidebar(
-        lines(registry().newest_first(), records),
-        state.session_id(),
+        lines(registry().newest_first(who.owner), records, link_of),
+        state.session_id() or state.shared_token(),
         deleted=str(deleted) if deleted else None,
         trouble=trouble,
-        export=kept.store.export if kept.store else None,
+        export=_exporting(kept, who.owner),
     )
+    person(who)
     match asked:
         case None:
             return
@@ -43,38 +51,51 @@ def side() -> None:
         case OpenSession(session_id=wanted):
             state.go_to(wanted)
         case CloseSession(session_id=ended):
-            registry().close(ended)
+            if state.own(ended) is not None:
+                registry().close(ended)
             _leave(ended)
         case _:
-            _change(kept, asked)
+            _change(kept, asked, who.owner)
     st.rerun()
 
 
-def _records(kept: Shelf) -> tuple[list[SessionRecord], str]:
-    """Give what is kept, the newest first, and why it cannot be read."""
+def _exporting(kept: Shelf, owner: str) -> Callable[[str], str] | None:
+    """Give what writes a session of an owner as a file."""
+    store = kept.store
+    return None if store is None else lambda session_id: store.export(of_owner(store, session_id, owner))
+
+
+def _records(kept: Shelf, owner: str) -> tuple[list[SessionRecord], str]:
+    """Give what is kept of an owner, the newest first, and why it cannot be read."""
     if kept.store is None:
         return [], kept.problem
-    when, records = _read.get(kept, (-_FRESH_SECONDS, []))
+    when, records = _read.get((kept, owner), (-_FRESH_SECONDS, []))
     if time.monotonic() - when < _FRESH_SECONDS:
         return records, ""
     try:
-        records = [*kept.store.records(OWNER), *kept.store.records(OWNER, archived=True)]
+        store = kept.store
+        records = [
+            *store.records(owner),
+            *store.records(owner, archived=True),
+            *store.records(owner, deleted=True),
+        ]
     except ValueError as error:  # a StoreError: the pages go on without the list
         return [], str(error)
-    _read.clear()
-    _read[kept] = time.monotonic(), records
+    if len(_read) >= _MOST_LISTS or any(shelf != kept for shelf, _ in list(_read)):
+        _read.clear()
+    _read[kept, owner] = time.monotonic(), records
     return records, ""
 
 
-def _change(kept: Shelf, asked: KeptCommand) -> None:
+def _change(kept: Shelf, asked: KeptCommand, owner: str) -> None:
     if kept.store is None:
         return
     _read.clear()
     try:
+        made = carry_out(kept.store, asked, owner)
         if isinstance(asked, DeleteSession) and asked.deleted:
             registry().close(asked.session_id)
             _leave(asked.session_id)
-        made = carry_out(kept.store, asked, OWNER)
     except ValueError as error:  # a StoreError
         state.put("problem", str(error))
         return
@@ -83,6 +104,11 @@ def _change(kept: Shelf, asked: KeptCommand) -> None:
     )
     if made is not None:
         state.go_to(made)
+
+
+def forget_lists() -> None:
+    """Read the lists of sessions anew: something was changed elsewhere on this server."""
+    _read.clear()
 
 
 def _leave(ended: str) -> None:

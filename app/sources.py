@@ -8,8 +8,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from app.jsontext import JsonTextError, parse_object, show_json, write_json
-from simulator.environment.recordings import RecordedCall
-from simulator.environment.tool_settings import EnvironmentSettings, ToolSettings, schema_of
+from simulator.environment.recording.recordings import RecordedCall
+from simulator.environment.things.tool_settings import EnvironmentSettings, ToolSettings, schema_of
 from simulator.jsonvalue import JsonObject
 
 _LONGEST = 300

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
+from functools import partial
 
 import streamlit as st
 
 from app import state
 from app.agents import catalogue, load_in_background
 from app.cast import cast_of
-from app.commands import ChooseAgent, StartSession, TryAgain
-from app.opening import open_session, unreachable
+from app.commands import ChooseAgent, StartScript, StartSession, TryAgain
+from app.opening import StartForm, open_session, unreachable
 from app.panels.parts import problem
 from app.panels.start import Choice, start
+from app.registry import LiveSession
+from app.script_play import ScriptForm, open_script
+from app.visiting import visitor
 from simulator.agents import AgentCatalogue, AgentEntry, AgentSettingsError
 
 LOOK_AGAIN_SECONDS = 0.4
@@ -23,7 +28,9 @@ _LOG = logging.getLogger(__name__)
 def start_page() -> None:
     """Draw the start page."""
     if state.session_id():
-        st.info("That session is no longer on this server. Open another one, or start anew.")
+        st.info("You have no session under this address. Open another one, or start anew.")
+    if state.shared_token():
+        st.info("Nothing is shared under this link. Ask whoever gave it to you for another one.")
     try:
         agents = catalogue()
     except AgentSettingsError as error:
@@ -32,7 +39,9 @@ def start_page() -> None:
     entries = tuple(sorted(agents.entries(), key=lambda entry: entry.state == "failed"))
     chosen = _chosen(entries)
     failed = state.get("problem")
-    match start(entries, chosen, _choice(chosen), str(failed) if failed else None):
+    match start(
+        entries, chosen, _choice(chosen), str(failed) if failed else None, script_failed=_script_failed()
+    ):
         case ChooseAgent(name=name):
             state.put("agent", name)
             state.put("problem", None)
@@ -40,11 +49,18 @@ def start_page() -> None:
         case TryAgain():
             agents.refresh()
             st.rerun()
-        case StartSession() as asked:
-            _open(agents, asked)
+        case StartSession(form=form):
+            _open(form.agent, partial(_session, agents, form), "problem")
+        case StartScript(form=script):
+            _open(script.agent, partial(_script, agents, script), "script_problem")
     unread = sum(entry.state == "unread" for entry in entries)
     if unread:
         st.fragment(_look_again, run_every=LOOK_AGAIN_SECONDS)(agents, unread)
+
+
+def _script_failed() -> str | None:
+    failed = state.get("script_problem")
+    return str(failed) if failed else None
 
 
 def _look_again(agents: AgentCatalogue, unread_before: int) -> None:
@@ -72,17 +88,27 @@ def _choice(chosen: AgentEntry | None) -> Choice:
     return Choice(cast=cast_of(chosen.config.root_agent), without_model=unreachable(chosen.config))
 
 
-def _open(agents: AgentCatalogue, asked: StartSession) -> None:
-    """Open the session and go to it; keep what went wrong for the next run."""
+def _session(agents: AgentCatalogue, form: StartForm) -> LiveSession:
+    return open_session(form, agents.config(form.agent), visitor().owner)
+
+
+def _script(agents: AgentCatalogue, form: ScriptForm) -> LiveSession:
+    return open_script(form, agents.config(form.agent), visitor().owner)
+
+
+def _open(agent: str, opened: Callable[[], LiveSession], flag: state.Flag) -> None:
+    """Open a session and go to it; keep what went wrong for the next run, where `flag` says."""
+    state.put("problem", None)
+    state.put("script_problem", None)
     try:
         with st.spinner("Opening the session"):
-            live = open_session(asked.form, agents.config(asked.form.agent))
-    except ValueError as error:  # a field, the agent or the registry; nothing was opened
-        state.put("problem", str(error))
+            live = opened()
+    except ValueError as error:  # a field, the script, the agent or the registry; nothing was opened
+        state.put(flag, str(error))
     except Exception as error:  # noqa: BLE001 - the page's edge: an agent's own code may raise anything
         _LOG.exception("A session was not opened")
-        state.put("problem", f"{type(error).__name__}: {error}")
+        state.put(flag, f"{type(error).__name__}: {error}")
     else:
-        state.put("agent", asked.form.agent)
+        state.put("agent", agent)
         state.go_to(live.session_id)
     st.rerun()

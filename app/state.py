@@ -14,11 +14,18 @@ from pydantic import JsonValue
 from app.acknowledged import hold, set_input
 from app.drafts import Drafts
 from app.registry import LiveSession, registry
+from app.reopening import NotReopenedError, kept_drafts
+from app.shared_sessions import shared_session
+from app.shelf import shelf_if_open
+from app.tabs import new_token
+from app.visiting import visitor
 
 _SESSION = "session"
+_SHARED = "shared"
 _VIEW = "view"
 _PREFIX = "studio:"
 _SEEN = "studio:seen:"
+_TAB = "studio:tab"
 View: TypeAlias = Literal["export", "environment", "branches"]
 VIEWS: tuple[View, ...] = get_args(View)
 """The pages of a session beside the session itself."""
@@ -40,6 +47,8 @@ Flag: TypeAlias = Literal[
     "replaced_rules",
     "saving_rule",
     "scenario_added",
+    "script_problem",
+    "seen_step",
     "shown",
     "tried",
     "unsaved_set",
@@ -56,6 +65,7 @@ _OF_ONE_SESSION: tuple[Flag, ...] = (
     "replaced_rules",
     "saving_rule",
     "scenario_added",
+    "script_problem",
     "unsaved_set",
     "exported",
     "problem",
@@ -70,10 +80,28 @@ def session_id() -> str | None:
     return st.query_params.get(_SESSION) or None
 
 
+def shared_token() -> str | None:
+    """Give the token in the address of a session that somebody shares; None where a session of one's own is named."""
+    return None if session_id() else st.query_params.get(_SHARED) or None
+
+
 def current() -> LiveSession | None:
-    """Give the live session that the address names; None where there is none, or none any more."""
-    wanted = session_id()
-    return registry().get(wanted) if wanted else None
+    """Give the session that the address names: a live one of the visitor's, or one that is shared, to look at.
+
+    None where they have none with this id, or none any more, and where nothing can be shown under this token.
+    """
+    if wanted := session_id():
+        return own(wanted)
+    token = shared_token()
+    try:
+        return shared_session(token) if token else None
+    except NotReopenedError:
+        return None
+
+
+def own(wanted: str) -> LiveSession | None:
+    """Give the visitor's live session with this id; another's is no more than none."""
+    return registry().of(visitor().owner, wanted)
 
 
 def go_to(wanted: str) -> None:
@@ -88,7 +116,8 @@ def leave() -> None:
         st.session_state.pop(_PREFIX + name, None)
     forget_followed()
     show(None)
-    st.query_params.pop(_SESSION, None)
+    for named in (_SESSION, _SHARED):
+        st.query_params.pop(named, None)
 
 
 def view() -> View | None:
@@ -118,10 +147,28 @@ def put(flag: Flag, value: JsonValue) -> None:
         st.session_state[_PREFIX + flag] = value
 
 
+def tab() -> str:
+    """Give the token of this tab, which nobody else is told."""
+    token: str = st.session_state.setdefault(_TAB, new_token())
+    return token
+
+
 def drafts() -> Drafts:
     """Give the drafts of the session in the address; where there is none, drafts that nobody keeps."""
     live = current()
     return live.drafts if live else Drafts()
+
+
+def drafts_of(shown: str) -> Drafts:
+    """Give the drafts of a session that was on the screen in the run before, and may have left this server since."""
+    live, store = own(shown), shelf_if_open().store
+    if live is not None or store is None:
+        return live.drafts if live is not None else Drafts()
+    try:
+        is_mine = store.record(shown).owner == visitor().owner
+        return kept_drafts(store, shown) if is_mine else Drafts()
+    except ValueError:  # a StoreError: the page goes on, and what is typed stays in its inputs
+        return Drafts()
 
 
 def follow(key: str, value: JsonValue) -> None:

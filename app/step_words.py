@@ -7,6 +7,7 @@ from app.players import PLAYERS
 from simulator.facts import (
     EVERY,
     CodeAnswered,
+    ConversationEnded,
     Fact,
     ModelAnswered,
     RulesChanged,
@@ -48,6 +49,8 @@ def step_words(fact: Fact) -> str:  # noqa: PLR0911 - one arm for each kind of s
             return f"the swap of who plays {who}"
         case UserSeated():
             return "the swap of who speaks for the user"
+        case ConversationEnded():
+            return "the end of the conversation" if fact.over else "that the conversation goes on"
         case RulesChanged():
             return "the change of the rules"
         case TurnEnded():

@@ -1,4 +1,4 @@
-"""The entry of `streamlit run app`: the page in `main.py`, behind security headers, with an orderly end."""
+"""The entry of `streamlit run app`: the page in `main.py`, behind security headers, with an id for each browser, a way back after a login, and an orderly end."""
 
 from __future__ import annotations
 
@@ -6,12 +6,17 @@ from pathlib import Path
 
 import streamlit as st
 from starlette.middleware import Middleware
+from starlette.routing import WebSocketRoute
 
+from app import waking
+from app.browser_ids import BrowserIds
 from app.headers import SecurityHeaders
 from app.lifespan import lifespan
+from app.way_back import WayBack
 
 app = st.App(
     Path(__file__).with_name("main.py"),
     lifespan=lifespan,
-    middleware=[Middleware(SecurityHeaders)],
+    routes=[WebSocketRoute(waking.PATH, waking.wake)],
+    middleware=[Middleware(SecurityHeaders), Middleware(BrowserIds), Middleware(WayBack)],
 )

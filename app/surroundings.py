@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from simulator.environment.entities import Contradiction
-from simulator.environment.recordings import RecordedCall
-from simulator.environment.rules import InjectionRule
-from simulator.environment.tool_settings import EnvironmentSettings
+from simulator.environment.injection.rules import InjectionRule
+from simulator.environment.recording.recordings import RecordedCall
+from simulator.environment.things.entities import Contradiction
+from simulator.environment.things.tool_settings import EnvironmentSettings
 from simulator.facts import Outcome
 from simulator.session import Seats
 

@@ -10,9 +10,9 @@ from pydantic import JsonValue
 from app.forms import SchemaForm
 from app.jsontext import JsonTextError, parse_json, parse_object, write_json
 from app.kept import DraftStore, Kept
-from simulator.environment.candidates import Candidate, error_places
-from simulator.environment.inferred import inferred_schema
-from simulator.environment.schemas import Problem, check
+from simulator.environment.drafting.candidates import Candidate, error_places
+from simulator.environment.schema.inferred import inferred_schema
+from simulator.environment.schema.schemas import Problem, check
 from simulator.facts import Deferred, Failed, Outcome, Returned
 from simulator.jsonvalue import JsonObject, canonical, digest, same
 from simulator.seats.answers import AnswerSource, ToolAnswer, raised

@@ -358,8 +358,10 @@ def _who(entry: HistoryEntry, names: Mapping[str, str]) -> str:
             assert_never(never)
 
 
-def waiting_steps(pending: Iterable[Request], open_calls: Iterable[OpenCall]) -> tuple[Step, ...]:
-    """Give a line for each thing that waits for a person, oldest first."""
+def waiting_steps(
+    pending: Iterable[Request], open_calls: Iterable[OpenCall], whom: str = "you"
+) -> tuple[Step, ...]:
+    """Give a line for each thing that waits for a person, oldest first; `whom` says for which."""
     names = [_asks(request) for request in pending]
     names += [(call.tool_name, "") for call in open_calls if not call.answered and not call.is_confirmation]
     names += [("Confirmation", "") for call in open_calls if call.is_confirmation]
@@ -367,7 +369,7 @@ def waiting_steps(pending: Iterable[Request], open_calls: Iterable[OpenCall]) ->
         Step(
             index=index,
             icon=":material/hourglass_top:",
-            label=f"**{safe_label(name, 32)}**{rest} \u00b7 waiting for you :orange-badge[now]",
+            label=f"**{safe_label(name, 32)}**{rest} \u00b7 waiting for {whom} :orange-badge[now]",
         )
         for index, (name, rest) in enumerate(names)
     )

@@ -4,6 +4,7 @@
     for sentence in warnings(simulation.session): ...         # what plain `adk eval` will not repeat
     text = case_json(case)                                    # the case alone, to show and to copy
     document = case_document(agent_name, case, at=now)        # a new eval set with this case, to download
+    script_of_case(case).script                               # the case as a script, to play it again and change it
     read_back(document, case)                                 # ADK's own loader reads it back equal, or ReadBackError
     written = EvalSetWriter(path, agent_name).write_eval_case(case)   # creates or appends
 
@@ -20,6 +21,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from evalset.case_script import CaseScript, read_cases, script_of_case
     from evalset.caveats import warnings
     from evalset.documents import case_document, case_json, read_back
     from evalset.errors import EvalSetError, GoldenTraceError, ReadBackError, ScenarioError
@@ -37,6 +39,9 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "AddedScenario": "evalset.scenarios",
+    "CaseScript": "evalset.case_script",
+    "read_cases": "evalset.case_script",
+    "script_of_case": "evalset.case_script",
     "ScenarioError": "evalset.errors",
     "add_scenario": "evalset.scenarios",
     "read_scenarios": "evalset.scenarios",
@@ -61,6 +66,7 @@ _HOMES = {
 
 __all__ = [
     "AddedScenario",
+    "CaseScript",
     "EvalSetError",
     "EvalSetWriter",
     "GoldenTraceBuilder",
@@ -74,9 +80,11 @@ __all__ = [
     "eval_id_for",
     "preview",
     "read_back",
+    "read_cases",
     "read_scenarios",
     "scenario_case",
     "scenarios_text",
+    "script_of_case",
     "snake_case",
     "unique_eval_id",
     "user_turns",

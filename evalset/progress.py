@@ -22,15 +22,19 @@ class Progress:
 
     Args:
         stream: Where to; a terminal gets a line that changes, until `say` writes one that stays.
+        quiet: Show no steps, only what is said and asked.
     """
 
-    def __init__(self, stream: TextIO) -> None:
+    def __init__(self, stream: TextIO, *, quiet: bool = False) -> None:
         self._stream = stream
+        self._quiet = quiet
         self._moves = stream.isatty()
         self._shown = False
 
     def step(self, step: Step) -> None:
         """Show a step."""
+        if self._quiet:
+            return
         line = plain(f"turn {step.turn} of {step.turns}: {step.words}").replace("\n", " ")
         if not self._moves:
             self._stream.write(f"{line}\n")
@@ -44,6 +48,12 @@ class Progress:
         """Write a text that stays, below what stands there."""
         self.clear()
         self._stream.write(plain(text).rstrip("\n") + "\n")
+        self._stream.flush()
+
+    def ask(self, text: str) -> None:
+        """Write what a person is to answer on the same line."""
+        self.clear()
+        self._stream.write(plain(text))
         self._stream.flush()
 
     def clear(self) -> None:

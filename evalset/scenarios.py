@@ -8,9 +8,8 @@ from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 from google.adk.evaluation.eval_case import EvalCase, SessionInput
-from pydantic import ValidationError
 
-from evalset.documents import loaded
+from evalset.case_script import read_cases
 from evalset.errors import ScenarioError
 from evalset.writer import EvalSetWriter, WrittenCase
 from simulator.jsonvalue import JsonObject
@@ -107,11 +106,7 @@ def user_turns(text: str) -> dict[str, tuple[JsonObject, ...]]:
     Raises:
         ScenarioError: ADK's loader cannot read the text, or no case holds a message.
     """
-    try:
-        cases = loaded(text).eval_cases
-    except (OSError, ValueError, TypeError, KeyError, AttributeError, ValidationError) as error:
-        raise ScenarioError(f"ADK's loader cannot read the eval set: {error!r}") from error
-    said = {case.eval_id: tuple(_messages(case)) for case in cases}
+    said = {case.eval_id: tuple(_messages(case)) for case in read_cases(text).values()}
     found = {eval_id: messages for eval_id, messages in said.items() if messages}
     if not found:
         raise ScenarioError("no case of the eval set holds a message of the user")

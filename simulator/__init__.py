@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from simulator.agent_config import SimulatedAgentConfig
     from simulator.agents import demo_agent
-    from simulator.environment.rules import ErrorEffect, InjectionRule, ResponseEffect
-    from simulator.environment.shared_state import StateRegistry
+    from simulator.environment.injection.rules import ErrorEffect, InjectionRule, ResponseEffect
+    from simulator.environment.things.shared_state import StateRegistry
     from simulator.journal import Journal
     from simulator.runtime import Simulation, SimulationError
     from simulator.runtime.stand_in import (
@@ -26,10 +26,10 @@ if TYPE_CHECKING:
     from simulator.session import Seats, SessionState, SimulationSession
 
 _HOMES = {
-    "ErrorEffect": "simulator.environment.rules",
-    "InjectionRule": "simulator.environment.rules",
+    "ErrorEffect": "simulator.environment.injection.rules",
+    "InjectionRule": "simulator.environment.injection.rules",
     "Journal": "simulator.journal",
-    "ResponseEffect": "simulator.environment.rules",
+    "ResponseEffect": "simulator.environment.injection.rules",
     "Seats": "simulator.session",
     "SessionState": "simulator.session",
     "SimulatedAgentConfig": "simulator.agent_config",
@@ -37,7 +37,7 @@ _HOMES = {
     "Simulation": "simulator.runtime",
     "SimulationError": "simulator.runtime",
     "SimulationSession": "simulator.session",
-    "StateRegistry": "simulator.environment.shared_state",
+    "StateRegistry": "simulator.environment.things.shared_state",
     "ToolSimulator": "simulator.runtime.stand_in",
     "called": "simulator.seats.answers",
     "create_callback": "simulator.runtime.stand_in",

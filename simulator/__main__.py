@@ -3,6 +3,8 @@
 import sys
 
 from evalset.command import main
+from evalset.commands.interrupting import end_when_interrupted
 
 if __name__ == "__main__":
+    end_when_interrupted()
     sys.exit(main())

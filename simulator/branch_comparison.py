@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from difflib import SequenceMatcher
 from typing import Any, Literal, TypeAlias, assert_never
 
-from simulator.environment.paths import field_place, item_place
+from simulator.environment.language.paths import field_place, item_place
 from simulator.facts import Value
 from simulator.jsonvalue import Json, canonical, same
 from simulator.session.history import (

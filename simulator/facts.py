@@ -13,7 +13,7 @@ from typing import Annotated, Any, ClassVar, Literal, Self, TypeAlias
 from pydantic import BaseModel, ConfigDict, Field
 
 from simulator.environment.facts import EnvironmentFact
-from simulator.environment.rules import InjectionRule, Miss
+from simulator.environment.injection.rules import InjectionRule, Miss
 from simulator.jsonvalue import Json, JsonObject, WrittenObject
 
 AgentPlayer: TypeAlias = Literal["model", "held", "person"]
@@ -338,11 +338,26 @@ class UserProposed(_Fact):
     reason: str = ""
 
 
+class ConversationEnded(_Fact):
+    """A person said that the conversation is over after the agent's last answer; or, with `over` unset, that it goes on after all."""
+
+    kind: Literal["conversation_ended"] = "conversation_ended"
+    over: bool = True
+
+
 class RulesChanged(_Fact):
     """The injection rules are now these, in this order."""
 
     kind: Literal["rules_changed"] = "rules_changed"
     rules: tuple[InjectionRule, ...]
+
+
+class Remembered(Value):
+    """What the agent's code put into ADK's memory: its own session's first `count` events, or these `events`."""
+
+    count: int | None = None
+    session_id: str | None = None
+    events: tuple[JsonObject, ...] = ()
 
 
 class TurnEnded(_Fact):
@@ -356,6 +371,7 @@ class TurnEnded(_Fact):
     events: tuple[WrittenObject, ...] = ()
     state: JsonObject = Field(default_factory=dict)
     artifacts: tuple[SavedArtifact, ...] = ()
+    memories: tuple[Remembered, ...] = ()
     error: RaisedError | None = None
     stopped: bool = False
 
@@ -375,6 +391,7 @@ Fact: TypeAlias = Annotated[
     | SeatChanged
     | UserSeated
     | UserProposed
+    | ConversationEnded
     | RulesChanged
     | EnvironmentFact
     | TurnEnded,

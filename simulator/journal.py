@@ -187,6 +187,9 @@ class Journal:
     def keep(self, timeout: float = 30.0) -> None:
         """Wait until all that was appended is durable, for so many seconds at most; here nothing outlives the process."""
 
+    def release(self) -> None:
+        """Let others play the session, where it was claimed for this journal; here nobody else can."""
+
     def session(self, live_events: Iterable[JsonObject] = ()) -> SimulationSession:
         """Give the session that the path adds up to; `live_events` as in `SessionFold.session`."""
         return self._fold.session(live_events)

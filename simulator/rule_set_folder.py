@@ -10,7 +10,13 @@ import tempfile
 from pathlib import Path
 from typing import NamedTuple
 
-from simulator.environment.rule_sets import RuleSet, RuleSetError, RuleSetForm, read_rule_set, write_rule_set
+from simulator.environment.injection.rule_sets import (
+    RuleSet,
+    RuleSetError,
+    RuleSetForm,
+    read_rule_set,
+    write_rule_set,
+)
 
 _SUFFIX = ".rules.json"
 _OTHERS = (".rules.yaml", ".rules.yml")

@@ -44,7 +44,8 @@ def test_the_script_writes_a_case_that_adk_reads(
 
 def test_the_file_is_played_by_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The file and the command stand in the README as they are run; the fault of the file is in the trace."""
-    (command,) = re.findall(r"^python -m simulator (.*)$", "".join(blocks("sh")), re.MULTILINE)
+    command, *others = re.findall(r"^python -m simulator (.*)$", "".join(blocks("sh")), re.MULTILINE)
+    assert [other.split()[0] for other in others] == ["sessions", "script", "run"]
     monkeypatch.chdir(tmp_path)
     Path("refund.yaml").write_text(blocks("yaml")[0])
     assert main(["run", "--verbose", *shlex.split(command)[1:], "--strict"]) == 0

@@ -12,7 +12,7 @@ from streamlit.delta_generator import DeltaGenerator
 from app.jsontext import JsonTextError, parse_json, parse_object, show_json
 from app.kept import Kept
 from app.labels import literal, safe_label
-from simulator.environment.schemas import Problem
+from simulator.environment.schema.schemas import Problem
 
 _LINE = 21
 _FRAME = 34

@@ -12,7 +12,7 @@ from app.branch_words import held, option, steps
 from app.labels import literal
 from app.panels.parts import block
 from app.viewmodels import blocks, step, tool_names
-from simulator.branch_comparison import ComparedRow, Side, compared, shared_entries
+from simulator.branch_comparison import ComparedRow, Missing, PlaceDiffers, Side, compared, shared_entries
 from simulator.branches import Branch, history_at
 
 if TYPE_CHECKING:
@@ -157,9 +157,20 @@ def _cell(
 
 
 def _places(row: ComparedRow, side: Literal["left", "right"]) -> str:
-    lines = [f"{place.path}: {_value(getattr(place, side))}" for place in row.differences[:MOST_PLACES]]
-    more = len(row.differences) - MOST_PLACES
+    """Write the places that differ; beside an answer of the other sort, only what this side has."""
+    differing = [one for one in row.differences if not (_of_two_sorts(row) and _is_missing(one, side))]
+    lines = [f"{place.path}: {_value(getattr(place, side))}" for place in differing[:MOST_PLACES]]
+    more = len(differing) - MOST_PLACES
     return "\n".join((*lines, *((f"and {more} more places",) if more > 0 else ())))
+
+
+def _of_two_sorts(row: ComparedRow) -> bool:
+    """Tell whether one side is an error and the other an answer: they have no place in common."""
+    return row.left is not None and row.right is not None and row.left.type != row.right.type
+
+
+def _is_missing(place: PlaceDiffers, side: Literal["left", "right"]) -> bool:
+    return isinstance(getattr(place, side), Missing)
 
 
 def _value(side: Side) -> str:

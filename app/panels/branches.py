@@ -11,10 +11,10 @@ from app.acknowledged import set_input
 from app.branch_graph import newest_of, tree_dot
 from app.commands import CloseBranches, Command, GoTo
 from app.graph import DARK, LIGHT
-from app.kept import keep_typed
 from app.labels import literal
-from app.overview import status, title
+from app.overview import is_underway, status, title
 from app.panels.branch_comparison import comparison, side_key
+from app.panels.look_again import look_again
 from app.panels.parts import badge, page_head, views
 from app.scene import Scene
 from app.viewmodels import Badge
@@ -52,7 +52,7 @@ def branches_page(scene: Scene) -> Command | None:
             asked = _listed(found, scene) or asked
         else:
             comparison(journal, found, scene.session.session_id)
-    st.fragment(_watch, run_every=LOOK_AGAIN_SECONDS)(scene)
+    look_again(scene.live.session_id, scene.stamp, LOOK_AGAIN_SECONDS if is_underway(scene.view) else None)
     return asked
 
 
@@ -118,7 +118,7 @@ def _ways(branch: Branch, here: int, scene: Scene) -> Command | None:
             args=(scene.session.session_id, here, branch.number),
         )
     is_end = branch.tip == scene.view.head
-    if st.button(
+    if not scene.live.read_only and st.button(
         "Go to its end" if branch.is_current else "Go there",
         key=f"branch_go_{branch.number}",
         icon=":material/arrow_forward:",
@@ -157,10 +157,3 @@ def _differs_first(branch: Branch, journal: Journal, head: int) -> None:
     sides = branch_words.done_otherwise(there, journal.fact(here))
     for where, said in zip(("There", "Here"), sides, strict=True):
         st.text(literal(f"{where}: {said}"))
-
-
-def _watch(scene: Scene) -> None:
-    """Draw the page anew as soon as the session has changed; keep what was typed so far for a refresh."""
-    keep_typed(state.drafts())
-    if scene.live.simulation.version != scene.view.version:
-        st.rerun()

@@ -15,7 +15,7 @@ from app.panels.editing import editor_state, height, is_new, problems
 from app.panels.frames import frame
 from app.scene import Scene
 from app.shaping import ChangeSettings, Shape
-from simulator.environment.connections import NO_EDITS
+from simulator.environment.things.connections import NO_EDITS
 from simulator.jsonvalue import canonical, digest
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ def connections_tab(scene: Scene) -> Command | None:
         st.caption(_NOTHING)
         return None
     now = environment.now
-    _graph(world)
+    connections_graph(world)
     asked: Shape | None = analysis(world, now)
     rows = rows_of(world.connections, now.analysed_by)
     asked = _table(scene, world, rows) or asked
@@ -56,7 +56,8 @@ def connections_tab(scene: Scene) -> Command | None:
     return ShapeEnvironment(what=asked) if asked is not None else None
 
 
-def _graph(world: WorldView) -> None:
+def connections_graph(world: WorldView) -> None:
+    """Draw the tools and the kinds of things they work on, or some of them."""
     tools = [tool.name for tool in world.tools]
     every = graph_of(world.connections, tools)
     names = [*every.tools, *(kind for kind in every.kinds if kind not in every.tools)]

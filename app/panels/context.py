@@ -14,6 +14,7 @@ from app.panels.injections import injections
 from app.panels.model_sees import model_sees
 from app.panels.parts import pane, pane_head
 from app.panels.seats import seats
+from app.panels.to_read import rules_to_read, seats_to_read
 from app.panels.user_seat import user_seat
 from app.scene import Scene
 from app.surroundings import surroundings
@@ -33,8 +34,12 @@ def context(scene: Scene) -> Command | None:
     chosen = pane_head("Context", VIEWS, "context_view")
     with pane("context"):
         match chosen:
+            case "Rules" if scene.live.read_only:
+                rules_to_read(scene)
             case "Rules":
                 return injections(scene)
+            case "Seats" if scene.live.read_only:
+                seats_to_read(scene)
             case "Seats":
                 asked = user_seat(scene)
                 return seats(view, scene.cast, surroundings(scene.live.simulation, view)) or asked

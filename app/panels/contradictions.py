@@ -10,7 +10,7 @@ from app.kept import Kept
 from app.labels import literal, safe_label
 from app.panels.parts import block
 from app.viewmodels import blocks
-from simulator.environment.entities import Contradiction
+from simulator.environment.things.entities import Contradiction
 from simulator.session.history import HistoryEntry
 
 _MOST = 5

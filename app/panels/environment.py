@@ -7,12 +7,11 @@ from typing import TypeAlias
 
 import streamlit as st
 
-from app import state
 from app.commands import CloseEnvironment, Command
-from app.kept import keep_typed
 from app.labels import safe_label
 from app.overview import is_underway, status, title, waits_for_reply
 from app.panels.connections_tab import connections_tab
+from app.panels.look_again import look_again
 from app.panels.parts import page_head, views
 from app.panels.rules_tab import rules_tab
 from app.panels.sources_tab import sources_tab
@@ -34,7 +33,6 @@ TABS: Mapping[str, Tab] = {
 """The tabs by name, in their order; another one is a panel of its own and a line here."""
 
 LOOK_AGAIN_SECONDS = 0.5
-LOOK_AGAIN_IDLE_SECONDS = 3.0
 
 
 def environment(scene: Scene) -> Command | None:
@@ -53,8 +51,7 @@ def environment(scene: Scene) -> Command | None:
         asked = CloseEnvironment() if _waiting(scene) else asked
     with st.container(key=f"shape_{chosen.lower()}", gap="small"):
         asked = TABS[chosen](scene) or asked
-    underway = is_underway(scene.view)
-    st.fragment(_watch, run_every=LOOK_AGAIN_SECONDS if underway else LOOK_AGAIN_IDLE_SECONDS)(scene)
+    look_again(scene.live.session_id, scene.stamp, LOOK_AGAIN_SECONDS if is_underway(scene.view) else None)
     return asked
 
 
@@ -83,10 +80,3 @@ def _asks(request: Request) -> str:
             return f"The turn of **{safe_label(request.agent, 32)}**"
         case CodeRequest():
             return f"The code of **{safe_label(request.agent, 32)}**"
-
-
-def _watch(scene: Scene) -> None:
-    """Draw the page anew as soon as the session has changed; keep what was typed so far for a refresh."""
-    keep_typed(state.drafts())
-    if scene.live.simulation.version != scene.view.version:
-        st.rerun()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import get_args
@@ -14,6 +15,7 @@ from app.jsontext import show_json
 from app.kept import Kept
 from app.labels import literal
 from app.panels.parts import pane, pane_head, problem
+from app.panels.script_export import Agent, script_export
 
 COLUMNS = (1.35, 1)
 VIEWS = ("Outline", "Case JSON")
@@ -26,12 +28,17 @@ assert set(_FORMS) == set(get_args(TraceForm))  # noqa: S101 - a new form must g
 
 @dataclass(frozen=True)
 class ExportView:
-    """What the page knows: the case, or why there is none; the last write, or why it failed."""
+    """What the page knows: the case, or why there is none; the last write, or why it failed; how the session is as a script.
+
+    `of_scenario` says that a scenario spoke for the user.
+    """
 
     result: Exportable | None
     refused: str | None
     failed: str | None
     written: Written | None
+    script: Callable[[Agent], str]
+    of_scenario: bool = False
 
 
 def fields(kept: Kept, default_path: str) -> ExportForm:
@@ -43,8 +50,10 @@ def fields(kept: Kept, default_path: str) -> ExportForm:
     )
 
 
-def export(kept: Kept, chosen: ExportForm, shown: ExportView) -> ExportCommand | None:
-    """Draw the panel; give what was asked for."""
+def export(
+    kept: Kept, chosen: ExportForm, shown: ExportView, *, may_write: bool = True
+) -> ExportCommand | None:
+    """Draw the panel; give what was asked for. `may_write` offers to write to a file of the server."""
     with st.container(horizontal=True, vertical_alignment="center", gap="xsmall", key="export_head"):
         st.subheader("Export the golden trace", anchor=False, width="content")
         st.space("stretch")
@@ -62,7 +71,7 @@ def export(kept: Kept, chosen: ExportForm, shown: ExportView) -> ExportCommand |
         ):
             st.markdown("**Destination**", width="content")
         with pane("export_ways"):
-            asked = _ways(kept, chosen, shown)
+            asked = _ways(kept, chosen, shown, may_write=may_write)
     return CloseExport() if back else asked
 
 
@@ -102,8 +111,14 @@ def _outline(result: Exportable) -> None:
             st.code(show_json(value), language="json", wrap_lines=True)
 
 
-def _ways(kept: Kept, chosen: ExportForm, shown: ExportView) -> ExportCommand | None:
+def _ways(kept: Kept, chosen: ExportForm, shown: ExportView, *, may_write: bool) -> ExportCommand | None:
     _checks(shown)
+    if shown.of_scenario and shown.result is not None:
+        st.info(
+            "The scenario is frozen: the case holds what was said, word by word, and `adk eval` says it again without a model "
+            "for the user.",
+            icon=":material/ac_unit:",
+        )
     st.segmented_control(
         "Steps are kept as",
         list(_FORMS),
@@ -114,22 +129,25 @@ def _ways(kept: Kept, chosen: ExportForm, shown: ExportView) -> ExportCommand | 
         "`adk eval` reads both.",
     )
     st.text_input("Eval id", key=kept.widget("export_eval_id", chosen.eval_id))
-    st.text_input(
-        "Eval-set file",
-        key=kept.widget("export_path", chosen.path),
-        help="Created where it is not there yet; other cases in it stay as they are",
-    )
-    return _buttons(chosen, shown)
+    if may_write:
+        st.text_input(
+            "Eval-set file",
+            key=kept.widget("export_path", chosen.path),
+            help="Created where it is not there yet; other cases in it stay as they are",
+        )
+    asked = _buttons(chosen, shown, may_write=may_write)
+    script_export(kept, chosen.eval_id, shown.script)
+    return asked
 
 
-def _buttons(chosen: ExportForm, shown: ExportView) -> ExportCommand | None:
+def _buttons(chosen: ExportForm, shown: ExportView, *, may_write: bool) -> ExportCommand | None:
     result = shown.result
     done = shown.written is not None and (shown.written.eval_id, shown.written.path) == (
         chosen.eval_id,
         str(Path(chosen.path).expanduser().absolute()),
     )
     with st.container(horizontal=True, gap="xsmall", key="export_buttons"):
-        write = st.button(
+        write = may_write and st.button(
             "Written" if done else "Write to file",
             key="export_write",
             type="primary",

@@ -10,8 +10,8 @@ from app.kept import Kept
 from app.labels import literal, safe_label
 from app.rules import unused_name
 from app.scene import Scene
-from simulator.environment.faults import Fault, search
-from simulator.environment.rules import EVERY_TOOL
+from simulator.environment.injection.faults import Fault, search
+from simulator.environment.injection.rules import EVERY_TOOL
 
 CATEGORIES = {
     "http": "HTTP errors",

@@ -11,7 +11,7 @@ from app.panels.rule_list import switch
 from app.past_calls import times_fired, unanswered
 from app.rule_words import rule_line
 from app.scene import Scene
-from simulator.environment.rules import InjectionRule
+from simulator.environment.injection.rules import InjectionRule
 from simulator.seats.requests import ToolRequest
 
 _MOST_REASONS = 20

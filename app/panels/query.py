@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import streamlit as st
 
 from app.commands import SeatUser
-from app.decisions import GoOn, SubmitQuery
+from app.decisions import Complete, GoOn, SubmitQuery
 from app.drafts import Drafts
 from app.forms import schema_form
 from app.jsontext import JsonTextError, parse_object, show_json
 from app.kept import Kept
 from app.labels import literal
 from app.panels.asked import misfit_list, not_ready
+from app.panels.conversation import complete, over
 from app.panels.held_message import held_message
 from app.panels.parts import pane, pane_head, problem
 from app.step_words import text_said
@@ -26,14 +27,17 @@ from simulator.session.model import SessionState
 if TYPE_CHECKING:
     from simulator.runtime import SimulationView
 
+Asked: TypeAlias = SubmitQuery | GoOn | SeatUser | Complete
+"""What can be asked for where the user speaks."""
+
 FORMS = ("Text", "JSON")
 FORMS_BY_SCHEMA = ("Form", *FORMS)
 
 
-def query(
-    view: SimulationView, drafts: Drafts, schema: JsonObject | None
-) -> SubmitQuery | GoOn | SeatUser | None:
+def query(view: SimulationView, drafts: Drafts, schema: JsonObject | None) -> Asked | None:
     """Draw the pane; give the query that was sent. `schema` is what the agent expects, where it expects JSON."""
+    if view.user.seat.ended:
+        return over(view)
     held = view.user.held
     if held is not None:
         return _held(view, drafts, held)
@@ -43,24 +47,38 @@ def query(
         chosen = pane_head("Query", FORMS_BY_SCHEMA, "query_form_by_schema")
     with pane("decision"):
         _before(view)
-        asked = held_message(view)
+        asked: Asked | None = complete(view)
+        asked = held_message(view) or asked
         kept = Kept(drafts, "query", f"{view.session.session_id} {len(view.session.turns)}")
         if schema is not None:
             _expected(schema)
             if chosen == "Form":
                 return _form(kept, schema) or asked
         if chosen == "Text":
-            return _text(kept, text_said(view.redoes), is_first=not view.session.turns) or asked
+            before = text_said(view.redoes) or _typed_for_the_turn_before(view, drafts)
+            return _text(kept, before, is_first=not view.session.turns) or asked
         return _json(kept) or asked
 
 
-def _held(view: SimulationView, drafts: Drafts, held: JsonObject) -> SubmitQuery | GoOn | SeatUser | None:
+def _typed_for_the_turn_before(view: SimulationView, drafts: Drafts) -> str:
+    """Give what was typed here while somebody else was faster: in another tab, or a script."""
+    turns = view.session.turns
+    if not turns:
+        return ""
+    typed = str(
+        Kept(drafts, "query", f"{view.session.session_id} {len(turns) - 1}").value("query_text") or ""
+    )
+    return "" if typed == text_of(turns[-1].message) else typed
+
+
+def _held(view: SimulationView, drafts: Drafts, held: JsonObject) -> Asked | None:
     """Draw a message that waits for a person, in an editor of its own."""
     text = text_of(held)
     pane_head("Query", ("Held message",), "query_held")
     with pane("decision"):
         _before(view)
-        asked = held_message(view)
+        asked: Asked | None = complete(view)
+        asked = held_message(view) or asked
         about = f"{view.session.session_id} {len(view.session.turns)} {canonical(held)}"
         kept = Kept(drafts, "held", about)
         another = bool(kept.value("another", initial=False))

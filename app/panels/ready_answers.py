@@ -8,7 +8,7 @@ from app.labels import literal
 from app.offers import KEYS, against_draft, bring_back, choose, preview, set_aside_now
 from app.panels.asked import misfit_list, was_clicked
 from app.tool_answer import ToolInputs
-from simulator.environment.candidates import Candidate
+from simulator.environment.drafting.candidates import Candidate
 
 _NAMES = {
     "expected": "Expected",

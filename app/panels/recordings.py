@@ -15,7 +15,7 @@ from app.panels.uploads import upload
 from app.scene import Scene
 from app.shaping import GiveRecording, Shape
 from app.sources import as_text, call_rows, counted, read_problems, tools_line
-from simulator.environment.recordings import RecordedCall, Recording, RecordingError, read_recording
+from simulator.environment.recording.recordings import RecordedCall, Recording, RecordingError, read_recording
 
 if TYPE_CHECKING:
     from simulator.runtime.world_view import WorldView

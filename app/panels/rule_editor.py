@@ -20,7 +20,7 @@ from app.past_calls import PastCall, past_calls
 from app.rule_form import read_rule, rule_fields
 from app.rules import replaced
 from app.scene import Scene
-from simulator.environment.rules import EVERY_TOOL, InjectionRule
+from simulator.environment.injection.rules import EVERY_TOOL, InjectionRule
 from simulator.jsonvalue import JsonObject
 
 _TRIED = "tried"

@@ -13,7 +13,7 @@ from app.panels.rule_take import take_in
 from app.rule_exchange import FORMS, Beside, beside_rules, config_of, exported
 from app.rule_words import rule_line
 from app.scene import Scene
-from simulator.environment.rule_sets import RuleSetError, read_rule_set
+from simulator.environment.injection.rule_sets import RuleSetError, read_rule_set
 
 _SHOWN = 12
 

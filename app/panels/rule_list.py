@@ -15,7 +15,7 @@ from app.past_calls import last_misses, times_fired
 from app.rule_words import rule_line
 from app.rules import duplicated, moved, moved_to_top, put_back, without
 from app.scene import Scene
-from simulator.environment.rules import InjectionRule
+from simulator.environment.injection.rules import InjectionRule
 
 _MENU = ("Duplicate", "Move up", "Move down", "Move to the top", "Delete")
 

@@ -11,7 +11,7 @@ from app.panels.rule_inputs import Inputs
 from app.past_calls import PastCall, before
 from app.rule_preview import Preview, previewed
 from app.scene import Scene
-from simulator.environment.rules import InjectionRule
+from simulator.environment.injection.rules import InjectionRule
 
 
 def preview(

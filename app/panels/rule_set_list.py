@@ -14,7 +14,7 @@ from app.panels.parts import problem
 from app.panels.rule_take import take_in
 from app.rule_folder import rule_set_folder
 from app.scene import Scene
-from simulator.environment.rule_sets import RuleSet, RuleSetError
+from simulator.environment.injection.rule_sets import RuleSet, RuleSetError
 from simulator.rule_set_folder import RuleSetFolder, StoredSet
 
 _NO_SETS = "No set is saved yet. A set can be taken into the sessions of any agent."

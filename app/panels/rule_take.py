@@ -9,7 +9,7 @@ from app.commands import Command, SetRules
 from app.labels import literal
 from app.rule_exchange import appended, missing_tools
 from app.scene import Scene
-from simulator.environment.rules import InjectionRule
+from simulator.environment.injection.rules import InjectionRule
 
 
 def take_in(

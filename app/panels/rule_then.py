@@ -10,7 +10,7 @@ from app.labels import literal
 from app.latency_plot import curve, quantiles
 from app.panels.rule_inputs import Inputs
 from app.preset_texts import exceptions, hostile_names, http_presets, http_seeds
-from simulator.environment.effects import MAX_LATENCY_SECONDS
+from simulator.environment.injection.effects import MAX_LATENCY_SECONDS
 
 _WIDE = 220
 _MIDDLE = 150

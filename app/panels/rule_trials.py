@@ -11,7 +11,7 @@ from app.labels import literal, safe_label
 from app.past_calls import PastCall
 from app.rules import replaced
 from app.scene import Scene
-from simulator.environment.rules import EVERY_TOOL, InjectionRule
+from simulator.environment.injection.rules import EVERY_TOOL, InjectionRule
 
 _SHOWN = 100
 _CALL = "try_call"

@@ -12,8 +12,8 @@ from app.condition_form import COUNTED, GROUPS, KINDS, MAX_LEVELS, TESTS, TYPES,
 from app.fields import Fields
 from app.panels.rule_inputs import Inputs
 from app.past_calls import PastCall
-from simulator.environment.paths import PathError, parse
-from simulator.environment.rules import EVERY_TOOL
+from simulator.environment.injection.rules import EVERY_TOOL
+from simulator.environment.language.paths import PathError, parse
 from simulator.jsonvalue import JsonObject
 
 _NOT = "not"

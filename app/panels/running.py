@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 _WHAT = {"model": "The model of", "tool": "The real tool", "code": "The real code of"}
 
 
-def running(view: SimulationView, *, alone: bool) -> StopTurn | None:
-    """Draw what is at work; `alone` says that nothing waits for a person meanwhile."""
+def running(view: SimulationView, *, alone: bool, may_stop: bool = True) -> StopTurn | None:
+    """Draw what is at work; `alone` says that nothing waits for a person meanwhile, `may_stop` that it can be ended."""
     if not (view.running or (alone and view.busy)):
         return None
     with st.container(border=True, gap="xsmall", key="running"):
@@ -29,6 +29,8 @@ def running(view: SimulationView, *, alone: bool) -> StopTurn | None:
             speaking(view)
         else:
             st.caption("The agent is at work.")
+        if not may_stop:
+            return None
         stop = st.button("Stop the turn", key="stop_running", icon=":material/stop_circle:")
         st.caption("What has happened so far stays in the timeline.")
     return StopTurn() if stop else None

@@ -16,12 +16,14 @@ from app.commands import (
     KeptCommand,
     NewSession,
     OpenSession,
+    PurgeSession,
     SidebarCommand,
 )
 from app.kept import slug
 from app.labels import literal, safe_label
 from app.overview import short_id
 from app.panels.parts import problem
+from app.panels.sharing import sharing
 from app.panels.uploads import decoded
 from app.session_lines import SessionLine
 
@@ -32,6 +34,7 @@ OLDER_HEIGHT = 320
 """In pixels; the list of the older sessions scrolls inside."""
 
 FEWEST_TO_SEARCH = 6
+_SHORT = 34
 _NONE = "None yet. A session stays here until it is closed or the server ends."
 _NONE_KEPT = "None yet. What you play is kept here, also when the studio is closed."
 
@@ -79,12 +82,40 @@ def _list(
 ) -> SidebarCommand | None:
     if not sessions:
         st.caption(_NONE if export is None else _NONE_KEPT)
-    shown = _found(sessions)
+    shown = _found([line for line in sessions if not line.deleted])
     asked = _lines(shown[:SHOWN_SESSIONS], current_id, export)
     older = shown[SHOWN_SESSIONS:]
     if older and st.toggle(f"Show {len(older)} older", key="older_sessions"):
         with st.container(height=OLDER_HEIGHT, border=False, gap="xsmall", key="older_list"):
             asked = _lines(older, current_id, export) or asked
+    return _deleted([line for line in sessions if line.deleted]) or asked
+
+
+def _deleted(sessions: Sequence[SessionLine]) -> KeptCommand | None:
+    """Draw those that were deleted, which can be restored or deleted for good."""
+    asked: KeptCommand | None = None
+    if not sessions or not st.toggle(f"Deleted ({len(sessions)})", key="session_bin"):
+        return None
+    for line in sessions[:SHOWN_SESSIONS]:
+        name = slug(line.session_id)
+        with st.container(
+            horizontal=True, gap="xxsmall", vertical_alignment="center", key=f"bin_line_{name}"
+        ):
+            with st.container(key=f"bin_title_{name}", width="stretch"):
+                st.text(literal(line.title if len(line.title) <= _SHORT else f"{line.title[:_SHORT]}\u2026"))
+            if st.button(
+                ":material/restore_from_trash:", key=f"restore_{name}", type="tertiary", help="Restore it"
+            ):
+                asked = DeleteSession(session_id=line.session_id, deleted=False)
+            with st.popover(
+                ":material/delete_forever:",
+                key=f"purge_menu_{name}",
+                type="tertiary",
+                help="Delete it for good",
+            ):
+                st.text("Delete this session for good, with all its branches?")
+                if st.button("Delete for good", key=f"purge_{name}", icon=":material/delete_forever:"):
+                    asked = PurgeSession(session_id=line.session_id)
     return asked
 
 
@@ -136,10 +167,10 @@ def _line(
         horizontal=True, gap="xxsmall", vertical_alignment="center", wrap=False, key=f"recent_line_{name}"
     ):
         opened = st.button(
-            safe_label(line.title, 34),
+            safe_label(line.title, _SHORT),
             key=f"recent_{name}",
             type="secondary" if is_current else "tertiary",
-            icon=":material/chat:" if line.is_live else ":material/chat_bubble_outline:",
+            icon=_icon(line),
             width="stretch",
             wrap=False,
             help=f"{safe_label(line.agent, 40)}, {safe_label(short_id(line.session_id))}",
@@ -148,6 +179,12 @@ def _line(
     if asked is not None:
         return asked
     return OpenSession(session_id=line.session_id) if opened and not is_current else None
+
+
+def _icon(line: SessionLine) -> str:
+    if line.link:
+        return ":material/group:"
+    return ":material/chat:" if line.is_live else ":material/chat_bubble_outline:"
 
 
 def _close_menu(line: SessionLine, name: str) -> CloseSession | None:
@@ -168,9 +205,10 @@ def _kept_menu(line: SessionLine, name: str, export: Callable[[str], str] | None
         ":material/more_vert:",
         key=f"kept_menu_{name}",
         type="tertiary",
-        help="Name, tags, notes; copy, download, archive, delete",
+        help="Name, tags, notes; share, copy, download, archive, delete",
     ):
         asked = _description(line, name)
+        asked = sharing(line, name) or asked
         if st.button("Duplicate", key=f"duplicate_{name}", icon=":material/content_copy:"):
             asked = DuplicateSession(session_id=line.session_id)
         if export is not None:

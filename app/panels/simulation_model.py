@@ -15,7 +15,7 @@ from app.model_names import model_problem
 from app.panels.parts import problem
 from app.scene import Scene
 from app.shaping import ChangeSettings, Shape
-from simulator.environment.tool_settings import EnvironmentSettings
+from simulator.environment.things.tool_settings import EnvironmentSettings
 from simulator.jsonvalue import canonical
 
 if TYPE_CHECKING:

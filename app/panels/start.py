@@ -14,6 +14,7 @@ from app.labels import literal, safe_label
 from app.opening import AgentChoice, StartForm
 from app.panels.agent_list import agent_list
 from app.panels.parts import problem
+from app.panels.script_start import script_start
 from app.players import AGENT_PLAYERS, PLAYERS, not_at_first
 from simulator.agents import AgentEntry
 from simulator.facts import Value
@@ -32,9 +33,14 @@ class Choice(Value):
 
 
 def start(
-    entries: Sequence[AgentEntry], chosen: AgentEntry | None, choice: Choice, failed: str | None
+    entries: Sequence[AgentEntry],
+    chosen: AgentEntry | None,
+    choice: Choice,
+    failed: str | None,
+    *,
+    script_failed: str | None = None,
 ) -> StartCommand | None:
-    """Draw the page; give what was asked for. `failed` says why the last attempt to begin did not work."""
+    """Draw the page; give what was asked for. `failed` says why the last attempt to begin did not work, by a script or without."""
     with st.container(key="start_head", gap="xxsmall"):
         st.subheader("Author a golden trace", anchor=False)
         st.caption(
@@ -48,7 +54,7 @@ def start(
         if chosen is None:
             st.caption("Choose an agent on the left.")
             return asked
-        return _form(chosen, choice, failed) or asked
+        return _form(chosen, choice, failed) or script_start(chosen.name, script_failed) or asked
 
 
 def _agents(entries: Sequence[AgentEntry], chosen: AgentEntry | None) -> StartCommand | None:

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 import streamlit as st
 
 from app import state
-from app.kept import keep_typed
 from app.labels import safe_label
 from app.overview import is_underway
+from app.panels.look_again import look_again
 from app.panels.parts import block, pane, pane_head
 from app.step_words import another_way_from
 from app.viewmodels import FILTERS, Filter, Shown, blocks, newest_steps, rows, waiting_steps
@@ -32,12 +32,20 @@ MOST_STEPS = 100
 """How many steps are drawn one by one at most; all of them are in the table."""
 
 LOOK_AGAIN_SECONDS = 0.3
-LOOK_AGAIN_IDLE_SECONDS = 3.0
 _NARROW_COLUMNS = {"index": None, "turn": None, "time": None}
 
 
-def timeline(view: SimulationView, simulation: LiveSimulation) -> None:
-    """Draw the pane, and keep it up to date while something happens by itself."""
+def timeline(
+    view: SimulationView, simulation: LiveSimulation, drawn: str = "", *, may_go: bool = True
+) -> None:
+    """Draw the pane, and keep the page up to date.
+
+    Args:
+        view: The session.
+        simulation: What it is seen in.
+        drawn: The session's stamp; empty where the page itself looks whether it has changed.
+        may_go: It is one's own.
+    """
     chosen = pane_head("Timeline", FILTERS, "timeline_filter")
     count = min(PAGE_STEPS * (1 + int(state.get("earlier") or 0)), MOST_STEPS)
     shown = newest_steps(view.session, chosen, count)
@@ -49,15 +57,15 @@ def timeline(view: SimulationView, simulation: LiveSimulation) -> None:
         if shown.total > PAGE_STEPS and st.toggle(
             f"All {shown.total} steps as a table", key="timeline_table", persist_state="session"
         ):
-            _table(view, chosen, simulation)
+            _table(view, chosen, simulation if may_go else None)
         else:
             _earlier(shown)
-            _steps(view.session.history, shown, simulation)
-        for step in waiting_steps(view.pending, view.session.open_calls):
+            _steps(view.session.history, shown, simulation if may_go else None)
+        whom = "you" if may_go else "its owner"
+        for step in waiting_steps(view.pending, view.session.open_calls, whom):
             st.expander(step.label, type="step", icon=step.icon, key=f"waiting_{step.index}")
-        underway = is_underway(view)
-        watch = st.fragment(_watch, run_every=LOOK_AGAIN_SECONDS if underway else LOOK_AGAIN_IDLE_SECONDS)
-        watch(view, simulation)
+        every = LOOK_AGAIN_SECONDS if is_underway(view) else None
+        look_again(view.session.session_id, drawn, every, lambda: _running(view))
 
 
 def _empty() -> None:
@@ -83,7 +91,7 @@ def _earlier(shown: Shown) -> None:
 
 
 @st.fragment
-def _steps(history: tuple[HistoryEntry, ...], shown: Shown, simulation: LiveSimulation) -> None:
+def _steps(history: tuple[HistoryEntry, ...], shown: Shown, simulation: LiveSimulation | None) -> None:
     """Draw the newest steps; opening one reruns only this part of the page."""
     for step in shown.steps:
         body = st.expander(
@@ -102,9 +110,9 @@ def _body(entry: HistoryEntry) -> None:
         block(shown)
 
 
-def _another_way(entry: HistoryEntry, place: int, simulation: LiveSimulation) -> None:
-    """Draw the way back to this step; what comes after it stays as a branch of its own."""
-    if st.button(
+def _another_way(entry: HistoryEntry, place: int, simulation: LiveSimulation | None) -> None:
+    """Draw the way back to this step; what comes after it stays as a branch of its own. None is there to go."""
+    if simulation is not None and st.button(
         "From here, another way",
         key=f"another_way_{place}",
         type="tertiary",
@@ -115,7 +123,7 @@ def _another_way(entry: HistoryEntry, place: int, simulation: LiveSimulation) ->
         st.rerun()
 
 
-def _table(view: SimulationView, chosen: Filter, simulation: LiveSimulation) -> None:
+def _table(view: SimulationView, chosen: Filter, simulation: LiveSimulation | None) -> None:
     history = view.session.history
     wanted = {step.index for step in newest_steps(view.session, chosen, len(history)).steps}
     lines = [row for row in rows(view.session) if row.index in wanted]
@@ -138,14 +146,8 @@ def _table(view: SimulationView, chosen: Filter, simulation: LiveSimulation) -> 
         _another_way(history[place], place, simulation)
 
 
-def _watch(view: SimulationView, simulation: LiveSimulation) -> None:
-    """Show what is at work, and draw the page anew as soon as the simulation has changed.
-
-    The browser sends what was typed and not sent along with each look, so it is kept here for a refresh.
-    """
-    keep_typed(state.drafts())
-    if simulation.version != view.version:
-        st.rerun()
+def _running(view: SimulationView) -> None:
+    """Show what is at work, and for how long."""
     for call in view.running:
         st.expander(_running_label(call), type="step", icon="spinner", key=f"running_{call.key}")
 

@@ -15,8 +15,25 @@ def unopened(session_id: str, reason: str, journal: Journal | None) -> bool:
     """Draw it; True when it shall be tried again."""
     problem("This session cannot be played now. It is kept as it is; nothing is lost.", reason)
     again = st.button("Try again", key="reopen", icon=":material/refresh:")
-    if journal is None:
-        return again
+    if journal is not None:
+        _steps(journal)
+        st.download_button(
+            "Download its journal",
+            journal.to_json(),
+            f"{session_id}.journal.json",
+            icon=":material/download:",
+        )
+    return again
+
+
+def unreadable(reason: str, journal: Journal | None) -> None:
+    """Draw a session that is shared and cannot be shown in full now, for somebody who may only look at it."""
+    problem("This session cannot be shown in full now.", reason)
+    if journal is not None:
+        _steps(journal)
+
+
+def _steps(journal: Journal) -> None:
     session = journal.session()
     st.caption("What has happened in it")
     st.dataframe(
@@ -25,7 +42,3 @@ def unopened(session_id: str, reason: str, journal: Journal | None) -> bool:
         height=_HEIGHT,
         alt="All steps of the session",
     )
-    st.download_button(
-        "Download its journal", journal.to_json(), f"{session_id}.journal.json", icon=":material/download:"
-    )
-    return again

@@ -11,7 +11,7 @@ from app.panels.asked import details
 from app.past_calls import unanswered
 from app.surroundings import Surroundings
 from app.tool_answer import ToolInputs
-from simulator.environment.nearest_calls import Near, nearest
+from simulator.environment.recording.nearest_calls import Near, nearest
 
 _MOST_DIFFERENCES = 6
 

@@ -15,7 +15,7 @@ from app.panels.uploads import upload
 from app.scene import Scene
 from app.shaping import GiveData, Shape
 from app.world_words import template
-from simulator.environment.tables import Tables, TablesError, read_tables
+from simulator.environment.things.tables import Tables, TablesError, read_tables
 from simulator.jsonvalue import digest
 
 if TYPE_CHECKING:

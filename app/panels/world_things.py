@@ -15,7 +15,7 @@ from app.scene import Scene
 from app.shaping import ChangeSettings, Shape
 from app.world_rows import found_rows
 from app.world_words import flag_lines
-from simulator.environment.tool_settings import Authority
+from simulator.environment.things.tool_settings import Authority
 
 if TYPE_CHECKING:
     from simulator.runtime.world_view import WorldTable, WorldView

@@ -8,8 +8,8 @@ from typing import Self
 
 from pydantic import Field, JsonValue, field_validator, model_validator
 
-from simulator.environment.connections import ToolShape
-from simulator.environment.tool_settings import OutputSchema, WrittenSchema, schema_of
+from simulator.environment.things.connections import ToolShape
+from simulator.environment.things.tool_settings import OutputSchema, WrittenSchema, schema_of
 from simulator.environment.value import Value
 from simulator.jsonvalue import JsonObject
 

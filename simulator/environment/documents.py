@@ -13,6 +13,8 @@ from pydantic import JsonValue
 from simulator.jsonvalue import NotJsonError, taken
 
 _MOST_CHARACTERS = 20_000_000
+_MOST_LEVELS = 200
+_TOO_DEEP = "it is nested too deeply"
 _CORE = "tag:yaml.org,2002:"
 _BOOLEAN = re.compile(r"true|True|TRUE|false|False|FALSE")
 _NULL = re.compile(r"~|null|Null|NULL|")
@@ -51,30 +53,45 @@ def read_document(text: str) -> JsonValue:
     return value
 
 
-def line_of(text: str, place: Iterable[str | int]) -> int | None:
-    """Give the line, counted from 1, of what stands at a place in a text that `read_document` can read.
+class Located:
+    """A text that `read_document` can read, in which lines are looked for; it is gone through once.
 
-    Steps that are not there are left out, as a checker's own names for the kinds of values are. None where the text
-    cannot be read so.
+    Args:
+        text: The text.
     """
-    # What JSON allows and YAML does not is in the way of no line.
-    text = _Loader.NON_PRINTABLE.sub("?", text.removeprefix("\ufeff")).translate(_NO_HINDRANCE)
-    try:
-        node = yaml.compose(text, Loader=_Loader)
-    except (yaml.YAMLError, ValueError, RecursionError):
-        return None
-    if node is None:
-        return None
-    line: int = node.start_mark.line
-    for step in place:
-        if isinstance(node, yaml.SequenceNode) and isinstance(step, int) and step < len(node.value):
-            node = node.value[step]
-            line = node.start_mark.line
-        elif isinstance(node, yaml.MappingNode):
-            inside = next(((key, value) for key, value in node.value if key.value == step), None)
-            if inside is not None:
-                line, node = inside[0].start_mark.line, inside[1]
-    return line + 1
+
+    def __init__(self, text: str) -> None:
+        # What JSON allows and YAML does not is in the way of no line.
+        text = _Loader.NON_PRINTABLE.sub("?", text.removeprefix("\ufeff")).translate(_NO_HINDRANCE)
+        try:
+            self._root: yaml.Node | None = yaml.compose(text, Loader=_Loader)
+        except (yaml.YAMLError, ValueError, RecursionError):
+            self._root = None
+
+    def line(self, place: Iterable[str | int]) -> int | None:
+        """Give the line, counted from 1, of what stands at a place.
+
+        Steps that are not there are left out, as a checker's own names for the kinds of values are. None where the text
+        cannot be read so.
+        """
+        node = self._root
+        if node is None:
+            return None
+        line: int = node.start_mark.line
+        for step in place:
+            if isinstance(node, yaml.SequenceNode) and isinstance(step, int) and step < len(node.value):
+                node = node.value[step]
+                line = node.start_mark.line
+            elif isinstance(node, yaml.MappingNode):
+                inside = next(((key, value) for key, value in node.value if key.value == step), None)
+                if inside is not None:
+                    line, node = inside[0].start_mark.line, inside[1]
+        return line + 1
+
+
+def line_of(text: str, place: Iterable[str | int]) -> int | None:
+    """Give the line of one place, as `Located.line`."""
+    return Located(text).line(place)
 
 
 def write_json(value: JsonValue) -> str:
@@ -129,13 +146,26 @@ class _Loader(yaml.SafeLoader):
     """Reads what JSON can say, by the rules of YAML 1.2."""
 
     yaml_implicit_resolvers: dict[str, Any] = {}  # noqa: RUF012 - as PyYAML declares it
+    _depth = 0
+
+    def fetch_flow_collection_start(self, TokenClass: type[yaml.Token]) -> None:  # noqa: N803 - PyYAML's name
+        """Refuse what is nested too deeply before it takes minutes: each level makes the next one slower to look through."""
+        if self.flow_level >= _MOST_LEVELS:
+            raise yaml.scanner.ScannerError(None, None, _TOO_DEEP, self.get_mark())
+        super().fetch_flow_collection_start(TokenClass)
 
     def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
         """Refuse aliases: a few lines of them grow without bounds."""
         if self.check_event(yaml.AliasEvent):
             mark = self.peek_event().start_mark  # type: ignore[no-untyped-call] # its stubs leave it untyped
             raise yaml.composer.ComposerError(None, None, "aliases are not read", mark)
-        return super().compose_node(parent, index)
+        self._depth += 1
+        if self._depth > _MOST_LEVELS:
+            mark = self.peek_event().start_mark  # type: ignore[no-untyped-call] # as above
+            raise yaml.composer.ComposerError(None, None, _TOO_DEEP, mark)
+        node = super().compose_node(parent, index)
+        self._depth -= 1
+        return node
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
         """Refuse names that are no texts, and names that stand twice."""
@@ -189,3 +219,5 @@ def _number(kind: type[int | float]) -> Callable[[_Loader, yaml.Node], int | flo
 
 _Loader.add_constructor(f"{_CORE}int", _number(int))
 _Loader.add_constructor(f"{_CORE}float", _number(float))
+for _kind in ("binary", "set", "omap", "pairs", "timestamp"):  # which JSON has no word for
+    _Loader.yaml_constructors.pop(f"{_CORE}{_kind}", None)

@@ -6,11 +6,11 @@ from typing import Literal, TypeAlias
 
 from pydantic import Field
 
-from simulator.environment.connections import Connections
 from simulator.environment.declared_tools import DeclaredTool
-from simulator.environment.entities import EntityChange
-from simulator.environment.recordings import RecordedCall
-from simulator.environment.tool_settings import EnvironmentSettings
+from simulator.environment.recording.recordings import RecordedCall
+from simulator.environment.things.connections import Connections
+from simulator.environment.things.entities import EntityChange
+from simulator.environment.things.tool_settings import EnvironmentSettings
 from simulator.environment.value import Value
 
 

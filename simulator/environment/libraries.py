@@ -45,10 +45,10 @@ def read_library(kind: type[_Thing], what: str, text: str) -> tuple[_Thing, ...]
     return things
 
 
-def shipped_library(kind: type[_Thing], what: str, file: str) -> tuple[_Thing, ...]:
-    """Read a library from a file beside this module.
+def shipped_library(kind: type[_Thing], what: str, package: str, file: str) -> tuple[_Thing, ...]:
+    """Read a library from a file of a package.
 
     Raises:
         LibraryError: As `read_library`.
     """
-    return read_library(kind, what, (files(__package__) / file).read_text(encoding="utf-8"))
+    return read_library(kind, what, (files(package) / file).read_text(encoding="utf-8"))

@@ -8,17 +8,23 @@ from typing import Any, Literal, Self, TypeAlias
 
 from pydantic import BaseModel, Field, JsonValue, ValidationError, field_validator, model_validator
 
-from simulator.environment import rule_sets
-from simulator.environment.adk_config import EnvironmentConfigError, ReadConfig, read_config
-from simulator.environment.adk_text import is_code, read_config_text
 from simulator.environment.complaints import complaint
 from simulator.environment.documents import DocumentError, read_document, write_json, write_yaml
-from simulator.environment.injections import EVERY_TOOL, InjectionRule
-from simulator.environment.invariants import InvariantError, check_invariant
-from simulator.environment.recordings import RecordedCall
-from simulator.environment.rule_sets import RuleSet, RuleSetError, RuleSetForm, read_rule_set, write_rule_set
-from simulator.environment.tables import read_tables
-from simulator.environment.tool_settings import EnvironmentSettings
+from simulator.environment.injection import rule_sets
+from simulator.environment.injection.adk_config import EnvironmentConfigError, ReadConfig, read_config
+from simulator.environment.injection.adk_text import is_code, read_config_text
+from simulator.environment.injection.injections import EVERY_TOOL, InjectionRule
+from simulator.environment.injection.rule_sets import (
+    RuleSet,
+    RuleSetError,
+    RuleSetForm,
+    read_rule_set,
+    write_rule_set,
+)
+from simulator.environment.recording.recordings import RecordedCall
+from simulator.environment.things.invariants import InvariantError, check_invariant
+from simulator.environment.things.tables import read_tables
+from simulator.environment.things.tool_settings import EnvironmentSettings
 from simulator.environment.value import Number, Value, Whole
 from simulator.jsonvalue import JsonObject
 

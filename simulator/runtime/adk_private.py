@@ -1,7 +1,8 @@
 """Every touch of what ADK does not promise, in one place; `tests/runtime/test_adk_private.py` fails when it changes.
 
 google-adk 2.13: contexts keep their invocation and their actions in private attributes, the tools that steer the
-flow (rather than ask the world) have private classes, and static children are found by a private method.
+flow (rather than ask the world) have private classes, and static children are found by a private method. What a
+model is shown is put together by a private processor, and reported by a private module.
 """
 
 from __future__ import annotations
@@ -10,16 +11,22 @@ import copy
 import inspect
 import random
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager
 from typing import Any
 
+from google.adk.agents import LlmAgent
+from google.adk.agents.invocation_context import InvocationContext
 from google.adk.agents.llm.task._finish_task_tool import FinishTaskTool
 from google.adk.events.event import Event
 from google.adk.events.event_actions import EventActions
+from google.adk.flows.llm_flows.context import _contents
 from google.adk.flows.llm_flows.tools import _caller
+from google.adk.models.llm_request import LlmRequest
 from google.adk.platform import _random as platform_random
 from google.adk.plugins.base_plugin import BasePlugin
 from google.adk.plugins.plugin_manager import PluginManager
+from google.adk.telemetry import tracing
 from google.adk.tools._node_tool import NodeTool
 from google.adk.tools._request_input_tool import request_input
 from google.adk.tools.agent_tool import AgentTool
@@ -32,8 +39,10 @@ from google.adk.tools.transfer_to_agent_tool import TransferToAgentTool
 from google.adk.utils._function_call_names import AF_FUNCTION_CALL_ID_PREFIX
 from google.adk.workflow import BaseNode, FunctionNode
 from google.adk.workflow._tool_node import _ToolNode
+from google.genai import types
 
-from simulator.runtime.context import INSIDE_REAL_CALL
+from simulator.runtime.context import CURRENT_TURN, GUARD_NAME, INSIDE_REAL_CALL
+from simulator.runtime.later import Later
 
 MADE_CALL_ID = AF_FUNCTION_CALL_ID_PREFIX
 """How the ids of function calls begin that no model gave: ADK takes those out of what models are shown."""
@@ -162,3 +171,70 @@ def children_of(node: Any) -> Iterator[Any]:
 def set_random_provider(source: Callable[[], random.Random]) -> None:
     """Let ADK draw from what this gives in the current context."""
     platform_random.set_random_provider(source)
+
+
+def let_known_answers_be_quick() -> None:
+    """Let ADK put together what a model is shown only where somebody looks into it, and not report the call, where the journal holds the answer.
+
+    In a long session that takes most of the time of an undo; all other calls are as before. Harmless when done again.
+    """
+    processor, inference = _contents.request_processor, tracing.use_inference_span
+    if hasattr(inference, _HEARD):
+        return
+    put_together = processor.run_async
+
+    async def contents(context: InvocationContext, request: LlmRequest) -> AsyncGenerator[Event, None]:
+        turn = CURRENT_TURN.get()
+        if turn is not None and turn.replay.holds_answer and _nobody_looks(context, request):
+            events = [*context.session.events]
+            request.contents = Later(lambda: _contents_of(put_together, context, request, events))
+            return
+        async for event in put_together(context, request):
+            yield event
+
+    @asynccontextmanager
+    async def unless_known(request: LlmRequest, *others: Any) -> AsyncIterator[Any]:
+        if isinstance(request.contents, Later) and request.contents.is_unread:
+            yield None
+            return
+        async with inference(request, *others) as span:
+            yield span
+
+    setattr(unless_known, _HEARD, True)
+    processor.run_async, tracing.use_inference_span = contents, unless_known  # type: ignore[method-assign,assignment] # in place, as every flow holds this one processor
+
+
+def _nobody_looks(context: InvocationContext, request: LlmRequest) -> bool:
+    """Tell an agent with nothing that is shown a model's request besides the model, and with nothing to be made for it."""
+    agent = context.agent
+    return (
+        type(agent) is LlmAgent
+        and not (agent.before_model_callback or agent.on_model_error_callback)
+        and agent.planner is None
+        and agent.code_executor is None
+        and all(plugin.name == GUARD_NAME for plugin in context.plugin_manager.plugins)
+        and not request.contents
+        and all(_is_as_said(event, agent) for event in context.session.events)
+    )
+
+
+def _is_as_said(event: Event, agent: LlmAgent) -> bool:
+    """Tell an event that a model is shown as it is: where ADK makes another one of it, it draws an id and a time for that."""
+    return event.author in {agent.name, "user"} and event.actions.compaction is None
+
+
+def _contents_of(
+    put_together: Callable[[InvocationContext, LlmRequest], AsyncGenerator[Event, None]],
+    context: InvocationContext,
+    request: LlmRequest,
+    events: list[Event],
+) -> list[types.Content]:
+    """Give what ADK would have put together when there were these events; it waits for nothing meanwhile."""
+    session = context.session.model_copy(update={"events": events})
+    asked = request.model_copy(update={"contents": []})
+    steps = put_together(context.model_copy(update={"session": session}), asked)
+    try:
+        steps.__anext__().send(None)
+    except StopAsyncIteration:
+        return asked.contents
+    raise RuntimeError("ADK waited for something while it put together what a model is shown")

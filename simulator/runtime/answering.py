@@ -8,7 +8,7 @@ from contextlib import aclosing
 from dataclasses import asdict
 from typing import Any
 
-from simulator.environment.rules import EVERY_TOOL
+from simulator.environment.injection.rules import EVERY_TOOL
 from simulator.facts import (
     Answered,
     CallStarted,

@@ -27,7 +27,14 @@ from google.adk.tools.base_toolset import BaseToolset
 from google.adk.tools.tool_context import ToolContext
 from pydantic import Field
 
-from simulator.runtime.adk_private import children_of, is_steering, node_of, runs_agents, with_plugins
+from simulator.runtime.adk_private import (
+    children_of,
+    is_steering,
+    let_known_answers_be_quick,
+    node_of,
+    runs_agents,
+    with_plugins,
+)
 from simulator.runtime.bodies import is_only_declared
 from simulator.runtime.context import CURRENT_TURN, GUARD_NAME, INSIDE_REAL_CALL, PLACE, SCOPE, stand_in_of
 from simulator.runtime.errors import SimulationError
@@ -91,6 +98,7 @@ class UnreachableModel(BaseLlm):
 
 def install(agent: Any) -> None:
     """Seat everything that can be reached from an agent or graph; harmless when done again."""
+    let_known_answers_be_quick()
     _install(agent, set())
 
 

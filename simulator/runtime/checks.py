@@ -9,7 +9,7 @@ from google.adk.models.llm_request import LlmRequest
 from google.genai import types
 from pydantic import ValidationError
 
-from simulator.environment.schemas import check, in_words
+from simulator.environment.schema.schemas import check, in_words
 from simulator.jsonvalue import JsonObject, taken
 from simulator.runtime.adk_private import schema_of_final_tool
 from simulator.runtime.declarations import schema_json

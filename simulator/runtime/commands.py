@@ -155,7 +155,7 @@ async def _answer_tool(engine: Engine, waiting: Waiting[ToolBoundaryCall], given
     if not answer_.despite_contradictions:
         refuse_contradictions(engine, waiting, outcome)
     waiting.for_person = False
-    provenance = answering.provenance(waiting, answer_.source, notes=answer_.notes)
+    provenance = answering.provenance(waiting, answer_.source, answer_.by, answer_.notes)
     return await answering.release_tool(waiting, outcome, effects, provenance)
 
 
@@ -179,7 +179,8 @@ async def _answer_model(engine: Engine, waiting: Waiting[ModelCall], given: Any)
         check_final_text(parts, waiting.call.request)
     waiting.for_person = False
     response: JsonObject = {"content": {"role": "model", "parts": parts}}
-    return await answering.release_model(waiting, (response,), answering.provenance(waiting, given.source))
+    provenance = answering.provenance(waiting, given.source, given.by)
+    return await answering.release_model(waiting, (response,), provenance)
 
 
 def _is_proposal(waiting: Waiting[ModelCall], parts: list[Any]) -> bool:
@@ -198,7 +199,9 @@ async def _answer_code(engine: Engine, waiting: Waiting[CodeCall], given: Any) -
         raise SimulationError("code is answered by what it prints: a text or a CodeAnswer")
     waiting.for_person = False
     result: JsonObject = {"stdout": given.stdout, "stderr": given.stderr}
-    return await answering.release_code(waiting, result, answering.provenance(waiting, given.source))
+    return await answering.release_code(
+        waiting, result, answering.provenance(waiting, given.source, given.by)
+    )
 
 
 async def run_real(engine: Engine, key: str) -> None:

@@ -16,9 +16,10 @@ GUARD_NAME = "golden_trace_guard"
 
 
 class TurnInProgress(Protocol):
-    """What the seated objects need of the turn that they are asked in."""
+    """What the seated objects need of the turn that they are asked in; `replay` is `simulator.runtime.replaying.Replay`."""
 
     settling: Any
+    replay: Any
     declared: tuple[Any, ...]
 
     async def ask_model(self, call: Any) -> list[Any]:

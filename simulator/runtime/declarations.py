@@ -18,7 +18,7 @@ from google.adk.tools.base_tool import BaseTool
 from google.genai import types
 from pydantic import BaseModel, TypeAdapter
 
-from simulator.environment.schemas import BrokenSchemaError, normalise
+from simulator.environment.schema.schemas import BrokenSchemaError, normalise
 from simulator.jsonvalue import JsonObject
 from simulator.seats.requests import ToolDeclaration
 

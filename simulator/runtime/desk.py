@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from simulator.environment.connections import ToolShape
 from simulator.environment.facts import StateCleared, WorldEdited
+from simulator.environment.things.connections import ToolShape
 from simulator.facts import Fact, ToolAnswered, TurnStarted
 from simulator.journal import ROOT, Journal
 from simulator.runtime.known import Flag, Known

@@ -29,6 +29,7 @@ from simulator.jsonvalue import (
     write,
 )
 from simulator.runtime.adk_private import MADE_CALL_ID
+from simulator.runtime.later import Later, made
 from simulator.session.entries import calls_in
 
 _PART = "$part"
@@ -245,7 +246,7 @@ def _in_one_order(event: JsonObject) -> bool:
 
 
 def request_parts(request: LlmRequest) -> dict[str, str]:
-    """Fingerprint what a model is asked, by part: `system`, `tools`, `config` and `contents`."""
+    """Fingerprint what a model is asked, by part: `system`, `tools`, `config`, and `contents` unless nobody has looked into them."""
     config = request.config
     asked = {
         name: value
@@ -253,14 +254,22 @@ def request_parts(request: LlmRequest) -> dict[str, str]:
         if (value := getattr(config, name)) is not None
     }
     instruction = config.system_instruction
-    return {
+    contents = request.contents
+    parts = {
         "system": digest(instruction)
         if isinstance(instruction, str)
         else fingerprint(_written([instruction])),
         "tools": fingerprint(_written(config.tools or ())),
         "config": digest(canonical(jsonable(asked))) if asked else "",
-        "contents": fingerprint(_written(request.contents)),
     }
+    if not isinstance(contents, Later) or not contents.is_unread:
+        parts["contents"] = contents_part(contents)
+    return parts
+
+
+def contents_part(contents: list[types.Content]) -> str:
+    """Fingerprint what a model is shown of the conversation, as `request_parts` does."""
+    return fingerprint(_written(made(contents)))
 
 
 def _written(values: Sequence[Any]) -> bytes:

@@ -20,9 +20,9 @@ from google.adk.runners import Runner
 from google.genai import types
 
 from simulator.agent_config import SimulatedAgentConfig
-from simulator.environment.connections import ToolShape
-from simulator.environment.draws import DrawStreams
-from simulator.environment.rules import InjectionRule
+from simulator.environment.injection.draws import DrawStreams
+from simulator.environment.injection.rules import InjectionRule
+from simulator.environment.things.connections import ToolShape
 from simulator.facts import (
     EVERY,
     Answered,
@@ -45,6 +45,7 @@ from simulator.runtime.ending import PATIENCE_WITH_CANCELLATION, cancelled, end_
 from simulator.runtime.errors import Diverged, Divergence, SimulationError
 from simulator.runtime.generating import Generating
 from simulator.runtime.injecting import Injecting
+from simulator.runtime.memory import WatchedMemory
 from simulator.runtime.modelling import Modelling
 from simulator.runtime.preparing import (
     guarded_app,
@@ -53,6 +54,7 @@ from simulator.runtime.preparing import (
     rules_at_rest,
     turn_in_progress,
 )
+from simulator.runtime.restoring import restored
 from simulator.runtime.run_settings import run_config
 from simulator.runtime.services import Ground, WatchedArtifacts, WatchedSessions
 from simulator.runtime.tool_shapes import ToolShapes
@@ -97,7 +99,10 @@ class Engine:
         install(config.root_agent)
         # One for all turns, as making it takes time; each turn sets its own services.
         self._runner = Runner(
-            app=guarded_app(config), session_service=WatchedSessions(), artifact_service=WatchedArtifacts()
+            app=guarded_app(config),
+            session_service=WatchedSessions(),
+            artifact_service=WatchedArtifacts(),
+            memory_service=WatchedMemory(),
         )
 
     def _header_seed(self) -> str:
@@ -188,22 +193,9 @@ class Engine:
         self.changed()
 
     async def _restored(self, facts: list[tuple[int, Fact]]) -> Ground:
-        """Put in place what the turns that have ended left behind."""
-        fold, ground = (
-            self.journal.fold,
-            Ground(WatchedSessions(), WatchedArtifacts(), self.journal.fold.place_in_adk()),
-        )
+        fold = self.journal.fold
         ended = [(number, fact) for number, fact in facts if isinstance(fact, TurnEnded)]
-        state = ended[-1][1].state if ended else fold.initial_state
-        events = (event for number, fact in ended for event in self.events_of(number, fact))
-        await ground.sessions.restore(ground.where, copied(state), events)
-        for _, fact in ended:
-            for saved in fact.artifacts:
-                part, more = types.Part.model_validate(copied(saved.part)), saved.custom_metadata
-                await ground.artifacts.save_artifact(
-                    **ground.where, filename=saved.filename, artifact=part, custom_metadata=more
-                )
-        return ground
+        return await restored(ended, fold.initial_state, fold.place_in_adk(), self.events_of)
 
     async def move(self, number: int) -> None:
         """Go to another fact and execute the way there again; what is asked there, a person has first."""
@@ -303,6 +295,7 @@ class Engine:
         platform_time.set_time_provider(run.time)
         set_random_provider(functools.cache(functools.partial(random_of, self.seed, run.number)))
         self._runner.session_service, self._runner.artifact_service = ground.sessions, ground.artifacts
+        self._runner.memory_service = ground.memory
         running = self._runner.run_async(
             user_id=ground.where["user_id"],
             session_id=ground.where["session_id"],
@@ -329,6 +322,7 @@ class Engine:
                 events=tuple(run.events),
                 state=jsonable(state),
                 artifacts=tuple(run.artifacts),
+                memories=ground.memory.taken(),
                 error=error,
                 stopped=run.abort.is_set(),
             )

@@ -7,11 +7,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, get_args
 
-from simulator.environment.distortions import distorted
-from simulator.environment.draws import DrawStreams
-from simulator.environment.effects import DistortEffect, LoseEffect, RaiseEffect
-from simulator.environment.realized import Answering, answered, latency_of
-from simulator.environment.rules import CallContext, InjectionRule, Miss, evaluate, nearest_first
+from simulator.environment.injection.distortions import distorted
+from simulator.environment.injection.draws import DrawStreams
+from simulator.environment.injection.effects import DistortEffect, LoseEffect, RaiseEffect
+from simulator.environment.injection.realized import Answering, answered, latency_of
+from simulator.environment.injection.rules import CallContext, InjectionRule, Miss, evaluate, nearest_first
 from simulator.facts import Failed, Outcome, Provenance, Raised, Returned
 from simulator.jsonvalue import JsonObject
 from simulator.runtime.encoding import SimulatedToolError, made_error

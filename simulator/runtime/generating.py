@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Literal, NamedTuple
 
-from simulator.environment.entities import WorldCall
-from simulator.environment.nearest_calls import Near
+from simulator.environment.recording.nearest_calls import Near
+from simulator.environment.things.entities import WorldCall
 from simulator.facts import Outcome, Provenance
 from simulator.jsonvalue import JsonObject
 from simulator.runtime.analysing import begin_if_due

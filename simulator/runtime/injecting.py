@@ -7,10 +7,10 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
-from simulator.environment.calls import CallContext, Tally
-from simulator.environment.draws import DrawStreams
-from simulator.environment.effects import HangEffect
-from simulator.environment.templates import variables_of
+from simulator.environment.injection.calls import CallContext, Tally
+from simulator.environment.injection.draws import DrawStreams
+from simulator.environment.injection.effects import HangEffect
+from simulator.environment.language.templates import variables_of
 from simulator.facts import Outcome
 from simulator.jsonvalue import JsonObject
 from simulator.runtime.boundaries import ToolBoundaryCall

@@ -6,14 +6,14 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Any, NamedTuple, Protocol
 
-from simulator.environment.connections import Connections, ToolShape, found_offline, merged
-from simulator.environment.entities import EntityChange, WorldCall
-from simulator.environment.invariants import Contradiction, contradictions
-from simulator.environment.recall import EarlierAnswer
-from simulator.environment.recordings import RecordedCall
-from simulator.environment.shared_state import registry_of
-from simulator.environment.tables import NO_TABLES, Tables, TablesError, read_tables
-from simulator.environment.world import World
+from simulator.environment.reading.recall import EarlierAnswer
+from simulator.environment.recording.recordings import RecordedCall
+from simulator.environment.things.connections import Connections, ToolShape, found_offline, merged
+from simulator.environment.things.entities import EntityChange, WorldCall
+from simulator.environment.things.invariants import Contradiction, contradictions
+from simulator.environment.things.shared_state import registry_of
+from simulator.environment.things.tables import NO_TABLES, Tables, TablesError, read_tables
+from simulator.environment.things.world import World
 from simulator.facts import Outcome, Provenance
 from simulator.jsonvalue import JsonObject
 from simulator.runtime.firing import as_response

@@ -13,9 +13,9 @@ from google.adk.models.llm_request import LlmRequest
 from google.genai import types
 from pydantic import Field
 
-from simulator.environment.asked_schemas import AnswerSchema
-from simulator.environment.model_answers import ReadAnswer, read_answer
-from simulator.environment.prompts import repair_prompt
+from simulator.environment.asking.asked_schemas import AnswerSchema
+from simulator.environment.asking.model_answers import ReadAnswer, read_answer
+from simulator.environment.asking.prompts import repair_prompt
 from simulator.facts import Value
 from simulator.jsonvalue import Json
 from simulator.runtime.apart import TimeIsUpError, apart

@@ -10,13 +10,13 @@ from functools import partial
 from google.adk.models.base_llm import BaseLlm
 from google.genai import types
 
-from simulator.environment.connection_prompts import (
+from simulator.environment.asking.connection_prompts import (
     CONNECTIONS_SCHEMA,
     connections_prompt,
     read_connections,
     shapes_digest,
 )
-from simulator.environment.connections import Connections, ToolShape
+from simulator.environment.things.connections import Connections, ToolShape
 from simulator.jsonvalue import digest
 from simulator.runtime.model_asking import Asked, Patience, Progress, Question, Ways, ask_for_json
 

@@ -9,8 +9,8 @@ from functools import partial
 from google.adk.models.base_llm import BaseLlm
 from google.genai import types
 
-from simulator.environment.asked_schemas import answer_schema
-from simulator.environment.prompts import AskedCall, prompt_for
+from simulator.environment.asking.asked_schemas import answer_schema
+from simulator.environment.asking.prompts import AskedCall, prompt_for
 from simulator.runtime.model_asking import Asked, Attempt, Patience, Progress, Question, Ways, ask_for_json
 from simulator.runtime.model_responses import Tokens
 

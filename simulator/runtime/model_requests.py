@@ -14,7 +14,13 @@ from google.adk.models.llm_request import LlmRequest
 from google.adk.models.registry import LLMRegistry
 from google.genai import types
 
-from simulator.environment.asked_schemas import AnswerSchema, SentSchema, for_gemini, for_strict, or_error
+from simulator.environment.asking.asked_schemas import (
+    AnswerSchema,
+    SentSchema,
+    for_gemini,
+    for_strict,
+    or_error,
+)
 from simulator.jsonvalue import JsonObject, digest
 from simulator.runtime.reachability import model_problem
 

@@ -9,11 +9,11 @@ from google.adk.models.base_llm import BaseLlm
 from google.genai import types
 from pydantic import ValidationError
 
-from simulator.environment.connection_prompts import connection_lines
-from simulator.environment.kinds import plural
-from simulator.environment.nearest_calls import nearest
-from simulator.environment.prompts import AskedCall, KnownThing, PreviousCall, RecordedExample
-from simulator.environment.tool_settings import EnvironmentSettings
+from simulator.environment.asking.connection_prompts import connection_lines
+from simulator.environment.asking.prompts import AskedCall, KnownThing, PreviousCall, RecordedExample
+from simulator.environment.common_sense.kinds import plural
+from simulator.environment.recording.nearest_calls import nearest
+from simulator.environment.things.tool_settings import EnvironmentSettings
 from simulator.jsonvalue import JsonObject
 from simulator.runtime.desk import Desk
 from simulator.runtime.errors import SimulationError

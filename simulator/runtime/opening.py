@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 
 from simulator.agent_config import SimulatedAgentConfig
-from simulator.environment.rules import InjectionRule
+from simulator.environment.injection.rules import InjectionRule
 from simulator.facts import AgentSelected, Fact, RulesChanged, SeatChanged, SessionOpened
 from simulator.jsonvalue import JsonObject
 from simulator.runtime.reachability import default_seats

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from simulator.environment.output_checks import breach
+from simulator.environment.asking.output_checks import breach
 from simulator.facts import Failed, Outcome, Returned
 from simulator.jsonvalue import Json, JsonObject
 

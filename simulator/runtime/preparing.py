@@ -10,7 +10,7 @@ from typing import TypeAlias
 from google.adk.apps import App
 
 from simulator.agent_config import SimulatedAgentConfig
-from simulator.environment.rules import InjectionRule
+from simulator.environment.injection.rules import InjectionRule
 from simulator.facts import (
     Answered,
     Fact,

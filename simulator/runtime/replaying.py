@@ -8,9 +8,13 @@ import weakref
 from collections.abc import Sequence
 from typing import Any, Protocol
 
-from simulator.facts import Answered, ToolAnswered
+from google.adk.models.llm_request import LlmRequest
+
+from simulator.facts import Answered, ModelAnswered, ToolAnswered
 from simulator.jsonvalue import canonical
+from simulator.runtime.encoding import contents_part
 from simulator.runtime.errors import Diverged
+from simulator.runtime.later import Later, made
 from simulator.runtime.settling import Settling
 from simulator.runtime.waiting import Waiting
 
@@ -46,7 +50,8 @@ class Replay:
 
     An answer that was there at once is given again in the moment in which it is asked for; all others wait for their
     turn, each until everything before it has settled. `keys` are those of all of them; `asked` is set with each
-    request; `is_done` says that all are released, and that what followed from them has settled.
+    request; `is_done` says that all are released, and that what followed from them has settled. `models_ahead` counts
+    the models' answers that are left, and `unread` holds what models were shown that nobody looked into, by key.
 
     Args:
         turn: The turn.
@@ -59,10 +64,17 @@ class Replay:
         self._turn: Turn = weakref.proxy(turn)
         self._recorded, self._as_then = recorded, as_then
         self.keys = {fact.key for _, fact in recorded}
+        self.models_ahead = sum(isinstance(fact, ModelAnswered) for _, fact in recorded)
+        self.unread: dict[str, Later[Any]] = {}
         self.asked = asyncio.Event()
         self.is_done = not self.keys
         self._next = 0
         self._agent_has_ended = False
+
+    @property
+    def holds_answer(self) -> bool:
+        """The journal holds what the next model answered, and what one after it did."""
+        return self.models_ahead > 1
 
     async def run(self) -> None:
         """Release what the journal holds, in its order, checking that it still fits.
@@ -83,6 +95,7 @@ class Replay:
         await turn.settling.settle()
         turn.caught_up.set()
         self.is_done = True
+        self.unread.clear()
         turn.changed()
 
     def at_once(self, waiting: Waiting[Any]) -> Answered | None:
@@ -100,6 +113,16 @@ class Replay:
         self.asked.set()
         return fact
 
+    def show(self, request: LlmRequest, key: str) -> None:
+        """See to it that a model finds in its request all that it is shown; one that has answered is not shown it again."""
+        contents = request.contents
+        if not isinstance(contents, Later):
+            return
+        if key in self.keys and contents.is_unread:
+            self.unread[key] = contents
+        else:
+            request.contents = made(contents)
+
     def agent_ended(self, _task: object) -> None:
         """Stop waiting for requests: none will come."""
         self._agent_has_ended = True
@@ -107,6 +130,7 @@ class Replay:
 
     def _released(self, fact: Answered) -> None:
         self._next += 1
+        self.models_ahead -= isinstance(fact, ModelAnswered)
         self._turn.passed(fact)
         if self._next == len(self._recorded) and self._as_then:
             # What follows from the last answer was answered at once where it could be, so it is again.
@@ -145,4 +169,14 @@ class Replay:
             words = " and ".join(harmless)
             self._turn.note_problem(f"the agent's {words} changed since step {number} was recorded")
         if serious := [part for part in differs if part not in _HARMLESS]:
+            if serious == ["contents"]:
+                number, fact = self._first_that_differs(number, fact)
             raise Diverged(number, fact.key, serious)
+
+    def _first_that_differs(self, number: int, fact: Answered) -> tuple[int, Answered]:
+        """Look for the first model that was shown something else: what nobody looked into may have differed before."""
+        for before, each in self._recorded[: self._next]:
+            contents = self.unread.get(each.key)
+            if contents is not None and contents_part(contents) != each.digests.parts.get("contents"):
+                return before, each
+        return number, fact

@@ -14,6 +14,7 @@ from google.genai import types
 from simulator.facts import SavedArtifact
 from simulator.jsonvalue import JsonObject
 from simulator.runtime.context import CURRENT_TURN, INSIDE_REAL_CALL
+from simulator.runtime.memory import WatchedMemory
 
 
 class WatchedSessions(InMemorySessionService):
@@ -94,4 +95,5 @@ class Ground(NamedTuple):
 
     sessions: WatchedSessions
     artifacts: WatchedArtifacts
+    memory: WatchedMemory
     where: dict[str, str]

@@ -7,10 +7,8 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from simulator.environment.calls import CallContext, Tally
 from simulator.environment.complaints import complaint
 from simulator.environment.declared_tools import DeclaredTool
-from simulator.environment.entities import EntityChange
 from simulator.environment.facts import (
     EnvironmentChanged,
     EnvironmentDataGiven,
@@ -19,12 +17,14 @@ from simulator.environment.facts import (
     ToolsDeclared,
     WorldEdited,
 )
-from simulator.environment.invariants import InvariantError, check_invariant
-from simulator.environment.recordings import RecordedCall
-from simulator.environment.rules import InjectionRule
-from simulator.environment.tables import TablesError, read_tables
-from simulator.environment.tool_settings import EnvironmentSettings
-from simulator.environment.trials import Trial, explain
+from simulator.environment.injection.calls import CallContext, Tally
+from simulator.environment.injection.rules import InjectionRule
+from simulator.environment.injection.trials import Trial, explain
+from simulator.environment.recording.recordings import RecordedCall
+from simulator.environment.things.entities import EntityChange
+from simulator.environment.things.invariants import InvariantError, check_invariant
+from simulator.environment.things.tables import TablesError, read_tables
+from simulator.environment.things.tool_settings import EnvironmentSettings
 from simulator.facts import ToolAnswered
 from simulator.runtime.boundaries import ToolBoundaryCall
 from simulator.runtime.declared import declared_from

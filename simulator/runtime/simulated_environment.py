@@ -8,12 +8,12 @@ from typing import Any, Protocol
 from google.adk.models.base_llm import BaseLlm
 
 from simulator.environment.declared_tools import DeclaredTool
-from simulator.environment.entities import Contradiction, EntityChange
-from simulator.environment.invariants import Standing, check_invariant, standing
-from simulator.environment.recordings import RecordedCall, read_recording
-from simulator.environment.rules import InjectionRule
-from simulator.environment.tool_settings import EnvironmentSettings
-from simulator.environment.trials import Trial
+from simulator.environment.injection.rules import InjectionRule
+from simulator.environment.injection.trials import Trial
+from simulator.environment.recording.recordings import RecordedCall, read_recording
+from simulator.environment.things.entities import Contradiction, EntityChange
+from simulator.environment.things.invariants import Standing, check_invariant, standing
+from simulator.environment.things.tool_settings import EnvironmentSettings
 from simulator.facts import Outcome
 from simulator.runtime import analysing, asking_drafts, shaping, tool_requests
 from simulator.runtime.engine import Engine
@@ -35,11 +35,30 @@ class Commands(Protocol):
         ...
 
 
+class OnlyReads:
+    """Reads for somebody who may look and not command; every command raises `SimulationError`."""
+
+    def __init__(self, read: Callable[[Callable[[Any], Any]], Any]) -> None:
+        self._read = read
+
+    def read(self, work: Callable[[Any], Any]) -> Any:
+        """Give what the work gives."""
+        return self._read(work)
+
+    def command(self, work: Callable[[Any], Any]) -> None:  # noqa: ARG002 - as `Commands` has it
+        """Refuse the work."""
+        raise SimulationError("this session can only be looked at: nothing was changed")
+
+
 class SimulatedEnvironment:
     """The environment of a simulation. Each change is a fact; one that does not fit raises `SimulationError`."""
 
     def __init__(self, commands: Commands) -> None:
         self._commands = commands
+
+    def looked_at(self) -> SimulatedEnvironment:
+        """Give the same environment to look at: each change raises `SimulationError`."""
+        return SimulatedEnvironment(OnlyReads(self._commands.read))
 
     # ------------------------------------------------------------ what there is to see
 

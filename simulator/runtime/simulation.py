@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from typing import Any, Literal, Self
 
 from simulator.agent_config import SimulatedAgentConfig
-from simulator.environment.rules import InjectionRule
+from simulator.environment.injection.rules import InjectionRule
 from simulator.facts import (
     EVERY,
     AgentPlayer,
@@ -27,7 +27,7 @@ from simulator.runtime.opening import opening_facts
 from simulator.runtime.simulated_environment import SimulatedEnvironment
 from simulator.runtime.undoing import redo_target, redone, undo_target, undone
 from simulator.runtime.user_commands import UserCommands, user_view
-from simulator.runtime.user_play import author_of
+from simulator.runtime.user_play import author_of, said_by
 from simulator.runtime.view import SimulationView
 from simulator.seats.answers import Answer
 from simulator.seats.requests import CodeRequest, ModelRequest, Request, ToolRequest
@@ -176,8 +176,12 @@ class Simulation(UserCommands):
         wait: float | None = None,
         streaming: bool = False,
         max_llm_calls: int = 500,
+        by: str = "",
     ) -> bool:
-        """Let the user say something: text, or google-genai's `Content` in JSON. True if the agent came to rest."""
+        """Let the user say something: text, or google-genai's `Content` in JSON. True if the agent came to rest.
+
+        `by` names who says it, where that is neither a person nor who sits in the user's seat: a script.
+        """
         return self._turn(
             "query",
             commands.content_of(message),
@@ -185,22 +189,24 @@ class Simulation(UserCommands):
             state_delta=commands.plain(state_delta, "state delta") if state_delta else {},
             streaming=streaming,
             max_llm_calls=max_llm_calls,
+            **said_by(by),
         )
 
     def confirm(
-        self, call_id: str, confirmed: bool, payload: Any = None, *, wait: float | None = None
+        self, call_id: str, confirmed: bool, payload: Any = None, *, wait: float | None = None, by: str = ""
     ) -> bool:
-        """Let the user confirm or reject the tool call that ADK asks about."""
+        """Let the user confirm or reject the tool call that ADK asks about; `by` as for `query`."""
         response: JsonObject = {"confirmed": confirmed}
         if payload is not None:
             response["payload"] = payload
-        return self.reply(call_id, response, wait=wait)
+        return self.reply(call_id, response, wait=wait, by=by)
 
-    def reply(self, call_id: str, response: Any, *, wait: float | None = None) -> bool:
+    def reply(self, call_id: str, response: Any, *, wait: float | None = None, by: str = "") -> bool:
         """Let the user answer a call that was left open; anything but a dict becomes `{"result": response}`."""
         self._check_open()
         call = commands.open_call(self.session, call_id)
-        return self._turn("reply", commands.reply_content(call, commands.plain(response, "reply")), wait)
+        message = commands.reply_content(call, commands.plain(response, "reply"))
+        return self._turn("reply", message, wait, **said_by(by))
 
     def _turn(
         self, purpose: Literal["query", "reply"], message: JsonObject, wait: float | None, **more: Any

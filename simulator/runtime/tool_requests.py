@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from simulator.environment.entities import Contradiction
+from simulator.environment.things.entities import Contradiction
 from simulator.facts import Outcome
 from simulator.jsonvalue import copied
 from simulator.runtime.boundaries import ToolBoundaryCall

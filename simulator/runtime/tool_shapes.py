@@ -8,8 +8,8 @@ from typing import Any
 from google.adk.tools.base_tool import BaseTool
 from google.adk.tools.function_tool import FunctionTool
 
-from simulator.environment.connections import ToolShape
 from simulator.environment.declared_tools import DeclaredTool
+from simulator.environment.things.connections import ToolShape
 from simulator.runtime.adk_private import children_of, is_steering, node_of, runs_agents
 from simulator.runtime.requests import describe_tool
 

@@ -165,6 +165,7 @@ class TurnRun:
         """Ask the agent's seat for its turn; give its responses or raise its error."""
         self.last_model_call = call
         base = f"{self.number}/{call.scope}/{call.place}|{call.agent}"
+        self.replay.show(call.request, f"{base}#{self._ordinals[base]}")
         waiting, fact = await self._ask_waiting(
             base, call, call.agent, call.agent, request_parts(call.request)
         )

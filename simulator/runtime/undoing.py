@@ -19,6 +19,7 @@ from simulator.facts import (
     AgentPlayer,
     AgentSelected,
     CodeAnswered,
+    ConversationEnded,
     Fact,
     ModelAnswered,
     RulesChanged,
@@ -51,13 +52,13 @@ def undo_target(journal: Journal) -> int | None:
     A step is what the user said, an answer, something real that was let run, a swap of seats, a change of the rules, of what is set for the environment or of
     the world, and a stop: taking back a stop leads to the pause that it ended.
     """
-    number = _last_step(journal)
+    number = last_step(journal)
     return None if number is None else journal.parent(number)
 
 
 def undone(journal: Journal) -> Fact | None:
     """Give the step that an undo takes back."""
-    number = _last_step(journal)
+    number = last_step(journal)
     return None if number is None else journal.fact(number)
 
 
@@ -95,13 +96,14 @@ def _way_on(journal: Journal) -> list[tuple[int, Fact]]:
     return []
 
 
-def _last_step(journal: Journal) -> int | None:
+def last_step(journal: Journal) -> int | None:
+    """Give the number of the last step that a person took; None where there is none."""
     return next((number for number, fact in journal.backwards() if _is_step(journal, number, fact)), None)
 
 
 def _is_step(journal: Journal, number: int, fact: Fact) -> bool:
     match fact:
-        case TurnStarted() | WorldEdited() | StateCleared():
+        case TurnStarted() | ConversationEnded() | WorldEdited() | StateCleared():
             return True
         case TurnEnded():
             return fact.stopped

@@ -46,6 +46,8 @@ def user_view(engine: Engine) -> UserView:
     seat = fold.user
     if seat.player == "person":
         return UserView(seat=seat)
+    if seat.ended:
+        return UserView(seat=seat, words="The conversation is over.")
     if work.speaks:
         return UserView(seat=seat, running=True, progress=work.progress, since=work.since)
     if fold.is_running:
@@ -125,6 +127,16 @@ class UserCommands(ABC):
         if message is None or same(said, held):
             return self.query(said, wait=wait)
         return self._turn("query", said, wait, provenance=Provenance(source="edited"))
+
+    def complete(self, over: bool = True, *, wait: float | None = None) -> bool:
+        """Say that the conversation is over after the agent's answer, so that nobody speaks for the user; or that it goes on.
+
+        Saying something goes on, too.
+
+        Raises:
+            SimulationError: The agent has given no final response, or it has been said before.
+        """
+        return self._command_and_wait(lambda: user_play.end(self._engine, over=over), wait)
 
     @abstractmethod
     def _turn(self, purpose: Any, message: JsonObject, wait: float | None, **more: Any) -> bool: ...

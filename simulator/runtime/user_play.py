@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from google.adk.models.base_llm import BaseLlm
 from pydantic import ValidationError
 
-from simulator.facts import Provenance, TurnStarted, UserPlayer, UserProposed, UserSeated
+from simulator.facts import ConversationEnded, Provenance, TurnStarted, UserPlayer, UserProposed, UserSeated
 from simulator.jsonvalue import JsonObject, same
 from simulator.runtime.ending import cancelled
 from simulator.runtime.errors import SimulationError, ends_the_work
@@ -80,6 +80,20 @@ async def sit(engine: Engine, player: UserPlayer, **fields: Any) -> None:
     engine.changed()
 
 
+async def end(engine: Engine, *, over: bool) -> None:
+    """End the conversation, and what the user's player is at; or let it go on.
+
+    Raises:
+        IllegalFactError: There is no final response, or it has been said before.
+    """
+    fact = ConversationEnded(at=engine.now(), over=over)
+    engine.journal.fold.check(fact)
+    await engine.user.close()
+    engine.user.is_open = True
+    engine.append(fact)
+    engine.changed()
+
+
 def let_speak(engine: Engine) -> None:
     """Let the player speak here, once, whatever held it back: a failure, a stop, that a person came back."""
     engine.user.is_let, engine.user.came_back_to = True, None
@@ -88,7 +102,13 @@ def let_speak(engine: Engine) -> None:
 def _is_due(engine: Engine) -> bool:
     fold, work = engine.journal.fold, engine.user
     user = fold.user
-    if user.player == "person" or fold.is_running or fold.asks_the_user or engine.divergence is not None:
+    if (
+        user.player == "person"
+        or user.ended
+        or fold.is_running
+        or fold.asks_the_user
+        or engine.divergence is not None
+    ):
         return False
     if not work.is_let and holds_back(engine):
         return False
@@ -194,6 +214,11 @@ def author_of(engine: Engine, message: JsonObject) -> Provenance | None:
     if is_held and user.proposed is not None and same(message, user.proposed.message):
         return provenance_of(user)
     return Provenance(source="written")
+
+
+def said_by(name: str) -> dict[str, Provenance]:
+    """Give the field of a turn that names who said it; none where nobody is named."""
+    return {"provenance": Provenance(source="written", by=name)} if name else {}
 
 
 async def still(engine: Engine) -> bool:

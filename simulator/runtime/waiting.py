@@ -9,7 +9,7 @@ from typing import Any, Generic, TypeVar
 
 from google.adk.models.llm_response import LlmResponse
 
-from simulator.environment.rules import InjectionRule
+from simulator.environment.injection.rules import InjectionRule
 from simulator.facts import CodeAnswered, ModelAnswered, RaisedError, ToolAnswered
 from simulator.jsonvalue import JsonObject
 from simulator.runtime.boundaries import CodeCall, ModelCall, ToolBoundaryCall

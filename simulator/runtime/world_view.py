@@ -6,10 +6,10 @@ from typing import Any
 
 from pydantic import Field
 
-from simulator.environment.connections import Connections, ToolShape
-from simulator.environment.entities import Origin
-from simulator.environment.kinds import plural
-from simulator.environment.tables import Tables
+from simulator.environment.common_sense.kinds import plural
+from simulator.environment.things.connections import Connections, ToolShape
+from simulator.environment.things.entities import Origin
+from simulator.environment.things.tables import Tables
 from simulator.facts import Value
 from simulator.jsonvalue import Json, JsonObject
 from simulator.runtime.known import Known

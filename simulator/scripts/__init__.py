@@ -6,23 +6,31 @@ played = play_script(config, script)                 # drives a `Simulation` fro
 played.session, played.waits, played.leftovers       # what came of it, and what the script lacks or has too much
 """
 
+from simulator.scripts.background import ScriptAtWork, ScriptProgress
 from simulator.scripts.matching import Leftover
-from simulator.scripts.playing import Played, ScriptedSession, Step, play_script
+from simulator.scripts.opening import ScriptedSession, of_now, open_for_script, play_script
+from simulator.scripts.playing import Asks, Played, ScriptPlay, Step
 from simulator.scripts.recorded import script_of
 from simulator.scripts.script import Script, ScriptTurn
 from simulator.scripts.snippets import Waits
 from simulator.scripts.texts import ScriptError, ScriptText, read_script, words_of, write_script
 
 __all__ = [
+    "Asks",
     "Leftover",
     "Played",
     "Script",
+    "ScriptAtWork",
     "ScriptError",
+    "ScriptPlay",
+    "ScriptProgress",
     "ScriptText",
     "ScriptTurn",
     "ScriptedSession",
     "Step",
     "Waits",
+    "of_now",
+    "open_for_script",
     "play_script",
     "read_script",
     "script_of",

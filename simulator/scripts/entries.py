@@ -25,10 +25,10 @@ from simulator.environment.facts import (
     ToolsDeclared,
     WorldEdited,
 )
-from simulator.environment.injections import EVERY_TOOL, InjectionRule
-from simulator.environment.rule_sets import FORMAT as RULES_FORMAT
-from simulator.environment.rule_sets import VERSION as RULES_VERSION
-from simulator.environment.rule_sets import RuleSet, read_rule_set, write_rule_set
+from simulator.environment.injection.injections import EVERY_TOOL, InjectionRule
+from simulator.environment.injection.rule_sets import FORMAT as RULES_FORMAT
+from simulator.environment.injection.rule_sets import VERSION as RULES_VERSION
+from simulator.environment.injection.rule_sets import RuleSet, read_rule_set, write_rule_set
 from simulator.facts import EVERY, Failed, Raised, RaisedError, Returned, ToolPlayer, Value
 from simulator.jsonvalue import Json, JsonObject
 from simulator.seats.answers import ModelAnswer, ToolAnswer, called, raised, said

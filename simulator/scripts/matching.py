@@ -4,14 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 from pydantic import JsonValue
 
-from simulator.facts import Value
+from simulator.facts import (
+    Answered,
+    CodeAnswered,
+    Fact,
+    ModelAnswered,
+    Provenance,
+    RulesChanged,
+    SeatChanged,
+    ToolAnswered,
+    Value,
+)
 from simulator.jsonvalue import JsonObject, same
 from simulator.scripts.entries import (
     CHANGES,
+    SHAPING,
     AgentMove,
     Change,
     CodeMove,
@@ -26,12 +37,25 @@ from simulator.seats.requests import CodeRequest, ModelRequest, Request, ToolReq
 
 Line: TypeAlias = AgentMove | ToolMove | CodeMove
 
+BY_SCRIPT = "script"
+"""Who answered, in the provenance of what a script says itself."""
+
 
 class Leftover(Value):
     """A line that was not used, or not where it stands; `words` say which one it is, and what was wrong."""
 
     place: Place
     words: str
+
+
+class _Asked(NamedTuple):
+    """What lines are compared with; the tool is empty but for a call of a tool."""
+
+    kind: Literal["model", "tool", "code"]
+    agent: str
+    tool_name: str = ""
+    arguments: JsonObject = {}  # noqa: RUF012 - it is never changed
+    call_id: str = ""
 
 
 class Taken(NamedTuple):
@@ -68,23 +92,48 @@ class _Slot:
         """Whether it was used as often as it says; one for any number of calls is done with the first."""
         return self.used >= (1 if self.most == float("inf") else self.most)
 
-    def fits(self, request: Request) -> bool:
-        """Tell whether it can answer a request."""
-        if not self.is_left or (self.agent and self.agent != request.agent):
+    def fits(self, asked: _Asked) -> bool:
+        """Tell whether it can answer what is asked."""
+        if not self.is_left or (self.agent and self.agent != asked.agent):
             return False
-        match self.entry, request:
-            case (AgentMove(), ModelRequest()) | (CodeMove(), CodeRequest()):
-                return True
-            case ToolMove() as move, ToolRequest():
-                return _answers(move, request)
+        match self.entry:
+            case AgentMove():
+                return asked.kind == "model"
+            case CodeMove():
+                return asked.kind == "code"
+            case ToolMove() as move:
+                return asked.kind == "tool" and _answers(move, asked)
             case _:
                 return False
 
+    def may_have_given(self, provenance: Provenance) -> bool:
+        """Tell whether an answer of this provenance may be this line's."""
+        match self.entry:
+            case ToolMove(draft=True):
+                return provenance.source == "generated"
+            case ToolMove(real=True):
+                return provenance.source == "real"
+            case AgentMove(model=True):
+                return provenance.source == "model"
+            case _:
+                return provenance.by == BY_SCRIPT
 
-def _answers(move: ToolMove, request: ToolRequest) -> bool:
-    if move.call_id and move.call_id != request.call_id:
+
+def _answers(move: ToolMove, asked: _Asked) -> bool:
+    if move.call_id and move.call_id != asked.call_id:
         return False
-    return (answers_any_tool(move) or move.tool == request.tool_name) and holds(request.arguments, move.args)
+    return (answers_any_tool(move) or move.tool == asked.tool_name) and holds(asked.arguments, move.args)
+
+
+def _asked(request: Request | Answered) -> _Asked:
+    match request:
+        case ModelRequest() | ModelAnswered():
+            return _Asked("model", request.agent)
+        case CodeRequest() | CodeAnswered():
+            return _Asked("code", request.agent)
+        case ToolRequest() | ToolAnswered():
+            arguments: JsonObject = request.arguments
+            return _Asked("tool", request.agent, request.tool_name, arguments, request.call_id)
 
 
 def holds(given: JsonValue, wanted: JsonValue) -> bool:
@@ -109,21 +158,47 @@ class Lines:
         self._now: list[_Slot] = []
 
     def begin(self, turn: int) -> None:
-        """Go on to a turn; what is left of the one before can be used no more."""
-        self._now = self._turns[turn]
+        """Go on to a turn, which may be one after the last; what is left of the one before can be used no more."""
+        self._now = self._turns[turn] if turn < len(self._turns) else []
 
     def take(self, requests: Sequence[Request]) -> Taken | None:
         """Take the first line that fits one of the requests: of this turn up to its next change, then of the whole script.
 
         It counts as used.
         """
-        for slots in (self._up_to_change(), [*self._agents, *self._environment]):
-            for slot in slots:
-                request = next((each for each in requests if slot.fits(each)), None)
-                if request is not None and not isinstance(slot.entry, CHANGES):
-                    self._use(slot)
-                    return Taken(request, slot.entry, slot.place)
+        asked = [_asked(request) for request in requests]
+        for slot in self._in_order():
+            place = next((place for place, each in enumerate(asked) if slot.fits(each)), None)
+            if place is not None and not isinstance(slot.entry, CHANGES):
+                self._use(slot)
+                return Taken(requests[place], slot.entry, slot.place)
         return None
+
+    def put_back(self, taken: Taken) -> None:
+        """Count a line as not used after all: somebody else has answered meanwhile."""
+        for slot in self._in_order():
+            if slot.place == taken.place:
+                slot.used -= 1
+
+    def recall(self, fact: Fact) -> None:
+        """Count the line that a fact of this turn came from as used, where it came from one."""
+        match fact:
+            case ModelAnswered() | ToolAnswered() | CodeAnswered():
+                asked = _asked(fact)
+                found = (each for each in self._in_order() if each.fits(asked))
+                slot = next((each for each in found if each.may_have_given(fact.provenance)), None)
+                if slot is not None:
+                    self._use(slot)
+            case _ if isinstance(fact, (RulesChanged, SeatChanged, *SHAPING)):
+                changes = (each for each in self._now if isinstance(each.entry, CHANGES) and each.is_left)
+                slot = next(changes, None)
+                if slot is not None and _is_made(slot.entry, fact):
+                    self._use(slot)
+            case _:
+                return
+
+    def _in_order(self) -> list[_Slot]:
+        return [*self._up_to_change(), *self._agents, *self._environment]
 
     def due(self) -> Change | None:
         """Give the turn's next change where all the lines before it are used; it counts as made."""
@@ -164,6 +239,18 @@ class Lines:
         if slot in self._now:
             behind = self._now[self._now.index(slot) + 1 :]
             slot.late = next((other.place for other in behind if other.used), slot.late)
+
+
+def _is_made(change: Line | Change, fact: Fact) -> bool:
+    match change, fact:
+        case RulesChange(), RulesChanged():
+            return change.rules == fact.rules
+        case PlayerChange(), SeatChanged():
+            return (change.seat, change.target, change.player) == (fact.seat, fact.target, fact.player)
+        case EnvironmentChange(), _:
+            return change.environment.model_copy(update={"at": fact.at}) == fact
+        case _:
+            return False
 
 
 def _left_over(slots: Iterable[_Slot]) -> Iterator[Leftover]:

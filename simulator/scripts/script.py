@@ -7,7 +7,7 @@ from typing import Annotated, Any, Final, Literal, Self, TypeAlias
 
 from pydantic import Field, Tag, field_serializer, field_validator, model_validator
 
-from simulator.environment.injections import InjectionRule
+from simulator.environment.injection.injections import InjectionRule
 from simulator.facts import ToolPlayer, Value
 from simulator.jsonvalue import Json, JsonObject
 from simulator.scripts.entries import (

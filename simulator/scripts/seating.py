@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from simulator.agent_config import SimulatedAgentConfig
-from simulator.environment.injections import EVERY_TOOL
+from simulator.environment.injection.injections import EVERY_TOOL
 from simulator.facts import EVERY, AgentPlayer, ToolPlayer
 from simulator.runtime.reachability import default_seats
 from simulator.scripts.entries import AgentMove, ToolMove

@@ -8,10 +8,20 @@ from typing import Any, Literal, NamedTuple
 from pydantic import BaseModel, JsonValue, ValidationError
 
 from simulator.environment.complaints import complaint
-from simulator.environment.documents import DocumentError, line_of, read_document, write_json, write_yaml
+from simulator.environment.documents import (
+    DocumentError,
+    Located,
+    line_of,
+    read_document,
+    write_json,
+    write_yaml,
+)
 from simulator.jsonvalue import JsonObject
 from simulator.scripts import entries, script
 from simulator.scripts.script import FORMAT, VERSION, Place, Script
+
+_MOST_TOLD = 50
+"""How many mistakes are told at once; who mends them sees the next ones."""
 
 
 class ScriptError(ValueError):
@@ -67,13 +77,17 @@ def _check_head(document: JsonValue) -> None:
 
 
 def _complaints(error: ValidationError, document: JsonValue, text: str) -> Iterator[str]:
-    for detail in error.errors(include_url=False, include_context=False):
+    found = error.errors(include_url=False, include_context=False)
+    located = Located(text)
+    for detail in found[:_MOST_TOLD]:
         place = tuple(_steps(detail["loc"], document))
         if detail["type"] == "missing":
             place = (*place, detail["loc"][-1])
-        line = line_of(text, place)
+        line = located.line(place)
         for said in complaint(detail, _NAMES).splitlines():
             yield f"{f'line {line}: ' if line else ''}{words_of(place)}: {said}"
+    if len(found) > _MOST_TOLD:
+        yield f"line {line}: and {len(found) - _MOST_TOLD:,} more after that"
 
 
 def _steps(loc: Place, document: JsonValue) -> Iterator[str | int]:

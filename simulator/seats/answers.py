@@ -19,7 +19,7 @@ class ToolAnswer(Value):
     """The answer to one tool call, and what the call changed in the session's state.
 
     `notes` say what a generated answer was made of. An answer that contradicts the world is refused,
-    unless it stands `despite_contradictions`.
+    unless it stands `despite_contradictions`. `by` names who answers, where that is no person: a script.
     """
 
     kind: Literal["tool"] = "tool"
@@ -28,23 +28,26 @@ class ToolAnswer(Value):
     source: AnswerSource = "written"
     notes: tuple[str, ...] = ()
     despite_contradictions: bool = False
+    by: str | None = None
 
 
 class ModelAnswer(Value):
-    """One turn of the agent: google-genai `Content` parts in JSON."""
+    """One turn of the agent: google-genai `Content` parts in JSON; `by` as for a `ToolAnswer`."""
 
     kind: Literal["model"] = "model"
     parts: tuple[JsonObject, ...] = Field(min_length=1)
     source: AnswerSource = "written"
+    by: str | None = None
 
 
 class CodeAnswer(Value):
-    """What a block of code printed."""
+    """What a block of code printed; `by` as for a `ToolAnswer`."""
 
     kind: Literal["code"] = "code"
     stdout: str = ""
     stderr: str = ""
     source: AnswerSource = "written"
+    by: str | None = None
 
 
 Answer: TypeAlias = Annotated[ToolAnswer | ModelAnswer | CodeAnswer, Field(discriminator="kind")]

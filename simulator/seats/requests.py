@@ -6,8 +6,8 @@ from typing import Annotated, Literal, TypeAlias
 
 from pydantic import Field, JsonValue
 
-from simulator.environment.candidates import Candidate
-from simulator.environment.rules import Miss
+from simulator.environment.drafting.candidates import Candidate
+from simulator.environment.injection.rules import Miss
 from simulator.facts import Value
 from simulator.jsonvalue import JsonObject
 

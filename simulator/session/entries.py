@@ -8,10 +8,11 @@ from datetime import UTC, datetime
 from typing import Any, assert_never
 
 from simulator.environment.facts import EnvironmentFact
-from simulator.environment.rules import InjectionRule
+from simulator.environment.injection.rules import InjectionRule
 from simulator.facts import (
     EVERY,
     CodeAnswered,
+    ConversationEnded,
     Deferred,
     Failed,
     ModelAnswered,
@@ -60,6 +61,7 @@ def started(number: int, fact: TurnStarted) -> list[HistoryEntry]:
             call_id=response.get("id") or "",
             tool_name=response.get("name") or "",
             response=response.get("response"),
+            provenance=fact.provenance,
             **common,
         )
         for response in message_responses(fact.message)
@@ -238,6 +240,12 @@ def user_note(number: int, turn: int, fact: UserSeated) -> SessionNote:
     return SessionNote(
         fact=number, turn=turn, timestamp=when(fact.at), content=f"user seat: {fact.player}{held}"
     )
+
+
+def conversation_note(number: int, turn: int, fact: ConversationEnded) -> SessionNote:
+    """Say that the conversation was over, or goes on."""
+    words = "said that the conversation is over" if fact.over else "goes on after all"
+    return SessionNote(fact=number, turn=turn, timestamp=when(fact.at), content=f"user seat: {words}")
 
 
 def rules_note(

@@ -6,7 +6,6 @@ from typing import assert_never
 
 from pydantic import Field
 
-from simulator.environment.connections import Connections
 from simulator.environment.declared_tools import DeclaredTool
 from simulator.environment.facts import (
     ConnectionsAnalysed,
@@ -18,8 +17,9 @@ from simulator.environment.facts import (
     ToolsDeclared,
     WorldEdited,
 )
-from simulator.environment.recordings import RecordedCall
-from simulator.environment.tool_settings import EnvironmentSettings
+from simulator.environment.recording.recordings import RecordedCall
+from simulator.environment.things.connections import Connections
+from simulator.environment.things.tool_settings import EnvironmentSettings
 from simulator.facts import Value
 
 

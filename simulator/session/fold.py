@@ -14,6 +14,7 @@ from simulator.facts import (
     Answered,
     CallStarted,
     CodeAnswered,
+    ConversationEnded,
     Fact,
     ModelAnswered,
     ModelProposed,
@@ -210,6 +211,10 @@ class SessionFold:
             self._require(fact, fact.turn == len(self._turns), f"the next turn is {len(self._turns)}")
             self._require(fact, self.user.player != "person", "a person speaks for the user")
 
+    def _check_over(self, fact: ConversationEnded) -> None:
+        self._require(fact, self._state is SessionState.COMPLETED, "the agent has given no final response")
+        self._require(fact, fact.over != self.user.ended, "that has been said before")
+
     def _check_environment(self, fact: EnvironmentFact) -> None:
         self._require(fact, self._selected is not None, "no agent has been selected")
 
@@ -285,6 +290,9 @@ class SessionFold:
 
     def _propose_message(self, fact: UserProposed) -> None:
         self.user = self.user.proposing(fact)
+
+    def _end_conversation(self, fact: ConversationEnded) -> None:
+        self.user = self.user.ending(fact)
 
     def _shape(self, fact: EnvironmentFact) -> None:
         self._environment = self._environment.after(fact)
@@ -370,6 +378,7 @@ class SessionFold:
         SeatChanged: (_check_seat, _sit),
         UserSeated: (_check_user, _seat_user),
         UserProposed: (_check_user, _propose_message),
+        ConversationEnded: (_check_over, _end_conversation),
         RulesChanged: (_check_rules, _rule),
         TurnEnded: (_check_turn, _end),
         **dict.fromkeys(get_args(EnvironmentFact), (_check_environment, _shape)),

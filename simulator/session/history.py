@@ -33,12 +33,13 @@ class UserQuery(_Entry):
 
 
 class UserReply(_Entry):
-    """The user answered what a turn before had left open: a confirmation, a late result."""
+    """The user answered what a turn before had left open: a confirmation, a late result; `provenance` as for a query."""
 
     type: Literal["user_reply"] = "user_reply"
     call_id: str
     tool_name: str
     response: Json
+    provenance: Provenance | None = None
 
 
 class AgentMessage(_Entry):

@@ -6,13 +6,14 @@ from enum import Enum
 
 from pydantic import Field, model_validator
 
-from simulator.environment.rules import InjectionRule
+from simulator.environment.injection.rules import InjectionRule
 from simulator.facts import EVERY, AgentPlayer, RaisedError, SavedArtifact, ToolPlayer, Value
 from simulator.jsonvalue import JsonObject, WrittenObject
 from simulator.session.environment import SessionEnvironment
 from simulator.session.history import (
     FinalResponse,
     HistoryEntry,
+    SessionNote,
     ToolCall,
     ToolError,
     ToolOutput,
@@ -86,8 +87,8 @@ class SimulationSession(Value):
     """A single simulation run, from the choice of the agent to the final response.
 
     Raises:
-        pydantic.ValidationError: The history breaks a rule of the data model: it starts with a `UserQuery` once
-            the session is active, ends with a `FinalResponse` when it is completed, each `ToolCall.call_id` is
+        pydantic.ValidationError: The history breaks a rule of the data model: but for notes of what was set before, it
+            starts with a `UserQuery` once the session is active, it ends with a `FinalResponse` when it is completed, each `ToolCall.call_id` is
             unique, and each output or error has its call.
     """
 
@@ -116,13 +117,16 @@ class SimulationSession(Value):
         if self.state is not SessionState.SELECTING_AGENT and not self.agent_name:
             raise ValueError("agent_name is empty")
         if self.state in {SessionState.ACTIVE, SessionState.COMPLETED} and not (
-            self.history and isinstance(self.history[0], UserQuery)
+            isinstance(self._first_said(), UserQuery)
         ):
             raise ValueError(f"the history of a session that is {self.state.value} starts with a UserQuery")
         if self.state is SessionState.COMPLETED and not isinstance(self.history[-1], FinalResponse):
             raise ValueError("the history of a completed session ends with a FinalResponse")
         self._match_calls()
         return self
+
+    def _first_said(self) -> HistoryEntry | None:
+        return next((entry for entry in self.history if not isinstance(entry, SessionNote)), None)
 
     def _match_calls(self) -> None:
         calls: set[str] = set()

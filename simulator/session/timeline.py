@@ -7,10 +7,11 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from simulator.environment.facts import EnvironmentFact
-from simulator.environment.rules import InjectionRule
+from simulator.environment.injection.rules import InjectionRule
 from simulator.facts import (
     Answered,
     CodeAnswered,
+    ConversationEnded,
     Fact,
     ModelAnswered,
     RulesChanged,
@@ -83,6 +84,8 @@ class Timeline:
                 self._note(lambda turn: entries.seat_note(number, turn, fact))
             case UserSeated():
                 self._note(lambda turn: entries.user_note(number, turn, fact))
+            case ConversationEnded():
+                self._note(lambda turn: entries.conversation_note(number, turn, fact))
             case RulesChanged():
                 before, self._rules = self._rules, fact.rules
                 self._note(lambda turn: entries.rules_note(number, turn, fact.at, before, fact.rules))
@@ -96,14 +99,14 @@ class Timeline:
 
     def _start(self, number: int, fact: TurnStarted) -> None:
         self._turn, self._started_at, self._running = fact.turn, fact.at, True
-        self._current = entries.started(number, fact)
-        self._current += [note(fact.turn) for note in self._notes]
+        self._current = [note(fact.turn) for note in self._notes]
+        self._current += entries.started(number, fact)
         self._notes = []
         self._answered = set()
         self._last_model_fact = -1
 
     def _note(self, note: Callable[[int], HistoryEntry]) -> None:
-        """Show a change in the running turn, or at the start of the next one."""
+        """Show a change in the running turn, or before what begins the next one."""
         if self._running:
             self._current.append(note(self._turn))
         else:
@@ -173,6 +176,6 @@ class Timeline:
             shown.append(entry)
             if isinstance(entry, ToolCall):
                 shown += answers.pop(entry.call_id, [])
-        after_reply = next((i + 1 for i, e in enumerate(shown) if not isinstance(e, UserReply)), len(shown))
+        replied = max((i + 1 for i, each in enumerate(shown) if isinstance(each, UserReply)), default=0)
         left = [entry for late in answers.values() for entry in late]
-        return shown[: after_reply - 1] + left + shown[after_reply - 1 :] if left else shown
+        return shown[:replied] + left + shown[replied:] if left else shown

@@ -6,7 +6,7 @@ import json
 
 from pydantic import Field
 
-from simulator.facts import TurnStarted, UserPlayer, UserProposed, UserSeated, Value
+from simulator.facts import ConversationEnded, TurnStarted, UserPlayer, UserProposed, UserSeated, Value
 from simulator.jsonvalue import JsonObject, digest
 
 _ADK_LIMIT = 20
@@ -18,7 +18,7 @@ class UserSeat(Value):
     `said` is how many messages the conversation of who sits there holds: of a script, those that were sent while it sat
     there; of a scenario, all since it first sat down, as a person who takes over goes on with the same conversation.
     `proposed` is what was said that no turn has begun with yet; with `is_over`, the player has said that there is no more.
-    `hold` as for `UserSeated`.
+    `hold` as for `UserSeated`. With `ended`, a person has said that the conversation is over: nobody speaks until it goes on.
     """
 
     player: UserPlayer = "person"
@@ -29,6 +29,7 @@ class UserSeat(Value):
     said: int = 0
     proposed: UserProposed | None = None
     is_over: bool = False
+    ended: bool = False
     over: tuple[str, ...] = ()
     conversations: dict[str, int] = Field(default_factory=dict)
 
@@ -70,6 +71,7 @@ class UserSeat(Value):
             scenario=fact.scenario,
             config=fact.config,
             hold=fact.hold,
+            ended=self.ended,
             said=conversations.get(key, 0),
             proposed=self.proposed if is_same and not is_said else None,
             is_over=key in over,
@@ -83,6 +85,8 @@ class UserSeat(Value):
 
     def speaking(self, fact: TurnStarted) -> UserSeat:
         """Give the seat when a turn has begun: what waited is over."""
+        if self.ended:
+            return self.model_copy(update={"ended": False}).speaking(fact)
         if not self.conversations:
             return self
         if fact.purpose != "query":
@@ -102,6 +106,10 @@ class UserSeat(Value):
                 "over": (*self.over, own) if ended and not self.is_over else self.over,
             }
         )
+
+    def ending(self, fact: ConversationEnded) -> UserSeat:
+        """Give the seat with the conversation over, or open again."""
+        return self.model_copy(update={"ended": fact.over})
 
 
 def _key(player: str, script: tuple[JsonObject, ...], scenario: JsonObject | None) -> str:

@@ -1,6 +1,14 @@
 """The store of sessions: journals, drafts and a library, in SQLite or PostgreSQL."""
 
-from simulator.store.errors import BrokenJournalError, HeadMovedError, StoreError, UnknownSessionError
+from simulator.store.errors import (
+    BrokenJournalError,
+    HeadMovedError,
+    SessionHeldError,
+    StoreError,
+    UnknownSessionError,
+)
+from simulator.store.files import read_session
+from simulator.store.leases import LEASE_SECONDS, RENEW_SECONDS, Standing
 from simulator.store.places import default_path
 from simulator.store.sessions import SessionRecord
 from simulator.store.store import JournalStore
@@ -8,13 +16,18 @@ from simulator.store.stored import StoredJournal
 from simulator.store.tables import Place
 
 __all__ = [
+    "LEASE_SECONDS",
+    "RENEW_SECONDS",
     "BrokenJournalError",
     "HeadMovedError",
     "JournalStore",
     "Place",
+    "SessionHeldError",
     "SessionRecord",
+    "Standing",
     "StoreError",
     "StoredJournal",
     "UnknownSessionError",
     "default_path",
+    "read_session",
 ]

@@ -13,7 +13,7 @@ from simulator.journal import ROOT
 from simulator.store.errors import UnknownSessionError
 from simulator.store.rows import row_of
 from simulator.store.sessions import plain, words
-from simulator.store.tables import FACTS, SESSIONS, Place
+from simulator.store.tables import FACTS, LEASES, SESSIONS, Place
 
 
 @dataclass(frozen=True)
@@ -51,6 +51,7 @@ class Batch:
         superseded: Somebody else went on with the session; the head is theirs.
         attempts: What may have been done already, the oldest first.
         summary: For the library.
+        token: Of the lease under which it was appended; None where there is none.
     """
 
     session_id: str
@@ -62,6 +63,7 @@ class Batch:
     superseded: bool
     attempts: Sequence[Attempt]
     summary: Summary
+    token: str | None = None
 
 
 @dataclass(frozen=True)
@@ -81,7 +83,8 @@ class Written:
 def write_batch(connection: Connection, batch: Batch, now: float) -> Written:
     """Store a batch behind what the store holds by now.
 
-    Where the head is another one than the journal knows, its facts become a branch and the head stays.
+    Where the head is another one than the journal knows, or somebody else plays the session by now, its facts become a
+    branch and the head stays.
 
     Raises:
         UnknownSessionError: The session was deleted for good.
@@ -101,6 +104,7 @@ def write_batch(connection: Connection, batch: Batch, now: float) -> Written:
         connection.execute(insert(FACTS), rows)
     known_head = done.head if done else batch.follows.head
     superseded = batch.superseded or place.head != known_head or (done is not None and done.superseded)
+    superseded = superseded or _is_taken_over(connection, batch)
     wanted = stored[batch.head] if batch.head != ROOT else ROOT
     after = Place(place.head if superseded else wanted, place.length + len(rows))
     written = Written(numbers, after, superseded)
@@ -119,6 +123,14 @@ def _locked(connection: Connection, session_id: str) -> Any:
             f"session {session_id!r} was deleted for good; what was done since is not kept"
         )
     return row
+
+
+def _is_taken_over(connection: Connection, batch: Batch) -> bool:
+    # A statement of its own behind the lock: what was claimed while this one waited for it is to be seen.
+    if batch.token is None:
+        return False
+    query = select(LEASES.c.token).where(LEASES.c.session_id == batch.session_id)
+    return connection.scalar(query) not in {None, batch.token}
 
 
 def _done(connection: Connection, batch: Batch, place: Place) -> Attempt | None:

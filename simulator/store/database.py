@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import sqlite3
 import time
 from collections.abc import Iterator
@@ -16,6 +17,10 @@ from sqlalchemy.exc import SQLAlchemyError
 from simulator.store import places, schema
 from simulator.store.errors import StoreError, in_words
 
+_LOG = logging.getLogger(__name__)
+_BROUGHT_UP = (
+    "The database of sessions, %s, was brought from schema version %d to %d; an older studio opens it no more"
+)
 _WRITES = "studio_writes"
 _MOMENT = 0.01
 
@@ -42,10 +47,13 @@ class Database:
         self._writers = self._engine.execution_options(**{_WRITES: True})
         try:
             with self.writing() as connection:
-                schema.migrate(connection)
+                before = schema.migrate(connection)
         except StoreError:
             self.close()
             raise
+        if before is not None:
+            # A warning, as it is written where nobody has set up a log too: an older studio opens it no more.
+            _LOG.warning(_BROUGHT_UP, self.name, before, len(schema.STEPS) + 1)
 
     def close(self) -> None:
         """Let go of all connections that nobody uses at the moment."""

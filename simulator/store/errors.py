@@ -27,6 +27,14 @@ class HeadMovedError(StoreError):
     """Somebody else went on with the session meanwhile; what was appended here is stored as a branch beside it."""
 
 
+class SessionHeldError(StoreError):
+    """Somebody else plays the session at the moment: `where`, in words for people."""
+
+    def __init__(self, session_id: str, where: str) -> None:
+        super().__init__(f"session {session_id!r} is being played elsewhere: {where}")
+        self.session_id, self.where = session_id, where
+
+
 _SQLITE = {
     "SQLITE_BUSY": "it is locked by another program",
     "SQLITE_LOCKED": "it is locked by another program",

@@ -79,6 +79,15 @@ def read(text: str) -> tuple[Kept, Journal, dict[str, str]]:
     return document.record, journal, document.drafts
 
 
+def read_session(text: str) -> Journal:
+    """Give the journal of a session that was exported as a file.
+
+    Raises:
+        StoreError: As `read`.
+    """
+    return read(text)[1]
+
+
 def opened_as(journal: Journal, session_id: str) -> Journal:
     """Give the same journal for a session with another id."""
     document = json.loads(journal.to_json())

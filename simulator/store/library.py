@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from sqlalchemy import Connection, delete, insert, literal, select, update
+from sqlalchemy import Connection, Select, delete, insert, literal, select, update
 
 from simulator.facts import SessionOpened
 from simulator.store import rows
@@ -51,7 +51,17 @@ class Library:
         """
         if not is_id(owner):
             return []
-        query = select(SESSIONS).where(SESSIONS.c.owner == owner)
+        mine = select(SESSIONS).where(SESSIONS.c.owner == owner)
+        records = self._records(mine, search, archived=archived, deleted=deleted)
+        return [record for record in records if tag is None or tag in record.tags]
+
+    def records_of_all(self, *, search: str = "", archived: bool = False) -> list[SessionRecord]:
+        """Give the sessions of everybody, as `records`: only for whoever runs the studio, not for who uses it."""
+        return self._records(select(SESSIONS), search, archived=archived, deleted=False)
+
+    def _records(
+        self, query: Select[Any], search: str, *, archived: bool, deleted: bool
+    ) -> list[SessionRecord]:
         if deleted:
             query = query.where(SESSIONS.c.deleted_at.is_not(None))
         else:
@@ -61,8 +71,7 @@ class Library:
         newest_first = SESSIONS.c.changed_at.desc(), SESSIONS.c.created_at.desc(), SESSIONS.c.session_id
         with self._database.reading() as connection:
             found = connection.execute(query.order_by(*newest_first)).mappings()
-            records = [record_of_row(dict(row)) for row in found]
-        return [record for record in records if tag is None or tag in record.tags]
+            return [record_of_row(dict(row)) for row in found]
 
     def record(self, session_id: str) -> SessionRecord:
         """Give what the library says of a session, deleted ones too.
@@ -128,7 +137,9 @@ class Library:
             connection.execute(delete(SESSIONS).where(SESSIONS.c.session_id == session_id))
 
     def duplicate(self, session_id: str, owner: str | None = None) -> SessionRecord:
-        """Make a session of one's own with the same facts and drafts, as far as they are durable.
+        """Make a session of one's own with the same facts, as far as they are durable.
+
+        What its owner typed and did not send, tags and notes go along to a copy of their own only.
 
         Args:
             session_id: The session; it stays as it is.
@@ -141,9 +152,12 @@ class Library:
         new_id = self._new_id()
         with self._database.writing() as connection:
             record, now = record_of_row(row_in(connection, session_id)), self._clock()
+            is_own = owner in {None, record.owner}
             changes = {
                 "session_id": new_id,
                 "owner": record.owner if owner is None else owner,
+                "tags": record.tags if is_own else (),
+                "notes": record.notes if is_own else "",
                 "name": f"{record.name or record.query} (copy)".strip(),
                 "created_at": now,
                 "changed_at": now,
@@ -153,7 +167,7 @@ class Library:
             }
             row = row_of_record(record.model_copy(update=changes))
             connection.execute(insert(SESSIONS), row)
-            for table in (FACTS, DRAFTS):
+            for table in (FACTS, DRAFTS) if is_own else (FACTS,):
                 columns = [column for column in table.c if column.name != "session_id"]
                 old = select(literal(new_id), *columns).where(table.c.session_id == session_id)
                 connection.execute(insert(table).from_select(["session_id", *(c.name for c in columns)], old))

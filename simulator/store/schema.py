@@ -12,15 +12,26 @@ from simulator.store.tables import METADATA
 
 Step: TypeAlias = Callable[[Connection], None]
 
-STEPS: tuple[Step, ...] = ()
+
+def _add_leases(connection: Connection) -> None:
+    connection.execute(
+        text(
+            "CREATE TABLE studio_leases (session_id VARCHAR NOT NULL PRIMARY KEY "
+            "REFERENCES studio_sessions (session_id) ON DELETE CASCADE, token VARCHAR NOT NULL, "
+            "holder VARCHAR NOT NULL, place TEXT NOT NULL, until DOUBLE PRECISION NOT NULL)"
+        )
+    )
+
+
+STEPS: tuple[Step, ...] = (_add_leases,)
 """The n-th brings a database from version n to n + 1, counted from 1. A step is never changed once it was released."""
 
 _VERSION = Table("studio_schema", MetaData(), Column("version", Integer, nullable=False))
 _ONE_AT_A_TIME = 0x601DE17  # any number that nobody else takes for their advisory lock
 
 
-def migrate(connection: Connection, steps: Sequence[Step] = STEPS, tables: MetaData = METADATA) -> None:
-    """Make the tables in a database that has none, or take the steps that it lacks.
+def migrate(connection: Connection, steps: Sequence[Step] = STEPS, tables: MetaData = METADATA) -> int | None:
+    """Make the tables in a database that has none, or take the steps that it lacks; give the version that it had then.
 
     Args:
         connection: In a transaction that is for writing; another process waits, and then finds all done.
@@ -37,7 +48,7 @@ def migrate(connection: Connection, steps: Sequence[Step] = STEPS, tables: MetaD
         _VERSION.create(connection)
         tables.create_all(connection)
         connection.execute(insert(_VERSION).values(version=latest))
-        return
+        return None
     version = connection.scalar(select(_VERSION.c.version))
     if version is None or version > latest:
         raise StoreError(
@@ -48,3 +59,5 @@ def migrate(connection: Connection, steps: Sequence[Step] = STEPS, tables: MetaD
         step(connection)
     if version < latest:
         connection.execute(update(_VERSION).values(version=latest))
+        return int(version)
+    return None

@@ -54,6 +54,8 @@ class Shelf(Unwritten):
         self.lock = threading.Lock()
         self.changed = 0
         self.query: str | None = None
+        self.token: str | None = None
+        """Of the lease under which the journal is appended to."""
         self.content: Callable[[int], Content]
         self._changes_stored = 0
         self._attempts: list[Attempt] = []
@@ -101,4 +103,5 @@ class Shelf(Unwritten):
             superseded=self.superseded,
             attempts=self._attempts,
             summary=Summary(status, turns, self.query),
+            token=self.token,
         )

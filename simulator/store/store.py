@@ -6,6 +6,7 @@ import secrets
 import time
 import weakref
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Self
 
@@ -19,6 +20,8 @@ from simulator.store import files, rows
 from simulator.store.database import Database
 from simulator.store.drafts import DraftBox
 from simulator.store.errors import StoreError
+from simulator.store.holders import Holder
+from simulator.store.leases import Leases
 from simulator.store.library import Library
 from simulator.store.sessions import SessionRecord, row_of_record
 from simulator.store.shelf import Shelf
@@ -38,8 +41,16 @@ class JournalStore(Library):
     Several processes may use one database. `JournalStore.open` makes one.
     """
 
-    def __init__(self, database: Database, clock: Callable[[], float], new_id: Callable[[], str]) -> None:
+    def __init__(
+        self,
+        database: Database,
+        clock: Callable[[], float],
+        new_id: Callable[[], str],
+        holder: Holder | None = None,
+    ) -> None:
         super().__init__(database, clock, new_id)
+        self._holder = holder or Holder()
+        self.leases = Leases(database, clock, new_id, self._holder)
         self._writer = Writer(database.name, at_end=database.close)
         self._drafts = DraftBox(database, self._writer)
         # Also when the process ends: what was appended last is stored then.
@@ -53,6 +64,7 @@ class JournalStore(Library):
         patience: float = PATIENCE,
         clock: Callable[[], float] = time.time,
         new_id: Callable[[], str] = lambda: secrets.token_urlsafe(18),
+        holder: Holder | None = None,
     ) -> Self:
         """Open a store; the file, its folder and the tables are made where there are none, older ones are brought up.
 
@@ -61,11 +73,12 @@ class JournalStore(Library):
             patience: For how many seconds a statement waits for another program's lock.
             clock: Says what time it is, in seconds since the epoch.
             new_id: Makes ids and tokens that nobody can guess.
+            holder: Who plays the sessions that are claimed; by default this process.
 
         Raises:
             StoreError: It cannot be opened, or was made by a newer version of the studio.
         """
-        return cls(Database(url, patience=patience), clock, new_id)
+        return cls(Database(url, patience=patience), clock, new_id, holder)
 
     @property
     def name(self) -> str:
@@ -73,13 +86,19 @@ class JournalStore(Library):
         return self._database.name
 
     def close(self, timeout: float = 10.0) -> None:
-        """Store what is not durable, for so many seconds at most, and let go of the database.
+        """Store what is not durable, for so many seconds at most, and let go of the sessions and of the database.
 
         Raises:
             StoreError: Something could not be stored; it is named.
         """
         self._end.detach()
         left = self._writer.stop(timeout)
+        if timeout > 0 and not left:
+            # A lease that cannot be ended now ends with its holder.
+            with suppress(StoreError):
+                self.leases.release_all()
+            self._database.close()
+        self._holder.drop()
         if left:
             reasons = dict.fromkeys(f"{item.name}: {item.error or 'there was no time'}" for item in left)
             raise StoreError("not stored: " + "; ".join(reasons))
@@ -153,8 +172,14 @@ class JournalStore(Library):
         """
         return files.written(self.record(session_id), self.load(session_id), self.drafts(session_id))
 
-    def import_(self, text: str, owner: str) -> SessionRecord:
-        """Take in a session that `export` wrote; it gets a new id where its own is taken.
+    def import_(self, text: str, owner: str, *, keeps_id: bool = True) -> SessionRecord:
+        """Take in a session that `export` wrote.
+
+        Args:
+            text: What it wrote.
+            owner: Whose it is now.
+            keeps_id: Whether it keeps its own id where that is free. Where others keep sessions here, it would say
+                of an id whether one of them has it.
 
         Raises:
             StoreError: The text is no such file, or cannot be stored.
@@ -163,7 +188,7 @@ class JournalStore(Library):
         with self._database.reading() as connection:
             own = journal.fold.place_in_adk()["session_id"]
             taken = connection.scalar(select(SESSIONS.c.session_id).where(SESSIONS.c.session_id == own))
-        if taken:
+        if taken or not keeps_id:
             journal = files.opened_as(journal, self._new_id())
         stored = self._take_in(journal, owner, kept)
         self.put_drafts(stored.session_id, drafts)

@@ -65,6 +65,11 @@ class StoredJournal(Journal):
         """Where the session was in the store when this journal last read or wrote it; as `JournalStore.place` says it."""
         return self._shelf.place
 
+    @property
+    def has_unwritten(self) -> bool:
+        """Whether something that was appended is not durable yet."""
+        return self._shelf.changes_stored() < self._shelf.changed
+
     def append(self, fact: Fact) -> int:
         """Append a fact as `Journal.append` does; it is stored soon after.
 
@@ -105,6 +110,32 @@ class StoredJournal(Journal):
                 f"session {self.session_id!r} was continued elsewhere meanwhile; "
                 "what was done here is kept as a branch beside it"
             )
+
+    @property
+    def token(self) -> str | None:
+        """The token of the lease under which the session is played; None where nobody claimed it here."""
+        return self._shelf.token
+
+    def claim(self, *, by_force: bool = False) -> None:
+        """Claim the session for whoever has this journal; take in with `refresh` then what others did before.
+
+        Args:
+            by_force: Also take it from somebody who plays it: what they append from then on becomes a branch.
+
+        Raises:
+            SessionHeldError: Somebody else plays it.
+            StoreError: It is not there any more, or the store does not answer.
+        """
+        self._shelf.token = self._store.leases.claim(self.session_id, by_force=by_force)
+
+    def release(self) -> None:
+        """Let others play the session, where it was claimed here; what is not durable yet is stored all the same.
+
+        Raises:
+            StoreError: The store does not answer; the lease ends by itself then.
+        """
+        if self._shelf.token is not None:
+            self._store.leases.release(self._shelf.token)
 
     def _content(self, first: int) -> Content:
         """Give what is to be stored from a fact on; the shelf's lock is held."""

@@ -1,4 +1,4 @@
-"""The tables: sessions, their facts, and texts that were typed and not sent. Version 1 of the schema."""
+"""The tables: sessions, their facts, texts that were typed and not sent, and who plays. Version 2 of the schema."""
 
 from __future__ import annotations
 
@@ -64,6 +64,17 @@ DRAFTS = Table(
     # Both are JSON strings in ASCII: a model's text may hold what a database cannot.
     Column("name", Text, primary_key=True),
     Column("text", Text, nullable=False),
+)
+
+
+LEASES = Table(
+    "studio_leases",
+    METADATA,
+    Column("session_id", ForeignKey(SESSIONS.c.session_id, ondelete="CASCADE"), primary_key=True),
+    Column("token", String, nullable=False),  # of this one claim
+    Column("holder", String, nullable=False),
+    Column("place", Text, nullable=False),  # in words for people
+    Column("until", Double, nullable=False),
 )
 
 

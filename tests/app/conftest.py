@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from streamlit.components.v2 import manifest_scanner
 
 from app.registry import registry
+from app.shelf import STORE_VARIABLE, close_shelf, shelf
+from simulator.store import JournalStore
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -25,3 +28,16 @@ def _components_are_looked_for_once() -> Iterator[None]:
 def _no_sessions_stay() -> Iterator[None]:
     yield
     registry().close_all()
+
+
+@pytest.fixture
+def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[JournalStore]:
+    """A store of the test's own, in which the page keeps its sessions."""
+    monkeypatch.setenv(STORE_VARIABLE, str(tmp_path / "sessions.db"))
+    monkeypatch.setattr("sys.argv", ["app"])
+    close_shelf()
+    found = shelf().store
+    assert found is not None
+    yield found
+    registry().close_all()
+    close_shelf()

@@ -9,10 +9,10 @@ from app.cast import AgentCard, Cast, ToolCard
 from app.past_calls import before, past_calls
 from app.registry import LiveSession, registry
 from simulator.agent_config import SimulatedAgentConfig
-from simulator.environment.calls import CallContext
-from simulator.environment.entities import Contradiction
-from simulator.environment.rules import ErrorEffect, InjectionRule
-from simulator.environment.trials import Trial, explain
+from simulator.environment.injection.calls import CallContext
+from simulator.environment.injection.rules import ErrorEffect, InjectionRule
+from simulator.environment.injection.trials import Trial, explain
+from simulator.environment.things.entities import Contradiction
 from simulator.facts import (
     AgentSelected,
     Fact,
@@ -200,6 +200,10 @@ class FakeSimulation:
     def accept(self, message: str | JsonObject | None = None, *, wait: float | None = None) -> bool:
         """Note what became of the held message."""
         return self._note("accept", message)
+
+    def complete(self, over: bool = True, *, wait: float | None = None) -> bool:
+        """Note whether the conversation is over."""
+        return self._note("complete", over)
 
     def set_rules(self, rules: Iterable[InjectionRule]) -> None:
         """Note the rules, and put them in force."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -19,12 +19,25 @@ _MARKS = ("![x](", "<b>", ":red[", "[link](", "**strong")
 
 
 class Tab:
-    """A tab of a browser. A second one with the same address is what a refresh gives."""
+    """A tab of a browser. A second one with the same address is what a refresh gives.
 
-    def __init__(self, session_id: str | None = None) -> None:
+    `user` is what an identity provider says of who is there, where a login is configured, as in `secrets`; `more`
+    stands in the address.
+    """
+
+    def __init__(
+        self,
+        session_id: str | None = None,
+        *,
+        user: Mapping[str, Any] | None = None,
+        secrets: Mapping[str, Any] | None = None,
+        **more: str,
+    ) -> None:
         self.app = AppTest.from_file(str(MAIN), default_timeout=60)
-        if session_id is not None:
-            self.app.query_params["session"] = session_id
+        self.app.user, self.app.secrets = dict(user or {}), dict(secrets or {})
+        for name, value in {"session": session_id, **more}.items():
+            if value is not None:
+                self.app.query_params[name] = value
         self.run()
 
     def run(self) -> Tab:

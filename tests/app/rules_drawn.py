@@ -6,7 +6,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from simulator.environment.conditions import (
+from simulator.environment.injection.conditions import (
     Absent,
     AgentIs,
     AllOf,
@@ -24,8 +24,8 @@ from simulator.environment.conditions import (
     Present,
     WorldIs,
 )
-from simulator.environment.distortions import Distortion
-from simulator.environment.effects import (
+from simulator.environment.injection.distortions import Distortion
+from simulator.environment.injection.effects import (
     AskEffect,
     DelayEffect,
     DistortEffect,
@@ -38,7 +38,7 @@ from simulator.environment.effects import (
     SequenceEffect,
     UniformLatency,
 )
-from simulator.environment.rules import InjectionRule
+from simulator.environment.injection.rules import InjectionRule
 
 SHARES = st.floats(0.001, 1.0)
 WORDS = st.sampled_from(["A-1", "Rome", "two words", "x", "\u00e9t\u00e9"])

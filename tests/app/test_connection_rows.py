@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from app.connection_rows import EDITABLE, ConnectionRow, EditedConnections, read_edits, rows_of
-from simulator.environment.connections import (
+from simulator.environment.things.connections import (
     NO_EDITS,
     ConnectionEdits,
     Connections,

@@ -14,8 +14,8 @@ from google.adk.models.llm_request import LlmRequest
 from google.adk.models.llm_response import LlmResponse
 from google.genai import types
 
-from simulator.environment.entities import EntityChange
-from simulator.environment.recordings import RecordedCall
+from simulator.environment.recording.recordings import RecordedCall
+from simulator.environment.things.entities import EntityChange
 from simulator.facts import Failed, Returned
 from simulator.runtime import Simulation
 from simulator.seats.requests import ToolRequest

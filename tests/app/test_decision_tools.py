@@ -10,7 +10,7 @@ from google.adk.tools.long_running_tool import LongRunningFunctionTool
 from app.drafts import Drafts
 from app.labels import literal
 from app.tool_answer import tool_inputs
-from simulator.environment.rules import InjectionRule, ResponseEffect
+from simulator.environment.injection.rules import InjectionRule, ResponseEffect
 from simulator.facts import Deferred, Failed, Raised, Returned
 from simulator.session import SessionState
 from tests.app.deciding import HOSTILE, Deciding, answers

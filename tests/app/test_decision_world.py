@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any, TypedDict
 
-from simulator.environment.effects import AskEffect, DelayEffect, ErrorEffect
-from simulator.environment.rules import InjectionRule
+from simulator.environment.injection.effects import AskEffect, DelayEffect, ErrorEffect
+from simulator.environment.injection.rules import InjectionRule
 from simulator.facts import Returned
 from tests.app.deciding import Deciding, answers
 from tests.runtime.stage import PATIENCE, agent_of, call, opened

@@ -20,7 +20,7 @@ from app.declared import (
 )
 from app.schema_rows import TYPES, SchemaRow, rows_of_schema, rows_read, schema_of_rows
 from simulator.environment.declared_tools import DeclaredTool
-from simulator.environment.tool_settings import schema_of
+from simulator.environment.things.tool_settings import schema_of
 from simulator.jsonvalue import JsonObject
 
 

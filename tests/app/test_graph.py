@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from app.graph import DARK, LIGHT, MOST_EDGES, Edge, Palette, dot, graph_of, quoted
-from simulator.environment.connections import Connections, ParameterUse, Produced, ToolRole
+from simulator.environment.things.connections import Connections, ParameterUse, Produced, ToolRole
 
 CONNECTIONS = Connections(
     uses=(

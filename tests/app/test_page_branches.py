@@ -71,10 +71,15 @@ def test_an_error_stands_whole_beside_an_answer() -> None:
     simulation.journal.move_head(fork)
     simulation.give("c1", Failed(error_code=503, error_message="busy"))
     put_live(simulation)
-    here = opened(simulation).literal.partition("Here:")[2]
+    tab = opened(simulation)
+    here = tab.literal.partition("Here:")[2]
     assert "find_order failed" in here
     assert "busy" in here
     assert "not there" not in here
+    beside = "\n".join(one.value for one in tab.click("branch_compare_1").app.code)
+    assert "busy" in beside
+    assert "shipped" in beside
+    assert "not there" not in beside
 
 
 def test_going_there_leads_to_the_end_of_the_branch_in_the_session() -> None:

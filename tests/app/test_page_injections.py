@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from simulator.environment.rules import Miss
+from simulator.environment.injection.rules import Miss
 from simulator.facts import Provenance
 from tests.app.fakes import FakeSimulation, paused, rule, tool_request
 from tests.app.pages import Tab

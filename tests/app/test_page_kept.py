@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import json
 from pathlib import Path
 from typing import Any
 
@@ -11,28 +11,16 @@ import pytest
 from app.agents import catalogue
 from app.commands import ImportSession
 from app.opening import StartForm, open_session
+from app.people import LOCAL
 from app.registry import Registry, registry
 from app.reopening import NotReopenedError, reopened
 from app.session_lines import SessionLine, carry_out
-from app.shelf import OWNER, STORE_VARIABLE, close_shelf, opened, shelf
+from app.shelf import STORE_VARIABLE, close_shelf, opened, shelf
 from simulator.store import JournalStore
 from tests.app.pages import Tab
 
 CANCEL = "Please cancel order A-1001 and refund me."
 TYPED = '{"order_id": "A-1001", "status": "mine"}'
-
-
-@pytest.fixture
-def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[JournalStore]:
-    """A store of the test's own, in which the page keeps its sessions."""
-    monkeypatch.setenv(STORE_VARIABLE, str(tmp_path / "sessions.db"))
-    monkeypatch.setattr("sys.argv", ["app"])
-    close_shelf()
-    found = shelf().store
-    assert found is not None
-    yield found
-    registry().close_all()
-    close_shelf()
 
 
 @pytest.fixture
@@ -107,24 +95,23 @@ def test_a_session_whose_agent_is_gone_can_be_read(session_id: str, monkeypatch:
 
 
 def test_an_agent_that_has_changed_is_named(session_id: str, store: JournalStore) -> None:
-    """The history stays, and the page says that what comes next is played with another agent."""
+    """The history stays, and the page says what is another than it was; what comes next is played with the agent of now."""
     journal = store.load(session_id)
     journal.keep()
     _server_ends()
     changed = shelf().store
     assert changed is not None
-    text = changed.export(session_id)
+    document = json.loads(changed.export(session_id))
     changed.purge(session_id)
-    assert '"agent_digest"' in text
-    other = text.replace(f'"agent_digest": "{changed_digest(text)}"', '"agent_digest": "another"')
-    again = changed.import_(other, OWNER)
-    tab = Tab(again.session_id)
-    assert "have changed since this session began" in tab.literal
-
-
-def changed_digest(text: str) -> str:
-    """Read the fingerprint in an exported file."""
-    return text.split('"agent_digest": "')[1].split('"', maxsplit=1)[0]
+    parts = json.loads(document["record"]["agent_digest"])
+    parts["tool ghost"] = parts.pop("tool find_order")
+    parts["tool refund_order"]["arguments"] = "others"
+    document["record"]["agent_digest"] = json.dumps(parts)
+    again = changed.import_(json.dumps(document), LOCAL)
+    words = Tab(again.session_id).literal
+    assert "The agent has changed since this session began" in words
+    assert "the tool ghost is gone; the tool find_order is new" in words
+    assert "the tool refund_order has changed (its arguments)" in words
 
 
 def test_sessions_are_renamed_copied_archived_deleted_and_restored(
@@ -146,7 +133,7 @@ def test_sessions_are_renamed_copied_archived_deleted_and_restored(
     tab.click(f"duplicate_{session_id}")
     copy = tab.session_id
     assert copy not in {None, session_id}
-    assert len(store.records(OWNER)) == 2
+    assert len(store.records(LOCAL)) == 2
     tab.click(f"archive_{session_id}")
     assert not tab.has(f"recent_{session_id}")
     tab.app.toggle(key="session_archive").set_value(True)
@@ -159,18 +146,41 @@ def test_sessions_are_renamed_copied_archived_deleted_and_restored(
     assert store.record(session_id).deleted_at is None
 
 
+def test_a_deleted_session_is_restored_later_or_deleted_for_good(
+    session_id: str, store: JournalStore
+) -> None:
+    """Those that were deleted have a list of their own; what was restored in another tab meanwhile is not deleted for good."""
+    store.rename(session_id, "My **golden** one")
+    tab = Tab(session_id).click(f"delete_{session_id}")
+    tab.app.toggle(key="session_bin").set_value(True)
+    assert "My **golden** one" in tab.run().literal
+    tab.click(f"restore_{session_id}")
+    assert store.record(session_id).deleted_at is None
+    assert not tab.has(f"purge_{session_id}")
+    tab.click(f"delete_{session_id}")
+    tab.app.toggle(key="session_bin").set_value(True)
+    tab.run()
+    store.restore(session_id)
+    tab.click(f"purge_{session_id}")
+    assert store.record(session_id).deleted_at is None
+    tab.click(f"delete_{session_id}")
+    tab.app.toggle(key="session_bin").set_value(True)
+    tab.run().click(f"purge_{session_id}")
+    assert store.records(LOCAL, deleted=True) == []
+
+
 def test_a_session_goes_into_a_file_and_comes_back_elsewhere(session_id: str, store: JournalStore) -> None:
     """With all its facts, under an id of its own where its own is taken; what is no such file is refused with the reason."""
     live = registry().get(session_id)
     assert live is not None
     live.simulation.journal.keep()
     text = store.export(session_id)
-    made = carry_out(store, ImportSession(text=text), OWNER)
+    made = carry_out(store, ImportSession(text=text), LOCAL)
     assert made not in {None, session_id}
     Tab(made)
     assert _asked() == ["find_order"]
     with pytest.raises(ValueError, match="JSON"):
-        carry_out(store, ImportSession(text="{"), OWNER)
+        carry_out(store, ImportSession(text="{"), LOCAL)
 
 
 def test_sessions_are_found_by_what_is_said_of_them() -> None:

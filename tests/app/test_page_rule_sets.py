@@ -9,10 +9,10 @@ import pytest
 
 from app.rule_exchange import FORMS, appended, config_of, exported, missing_tools
 from app.rule_folder import RULES_VARIABLE, folder_for
-from simulator.environment.adk_config import ReadConfig
-from simulator.environment.distortions import Distortion
-from simulator.environment.effects import DistortEffect
-from simulator.environment.rule_sets import RuleSet, read_rule_set
+from simulator.environment.injection.adk_config import ReadConfig
+from simulator.environment.injection.distortions import Distortion
+from simulator.environment.injection.effects import DistortEffect
+from simulator.environment.injection.rule_sets import RuleSet, read_rule_set
 from simulator.rule_set_folder import RuleSetFolder
 from tests.app.fakes import FakeSimulation, put_live, rule
 from tests.app.pages import HOSTILE, Tab

@@ -6,16 +6,16 @@ from typing import Any
 
 import pytest
 
-from simulator.environment.conditions import AnyOf, ArgumentIs, CallNumber, Equals, Not
-from simulator.environment.distortions import Distortion
-from simulator.environment.effects import (
+from simulator.environment.injection.conditions import AnyOf, ArgumentIs, CallNumber, Equals, Not
+from simulator.environment.injection.distortions import Distortion
+from simulator.environment.injection.effects import (
     DistortEffect,
     ErrorEffect,
     LogNormalLatency,
     ResponseEffect,
     SequenceEffect,
 )
-from simulator.environment.rules import InjectionRule
+from simulator.environment.injection.rules import InjectionRule
 from simulator.facts import Returned
 from tests.app.fakes import FakeSimulation, put_live, rule, tool_request
 from tests.app.pages import HOSTILE, Tab

@@ -198,7 +198,7 @@ def test_a_person_plays_an_agent_whose_model_cannot_be_reached(own_agents: Path)
 def test_a_session_that_is_gone_is_told(tab: Tab) -> None:
     """An address of a session that this server does not have shows the start page, and says why."""
     gone = Tab("no-such-session")
-    assert "no longer on this server" in gone.words
+    assert "You have no session under this address" in gone.words
     assert gone.has("start_session")
 
 

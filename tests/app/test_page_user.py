@@ -108,6 +108,9 @@ def test_a_scenario_is_written_plays_and_is_taken_over(session: Simulation) -> N
     again.click("user_take_over")
     assert session.view().user.seat.player == "person"
     assert editor(again).value == ""
+    again.click("open_export")
+    assert "The scenario is frozen: the case holds what was said, word by word" in again.words
+    again.click("export_back")
     assert "swap of who speaks for the user" in again.app.button(key="undo_step").help
 
 
@@ -185,3 +188,19 @@ def test_while_a_message_is_made_the_page_says_so_and_can_stop_it(session: Simul
         assert "You stopped it." in tab.literal
         assert tab.has("user_go_on")
     session.close()
+
+
+def test_a_person_says_that_the_conversation_is_over_and_goes_back_on_it(session: Simulation) -> None:
+    """Nothing can be asked meanwhile; the head says how it stands, and Undo names it."""
+    tab = Tab(session.session.session_id)
+    assert not tab.has("complete")
+    assert session.query("hello", wait=PATIENCE)
+    tab.run().click("complete")
+    assert "The conversation is over, after 1 turn. Export the trace." in tab.words
+    assert not tab.has("query_send")
+    assert "the end of the conversation" in tab.app.button(key="undo_step").help
+    assert not tab.app.button(key="open_export").disabled
+    tab.click("go_on_after_all")
+    assert tab.has("query_send")
+    tab.click("complete").click("undo_step")
+    assert tab.has("query_send")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from app.players import NO_MODEL, NO_RECORDING, NOTHING_RECORDED, PLAYERS, lacks
-from simulator.environment.recordings import RecordedCall
+from simulator.environment.recording.recordings import RecordedCall
 from simulator.facts import EVERY, Failed, Provenance, Returned, ToolPlayer
 from tests.app.fakes import FakeSimulation, put_live, tool_request
 from tests.app.pages import Tab

@@ -9,7 +9,7 @@ from hypothesis import given
 from pydantic import JsonValue
 
 from app.rule_form import read_rule, rule_fields
-from simulator.environment.conditions import (
+from simulator.environment.injection.conditions import (
     AllOf,
     AnyOf,
     ArgumentIs,
@@ -19,8 +19,13 @@ from simulator.environment.conditions import (
     Not,
     OneOf,
 )
-from simulator.environment.effects import DistortEffect, ErrorEffect, LogNormalLatency, SequenceEffect
-from simulator.environment.rules import InjectionRule
+from simulator.environment.injection.effects import (
+    DistortEffect,
+    ErrorEffect,
+    LogNormalLatency,
+    SequenceEffect,
+)
+from simulator.environment.injection.rules import InjectionRule
 from tests.app.fakes import rule as a_rule
 from tests.app.rules_drawn import rules
 

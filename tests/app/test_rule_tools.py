@@ -15,8 +15,8 @@ from app.past_calls import before, last_misses, past_calls, times_fired
 from app.preset_texts import exceptions, hostile_names, http_presets, http_seeds
 from app.rule_preview import previewed
 from app.rules import duplicated, moved, moved_to_top, put_back
-from simulator.environment.distortions import Distortion
-from simulator.environment.effects import (
+from simulator.environment.injection.distortions import Distortion
+from simulator.environment.injection.effects import (
     AskEffect,
     DistortEffect,
     LogNormalLatency,
@@ -25,8 +25,8 @@ from simulator.environment.effects import (
     ResponseEffect,
     UniformLatency,
 )
-from simulator.environment.paths import parse
-from simulator.environment.rules import Miss
+from simulator.environment.injection.rules import Miss
+from simulator.environment.language.paths import parse
 from simulator.facts import Provenance, Returned
 from simulator.runtime.firing import Firing
 from tests.app.fakes import FakeSimulation, rule, tool_request

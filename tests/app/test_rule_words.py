@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 
 from app.rule_words import condition_words, effect_words, latency_words, rule_line
-from simulator.environment.conditions import (
+from simulator.environment.injection.conditions import (
     AgentIs,
     AllOf,
     AnyOf,
@@ -20,8 +20,8 @@ from simulator.environment.conditions import (
     Present,
     WorldIs,
 )
-from simulator.environment.distortions import Distortion
-from simulator.environment.effects import (
+from simulator.environment.injection.distortions import Distortion
+from simulator.environment.injection.effects import (
     DistortEffect,
     Effect,
     HangEffect,
@@ -31,7 +31,7 @@ from simulator.environment.effects import (
     SequenceEffect,
     UniformLatency,
 )
-from simulator.environment.rules import InjectionRule
+from simulator.environment.injection.rules import InjectionRule
 from tests.app.fakes import rule
 from tests.app.rules_drawn import rules
 

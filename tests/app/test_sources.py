@@ -6,8 +6,8 @@ import pytest
 
 from app.panels.uploads import decoded
 from app.sources import call_rows, read_output_schema, read_problems, tools_line, with_states, with_tool
-from simulator.environment.recordings import RecordedCall
-from simulator.environment.tool_settings import EnvironmentSettings, ToolSettings
+from simulator.environment.recording.recordings import RecordedCall
+from simulator.environment.things.tool_settings import EnvironmentSettings, ToolSettings
 
 
 def test_recorded_calls_are_counted_by_tool() -> None:

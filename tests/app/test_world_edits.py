@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from app.world_edits import Rename, WorldEdits, edited_row, edits_of
 from app.world_rows import Sheet, cell, column_kind, sheet_of, value_of
-from simulator.environment.entities import EntityChange
+from simulator.environment.things.entities import EntityChange
 from simulator.jsonvalue import JsonObject
 from simulator.runtime.world_view import WorldTable
 

@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 
 from app.invariant_lines import MOST_EXAMPLES, examples, verdict_of
 from app.world_words import field_rows, flag_lines, template
-from simulator.environment.entities import EntityChange
-from simulator.environment.invariants import check_invariant, standing
-from simulator.environment.tables import read_tables
-from simulator.environment.world import World
+from simulator.environment.things.entities import EntityChange
+from simulator.environment.things.invariants import check_invariant, standing
+from simulator.environment.things.tables import read_tables
+from simulator.environment.things.world import World
 from simulator.runtime.world_view import WorldFlag, WorldTable
 from simulator.session.history import UserQuery
 

@@ -17,8 +17,8 @@ from google.genai import types
 from pytest_benchmark.fixture import BenchmarkFixture
 
 from simulator import Seats, SimulatedAgentConfig, Simulation
-from simulator.environment.candidates import candidates
-from simulator.environment.generator import DraftCall, drafted
+from simulator.environment.drafting.candidates import candidates
+from simulator.environment.drafting.generator import DraftCall, drafted
 from simulator.jsonvalue import JsonObject
 from tests.benchmarks.bench_turns import Caller, find_order
 

@@ -20,9 +20,9 @@ from google.adk.tools.environment_simulation.environment_simulation_config impor
 from google.adk.tools.environment_simulation.environment_simulation_engine import EnvironmentSimulationEngine
 from pytest_benchmark.fixture import BenchmarkFixture
 
-from simulator.environment.adk_config import rules_from_config
-from simulator.environment.draws import DrawStreams
-from simulator.environment.rules import CallContext, evaluate
+from simulator.environment.injection.adk_config import rules_from_config
+from simulator.environment.injection.draws import DrawStreams
+from simulator.environment.injection.rules import CallContext, evaluate
 from simulator.jsonvalue import JsonObject
 
 RULES, ROUNDS = 200, 400

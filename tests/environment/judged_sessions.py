@@ -8,11 +8,11 @@ from typing import Any
 
 from google.adk.tools.function_tool import FunctionTool
 
-from simulator.environment.connections import ToolShape, found_offline
-from simulator.environment.entities import WorldCall
-from simulator.environment.generator import DraftCall, EarlierAnswer, Sources, drafted
-from simulator.environment.tables import read_tables
-from simulator.environment.world import World
+from simulator.environment.drafting.generator import DraftCall, EarlierAnswer, Sources, drafted
+from simulator.environment.things.connections import ToolShape, found_offline
+from simulator.environment.things.entities import WorldCall
+from simulator.environment.things.tables import read_tables
+from simulator.environment.things.world import World
 from simulator.runtime.requests import describe_tool
 from tests.environment.domain_judges import Judge
 

@@ -14,8 +14,12 @@ from google.adk.tools.environment_simulation.environment_simulation_config impor
     ToolSimulationConfig,
 )
 
-from simulator.environment.adk_config import EnvironmentConfigError, config_from_rules, rules_from_config
-from simulator.environment.rules import ErrorEffect, InjectionRule, ResponseEffect
+from simulator.environment.injection.adk_config import (
+    EnvironmentConfigError,
+    config_from_rules,
+    rules_from_config,
+)
+from simulator.environment.injection.rules import ErrorEffect, InjectionRule, ResponseEffect
 
 DOWN = ErrorEffect(error_code=503, error_message="down")
 

@@ -12,10 +12,10 @@ from google.adk.tools.environment_simulation.environment_simulation_config impor
 from hypothesis import given
 from hypothesis import strategies as st
 
-from simulator.environment.adk_config import EnvironmentConfigError, ReadConfig, read_config
-from simulator.environment.adk_text import TextForm, config_text, read_config_text
-from simulator.environment.effects import ErrorEffect, ResponseEffect
-from simulator.environment.injections import InjectionRule
+from simulator.environment.injection.adk_config import EnvironmentConfigError, ReadConfig, read_config
+from simulator.environment.injection.adk_text import TextForm, config_text, read_config_text
+from simulator.environment.injection.effects import ErrorEffect, ResponseEffect
+from simulator.environment.injection.injections import InjectionRule
 from simulator.jsonvalue import JsonObject
 
 FORMS: tuple[TextForm, ...] = ("json", "yaml", "python")

@@ -6,11 +6,11 @@ import time
 
 import pytest
 
-from simulator.environment.bounded_patterns import LARGEST, UnboundedPatternError, is_found, least_size
-from simulator.environment.generator import DraftCall, drafted
-from simulator.environment.patterns import matching
-from simulator.environment.plausible import Chance
-from simulator.environment.schemas import check
+from simulator.environment.common_sense.plausible import Chance
+from simulator.environment.drafting.generator import DraftCall, drafted
+from simulator.environment.schema.bounded_patterns import LARGEST, UnboundedPatternError, is_found, least_size
+from simulator.environment.schema.patterns import matching
+from simulator.environment.schema.schemas import check
 from simulator.jsonvalue import JsonObject
 
 HUGE = ("^(a{1000}){1000}$", "^(((a{100}){100}){100}){100}$", "(a|b){100000}", "a" * (LARGEST + 1))

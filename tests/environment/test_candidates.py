@@ -9,18 +9,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from simulator.environment.articles import price_of
-from simulator.environment.candidates import Candidate, candidates
-from simulator.environment.generator import DraftCall, EarlierAnswer
-from simulator.environment.geography import place_of
-from simulator.environment.hostile import hostile_texts
-from simulator.environment.inferred import inferred_schema
-from simulator.environment.instances import instance
-from simulator.environment.merging import NEVER, merged
-from simulator.environment.numerals import fitted
-from simulator.environment.patterns import matching
-from simulator.environment.plausible import Chance
-from simulator.environment.schemas import check
+from simulator.environment.common_sense.articles import price_of
+from simulator.environment.common_sense.geography import place_of
+from simulator.environment.common_sense.plausible import Chance
+from simulator.environment.drafting.candidates import Candidate, candidates
+from simulator.environment.drafting.generator import DraftCall, EarlierAnswer
+from simulator.environment.drafting.instances import instance
+from simulator.environment.injection.hostile import hostile_texts
+from simulator.environment.schema.inferred import inferred_schema
+from simulator.environment.schema.merging import NEVER, merged
+from simulator.environment.schema.numerals import fitted
+from simulator.environment.schema.patterns import matching
+from simulator.environment.schema.schemas import check
 from simulator.jsonvalue import JsonObject
 
 ERROR: JsonObject = {

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from simulator.environment.connection_prompts import (
+from simulator.environment.asking.connection_prompts import (
     CONNECTIONS_SCHEMA,
     MOST_CHARACTERS,
     connection_lines,
@@ -14,8 +14,8 @@ from simulator.environment.connection_prompts import (
     read_connections,
     shapes_digest,
 )
-from simulator.environment.connections import Connections, ParameterUse, Produced, ToolRole, ToolShape
-from simulator.environment.schemas import check
+from simulator.environment.schema.schemas import check
+from simulator.environment.things.connections import Connections, ParameterUse, Produced, ToolRole, ToolShape
 
 CREATE = ToolShape(
     name="create_order",

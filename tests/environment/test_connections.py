@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from simulator.environment.connections import (
+from simulator.environment.things.connections import (
     ConnectionEdits,
     Connections,
     ParameterUse,

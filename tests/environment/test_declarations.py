@@ -21,7 +21,7 @@ from google.adk.tools.tool_context import ToolContext
 from google.genai import types
 from pydantic import BaseModel
 
-from simulator.environment.schemas import check
+from simulator.environment.schema.schemas import check
 from simulator.jsonvalue import JsonObject
 from simulator.runtime.declarations import declaration_json, response_schema_of, schema_json
 

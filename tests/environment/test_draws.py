@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from simulator.environment.draws import DrawStreams
-from simulator.environment.rules import ErrorEffect, InjectionRule
+from simulator.environment.injection.draws import DrawStreams
+from simulator.environment.injection.rules import ErrorEffect, InjectionRule
 
 
 def rule(rule_id: str = "r", seed: int | None = None) -> InjectionRule:

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from simulator.environment.connections import ToolShape, found_offline
-from simulator.environment.entities import WorldCall
-from simulator.environment.invariants import contradictions
-from simulator.environment.tables import NO_TABLES, read_tables
-from simulator.environment.world import World
+from simulator.environment.things.connections import ToolShape, found_offline
+from simulator.environment.things.entities import WorldCall
+from simulator.environment.things.invariants import contradictions
+from simulator.environment.things.tables import NO_TABLES, read_tables
+from simulator.environment.things.world import World
 from simulator.jsonvalue import JsonObject
 
 Asked = tuple[str, JsonObject, Any]

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from simulator.environment.expressions import ExpressionError, compiled
+from simulator.environment.language.expressions import ExpressionError, compiled
 
 VARIABLES: dict[str, object] = {
     "stock": 0,

@@ -9,14 +9,14 @@ from typing import get_args
 import pytest
 from pydantic import JsonValue
 
-from simulator.environment.distortions import DistortionKind, distorted
-from simulator.environment.effects import DistortEffect, ErrorEffect, RaiseEffect, SequenceEffect
-from simulator.environment.faults import Fault, fault, faults, search
-from simulator.environment.hostile import categories
+from simulator.environment.injection.distortions import DistortionKind, distorted
+from simulator.environment.injection.effects import DistortEffect, ErrorEffect, RaiseEffect, SequenceEffect
+from simulator.environment.injection.faults import Fault, fault, faults, search
+from simulator.environment.injection.hostile import categories
+from simulator.environment.injection.realized import GivesError, GivesValue, Raises, answered, latency_of
+from simulator.environment.injection.rules import InjectionRule
+from simulator.environment.language.templates import variables_of
 from simulator.environment.libraries import LibraryError, read_library
-from simulator.environment.realized import GivesError, GivesValue, Raises, answered, latency_of
-from simulator.environment.rules import InjectionRule
-from simulator.environment.templates import variables_of
 
 CALL = variables_of(args={"city": "Oslo"}, seed="s")
 HTTP = (400, 401, 402, 403, 404, 408, 409, 410, 422, 429, 500, 501, 502, 503, 504)

@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from simulator.environment.candidates import candidates
-from simulator.environment.generator import DraftCall, EarlierAnswer, drafted
-from simulator.environment.inferred import inferred_schema
-from simulator.environment.schema_plans import plan_for
-from simulator.environment.schemas import check
+from simulator.environment.drafting.candidates import candidates
+from simulator.environment.drafting.generator import DraftCall, EarlierAnswer, drafted
+from simulator.environment.schema.inferred import inferred_schema
+from simulator.environment.schema.schema_plans import plan_for
+from simulator.environment.schema.schemas import check
 from simulator.jsonvalue import copied
 from tests.environment.witnessed_schemas import witnessed
 

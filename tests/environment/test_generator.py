@@ -9,14 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from simulator.environment.docstrings import returned_example
-from simulator.environment.entities import WorldCall
-from simulator.environment.generator import DraftCall, EarlierAnswer, Sources, draft
-from simulator.environment.generator import drafted as drafted_from
-from simulator.environment.instances import instance
-from simulator.environment.plausible import Chance, by_name, is_identifier, words_of
-from simulator.environment.schemas import check, normalise
-from simulator.environment.world import World
+from simulator.environment.common_sense.plausible import Chance, by_name, is_identifier, words_of
+from simulator.environment.drafting.generator import DraftCall, EarlierAnswer, Sources, draft
+from simulator.environment.drafting.generator import drafted as drafted_from
+from simulator.environment.drafting.instances import instance
+from simulator.environment.reading.docstrings import returned_example
+from simulator.environment.schema.schemas import check, normalise
+from simulator.environment.things.entities import WorldCall
+from simulator.environment.things.world import World
 from simulator.jsonvalue import JsonObject, copied
 
 CREATED = EarlierAnswer(

@@ -6,7 +6,7 @@ from random import Random
 
 import pytest
 
-from simulator.environment.hostile import (
+from simulator.environment.injection.hostile import (
     HostileText,
     categories,
     hostile_text,

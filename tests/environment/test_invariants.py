@@ -7,17 +7,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import JsonValue
 
-from simulator.environment.connections import ToolShape, found_offline
-from simulator.environment.entities import EntityChange, Origin, WorldCall
-from simulator.environment.invariants import (
+from simulator.environment.things.connections import ToolShape, found_offline
+from simulator.environment.things.entities import EntityChange, Origin, WorldCall
+from simulator.environment.things.invariants import (
     Contradiction,
     InvariantError,
     check_invariant,
     contradictions,
     standing,
 )
-from simulator.environment.tables import NO_TABLES, read_tables
-from simulator.environment.world import World
+from simulator.environment.things.tables import NO_TABLES, read_tables
+from simulator.environment.things.world import World
 from simulator.jsonvalue import JsonObject
 
 DATA = """{

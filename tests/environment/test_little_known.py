@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from simulator.environment.connections import found_offline
-from simulator.environment.generator import Draft, DraftCall, EarlierAnswer, Sources, drafted
-from simulator.environment.schemas import check
-from simulator.environment.tables import read_tables
-from simulator.environment.told_fields import told_schema
-from simulator.environment.world import World
+from simulator.environment.drafting.generator import Draft, DraftCall, EarlierAnswer, Sources, drafted
+from simulator.environment.reading.told_fields import told_schema
+from simulator.environment.schema.schemas import check
+from simulator.environment.things.connections import found_offline
+from simulator.environment.things.tables import read_tables
+from simulator.environment.things.world import World
 from simulator.jsonvalue import JsonObject
 
 TEXT: JsonObject = {"type": "string"}

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 from pydantic import TypeAdapter, ValidationError
 
-from simulator.environment.calls import CallContext, Tally
-from simulator.environment.conditions import Condition
-from simulator.environment.injections import InjectionRule
-from simulator.environment.rules import Miss, evaluate, nearest_first
+from simulator.environment.injection.calls import CallContext, Tally
+from simulator.environment.injection.conditions import Condition
+from simulator.environment.injection.injections import InjectionRule
+from simulator.environment.injection.rules import Miss, evaluate, nearest_first
 
 ARGUMENTS: dict[str, Any] = {
     "city": "Oslo",

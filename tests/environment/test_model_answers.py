@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from simulator.environment.asked_schemas import AnswerSchema, answer_schema
-from simulator.environment.model_answers import MOST_CHARACTERS, read_answer
+from simulator.environment.asking.asked_schemas import AnswerSchema, answer_schema
+from simulator.environment.asking.model_answers import MOST_CHARACTERS, read_answer
 
 ORDER = answer_schema(
     {

@@ -26,9 +26,15 @@ from google.adk.tools.environment_simulation.environment_simulation_engine impor
 from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
-from simulator.environment.adk_config import config_from_rules, rules_from_config
-from simulator.environment.draws import DrawStreams
-from simulator.environment.rules import CallContext, ErrorEffect, InjectionRule, ResponseEffect, evaluate
+from simulator.environment.injection.adk_config import config_from_rules, rules_from_config
+from simulator.environment.injection.draws import DrawStreams
+from simulator.environment.injection.rules import (
+    CallContext,
+    ErrorEffect,
+    InjectionRule,
+    ResponseEffect,
+    evaluate,
+)
 from simulator.jsonvalue import JsonObject
 
 TOOLS = ("find_order", "refund", "search", "unknown_to_the_config")

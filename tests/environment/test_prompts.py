@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from simulator.environment.asked_schemas import answer_schema
-from simulator.environment.prompts import (
+from simulator.environment.asking.asked_schemas import answer_schema
+from simulator.environment.asking.prompts import (
     AskedCall,
     Budgets,
     KnownThing,

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import JsonValue, ValidationError
 
-from simulator.environment.effects import (
+from simulator.environment.injection.effects import (
     ErrorEffect,
     LatencySpread,
     LogNormalLatency,
@@ -18,7 +18,7 @@ from simulator.environment.effects import (
     SequenceEffect,
     UniformLatency,
 )
-from simulator.environment.realized import (
+from simulator.environment.injection.realized import (
     GivesError,
     GivesValue,
     PassesOn,
@@ -28,8 +28,8 @@ from simulator.environment.realized import (
     is_used_up,
     latency_of,
 )
-from simulator.environment.rules import InjectionRule
-from simulator.environment.templates import TemplateError, variables_of
+from simulator.environment.injection.rules import InjectionRule
+from simulator.environment.language.templates import TemplateError, variables_of
 
 CALL = variables_of(args={"id": "o-7", "n": 2}, seed="s", call_number=3)
 RAW = "{{ args.id }}"

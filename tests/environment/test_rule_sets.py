@@ -11,11 +11,11 @@ from typing import Any, get_args
 import pytest
 import yaml
 
-from simulator.environment.conditions import Condition, Test
-from simulator.environment.effects import Effect
-from simulator.environment.hostile import categories
-from simulator.environment.injections import InjectionRule
-from simulator.environment.rule_sets import (
+from simulator.environment.injection.conditions import Condition, Test
+from simulator.environment.injection.effects import Effect
+from simulator.environment.injection.hostile import categories
+from simulator.environment.injection.injections import InjectionRule
+from simulator.environment.injection.rule_sets import (
     FORMAT,
     VERSION,
     RuleSet,

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from simulator.environment.draws import DrawStreams
-from simulator.environment.rules import (
+from simulator.environment.injection.draws import DrawStreams
+from simulator.environment.injection.rules import (
     CallContext,
     ErrorEffect,
     InjectionRule,

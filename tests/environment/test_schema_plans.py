@@ -7,8 +7,8 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from simulator.environment.schema_plans import plan_for
-from simulator.environment.schemas import check
+from simulator.environment.schema.schema_plans import plan_for
+from simulator.environment.schema.schemas import check
 from simulator.jsonvalue import JsonObject
 
 PLAIN = st.none() | st.booleans() | st.integers(-3, 3) | st.sampled_from([1.0, 2.5, "a", "b", ""])

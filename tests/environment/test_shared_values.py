@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from simulator.environment.shared_state import RememberedCall, SharedState
-from simulator.environment.shared_values import with_shared_values
+from simulator.environment.drafting.shared_values import with_shared_values
+from simulator.environment.things.shared_state import RememberedCall, SharedState
 
 
 def state(beginning: str = "", *calls: tuple[dict[str, Any], Any]) -> SharedState:

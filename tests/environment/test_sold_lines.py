@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from simulator.environment.connections import Connections
-from simulator.environment.generator import DraftCall, Sources, drafted
-from simulator.environment.tables import read_tables
-from simulator.environment.world import World
+from simulator.environment.drafting.generator import DraftCall, Sources, drafted
+from simulator.environment.things.connections import Connections
+from simulator.environment.things.tables import read_tables
+from simulator.environment.things.world import World
 from simulator.jsonvalue import JsonObject
 
 TEXT, NUMBER, WHOLE = {"type": "string"}, {"type": "number"}, {"type": "integer"}

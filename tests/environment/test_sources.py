@@ -9,16 +9,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from simulator.environment.connections import ToolShape, found_offline
-from simulator.environment.entities import WorldCall
-from simulator.environment.error_answers import told_troubles
-from simulator.environment.generator import Draft, DraftCall, EarlierAnswer, Sources, drafted
-from simulator.environment.new_ids import new_id
-from simulator.environment.plausible import Chance
-from simulator.environment.recorded import adapted_answer
-from simulator.environment.recordings import RecordedCall
-from simulator.environment.tables import read_tables
-from simulator.environment.world import World
+from simulator.environment.common_sense.plausible import Chance
+from simulator.environment.drafting.error_answers import told_troubles
+from simulator.environment.drafting.generator import Draft, DraftCall, EarlierAnswer, Sources, drafted
+from simulator.environment.drafting.new_ids import new_id
+from simulator.environment.drafting.recorded import adapted_answer
+from simulator.environment.recording.recordings import RecordedCall
+from simulator.environment.things.connections import ToolShape, found_offline
+from simulator.environment.things.entities import WorldCall
+from simulator.environment.things.tables import read_tables
+from simulator.environment.things.world import World
 from simulator.jsonvalue import JsonObject
 
 SHOP: dict[str, Any] = {

@@ -19,16 +19,16 @@ from google.adk.tools.function_tool import FunctionTool
 from hypothesis import given
 from hypothesis import strategies as st
 
-from simulator.environment.adk_config import EnvironmentConfigError
-from simulator.environment.recordings import RecordedCall
-from simulator.environment.rule_sets import RuleSet, write_rule_set
-from simulator.environment.rules import ErrorEffect, InjectionRule
+from simulator.environment.injection.adk_config import EnvironmentConfigError
+from simulator.environment.injection.rule_sets import RuleSet, write_rule_set
+from simulator.environment.injection.rules import ErrorEffect, InjectionRule
+from simulator.environment.recording.recordings import RecordedCall
 from simulator.environment.stand_in_config import (
     SimulatedEnvironmentConfig,
     read_environment_config,
     write_environment_config,
 )
-from simulator.environment.tool_settings import EnvironmentSettings, ToolSettings
+from simulator.environment.things.tool_settings import EnvironmentSettings, ToolSettings
 from simulator.runtime.bodies import has_body
 from simulator.runtime.stand_in import create_plugin
 

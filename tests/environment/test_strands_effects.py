@@ -13,12 +13,12 @@ from typing import Any
 import pytest
 from pydantic import JsonValue
 
-from simulator.environment.calls import CallContext, Tally
-from simulator.environment.distortions import distorted
-from simulator.environment.effects import DistortEffect, ErrorEffect, RaiseEffect, ResponseEffect
-from simulator.environment.injections import InjectionRule
-from simulator.environment.realized import Raises, answered
-from simulator.environment.rules import evaluate
+from simulator.environment.injection.calls import CallContext, Tally
+from simulator.environment.injection.distortions import distorted
+from simulator.environment.injection.effects import DistortEffect, ErrorEffect, RaiseEffect, ResponseEffect
+from simulator.environment.injection.injections import InjectionRule
+from simulator.environment.injection.realized import Raises, answered
+from simulator.environment.injection.rules import evaluate
 
 ANSWER: dict[str, JsonValue] = {
     "status": "success, all was found",

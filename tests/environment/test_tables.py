@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from simulator.environment.tables import Table, Tables, TablesError, read_tables
+from simulator.environment.things.tables import Table, Tables, TablesError, read_tables
 
 
 def only_table(text: str) -> Table:

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from simulator.environment.generator import Draft, DraftCall, drafted
-from simulator.environment.told_choices import told_choices
-from simulator.environment.told_values import in_told_unit
+from simulator.environment.drafting.generator import Draft, DraftCall, drafted
+from simulator.environment.reading.told_choices import told_choices
+from simulator.environment.reading.told_values import in_told_unit
 from simulator.jsonvalue import JsonObject
 
 

@@ -19,10 +19,10 @@ from google.adk.tools.transfer_to_agent_tool import transfer_to_agent
 from pydantic import BaseModel, Field, ValidationError
 from typing_extensions import TypedDict
 
-from simulator.environment.connections import ConnectionEdits, ParameterUse, Place, found_offline
 from simulator.environment.declared_tools import STEERING, DeclaredTool
-from simulator.environment.schemas import check
-from simulator.environment.tool_settings import (
+from simulator.environment.schema.schemas import check
+from simulator.environment.things.connections import ConnectionEdits, ParameterUse, Place, found_offline
+from simulator.environment.things.tool_settings import (
     DefaultToolResponse,
     EnvironmentSettings,
     ToolSettings,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from pydantic import JsonValue
 
-from simulator.environment.entities import Origin
+from simulator.environment.things.entities import Origin
 from simulator.jsonvalue import JsonObject
 from tests.environment.told_worlds import ORDER, Told
 

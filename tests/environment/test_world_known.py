@@ -4,9 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from simulator.environment.connections import ConnectionEdits, ParameterUse, ToolShape, found_offline, merged
-from simulator.environment.entities import EntityChange, WorldCall
-from simulator.environment.world import World
+from simulator.environment.things.connections import (
+    ConnectionEdits,
+    ParameterUse,
+    ToolShape,
+    found_offline,
+    merged,
+)
+from simulator.environment.things.entities import EntityChange, WorldCall
+from simulator.environment.things.world import World
 from tests.environment.told_worlds import ORDER, Told
 
 

@@ -9,9 +9,9 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from pydantic import JsonValue
 
-from simulator.environment.entities import WorldCall
-from simulator.environment.tables import read_tables
-from simulator.environment.world import World
+from simulator.environment.things.entities import WorldCall
+from simulator.environment.things.tables import read_tables
+from simulator.environment.things.world import World
 from simulator.jsonvalue import JsonObject
 
 NAMES = st.sampled_from(

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pydantic import JsonValue
 
-from simulator.environment.entities import EntityChange, WorldCall
-from simulator.environment.tables import read_tables
-from simulator.environment.world import World
+from simulator.environment.things.entities import EntityChange, WorldCall
+from simulator.environment.things.tables import read_tables
+from simulator.environment.things.world import World
 from simulator.jsonvalue import JsonObject
 
 ORDER: JsonObject = {

@@ -7,7 +7,7 @@ from google.adk.tools.function_tool import FunctionTool
 from google.adk.tools.long_running_tool import LongRunningFunctionTool
 
 from evalset import warnings
-from simulator.environment.rules import Effect, ErrorEffect, InjectionRule, ResponseEffect
+from simulator.environment.injection.rules import Effect, ErrorEffect, InjectionRule, ResponseEffect
 from simulator.seats.answers import called, failed, raised, returned, said
 from simulator.session import Seats, SimulationSession
 from tests.evalset.sessions import PATIENCE, agent, ask, call, find_order, opened, refund, say

@@ -10,8 +10,11 @@ from typing import Any
 import pytest
 
 import evalset
+from simulator import Simulation
+from simulator.agents import find_agents
 from simulator.jsonvalue import JsonObject
 from tests.evalset.examples import AGENT, a_case
+from tests.evalset.sessions import PATIENCE
 from tests.harness.adk_process import ADK, run_adk_eval
 from tests.harness.processes import quiet_environment
 from tests.harness.talking_agent import write_counting_metric, write_talking_agent
@@ -128,3 +131,29 @@ def test_adk_eval_plays_a_scenario_case(tmp_path: Path) -> None:
     )
     scores = {case.eval_id: case.scores["messages"] for case in outcome.cases}
     assert scores == {added.eval_id: 3.0}, outcome.output[:6000]
+
+
+@pytest.mark.process
+@pytest.mark.parametrize("persona", ["EXPERT", "NOVICE", "EVALUATOR"])
+def test_a_frozen_scenario_passes_adk_eval_without_its_user(persona: str, tmp_path: Path) -> None:
+    """Played by itself to the model's stop signal, whoever it is like; then `adk eval` gives the same words again."""
+    folder = write_talking_agent(tmp_path / "agents")
+    (entry,) = find_agents(folder.parent, demos=False)
+    assert entry.config, entry.error
+    with Simulation.open(entry.config) as simulation:
+        scenario = {**SCENARIO, "user_persona": persona}
+        assert simulation.set_user(
+            "scenario", scenario=scenario, config={"model": "talker-1"}, hold=False, wait=PATIENCE
+        )
+        proposed = simulation.view().user.seat.proposed
+        assert proposed is not None
+        assert proposed.status == "stop_signal_detected"
+        case = evalset.GoldenTraceBuilder(simulation.session, eval_id=persona).build()
+    assert len(case.conversation or ()) == 3
+    if persona != "EXPERT":  # one of them shows what ADK makes of it; the program takes its time
+        return
+    path = tmp_path / "talk.evalset.json"
+    evalset.EvalSetWriter(path, "talking").write_eval_case(case)
+    outcome = run_adk_eval(folder, path, criteria={"response_match_score": 1.0})
+    scores = {each.eval_id: each.scores["response_match_score"] for each in outcome.cases}
+    assert scores == {persona: 1.0}, outcome.output[-3000:]

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from playwright.sync_api import Page, WebSocket
 from streamlit.proto.BackMsg_pb2 import BackMsg
+from streamlit.proto.ClientState_pb2 import ClientState
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
+
+_STREAM = "/_stcore/stream"
+_LINE = "line_of_tab"
 
 
 class Reruns:
@@ -29,6 +33,8 @@ class Reruns:
             self._socket.wait_for_event("framereceived")
 
     def _listen(self, socket: WebSocket) -> None:
+        if not socket.url.endswith(_STREAM):  # the line over which the page is woken
+            return
         self._socket, self._asked, self._begun = socket, False, False
         socket.on("framesent", self._hear_page)
         socket.on("framereceived", self._hear_server)
@@ -37,7 +43,7 @@ class Reruns:
         if isinstance(frame, bytes):
             said = BackMsg.FromString(frame)
             # What looks again by itself is not waited for: the server does not answer it once its part is gone.
-            if said.HasField("rerun_script") and not said.rerun_script.is_auto_rerun:
+            if said.HasField("rerun_script") and not _looks_by_itself(said.rerun_script):
                 self._asked = True
 
     def _hear_server(self, frame: bytes | str) -> None:
@@ -47,3 +53,8 @@ class Reruns:
                 self._asked, self._begun = False, True
             elif kind == "script_finished":
                 self._begun = False
+
+
+def _looks_by_itself(asked: ClientState) -> bool:
+    is_woken = any(_LINE in state.id and state.json_trigger_value for state in asked.widget_states.widgets)
+    return asked.is_auto_rerun or is_woken

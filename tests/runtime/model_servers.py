@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, TypeVar
 from google.adk.models.base_llm import BaseLlm
 from google.adk.models.google_llm import Gemini
 
-from simulator.environment.prompts import AskedCall
+from simulator.environment.asking.prompts import AskedCall
 from simulator.runtime.loop import LoopThread
 from simulator.runtime.model_generator import Generation, Progress, generate
 from tests.harness import loopback as wire

@@ -13,7 +13,7 @@ from google.genai import types
 from pydantic import Field
 
 from simulator.agent_config import SimulatedAgentConfig
-from simulator.environment.rules import InjectionRule
+from simulator.environment.injection.rules import InjectionRule
 from simulator.facts import ToolAnswered
 from simulator.jsonvalue import JsonObject
 from simulator.runtime import Simulation

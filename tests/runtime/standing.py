@@ -20,7 +20,7 @@ from google.adk.runners import InMemoryRunner
 from google.genai import types
 from pydantic import Field
 
-from simulator.environment.rules import InjectionRule
+from simulator.environment.injection.rules import InjectionRule
 from simulator.runtime.stand_in import (
     EnvironmentCallback,
     EnvironmentPlugin,

@@ -14,8 +14,8 @@ from google.adk.tools.environment_simulation.environment_simulation_config impor
 from google.adk.tools.function_tool import FunctionTool
 from pydantic import ValidationError
 
-from simulator.environment.adk_config import EnvironmentConfigError
-from simulator.environment.asked_schemas import answer_schema
+from simulator.environment.asking.asked_schemas import answer_schema
+from simulator.environment.injection.adk_config import EnvironmentConfigError
 from simulator.environment.stand_in_config import read_environment_config
 from simulator.runtime.model_requests import Wish, asking
 from tests.runtime.adk_engine import ByHeart, busy, configured, is_analysis, scripted_by, seen_by, stage_of

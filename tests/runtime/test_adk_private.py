@@ -9,6 +9,7 @@ import inspect
 import random
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -35,7 +36,7 @@ from pydantic import BaseModel
 import simulator
 from simulator.runtime import adk_private
 from simulator.runtime.boundaries import seat_tool
-from simulator.runtime.context import INSIDE_REAL_CALL, RealCall
+from simulator.runtime.context import CURRENT_TURN, INSIDE_REAL_CALL, RealCall
 from tests.runtime.stage import PATIENCE, Scripted, agent_of, call, opened, say, scripted, tool_requests
 
 
@@ -355,13 +356,28 @@ def test_the_tool_for_a_final_answer_holds_the_output_schema(schema: type[BaseMo
     assert adk_private.schema_of_final_tool(request) is schema
 
 
+def test_what_a_model_is_shown_can_be_put_together_later_and_is_not_reported() -> None:
+    """Where the journal holds the answer, ADK's flow looks at nothing and opens no span; who looks finds the same."""
+    adk_private.let_known_answers_be_quick()
+    shown: list[tuple[Any, Any]] = []
+
+    class Looks(Scripted):
+        def generate_content_async(self, llm_request: LlmRequest, stream: bool = False) -> Any:
+            shown.append((getattr(llm_request.contents, "is_unread", None), [*llm_request.contents]))
+            return super().generate_content_async(llm_request, stream)
+
+    for turn in (None, SimpleNamespace(replay=SimpleNamespace(holds_answer=True))):
+        token = CURRENT_TURN.set(turn)
+        run_by_adk(LlmAgent(name="clerk", model=Looks(turns=[[call("find")]]), tools=[find]))
+        CURRENT_TURN.reset(token)
+    assert shown[2:] == [(True, contents) for _, contents in shown[:2]]
+
+
 def test_every_function_of_the_module_is_proved_here() -> None:
     """Each name of `adk_private` is used in this file."""
-    names = {
-        name
-        for name, value in vars(adk_private).items()
-        if not name.startswith("_") and getattr(value, "__module__", None) == adk_private.__name__
-    }
+    named = vars(adk_private).items()
+    own = {name for name, value in named if getattr(value, "__module__", None) == adk_private.__name__}
+    names = {name for name in own if not name.startswith("_")}
     text = Path(__file__).read_text()
     assert {name for name in {*names, "MADE_CALL_ID"} if f"adk_private.{name}" not in text} == set()
 

@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable
 from typing import Any, TypedDict
 
-from simulator.environment.rules import InjectionRule, ResponseEffect
+from simulator.environment.injection.rules import InjectionRule, ResponseEffect
 from simulator.facts import Failed, Outcome, Returned
 from tests.runtime.stage import agent_of, call, opened, tool_facts
 

@@ -16,9 +16,9 @@ from pydantic import Field
 from typing_extensions import TypedDict
 
 from simulator.agent_config import SimulatedAgentConfig
-from simulator.environment.effects import AskEffect
-from simulator.environment.recordings import RecordedCall
-from simulator.environment.rules import InjectionRule
+from simulator.environment.injection.effects import AskEffect
+from simulator.environment.injection.rules import InjectionRule
+from simulator.environment.recording.recordings import RecordedCall
 from simulator.facts import Failed, ToolProposed
 from simulator.journal import Journal
 from simulator.runtime import ContradictionError, Simulation, SimulationError

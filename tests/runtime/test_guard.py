@@ -25,7 +25,7 @@ from google.genai import types
 from pydantic import PrivateAttr, ValidationError
 
 from simulator.agent_config import SimulatedAgentConfig
-from simulator.environment.rules import ErrorEffect, InjectionRule
+from simulator.environment.injection.rules import ErrorEffect, InjectionRule
 from simulator.journal import Journal
 from simulator.runtime import Simulation, SimulationError
 from simulator.seats.requests import ToolRequest

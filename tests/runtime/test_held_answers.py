@@ -8,9 +8,9 @@ from typing import Any, Literal
 import pytest
 from typing_extensions import TypedDict
 
-from simulator.environment.recordings import RecordedCall
-from simulator.environment.rules import InjectionRule
-from simulator.environment.tool_settings import EnvironmentSettings, ToolSettings
+from simulator.environment.injection.rules import InjectionRule
+from simulator.environment.recording.recordings import RecordedCall
+from simulator.environment.things.tool_settings import EnvironmentSettings, ToolSettings
 from simulator.runtime import ContradictionError
 from simulator.seats.answers import returned
 from tests.harness.processes import wait_until

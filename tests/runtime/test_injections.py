@@ -15,8 +15,8 @@ from google.genai import types
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from simulator.environment.adk_config import rules_from_config
-from simulator.environment.rules import Effect, ErrorEffect, InjectionRule, ResponseEffect
+from simulator.environment.injection.adk_config import rules_from_config
+from simulator.environment.injection.rules import Effect, ErrorEffect, InjectionRule, ResponseEffect
 from simulator.journal import Journal
 from simulator.runtime import Simulation, SimulationError
 from simulator.session import SessionState

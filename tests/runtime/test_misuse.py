@@ -9,7 +9,7 @@ import pytest
 from google.adk.agents import LlmAgent
 
 from simulator.agent_config import SimulatedAgentConfig
-from simulator.environment.rules import ErrorEffect, InjectionRule
+from simulator.environment.injection.rules import ErrorEffect, InjectionRule
 from simulator.journal import Journal
 from simulator.runtime import Simulation, SimulationError
 from simulator.seats.answers import CodeAnswer, ModelAnswer, ToolAnswer, returned, said

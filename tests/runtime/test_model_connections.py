@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from simulator.environment.connections import ToolShape
+from simulator.environment.things.connections import ToolShape
 from simulator.runtime.model_connections import ConnectionCache, ModelConnections, connection_analysis
 from tests.harness.loopback import HANGS, Loopback, Reply, loopback
 from tests.runtime.model_servers import PROVIDERS, Provider, Told, on_loop

@@ -13,7 +13,7 @@ from google.adk.models.llm_request import LlmRequest
 from google.adk.models.llm_response import LlmResponse
 from google.genai import types
 
-from simulator.environment.asked_schemas import AnswerSchema, answer_schema
+from simulator.environment.asking.asked_schemas import AnswerSchema, answer_schema
 from simulator.runtime.boundaries import seat_agent
 from simulator.runtime.model_requests import Wish, asking
 from tests.harness.loopback import loopback

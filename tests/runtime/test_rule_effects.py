@@ -10,9 +10,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from typing_extensions import TypedDict
 
-from simulator.environment.conditions import ArgumentIs, CallNumber, Expression, Matches, OneOf, WorldIs
-from simulator.environment.distortions import Distortion
-from simulator.environment.effects import (
+from simulator.environment.injection.conditions import (
+    ArgumentIs,
+    CallNumber,
+    Expression,
+    Matches,
+    OneOf,
+    WorldIs,
+)
+from simulator.environment.injection.distortions import Distortion
+from simulator.environment.injection.effects import (
     AskEffect,
     DelayEffect,
     DistortEffect,
@@ -24,8 +31,8 @@ from simulator.environment.effects import (
     SequenceEffect,
     UniformLatency,
 )
-from simulator.environment.faults import faults
-from simulator.environment.rules import Effect, InjectionRule
+from simulator.environment.injection.faults import faults
+from simulator.environment.injection.rules import Effect, InjectionRule
 from simulator.journal import Journal
 from simulator.runtime import Simulation
 from simulator.runtime.encoding import SimulatedToolError

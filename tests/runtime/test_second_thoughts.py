@@ -16,7 +16,7 @@ from simulator import (
     Simulation,
     SimulationError,
 )
-from simulator.environment.effects import HangEffect
+from simulator.environment.injection.effects import HangEffect
 from tests.runtime.stage import PATIENCE, agent_of, call, opened, say
 
 RAN: list[str] = []

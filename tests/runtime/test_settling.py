@@ -7,7 +7,7 @@ import random
 
 import pytest
 
-from simulator.environment.rules import ErrorEffect, InjectionRule
+from simulator.environment.injection.rules import ErrorEffect, InjectionRule
 from simulator.runtime import Simulation
 from tests.runtime.playing import played, resumed
 from tests.runtime.shapes import SHAPES

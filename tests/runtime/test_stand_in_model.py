@@ -13,7 +13,7 @@ import pytest
 from google.adk.tools.function_tool import FunctionTool
 
 from simulator.environment.stand_in_config import SimulatedEnvironmentConfig
-from simulator.environment.tool_settings import EnvironmentSettings
+from simulator.environment.things.tool_settings import EnvironmentSettings
 from simulator.facts import Failed
 from simulator.runtime.stand_in import create_callback
 from tests.runtime.stage import agent_of, call

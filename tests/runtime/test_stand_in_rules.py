@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from simulator.environment.invariants import InvariantError
+from simulator.environment.things.invariants import InvariantError
 from simulator.runtime.known import Known
 from simulator.runtime.stand_in.play import SessionPlay
 from tests.runtime.stage import agent_of, call

@@ -12,7 +12,7 @@ from google.adk.tools.mcp_tool import McpToolset, StdioConnectionParams
 from google.adk.tools.openapi_tool import OpenAPIToolset
 from mcp import StdioServerParameters
 
-from simulator.environment.rules import InjectionRule, ResponseEffect
+from simulator.environment.injection.rules import InjectionRule, ResponseEffect
 from simulator.journal import Journal
 from simulator.runtime import Simulation
 from simulator.runtime.loop import LoopThread

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from simulator import branch_comparison
 from simulator.branch_comparison import ComparedRow, Held, Missing, compared, differing, shared_entries
-from simulator.environment.paths import parse
+from simulator.environment.language.paths import parse
 from simulator.facts import Fact, Failed, Returned
 from simulator.jsonvalue import same
 from simulator.session import HistoryEntry

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from simulator.environment.rules import ErrorEffect, InjectionRule
+from simulator.environment.injection.rules import ErrorEffect, InjectionRule
 from simulator.facts import (
     AgentSelected,
     CallStarted,

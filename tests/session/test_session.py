@@ -152,14 +152,14 @@ def test_what_adk_answers_itself_stands_behind_its_call() -> None:
 
 
 def test_changes_between_turns_show_with_the_next_query() -> None:
-    """Seats that change before the first query do not stand before it: a history starts with the query."""
+    """Seats that change before a query stand before it, once there is one."""
     change = SeatChanged(at=1.5, seat="tool", target="find", player="real")
     journal = journal_of(change)
     assert journal.session().history == ()
     assert journal.session().seats.of_tool("find") == "real"
     assert journal.session().seats.of_tool("other") == "person"
     journal.append(asked())
-    assert [entry.type for entry in journal.session().history] == ["user_query", "session_note"]
+    assert [entry.type for entry in journal.session().history] == ["session_note", "user_query"]
 
 
 def test_a_seat_has_the_player_of_its_name_before_that_of_all() -> None:

@@ -14,6 +14,7 @@ from simulator.facts import Fact, SessionOpened
 from simulator.journal import Journal
 from simulator.store import JournalStore, StoredJournal
 from simulator.store.errors import StoreError
+from simulator.store.holders import Holder
 from simulator.store.places import database_url
 from tests.session.making import selected
 
@@ -49,10 +50,10 @@ class Kept:
         """It is a file."""
         return isinstance(self.url, Path)
 
-    def store(self, *, patience: float = 5.0) -> JournalStore:
+    def store(self, *, patience: float = 5.0, holder: Holder | None = None) -> JournalStore:
         """Open a store of it, as another process would."""
         store = JournalStore.open(
-            self.url, patience=patience, clock=self.clock, new_id=lambda: next(self._ids)
+            self.url, patience=patience, clock=self.clock, new_id=lambda: next(self._ids), holder=holder
         )
         self._open.append(store)
         return store

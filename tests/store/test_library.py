@@ -175,10 +175,10 @@ def test_a_duplicate_goes_its_own_way(kept: Kept) -> None:
     store.share("session")
     store.delete("session")
     kept.clock.now = 3000.0
-    record = store.duplicate("session", owner="you")
+    record = store.duplicate("session")
     assert record == store.record(record.session_id)
     assert (record.owner, record.name, record.tags, record.created_at) == (
-        "you",
+        ME,
         "Late (copy)",
         ("x",),
         3000.0,
@@ -192,6 +192,22 @@ def test_a_duplicate_goes_its_own_way(kept: Kept) -> None:
     twin.append(model(call("other"), key="other"))
     twin.keep()
     assert store.load("session").to_json() == journal.to_json()
+
+
+def test_a_copy_for_somebody_else_holds_nothing_private(kept: Kept) -> None:
+    """The facts are the same; what the owner typed and did not send, their tags and their notes stay theirs."""
+    store = kept.store()
+    journal = begun(store, "session", *answered_turn())
+    store.rename("session", "Late")
+    store.tag("session", ["x"])
+    store.note("session", "a note")
+    store.put_drafts("session", {"a": "text"})
+    store.keep_drafts()
+    journal.keep()
+    record = store.duplicate("session", owner="you")
+    assert (record.owner, record.name, record.tags, record.notes) == ("you", "Late (copy)", (), "")
+    assert store.drafts(record.session_id) == {}
+    assert store.load(record.session_id).path()[1:] == journal.path()[1:]
 
 
 def test_a_shared_session_is_found_by_its_token(kept: Kept) -> None:
@@ -263,6 +279,8 @@ def test_a_file_holds_a_whole_session(kept: Kept) -> None:
     assert twin.session_id not in {"session", ""}
     assert store.load(twin.session_id).session().session_id == twin.session_id
     assert store.load(twin.session_id).path()[1:] == journal.path()[1:]
+    store.purge("session")
+    assert store.import_(text, "you", keeps_id=False).session_id != "session"
 
 
 @pytest.mark.parametrize(

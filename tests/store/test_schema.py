@@ -175,3 +175,24 @@ def test_a_missing_driver_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "psycopg", None)
     with pytest.raises(StoreError, match=r"pip install 'golden-trace-studio\[postgres\]'"):
         JournalStore.open("postgresql://127.0.0.1:1/db")
+
+
+def test_a_database_of_version_one_is_brought_up_and_that_is_said(
+    kept: Kept, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The leases come, the sessions stay, and the log says what was done; nothing is said of one that is up to date."""
+    store = kept.store()
+    journal = begun(store)
+    store.close()
+    kept.run("DROP TABLE studio_leases")
+    kept.run("UPDATE studio_schema SET version = 1")
+    caplog.clear()
+    again = kept.store()
+    (said,) = [record.getMessage() for record in caplog.records]
+    assert "was brought from schema version 1 to 2" in said
+    assert again.name in said
+    assert again.load("session").to_json() == journal.to_json()
+    again.leases.claim("session")
+    caplog.clear()
+    kept.store()
+    assert caplog.records == []

@@ -7,7 +7,7 @@ import logging
 from collections.abc import Awaitable, Callable
 from typing import Any, Literal, NamedTuple
 
-from simulator.environment.effects import HangEffect
+from simulator.environment.injection.effects import HangEffect
 from simulator.environment.stand_in_config import StandInPlayer
 from simulator.facts import Deferred, Failed, Outcome, Raised, Returned
 from simulator.runtime.drafting import NOT_ASKED

@@ -19,10 +19,10 @@ from google.adk.sessions import Session
 from google.adk.tools.agent_tool import AgentTool
 from google.adk.tools.base_tool import BaseTool
 
-from simulator.environment.connections import ToolShape
-from simulator.environment.recordings import RecordedCall, RecordingError, read_recording
-from simulator.environment.shared_state import SharedState, StateRegistry
+from simulator.environment.recording.recordings import RecordedCall, RecordingError, read_recording
 from simulator.environment.stand_in_config import SimulatedEnvironmentConfig, StandInPlayer
+from simulator.environment.things.connections import ToolShape
+from simulator.environment.things.shared_state import SharedState, StateRegistry
 from simulator.facts import Failed
 from simulator.runtime.adk_private import (
     invocation_of,

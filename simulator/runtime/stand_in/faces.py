@@ -18,13 +18,13 @@ from google.adk.sessions import Session
 from google.adk.tools.base_tool import BaseTool
 from google.adk.tools.tool_context import ToolContext
 
-from simulator.environment.adk_config import EnvironmentConfigError
-from simulator.environment.shared_state import SharedState
+from simulator.environment.injection.adk_config import EnvironmentConfigError
 from simulator.environment.stand_in_config import (
     SimulatedEnvironmentConfig,
     StandInPlayer,
     read_environment_config,
 )
+from simulator.environment.things.shared_state import SharedState
 from simulator.runtime.adk_private import invocation_of
 from simulator.runtime.errors import SimulationError
 from simulator.runtime.modelling import configuration_of

@@ -12,8 +12,8 @@ from typing import NamedTuple
 from google.adk.models.base_llm import BaseLlm
 from google.genai import types
 
-from simulator.environment.connection_prompts import shapes_digest
-from simulator.environment.connections import Connections, ToolShape
+from simulator.environment.asking.connection_prompts import shapes_digest
+from simulator.environment.things.connections import Connections, ToolShape
 from simulator.runtime.model_asking import Progress
 from simulator.runtime.model_connections import ModelConnections, connection_analysis
 from simulator.runtime.model_generator import Generation, generate

@@ -10,15 +10,15 @@ from typing import Any, TypeVar
 
 from google.adk.tools.base_tool import BaseTool
 
-from simulator.environment.calls import CallContext, Tally
-from simulator.environment.connections import Connections, ToolShape
-from simulator.environment.draws import DrawStreams
-from simulator.environment.entities import WorldCall
-from simulator.environment.nearest_calls import Near, nearest
-from simulator.environment.prompts import AskedCall
-from simulator.environment.rules import InjectionRule
-from simulator.environment.shared_state import SharedState, StateRegistry
-from simulator.environment.templates import variables_of
+from simulator.environment.asking.prompts import AskedCall
+from simulator.environment.injection.calls import CallContext, Tally
+from simulator.environment.injection.draws import DrawStreams
+from simulator.environment.injection.rules import InjectionRule
+from simulator.environment.language.templates import variables_of
+from simulator.environment.recording.nearest_calls import Near, nearest
+from simulator.environment.things.connections import Connections, ToolShape
+from simulator.environment.things.entities import WorldCall
+from simulator.environment.things.shared_state import SharedState, StateRegistry
 from simulator.jsonvalue import JsonObject, canonical, copied
 from simulator.runtime.drafting import Drafts, offline_drafts
 from simulator.runtime.encoding import jsonable

@@ -13,9 +13,9 @@ from google.adk.tools.function_tool import FunctionTool
 from google.adk.tools.tool_context import ToolContext
 from google.genai import types
 
-from simulator.environment.shared_state import SharedState, StateRegistry
 from simulator.environment.stand_in_config import SimulatedEnvironmentConfig, read_environment_config
-from simulator.environment.tool_settings import DefaultToolResponse, ToolSettings, schema_of
+from simulator.environment.things.shared_state import SharedState, StateRegistry
+from simulator.environment.things.tool_settings import DefaultToolResponse, ToolSettings, schema_of
 from simulator.jsonvalue import JsonObject
 from simulator.runtime.declarations import response_schema_of
 from simulator.runtime.stand_in.calls import AnsweredCall

@@ -1,0 +1,139 @@
+"""The line above the panes that says how far a script is, what it wants of a person, and how it ended."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from app.commands import ForgetScript, PlayScriptOn, ScriptCommand, StopScript
+from app.labels import literal
+from app.viewmodels import Badge
+
+if TYPE_CHECKING:
+    from simulator.scripts import Played, ScriptAtWork, ScriptProgress
+    from simulator.scripts.script import Place
+
+LOOK_AGAIN_SECONDS = 0.4
+_SHOWN_LINES = 8
+_SHOWN_CHARACTERS = 20_000
+
+
+def script_strip(work: ScriptAtWork | None, where: Callable[[Place], str], text: str) -> ScriptCommand | None:
+    """Draw it; give what was asked for.
+
+    Args:
+        work: The script that plays, or has played; None where it has not since the session was brought back.
+        where: Names a place in the script for a person.
+        text: The script.
+    """
+    progress = work.progress if work is not None else None
+    with st.container(key="script_strip", border=True, gap="xsmall"):
+        with st.container(horizontal=True, vertical_alignment="center", gap="xsmall", key="script_line"):
+            shown = _badge(progress)
+            st.badge(shown.text, icon=shown.icon, color=shown.color)
+            with st.container(key="script_words", width="content"):
+                st.text(literal(_words(progress)))
+            st.space("stretch")
+            with st.popover("The script", key="script_text", type="tertiary", width="content"):
+                st.code(literal(_cut(text)), language="yaml", height=320)
+            asked = _buttons(progress)
+        _more(progress, where)
+    if work is not None and progress is not None and not progress.is_over:
+        st.fragment(_watch, run_every=LOOK_AGAIN_SECONDS)(work, progress)
+    return asked
+
+
+def _cut(text: str) -> str:
+    return (
+        text
+        if len(text) <= _SHOWN_CHARACTERS
+        else f"{text[:_SHOWN_CHARACTERS]}\n... {len(text):,} characters"
+    )
+
+
+def _watch(work: ScriptAtWork, drawn: ScriptProgress) -> None:
+    """Draw the page anew as soon as the script is further than what was drawn."""
+    if work.progress is not drawn:
+        st.rerun()
+
+
+def _badge(progress: ScriptProgress | None) -> Badge:
+    icon = ":material/description:"
+    if progress is None:
+        return Badge(text="Script at rest", color="gray", icon=icon)
+    if progress.asks:
+        return Badge(text="Script waits for you", color="orange", icon=icon)
+    if not progress.is_over:
+        return Badge(text="Script plays", color="blue", icon=icon)
+    if progress.played is not None and progress.played.came_through:
+        return Badge(text="Script played", color="green", icon=icon)
+    if progress.played is not None and progress.played.stopped:
+        return Badge(text="Script stopped", color="gray", icon=icon)
+    return Badge(text="Script ended early", color="red", icon=icon)
+
+
+def _words(progress: ScriptProgress | None) -> str:
+    if progress is None:
+        return "It can go on where it was."
+    step = progress.step
+    turn = f"Turn {step.turn} of {step.turns}"
+    if progress.asks:
+        wanted = ", and ".join(each.words for each in progress.asks[:2])
+        return f"{turn}: it has no line for {wanted}. It goes on when you have answered."
+    played = progress.played
+    if played is None:
+        return f"{turn}: {progress.failure or step.words}"
+    if played.came_through:
+        return f"All {step.turns} turns were played." if step.turns > 1 else "Its one turn was played."
+    return f"{turn}: {played.stopped or played.failure or _why(played)}"
+
+
+def _why(played: Played) -> str:
+    if played.refused is not None:
+        return "a line does not fit where it is used."
+    return "it has no answer, and is to end there."
+
+
+def _more(progress: ScriptProgress | None, where: Callable[[Place], str]) -> None:
+    """List what there is to know at the end; every word of it may come from outside."""
+    played = progress.played if progress is not None else None
+    if played is None:
+        return
+    lines = [f"{where(wait.place)}: {wait.words} is wanted" for wait in played.waits]
+    if played.refused is not None:
+        lines.append(f"{where(played.refused.place)}: {played.refused.words}")
+    if not played.stopped:
+        lines += [f"{where(left.place)}: {left.words}" for left in played.leftovers]
+    if len(lines) > _SHOWN_LINES:
+        lines = [*lines[:_SHOWN_LINES], f"and {len(lines) - _SHOWN_LINES} more"]
+    if lines:
+        st.code(literal("\n".join(lines)), language=None, wrap_lines=True)
+    if played.waits:
+        with st.container(gap=None):
+            st.caption("A line like this answers it:")
+            st.code(literal(played.waits[0].snippet), language="yaml")
+
+
+def _buttons(progress: ScriptProgress | None) -> ScriptCommand | None:
+    if progress is not None and not progress.is_over:
+        stopped = st.button(
+            "Stop the script",
+            key="stop_script",
+            icon=":material/stop_circle:",
+            help="You play on by yourself; it can go on later, where it was",
+        )
+        return StopScript() if stopped else None
+    ended_well = progress is not None and progress.played is not None and progress.played.came_through
+    asked: ScriptCommand | None = None
+    if not ended_well and st.button(
+        "Play on",
+        key="play_script_on",
+        icon=":material/play_arrow:",
+        help="It goes on with the lines that were not used on the way to here",
+    ):
+        asked = PlayScriptOn()
+    if st.button("Dismiss", key="forget_script", type="tertiary", icon=":material/close:"):
+        asked = ForgetScript()
+    return asked

@@ -1,0 +1,32 @@
+"""Gives each session a text that differs whenever its page is to be drawn anew."""
+
+from __future__ import annotations
+
+from app.followed import FOLLOWED, Followed
+from app.registry import LiveSession, registry
+from app.tabs import Tabs
+
+
+def stamp_of(live: LiveSession, version: int | None = None) -> str:
+    """Give the stamp of a live session as it is now, or as it was at a version."""
+    simulation = live.simulation
+    trouble = "!" if simulation.journal.trouble else ""
+    return f"{live.order}:{simulation.version if version is None else version}{trouble}"
+
+
+def stamp(session_id: str) -> str:
+    """Give the stamp of any session; cheap, and no use of it."""
+    live = registry().peek(session_id)
+    if live is not None:
+        return stamp_of(live)
+    followed = FOLLOWED.peek(session_id)
+    return followed_stamp(followed) if followed is not None else ""
+
+
+def followed_stamp(followed: Followed) -> str:
+    """Give the stamp of a session that is played elsewhere."""
+    return f"elsewhere {followed.version}"
+
+
+TABS = Tabs(stamp)
+"""The tabs of this server."""

@@ -1,0 +1,93 @@
+"""Wakes the pages in browsers over a WebSocket, so that what one tab does is in the others at once."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import suppress
+
+from starlette.websockets import WebSocket, WebSocketDisconnect
+
+from app.stamps import TABS
+from app.tabs import Tabs
+
+PATH = "/wake"
+LOOK_SECONDS = 0.1
+"""How often it is looked which tabs are behind, while any is connected."""
+
+INTRODUCTION_SECONDS = 5.0
+"""Who connects has to say within so long which tab it is."""
+
+UNKNOWN_TAB = 4404
+"""Closes the line of a tab that no page was told of; it is not to be opened again."""
+
+_WORD = "look"
+
+
+class Waking:
+    """An ASGI application for the lines of all tabs.
+
+    A tab says its token, which only its own page knows, and hears nothing but that it is to look: what there is to see
+    goes the page's own way.
+    """
+
+    def __init__(self, tabs: Tabs) -> None:
+        self._tabs = tabs
+        self._lines = 0
+        self._looking: asyncio.Task[None] | None = None
+
+    async def __call__(self, websocket: WebSocket) -> None:
+        """Serve one tab until its line ends."""
+        await websocket.accept()
+        due = asyncio.Event()
+        with suppress(WebSocketDisconnect, TimeoutError, KeyError):  # a KeyError: bytes instead of text
+            async with asyncio.timeout(INTRODUCTION_SECONDS):
+                token = await websocket.receive_text()
+            if not self._tabs.connect(token, due.set):
+                await websocket.close(UNKNOWN_TAB)
+                return
+            self._begin()
+            try:
+                await _serve(websocket, due)
+            finally:
+                self._tabs.disconnect(token, due.set)
+                self._end()
+
+    def _begin(self) -> None:
+        self._lines += 1
+        if self._looking is None:
+            self._looking = asyncio.create_task(self._look())
+
+    def _end(self) -> None:
+        self._lines -= 1
+        if not self._lines and self._looking is not None:
+            self._looking.cancel()
+            self._looking = None
+
+    async def _look(self) -> None:
+        while True:
+            await asyncio.sleep(LOOK_SECONDS)
+            self._tabs.wake_those_behind()
+
+
+async def _serve(websocket: WebSocket, due: asyncio.Event) -> None:
+    """Pass each word on to the tab, until it leaves."""
+    left = asyncio.create_task(_until_left(websocket))
+    try:
+        while not left.done():
+            word = asyncio.create_task(due.wait())
+            await asyncio.wait({left, word}, return_when=asyncio.FIRST_COMPLETED)
+            word.cancel()
+            if due.is_set():
+                due.clear()
+                await websocket.send_text(_WORD)
+    finally:
+        left.cancel()
+
+
+async def _until_left(websocket: WebSocket) -> None:
+    while (await websocket.receive())["type"] != "websocket.disconnect":
+        pass
+
+
+wake = Waking(TABS).__call__
+"""The endpoint of the route."""

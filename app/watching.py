@@ -1,0 +1,121 @@
+"""The pages of a session that somebody shares: all of it to read, as it goes on, and nothing in it to change."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from app import state
+from app.commands import CopyShared, OpenBranches, OpenEnvironment, OpenExport, WatchCommand
+from app.export_page import export_page
+from app.panels.branches import branches_page
+from app.panels.context import context
+from app.panels.parts import problem
+from app.panels.timeline import timeline
+from app.panels.unopened import unreadable
+from app.panels.watched import read_only_line, watched_head, what_waits
+from app.panels.world_to_read import world_to_read
+from app.registry import LiveSession
+from app.reopening import NotReopenedError
+from app.scene import Scene
+from app.shared_sessions import copied, shared_session
+from app.side import forget_lists, side
+from app.start_page import start_page
+from app.visiting import visitor
+
+if TYPE_CHECKING:
+    from simulator.runtime import SimulationView
+
+COLUMNS = (1.05, 1.6, 0.95)
+LOOK_AGAIN_SECONDS = 1.0
+"""So soon it is seen that the session is not shared any more, or was played on another server."""
+
+
+def watching(live: LiveSession) -> None:
+    """Draw the page of a shared session that the address names; its owner is led to the session itself."""
+    if live.owner == visitor().owner:
+        state.go_to(live.session_id)
+        st.rerun()
+    view = live.simulation.view()
+    side()
+    scene = Scene(live, view)
+    if state.view() is not None:
+        read_only_line()
+    match state.view():
+        case "export":
+            export_page(live, view)
+        case "environment":
+            if world_to_read(scene):
+                _show(None)
+        case "branches":
+            if branches_page(scene) is not None:
+                _show(None)
+        case None:
+            _session(scene)
+    st.fragment(_watch, run_every=LOOK_AGAIN_SECONDS)(live, view)
+
+
+def not_shared(token: str) -> None:
+    """Draw what is there where a shared session cannot be shown: why, or that nothing is shared under the token."""
+    side()
+    try:
+        shared_session(token)
+    except NotReopenedError as error:
+        unreadable(str(error), error.journal)
+    else:
+        start_page()
+
+
+def _session(scene: Scene) -> None:
+    live, view = scene.live, scene.view
+    asked = watched_head(view, has_branches=len(live.simulation.journal.tips()) > 1)
+    failed = state.get("problem")
+    if failed:
+        problem("That did not work; nothing was changed.", str(failed))
+    left, middle, right = st.columns(COLUMNS, gap="small")
+    with left:
+        timeline(view, live.simulation, may_go=False)
+    with middle:
+        what_waits(view, is_played=not live.at_rest)
+    with right:
+        context(scene)
+    _act(asked)
+
+
+def _act(asked: WatchCommand | None) -> None:
+    match asked:
+        case None:
+            return
+        case OpenExport():
+            _show("export")
+        case OpenEnvironment():
+            _show("environment")
+        case OpenBranches():
+            _show("branches")
+        case CopyShared():
+            _copy()
+
+
+def _show(view: state.View | None) -> None:
+    state.put("problem", None)
+    state.show(view)
+    st.rerun()
+
+
+def _copy() -> None:
+    state.put("problem", None)
+    try:
+        made = copied(state.shared_token() or "", visitor().owner)
+    except ValueError as error:  # a StoreError, or a NotReopenedError
+        state.put("problem", str(error))
+    else:
+        forget_lists()
+        state.go_to(made)
+    st.rerun()
+
+
+def _watch(live: LiveSession, view: SimulationView) -> None:
+    """Draw the page anew as soon as the session has changed, or is not to be seen any more."""
+    if live.simulation.version != view.version:
+        st.rerun()

@@ -1,0 +1,1 @@
+"""What models are asked about the environment, and how their answers are read."""

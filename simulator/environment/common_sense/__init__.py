@@ -1,0 +1,1 @@
+"""What anybody knows: names, kinds, prices, cities, and which values are usual and agree."""

@@ -1,0 +1,1 @@
+"""Offline drafts of answers, out of all that is known."""

@@ -1,0 +1,240 @@
+"""Says when an injection rule is for a call, beyond the tool's name and `match_args`."""
+
+from __future__ import annotations
+
+import re
+from typing import Annotated, Literal, Self, TypeAlias
+
+import regex
+from pydantic import AfterValidator, Field, JsonValue, field_validator, model_validator
+
+from simulator.environment.language import paths
+from simulator.environment.language.expressions import compiled
+from simulator.environment.value import Number, Value, Whole
+
+LONGEST_PATTERN = 1_000
+"""Characters that a regular expression may have."""
+
+_LARGEST_PATTERN = 50_000
+_REPEATED = re.compile(r"(\)?)\{(\d+)(?:,\d*)?\}")
+_VERBOSE = re.compile(r"\(\?[A-Za-z0-9]*x")
+
+
+_KNOWN = frozenset({"args", "world", "state", "calls", "agent"})
+
+
+def _path(text: str) -> str:
+    paths.parse(text)
+    return text
+
+
+ValuePath: TypeAlias = Annotated[str, AfterValidator(_path)]
+"""A path into a JSON value, as `paths.parse` reads it."""
+
+# ---------------------------------------------------------------- tests of one value
+
+
+class Equals(Value):
+    """The value is this one, as JSON compares: 1 is 1.0, and neither is true."""
+
+    test: Literal["equals"] = "equals"
+    value: JsonValue
+
+
+class Holds(Value):
+    """The value holds this one: each named field of an object, at any depth, and and for each item of a list one that holds it."""
+
+    test: Literal["holds"] = "holds"
+    value: JsonValue
+
+
+class Matches(Value):
+    """The value is a text in which the regular expression is found (`whole`: that is one match from start to end)."""
+
+    test: Literal["matches"] = "matches"
+    pattern: str = Field(max_length=LONGEST_PATTERN)
+    whole: bool = False
+    ignore_case: bool = False
+
+    @model_validator(mode="after")
+    def _can_be_read(self) -> Self:
+        compiled_pattern(self)
+        return self
+
+
+def compiled_pattern(test: Matches) -> regex.Pattern[str]:
+    """Give a test's regular expression, ready to search.
+
+    Raises:
+        ValueError: It cannot be read, or it repeats so much that making it ready would fill the memory.
+    """
+    if _size(test.pattern) > _LARGEST_PATTERN:
+        raise ValueError(f"the pattern {test.pattern!r} repeats too much; use smaller numbers in braces")
+    try:
+        return regex.compile(test.pattern, regex.IGNORECASE if test.ignore_case else 0)
+    except regex.error as error:
+        raise ValueError(f"the pattern {test.pattern!r} cannot be read: {error}") from error
+    except (RecursionError, OverflowError) as error:
+        raise ValueError(f"the pattern {test.pattern!r} is nested too deeply or too large") from error
+
+
+def _size(pattern: str) -> int:
+    """Say how large a pattern can get at most, as the library writes `(ab){1000}` out as 1000 times `ab`.
+
+    Groups are not matched: a repeated one may hold all that stands before it.
+    """
+    spaced = _VERBOSE.search(pattern) is not None
+    size, end = 0, 0
+    for match in _REPEATED.finditer(pattern):
+        size += match.start() - end
+        repeated = max(1, int(match.group(2)[:9]))
+        size = size * repeated if match.group(1) or spaced else size + repeated
+        end = match.end()
+    return size + len(pattern) - end
+
+
+class Between(Value):
+    """The value is a number from `low` to `high`, both included unless `exclusive`; one of the two may be left out."""
+
+    test: Literal["between"] = "between"
+    low: Number | None = None
+    high: Number | None = None
+    exclusive: bool = False
+
+    @model_validator(mode="after")
+    def _has_a_bound(self) -> Self:
+        if self.low is None and self.high is None:
+            raise ValueError("low and high are both missing; set one")
+        if self.low is not None and self.high is not None and self.low > self.high:
+            raise ValueError(f"low is {self.low:g}, which is above high, {self.high:g}")
+        return self
+
+
+class OneOf(Value):
+    """The value is one of these."""
+
+    test: Literal["one_of"] = "one_of"
+    values: tuple[JsonValue, ...] = Field(min_length=1)
+
+
+class Present(Value):
+    """There is a value, though it may be null."""
+
+    test: Literal["present"] = "present"
+
+
+class Absent(Value):
+    """There is no value."""
+
+    test: Literal["absent"] = "absent"
+
+
+Test: TypeAlias = Annotated[
+    Equals | Holds | Matches | Between | OneOf | Present | Absent, Field(discriminator="test")
+]
+
+# ---------------------------------------------------------------- conditions
+
+
+class ArgumentIs(Value):
+    """An argument of the call passes a test; `path` is like `order.items[0].sku`, `items[*].sku` means any of them."""
+
+    kind: Literal["argument"] = "argument"
+    path: ValuePath = Field(min_length=1)
+    test: Test
+
+
+class CallNumber(Value):
+    """The call's number, from 1, is the nth, among the first n, each nth, or after the nth.
+
+    `counted` says what is counted in the session: the calls that this rule's other conditions let through (`rule`),
+    the calls of the same tool (`tool`), or all tool calls (`session`).
+    """
+
+    kind: Literal["call_number"] = "call_number"
+    which: Literal["nth", "first", "every", "after"]
+    n: Whole = Field(ge=1)
+    counted: Literal["rule", "tool", "session"] = "rule"
+
+
+class WorldIs(Value):
+    """Something in the world passes a test: what stands at the path `field` of an entity, or the entity itself.
+
+    `entity` is its kind, in the singular or the plural. Its id is `entity_id`, or stands in the argument at the path
+    `id_from`; where several stand there, any of them will do.
+    """
+
+    kind: Literal["world"] = "world"
+    entity: str = Field(min_length=1)
+    entity_id: str = ""
+    id_from: ValuePath = ""
+    field: ValuePath = ""
+    test: Test
+
+    @model_validator(mode="after")
+    def _names_one_entity(self) -> Self:
+        if bool(self.entity_id) == bool(self.id_from):
+            raise ValueError("name the entity either by entity_id or by id_from")
+        return self
+
+
+class Expression(Value):
+    """An expression in one line is true, such as `args.quantity > world.products[args.sku].stock`.
+
+    It knows `args`, `world`, `state` (the session's), `calls` (of this tool so far) and `agent`.
+    """
+
+    kind: Literal["expression"] = "expression"
+    text: str = Field(min_length=1)
+
+    @field_validator("text")
+    @classmethod
+    def _can_be_read(cls, text: str) -> str:
+        if unknown := sorted(compiled(text).names - _KNOWN):
+            raise ValueError(f"{', '.join(unknown)} is not known here; {', '.join(sorted(_KNOWN))} are")
+        return text
+
+
+class AgentIs(Value):
+    """An agent with this name asks, in this branch; a name may hold `*`. What is empty does not count."""
+
+    kind: Literal["agent"] = "agent"
+    agent: str = ""
+    branch: str = ""
+
+    @model_validator(mode="after")
+    def _names_something(self) -> Self:
+        if not self.agent and not self.branch:
+            raise ValueError("agent and branch are both empty; set one")
+        return self
+
+
+class AllOf(Value):
+    """Each of these holds."""
+
+    kind: Literal["all_of"] = "all_of"
+    conditions: tuple[Condition, ...] = Field(min_length=1)
+
+
+class AnyOf(Value):
+    """At least one of these holds."""
+
+    kind: Literal["any_of"] = "any_of"
+    conditions: tuple[Condition, ...] = Field(min_length=1)
+
+
+class Not(Value):
+    """This does not hold."""
+
+    kind: Literal["not"] = "not"
+    condition: Condition
+
+
+Condition: TypeAlias = Annotated[
+    ArgumentIs | CallNumber | WorldIs | Expression | AgentIs | AllOf | AnyOf | Not,
+    Field(discriminator="kind"),
+]
+
+AllOf.model_rebuild()
+AnyOf.model_rebuild()
+Not.model_rebuild()

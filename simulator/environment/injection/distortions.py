@@ -1,0 +1,384 @@
+"""Distorts a tool's answer on purpose, seeded: cut, dropped, corrupted, emptied, blown up, or made hostile."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from random import Random
+from typing import Any, Literal, Self, TypeAlias
+
+from pydantic import Field, JsonValue, field_validator, model_validator
+
+from simulator.environment.injection.garbage import blown_up, broken_json, corrupted, of_another_type, size
+from simulator.environment.injection.hostile import check_category, hostile_text
+from simulator.environment.language.paths import field_place, item_place, parse
+from simulator.environment.value import Number, Value, Whole
+from simulator.jsonvalue import Json, copied
+
+HUGE_BYTES = 200_000
+"""The size of a `huge` answer that names none."""
+
+_MOST_COPIED_BYTES = 5_000_000
+_NOTES_SHOWN = 50
+
+DistortionKind: TypeAlias = Literal[
+    "truncate",
+    "drop",
+    "corrupt",
+    "wrong_type",
+    "null",
+    "empty_list",
+    "duplicate",
+    "stale",
+    "huge",
+    "malformed",
+    "hostile",
+]
+
+
+class Distortion(Value):
+    """One way to distort an answer.
+
+    Attributes:
+        kind: `truncate` cuts texts, `drop` takes fields out, `corrupt` replaces values by garbage of the same type, `wrong_type`
+            by ones of another type, `null` by null, `empty_list` empties lists, `duplicate` repeats items of lists,
+            `stale` gives an earlier answer of the same tool instead, `huge` blows the answer up, `malformed` turns
+            it into broken JSON text, and `hostile` puts an attack on the agent into texts.
+        at: Where, as a path like `orders[*].total`; everywhere, in lists and objects too, where it is empty.
+        share: The share of the places that it could strike which it does strike; at least one where there is any.
+        amount: How much, for the kinds that can say it: the length that is left of a text (`truncate`; half of it
+            where it is not said), the number of times an item is repeated (`duplicate`, 1), how many answers ago (`stale`,
+            1), the size in bytes (`huge`, 200,000).
+        text: For `hostile`: which text of the library, by its name, one of a category (`category:role_markers`), or any
+            other text as it is; a drawn one where empty.
+    """
+
+    kind: DistortionKind
+    at: str = ""
+    share: Number = Field(default=1.0, gt=0.0, le=1.0)
+    amount: Whole | None = Field(default=None, ge=0, le=50_000_000)
+    text: str = ""
+
+    @field_validator("at")
+    @classmethod
+    def _is_a_path(cls, at: str) -> str:
+        parse(at)
+        return at
+
+    @model_validator(mode="after")
+    def _names_a_category(self) -> Self:
+        if self.kind == "hostile":
+            check_category(self.text)
+        return self
+
+
+class Distorted(Value):
+    """An answer after its distortions; `notes` say what was done where (`orders[1].total: dropped`), or why nothing was."""
+
+    value: Json
+    notes: tuple[str, ...]
+
+
+def distorted(
+    value: JsonValue,
+    distortions: Sequence[Distortion],
+    rng: Random,
+    earlier: Sequence[JsonValue] = (),
+    *,
+    words: Mapping[str, str] | None = None,
+) -> Distorted:
+    """Distort an answer step by step: each distortion works on what the one before it left.
+
+    Args:
+        value: The answer; it stays as it is.
+        distortions: What is done, in this order.
+        rng: Where places and garbage are drawn from: the same state gives the same result.
+        earlier: The earlier answers of the same tool, oldest first.
+        words: What hostile texts name: `tool`, `agent`, `argument`.
+
+    Raises:
+        NotJsonError: The value is no JSON.
+    """
+    box: list[Any] = [copied(value)]
+    notes: list[str] = []
+    for distortion in distortions:
+        done = _STRIKES[distortion.kind](_Work(box, distortion, rng, earlier, words or {}))
+        notes.extend(done[:_NOTES_SHOWN])
+        if len(done) > _NOTES_SHOWN:
+            notes.append(f"{distortion.kind}: {len(done) - _NOTES_SHOWN} more places")
+    return Distorted(value=box[0], notes=tuple(notes))
+
+
+# ---------------------------------------------------------------- places
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Spot:
+    """One place of the answer: `holder[key]`."""
+
+    place: str
+    holder: Any
+    key: Any
+    parent: _Spot | None
+
+    @property
+    def value(self) -> Any:
+        return self.holder[self.key]
+
+    def note(self, what: str) -> str:
+        return f"{self.place or 'the answer'}: {what}"
+
+    def inner(self) -> Iterator[_Spot]:
+        """Give what is directly inside."""
+        value = self.value
+        if isinstance(value, dict):
+            for name in value:
+                yield _Spot(field_place(self.place, name), value, name, self)
+        elif isinstance(value, list):
+            for index in range(len(value)):
+                yield _Spot(item_place(self.place, index), value, index, self)
+
+    def all(self) -> Iterator[_Spot]:
+        """Give this place and all inside of it, from the outside to the inside."""
+        yield self
+        for spot in self.inner():
+            yield from spot.all()
+
+
+@dataclass(frozen=True, slots=True)
+class _Work:
+    """One distortion of one answer, which stands in the box."""
+
+    box: list[Any]
+    distortion: Distortion
+    rng: Random
+    earlier: Sequence[JsonValue]
+    words: Mapping[str, str]
+
+    def named(self) -> list[_Spot]:
+        """Give the places that the distortion's path names: the whole answer where it has none."""
+        root = _Spot("", self.box, 0, None)
+        if not self.distortion.at:
+            return [root]
+        places = {place for place, _ in parse(self.distortion.at).found(self.box[0])}
+        return [spot for spot in root.all() if spot.place in places] if places else []
+
+    def fitting(
+        self, fits: Callable[[Any], bool], inside: Callable[[Any], bool] | None = None
+    ) -> list[_Spot]:
+        """Give the named places that fit, and those that do inside of named places that do not.
+
+        `inside` says what fits there, where that is narrower than what fits when it is named.
+        """
+        found: list[_Spot] = []
+        for spot in self.named():
+            if self.distortion.at and fits(spot.value):
+                found.append(spot)
+            else:
+                found.extend(inner for inner in spot.all() if (inside or fits)(inner.value))
+        return found
+
+    def drawn(self, spots: list[_Spot]) -> list[_Spot]:
+        """Draw the distortion's share of the places, at least one; none is inside of another. In their order."""
+        count = max(1, round(len(spots) * self.distortion.share)) if spots else 0
+        chosen = spots
+        if count < len(spots):
+            chosen = [spots[index] for index in sorted(self.rng.sample(range(len(spots)), count))]
+        keys = {(id(spot.holder), spot.key) for spot in chosen}
+        return [spot for spot in chosen if not _is_inside(spot, keys)]
+
+    def nothing(self, why: str) -> list[str]:
+        where = f" at {self.distortion.at}" if self.distortion.at else ""
+        return [f"{self.distortion.kind}: nothing was struck{where}: {why}"]
+
+    def replace(
+        self,
+        spots: list[_Spot],
+        change: Callable[[Any], JsonValue],
+        what: Callable[[Any, Any], str],
+        lack: str,
+    ) -> list[str]:
+        """Replace drawn places by what `change` makes of them; `what` says it, `lack` why there was nothing to do."""
+        notes = []
+        for spot in self.drawn(spots):
+            before = spot.value
+            spot.holder[spot.key] = change(before)
+            notes.append(spot.note(what(before, spot.value)))
+        return notes or self.nothing(lack)
+
+
+def _is_inside(spot: _Spot, keys: set[tuple[int, Any]]) -> bool:
+    parent = spot.parent
+    while parent is not None:
+        if (id(parent.holder), parent.key) in keys:
+            return True
+        parent = parent.parent
+    return False
+
+
+# ---------------------------------------------------------------- the kinds
+
+
+def _is_leaf(value: Any) -> bool:
+    return not isinstance(value, (dict, list)) or not value
+
+
+def _truncate(work: _Work) -> list[str]:
+    amount = work.distortion.amount
+
+    def left(text: str) -> int:
+        return len(text) // 2 if amount is None else amount
+
+    return work.replace(
+        work.fitting(lambda value: isinstance(value, str) and len(value) > left(value)),
+        lambda text: text[: left(text)],
+        lambda before, after: f"cut from {len(before)} to {len(after)} characters",
+        "there is no text that is longer",
+    )
+
+
+def _corrupt(work: _Work) -> list[str]:
+    return work.replace(
+        work.fitting(lambda value: isinstance(value, (str, bool, int, float))),
+        lambda value: corrupted(value, work.rng),
+        lambda before, _: f"corrupted ({_type(before)})",
+        "there is no text, number, true or false",
+    )
+
+
+def _wrong_type(work: _Work) -> list[str]:
+    return work.replace(
+        work.fitting(lambda _: True, _is_leaf),
+        lambda value: of_another_type(value, work.rng),
+        lambda before, after: f"{_type(before)} became {_type(after)}",
+        "there is no such place",
+    )
+
+
+def _null(work: _Work) -> list[str]:
+    return work.replace(
+        work.fitting(lambda value: value is not None, lambda value: value is not None and _is_leaf(value)),
+        lambda _: None,
+        lambda before, _: f"{_type(before)} became null",
+        "there is nothing but null",
+    )
+
+
+def _empty_list(work: _Work) -> list[str]:
+    return work.replace(
+        work.fitting(lambda value: isinstance(value, list) and bool(value)),
+        lambda _: [],
+        lambda before, _: f"emptied of {len(before)} items",
+        "there is no list with items",
+    )
+
+
+def _drop(work: _Work) -> list[str]:
+    spots = work.named()
+    if not work.distortion.at:
+        spots = [spot for spot in spots[0].all() if isinstance(spot.key, str)]
+    spots = [spot for spot in spots if spot.parent is not None]
+    chosen = work.drawn(spots)
+    for spot in reversed(chosen):  # from the end, so that no item of a list moves before it is its turn
+        del spot.holder[spot.key]
+    return [spot.note("dropped") for spot in chosen] or work.nothing("there is no such field")
+
+
+def _duplicate(work: _Work) -> list[str]:
+    spots: list[_Spot] = []
+    for named in work.named():
+        if isinstance(named.parent and named.holder, list):
+            spots.append(named)
+        else:
+            around = named.inner() if isinstance(named.value, list) and work.distortion.at else named.all()
+            spots.extend(spot for spot in around if spot.parent is not None and isinstance(spot.holder, list))
+    times = 1 if work.distortion.amount is None else work.distortion.amount
+    room, notes = _MOST_COPIED_BYTES, []
+    for spot in reversed(work.drawn(spots)):
+        bytes_each = size(spot.value)
+        fitting = min(times, room // bytes_each)
+        room -= fitting * bytes_each
+        spot.holder[spot.key + 1 : spot.key + 1] = [copied(spot.value) for _ in range(fitting)]
+        notes.append(
+            spot.note(f"repeated {fitting} times" + (", as there is no more room" if fitting < times else ""))
+        )
+    return notes[::-1] or work.nothing("there is no list with items")
+
+
+def _stale(work: _Work) -> list[str]:
+    ago = max(work.distortion.amount or 1, 1)
+    if ago > len(work.earlier):
+        return work.nothing(f"there are {len(work.earlier)} earlier answers of this tool, not {ago}")
+    old: JsonValue = work.earlier[-ago]
+    notes = []
+    for spot in work.drawn(work.named()):
+        for _, then in parse(spot.place).found(old):
+            spot.holder[spot.key] = copied(then)
+            notes.append(
+                spot.note(f"as it was {ago} answers ago" if ago > 1 else "as it was in the answer before")
+            )
+    return notes or work.nothing("the earlier answer has no such place")
+
+
+def _huge(work: _Work) -> list[str]:
+    spots = work.drawn(work.named())
+    wanted = HUGE_BYTES if work.distortion.amount is None else work.distortion.amount
+    notes = []
+    for spot in spots:
+        before = size(spot.value)
+        if before < wanted // len(spots):
+            spot.holder[spot.key] = blown_up(spot.value, wanted // len(spots), work.rng)
+            notes.append(spot.note(f"blown up from {before:,} to {size(spot.value):,} bytes"))
+    lack = "it is that large already" if spots else "there is no such place"
+    return notes or work.nothing(lack)
+
+
+def _malformed(work: _Work) -> list[str]:
+    return work.replace(
+        work.named(),
+        lambda value: broken_json(value, work.rng),
+        lambda _, after: f"broken JSON of {len(after):,} characters",
+        "there is no such place",
+    )
+
+
+def _hostile(work: _Work) -> list[str]:
+    attack = hostile_text(work.distortion.text, work.rng, work.words)
+
+    def infect(value: Any) -> JsonValue:
+        if isinstance(value, dict):
+            return {**value, "note": attack.text}
+        if isinstance(value, list):
+            return [*value, attack.text]
+        return f"{value}\n\n{attack.text}" if isinstance(value, str) and value else attack.text
+
+    spots = work.drawn(work.fitting(lambda value: isinstance(value, str)) or work.named())
+    fitting = max(1, _MOST_COPIED_BYTES // len(attack.text.encode()))
+    name = attack.name or "as written"
+    notes = []
+    for spot in spots[:fitting]:
+        spot.holder[spot.key] = infect(spot.value)
+        notes.append(spot.note(f"hostile text added ({name})"))
+    if len(spots) > fitting:
+        notes.append(f"hostile: left out at {len(spots) - fitting} places, as there is no more room")
+    return notes or work.nothing("there is no such place")
+
+
+_STRIKES: dict[DistortionKind, Callable[[_Work], list[str]]] = {
+    "truncate": _truncate,
+    "drop": _drop,
+    "corrupt": _corrupt,
+    "wrong_type": _wrong_type,
+    "null": _null,
+    "empty_list": _empty_list,
+    "duplicate": _duplicate,
+    "stale": _stale,
+    "huge": _huge,
+    "malformed": _malformed,
+    "hostile": _hostile,
+}
+
+
+def _type(value: Any) -> str:
+    names = {"NoneType": "null", "str": "text", "bool": "true or false", "list": "list", "dict": "object"}
+    return names.get(type(value).__name__, "number")

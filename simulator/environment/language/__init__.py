@@ -1,0 +1,1 @@
+"""Paths, expressions and templates: the small languages in which rules and invariants are written."""

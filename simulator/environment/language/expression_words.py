@@ -1,0 +1,309 @@
+"""Gives expressions their words: filters, tests, functions and methods, each bounded by the evaluation's budget."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from jinja2 import Undefined, pass_context
+from jinja2.filters import FILTERS
+from jinja2.runtime import Context
+from jinja2.tests import TESTS
+
+from simulator.environment.language.budget import MOST_ITEMS, Budget
+from simulator.environment.language.sandbox import Function, Sandbox, budget_of, compared
+
+_LONGEST_NUMBER = 1_000
+_MOST_DIGITS = 20
+_WIDEST = 1_000
+
+# ---------------------------------------------------------------- what this module does itself
+
+
+def _joined(budget: Budget, items: Any, separator: str = "") -> str:
+    texts = [budget.text(item) for item in budget.counted(items)]
+    budget.room_for(sum(map(len, texts)) + len(separator) * len(texts))
+    return separator.join(texts)
+
+
+def _replaced(budget: Budget, text: str, old: str, new: str, count: int = -1) -> str:
+    found = text.count(old)
+    budget.room_for(len(text) + (found if count < 0 else min(count, found)) * len(new))
+    return text.replace(old, new, count)
+
+
+def _sum(budget: Budget, numbers: Any, start: float = 0, *, attribute: str | None = None) -> Any:
+    total = start
+    for item in budget.counted(numbers):
+        number = item if attribute is None else _field(item, attribute)
+        if not isinstance(number, (int, float)):
+            raise TypeError(f"sum adds numbers only, not {type(number).__name__}")
+        total += number
+    return total
+
+
+def _field(item: Any, path: str) -> Any:
+    """Give a field of an object, or one deeper inside: `price.amount`."""
+    for name in str(path).split("."):
+        if not isinstance(item, Mapping) or name not in item:
+            raise LookupError(f"sum: an item has no {path!r}")
+        item = item[name]
+    return item
+
+
+def _rounded(_budget: Budget, number: float, precision: int = 0, method: str = "common") -> float:
+    if not isinstance(number, (int, float)):
+        raise TypeError(f"round takes a number, not {type(number).__name__}")
+    if not -_MOST_DIGITS <= precision <= _MOST_DIGITS:
+        raise ValueError(f"round: {precision} digits; {_MOST_DIGITS} are the most")
+    if method == "common":
+        return round(number, precision)
+    if method not in {"ceil", "floor"}:
+        raise ValueError(f"round: {method!r} is none of 'common', 'ceil' and 'floor'")
+    scale = 10.0**precision
+    return (math.ceil if method == "ceil" else math.floor)(number * scale) / scale
+
+
+def _as_integer(budget: Budget, value: Any, *more: Any) -> Any:
+    if isinstance(value, str) and len(value) > _LONGEST_NUMBER:
+        raise ValueError(f"int: the text has {len(value):,} characters; {_LONGEST_NUMBER:,} are the most")
+    budget.spend(1)
+    return FILTERS["int"](value, *more)
+
+
+def _range(budget: Budget, *bounds: int) -> list[int]:
+    numbers = range(*bounds)
+    if numbers and abs(numbers[-1] - numbers[0]) // abs(numbers.step) >= MOST_ITEMS:
+        raise OverflowError(f"range: {MOST_ITEMS:,} numbers are the most")
+    budget.room_for_items(len(numbers))
+    return list(numbers)
+
+
+def _filled_with_zeros(_budget: Budget, text: str, width: int) -> str:
+    if width > _WIDEST:
+        raise ValueError(f"zfill: {width} is too wide; {_WIDEST} is the most")
+    return text.zfill(width)
+
+
+def _text(budget: Budget, value: Any = "") -> str:
+    return budget.text(value)
+
+
+def _length(_budget: Budget, value: Any) -> int:
+    return len(value)
+
+
+# ---------------------------------------------------------------- filters
+
+_ON_TEXTS = ("capitalize", "lower", "title", "trim", "truncate", "upper", "urlencode", "wordcount")
+_ON_ANYTHING = (
+    "abs", "dictsort", "first", "float", "items", "last", "list", "map", "max", "min",
+    "reject", "rejectattr", "reverse", "select", "selectattr", "sort", "unique",
+)  # fmt: skip
+_DEEP = frozenset({"sort", "unique", "min", "max", "dictsort", "sorted"})
+_OWN: dict[str, Callable[..., Any]] = {
+    "count": _length, "int": _as_integer, "join": _joined, "length": _length, "replace": _replaced,
+    "round": _rounded, "string": _text, "sum": _sum, "tojson": lambda budget, value: budget.json(value),
+}  # fmt: skip
+
+
+def _refuse_missing(*values: Any) -> None:
+    for value in values:
+        if isinstance(value, Undefined):
+            bool(value)  # raises the error that says what is missing
+
+
+def _standing(budget: Budget, result: Any) -> Any:
+    """Make a list of what jinja2 gives item by item, so that the budget sees it."""
+    if isinstance(result, Iterator):
+        result = list(budget.counted(result))
+        budget.room_for_items(len(result))
+    return result
+
+
+def _jinja_filter(name: str) -> Callable[..., Any]:
+    function: Any = FILTERS[name]
+    wants: str = getattr(getattr(function, "jinja_pass_arg", None), "name", "")
+
+    def run(context: Context, value: Any, *args: Any, **kwargs: Any) -> Any:
+        _refuse_missing(value, *args, *kwargs.values())
+        budget = budget_of(context)
+        if name in _ON_TEXTS:
+            value = budget.text(value)
+        for _ in range(4 if name in _DEEP else 0):
+            budget.spend_deeply_on(value)
+        budget.spend_on(value)
+        first = {
+            "context": (context,),
+            "eval_context": (context.eval_ctx,),
+            "environment": (context.environment,),
+        }
+        result = _standing(budget, function(*first.get(wants, ()), value, *args, **kwargs))
+        budget.spend_on(result)
+        return result
+
+    return pass_context(run)
+
+
+def _own_filter(function: Callable[..., Any]) -> Callable[..., Any]:
+    def run(context: Context, value: Any, *args: Any, **kwargs: Any) -> Any:
+        _refuse_missing(value, *args, *kwargs.values())
+        return function(budget_of(context), value, *args, **kwargs)
+
+    return pass_context(run)
+
+
+def _default(context: Context, value: Any, otherwise: Any = "", boolean: bool = False) -> Any:
+    budget_of(context).spend(1)
+    return otherwise if isinstance(value, Undefined) or (boolean and not value) else value
+
+
+def filters() -> dict[str, Callable[..., Any]]:
+    """Give what may stand behind `|`, by name."""
+    default = pass_context(_default)
+    return {
+        **{name: _jinja_filter(name) for name in (*_ON_TEXTS, *_ON_ANYTHING)},
+        **{name: _own_filter(function) for name, function in _OWN.items()},
+        "default": default,
+        "d": default,
+    }
+
+
+# ---------------------------------------------------------------- tests
+
+_COMPARING = {
+    "in": "in", "eq": "eq", "==": "eq", "equalto": "eq", "ne": "ne", "!=": "ne",
+    "lt": "lt", "<": "lt", "lessthan": "lt", "le": "lteq", "<=": "lteq",
+    "gt": "gt", ">": "gt", "greaterthan": "gt", "ge": "gteq", ">=": "gteq",
+}  # fmt: skip
+_PLAIN_TESTS = (
+    "boolean", "divisibleby", "even", "false", "float", "integer", "iterable", "mapping", "none", "number", "odd",
+    "sequence", "string", "true",
+)  # fmt: skip
+
+
+def _comparing_test(comparison: str) -> Callable[..., Any]:
+    def run(context: Context, left: Any, right: Any) -> bool:
+        return compared(budget_of(context), comparison, left, right)
+
+    return pass_context(run)
+
+
+def _plain_test(name: str) -> Callable[..., Any]:
+    function: Any = TESTS[name]
+
+    def run(value: Any, *args: Any) -> bool:
+        _refuse_missing(value, *args)
+        return bool(function(value, *args))
+
+    return run
+
+
+def tests() -> dict[str, Callable[..., Any]]:
+    """Give what may stand behind `is`, by name."""
+    return {
+        **{name: _comparing_test(comparison) for name, comparison in _COMPARING.items()},
+        **{name: _plain_test(name) for name in _PLAIN_TESTS},
+        "defined": lambda value: not isinstance(value, Undefined),
+        "undefined": lambda value: isinstance(value, Undefined),
+    }
+
+
+# ---------------------------------------------------------------- functions and methods
+
+
+def _of_items(name: str, function: Callable[..., Any]) -> Function:
+    def run(budget: Budget, *items: Any, **options: Any) -> Any:
+        values = items[0] if len(items) == 1 else items
+        for _ in range(4 if name in _DEEP else 0):
+            budget.spend_deeply_on(values)
+        budget.spend_on(values)
+        return function(values, **options)
+
+    return Function(name, run)
+
+
+def _casting(name: str, cast: Callable[..., Any]) -> Function:
+    def run(budget: Budget, value: Any = 0) -> Any:
+        budget.spend_on(value)
+        return cast(value)
+
+    return Function(name, run)
+
+
+def functions() -> dict[str, Function]:
+    """Give what may be called, by name."""
+    return {
+        "abs": _casting("abs", abs),
+        "all": _of_items("all", all),
+        "any": _of_items("any", any),
+        "bool": _casting("bool", bool),
+        "float": _casting("float", float),
+        "int": Function("int", _as_integer),
+        "len": Function("len", _length),
+        "list": _of_items("list", list),
+        "max": _of_items("max", max),
+        "min": _of_items("min", min),
+        "range": Function("range", _range),
+        "round": Function("round", _rounded),
+        "sorted": _of_items("sorted", sorted),
+        "str": Function("str", _text),
+        "sum": Function("sum", _sum),
+    }
+
+
+_TEXT_METHODS = frozenset(
+    {
+        "capitalize", "count", "endswith", "find", "isalnum", "isalpha", "isdigit", "lower", "lstrip", "removeprefix",
+        "removesuffix", "rsplit", "rstrip", "split", "splitlines", "startswith", "strip", "title", "upper",
+    }
+)  # fmt: skip
+_BOUNDED_METHODS: dict[str, Callable[..., Any]] = {
+    "join": lambda budget, text, items: _joined(budget, items, text),
+    "replace": _replaced,
+    "zfill": _filled_with_zeros,
+}
+
+
+def _of_text(text: str, name: str) -> Function | None:
+    if name in _BOUNDED_METHODS:
+        bounded = _BOUNDED_METHODS[name]
+        return Function(name, lambda budget, *args: bounded(budget, text, *args))
+    if name not in _TEXT_METHODS:
+        return None
+
+    def run(budget: Budget, *args: Any) -> Any:
+        budget.spend(1 + len(text))
+        return getattr(text, name)(*args)
+
+    return Function(name, run)
+
+
+def _of_mapping(mapping: Mapping[str, Any], name: str) -> Function | None:
+    if name == "get":
+        return Function(name, lambda _budget, key, otherwise=None: mapping.get(key, otherwise))
+    if name not in {"keys", "values", "items"}:
+        return None
+
+    def run(budget: Budget) -> list[Any]:
+        budget.room_for_items(len(mapping))
+        return list(getattr(mapping, name)())
+
+    return Function(name, run)
+
+
+class Language(Sandbox):
+    """The sandbox with all its words."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.filters.update(filters())
+        self.tests.update(tests())
+        self.globals.update(functions(), null=None)
+
+    def method(self, obj: Any, name: str) -> Function | None:
+        """Give a method of a text or an object, if it has it here."""
+        if isinstance(obj, str):
+            return _of_text(obj, name)
+        return _of_mapping(obj, name) if isinstance(obj, Mapping) else None

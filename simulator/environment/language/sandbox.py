@@ -1,0 +1,276 @@
+"""Runs expressions in jinja2's sandbox: on JSON values only, with every step counted."""
+
+from __future__ import annotations
+
+import difflib
+import operator
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, Protocol, runtime_checkable
+
+from jinja2 import StrictUndefined, Undefined, nodes
+from jinja2.compiler import CodeGenerator, Frame
+from jinja2.runtime import Context
+from jinja2.sandbox import ImmutableSandboxedEnvironment
+
+from simulator.environment.language.budget import Budget
+
+BUDGET = " budget"
+"""The variable that holds the evaluation's `Budget`: no expression can name it."""
+
+_MOST_BITS = 8_192
+_NAMES_SHOWN = 8
+
+_COMPARISONS: dict[str, Callable[[Any, Any], bool]] = {
+    "eq": operator.eq,
+    "ne": operator.ne,
+    "lt": operator.lt,
+    "lteq": operator.le,
+    "gt": operator.gt,
+    "gteq": operator.ge,
+    "in": lambda item, holder: item in holder,
+    "notin": lambda item, holder: item not in holder,
+}
+
+
+class Function:
+    """What an expression may call, and nothing else: `run` takes the `Budget` first."""
+
+    def __init__(self, name: str, run: Callable[..., Any]) -> None:
+        self.name = name
+        self.run = run
+        self.described = f"the function {name}; write {name}() to call it"
+
+
+@runtime_checkable
+class Offering(Protocol):
+    """An object that is no JSON value and that expressions may ask for values by name."""
+
+    described: str
+
+    def offered(self, name: str) -> object:
+        """Give what stands under the name.
+
+        Raises:
+            LookupError: There is nothing; the message says what there is instead.
+        """
+
+
+class Missing(StrictUndefined):
+    """What is not there: it can be asked whether `it is defined`, and any other use is an error that names it."""
+
+    __slots__ = ()
+
+
+def near(name: str, names: Iterable[str]) -> str:
+    """Say which names there are, those alike first."""
+    known = [known for known in names if isinstance(known, str)]
+    alike = difflib.get_close_matches(name, known[:2_000], n=3, cutoff=0.6)
+    if alike:
+        return "did you mean " + " or ".join(alike) + "?"
+    shown = ", ".join(known[:_NAMES_SHOWN]) + (", ..." if len(known) > _NAMES_SHOWN else "")
+    return f"there is: {shown}" if known else "there is nothing else"
+
+
+def budget_of(context: Context) -> Budget:
+    """Give the budget of the evaluation that a context belongs to."""
+    budget: Budget = context.parent[BUDGET]
+    return budget
+
+
+class _Generator(CodeGenerator):
+    """Hands comparisons and `~` to the environment, where jinja2 would write them as they are in Python."""
+
+    def visit_Concat(self, node: nodes.Concat, frame: Frame) -> None:  # noqa: N802 - jinja2's name
+        self.write("environment.joined(context, (")
+        for part in node.nodes:
+            self.visit(part, frame)
+            self.write(", ")
+        self.write("))")
+
+    def visit_Compare(self, node: nodes.Compare, frame: Frame) -> None:  # noqa: N802 - jinja2's name
+        self.write("environment.compared(context, ")
+        self.visit(node.expr, frame)
+        for operand in node.ops:
+            self.write(f", ({operand.op!r}, ")
+            self.visit(operand.expr, frame)
+            self.write(")")
+        self.write(")")
+
+
+class Sandbox(ImmutableSandboxedEnvironment):
+    """jinja2's sandbox, made narrower: values are JSON, only `Function`s are called, and nothing can grow without end."""
+
+    intercepted_binops = frozenset(["+", "-", "*", "/", "//", "%", "**"])
+    code_generator_class = _Generator
+
+    def __init__(self) -> None:
+        # Nothing is folded when an expression is compiled, so whatever costs something has a budget.
+        super().__init__(undefined=Missing, optimized=False, autoescape=False, cache_size=0)
+        self.filters.clear()
+        self.tests.clear()
+        self.globals.clear()
+
+    def is_safe_attribute(self, obj: Any, attr: str, value: Any) -> bool:  # noqa: ARG002 - jinja2's signature
+        """Allow nothing of what Python gives an object: fields and methods are looked up in `getattr` here."""
+        return False
+
+    def is_safe_callable(self, obj: Any) -> bool:
+        """Allow what was made to be called."""
+        return isinstance(obj, Function)
+
+    def getattr(self, obj: Any, attribute: str) -> Any:
+        """Give a field of an object, or else one of the few methods that texts and objects have."""
+        return self.getitem(obj, attribute)
+
+    def getitem(self, obj: Any, argument: Any) -> Any:
+        """Give a field of an object, an item of a list, a character of a text, or one of the few methods."""
+        if type(obj) is dict and type(argument) is str and argument in obj:  # nearly always
+            return obj[argument]
+        if isinstance(obj, Undefined):
+            return obj
+        _there(argument)
+        if isinstance(obj, Mapping) and argument in obj:
+            return obj[argument]
+        if isinstance(obj, (list, tuple, str)) and isinstance(argument, int):
+            return self._item(obj, argument)
+        return self._named(obj, argument)
+
+    def call(self, context: Context, obj: Any, /, *args: Any, **kwargs: Any) -> Any:
+        """Call a function, within bounds."""
+        if not isinstance(_there(obj), Function):
+            raise TypeError("it calls what is no function")
+        for argument in (*args, *kwargs.values()):
+            _there(argument)
+        return obj.run(budget_of(context), *args, **kwargs)
+
+    def call_binop(self, context: Context, operator: str, left: Any, right: Any) -> Any:
+        """Calculate, within bounds."""
+        result = _calculated(budget_of(context), operator, _there(left), _there(right))
+        if isinstance(result, complex):
+            raise TypeError(f"{operator} has no real number as its result")
+        return result
+
+    def joined(self, context: Context, parts: tuple[Any, ...]) -> str:
+        """Join texts, and the JSON of other values."""
+        budget = budget_of(context)
+        texts = [budget.text(_there(part)) for part in parts]
+        budget.room_for(sum(map(len, texts)))
+        return "".join(texts)
+
+    def compared(self, context: Context, left: Any, *others: tuple[str, Any]) -> bool:
+        """Compare a chain of values as Python does: each with the next."""
+        budget = budget_of(context)
+        for comparison, right in others:
+            if not compared(budget, comparison, left, right):
+                return False
+            left = right
+        return True
+
+    def _item(self, obj: Any, index: int) -> Any:
+        if -len(obj) <= index < len(obj):
+            return obj[index]
+        return Missing(f"there is no item {index}; there are {len(obj)}", name=str(index))
+
+    def _named(self, obj: Any, name: Any) -> Any:
+        if isinstance(name, str) and not name.startswith("_"):
+            if isinstance(obj, Offering):
+                return obj.offered(name)
+            if (method := self.method(obj, name)) is not None:
+                return method
+        return Missing(_absence(obj, name), name=str(name))
+
+    def method(self, obj: Any, name: str) -> Function | None:  # noqa: ARG002 - for those who know some
+        """Give a method of a text or an object; none here."""
+        return None
+
+
+def _there(value: Any) -> Any:
+    """Give the value, unless it is missing: then raise the error that says what is."""
+    if isinstance(value, Undefined):
+        bool(value)
+    return value
+
+
+def compared(budget: Budget, comparison: str, left: Any, right: Any) -> bool:
+    """Compare two values, within the budget; `comparison` is jinja2's name."""
+    if comparison in {"in", "notin"} and isinstance(right, Mapping):
+        budget.spend(1)
+    elif comparison in {"in", "notin"} and isinstance(right, (list, tuple)) and _is_scalar(left):
+        budget.spend_on(right)
+    elif _is_scalar(left) or _is_scalar(right):
+        budget.spend_on(left if isinstance(left, str) else right)
+    else:
+        budget.spend_deeply_on(left)
+        budget.spend_deeply_on(right)
+    return bool(_COMPARISONS[comparison](left, right))
+
+
+def _is_scalar(value: object) -> bool:
+    return value is None or isinstance(value, (bool, int, float, str))
+
+
+def _calculated(budget: Budget, symbol: str, left: Any, right: Any) -> Any:
+    budget.spend(1)
+    if symbol == "%" and not _is_number(left):
+        raise TypeError("% is for numbers; put texts together with ~")
+    if symbol == "+":
+        return _sum(budget, left, right)
+    if symbol == "*":
+        return _product(budget, left, right)
+    if symbol == "**":
+        return _power(left, right)
+    return {
+        "-": operator.sub, "/": operator.truediv, "//": operator.floordiv, "%": operator.mod
+    }[symbol](left, right)  # fmt: skip
+
+
+def _sum(budget: Budget, left: Any, right: Any) -> Any:
+    if isinstance(left, str) and isinstance(right, str):
+        budget.room_for(len(left) + len(right))
+    elif isinstance(left, (list, tuple)) and isinstance(right, (list, tuple)):
+        budget.room_for_items(len(left) + len(right))
+        return [*left, *right]
+    elif isinstance(left, str) or isinstance(right, str):
+        raise TypeError("+ adds a text to a text only; put a text and another value together with ~")
+    return left + right
+
+
+def _product(budget: Budget, left: Any, right: Any) -> Any:
+    for many, times in ((left, right), (right, left)):
+        if isinstance(many, str) and isinstance(times, int):
+            budget.room_for(len(many) * max(times, 0))
+        elif isinstance(many, (list, tuple)) and isinstance(times, int):
+            budget.room_for_items(len(many) * max(times, 0))
+    if (
+        isinstance(left, int)
+        and isinstance(right, int)
+        and left.bit_length() + right.bit_length() > _MOST_BITS
+    ):
+        raise OverflowError("the result of * is too large a number")
+    return left * right
+
+
+def _power(left: Any, right: Any) -> Any:
+    if isinstance(left, int) and isinstance(right, int) and left.bit_length() * abs(right) > _MOST_BITS:
+        raise OverflowError("the result of ** is too large a number")
+    return left**right
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, (int, float))
+
+
+def _absence(obj: object, name: object) -> str:
+    if isinstance(obj, Mapping):
+        return f"there is no {name!r}; {near(str(name), obj)}"
+    if isinstance(obj, Offering):
+        return f"{obj.described} has no {name!r}"
+    kind = {
+        "NoneType": "null",
+        "str": "a text",
+        "list": "a list",
+        "bool": "true or false",
+        "int": "a number",
+        "float": "a number",
+    }
+    return f"there is no {name!r} in {kind.get(type(obj).__name__, f'a {type(obj).__name__}')}"

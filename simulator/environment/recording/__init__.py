@@ -1,0 +1,1 @@
+"""Recorded calls, and the nearest of them."""

@@ -1,0 +1,1 @@
+"""The world: things, tables, connections between tools, invariants, and what tools share."""

@@ -1,0 +1,156 @@
+"""Says which process plays a session: one at a time, and only as long as it renews its lease."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any, NamedTuple
+
+from sqlalchemy import Connection, delete, insert, select, text, update
+
+from simulator.store.database import Database
+from simulator.store.errors import SessionHeldError, UnknownSessionError
+from simulator.store.holders import Holder
+from simulator.store.sessions import is_id
+from simulator.store.tables import LEASES, SESSIONS, Place
+
+LEASE_SECONDS = 6.0
+"""How long a lease lasts that nobody renews; after so long a process that died on another machine is given up."""
+
+RENEW_SECONDS = 1.5
+"""How often whoever holds leases has to renew them."""
+
+
+class Standing(NamedTuple):
+    """How a session stands in the store.
+
+    Attributes:
+        place: Where it is.
+        token: Of the lease under which it is played; None where nobody has one.
+        where: The machine and process of whoever plays it; empty where `is_free`.
+        is_free: Anybody may play it: nobody has a lease, it has run out, or whoever had it is dead.
+    """
+
+    place: Place
+    token: str | None
+    where: str
+    is_free: bool
+
+
+class Leases:
+    """The leases of the sessions in one database. Safe to use from several threads.
+
+    A lease is one claim of one session and has a token of its own. What is appended under a token that is no longer the
+    session's is stored as a branch.
+
+    Args:
+        database: Where they are.
+        clock: Says what time it is, where the database has no clock of its own.
+        new_id: Makes tokens that nobody can guess.
+        holder: Who claims.
+    """
+
+    def __init__(
+        self, database: Database, clock: Callable[[], float], new_id: Callable[[], str], holder: Holder
+    ) -> None:
+        self._database, self._clock, self._new_id, self._holder = database, clock, new_id, holder
+        self._tokens: set[str] = set()
+
+    def claim(self, session_id: str, *, by_force: bool = False) -> str:
+        """Claim a session, and give the token of the lease; one that this holder had before is worth nothing then.
+
+        Args:
+            session_id: The session.
+            by_force: Also take it from somebody who plays it.
+
+        Raises:
+            UnknownSessionError: There is none with this id.
+            SessionHeldError: Somebody else plays it.
+        """
+        self._holder.hold()
+        token = self._new_id()
+        with self._database.writing() as connection:
+            # The row's lock makes a claim and what is appended take turns.
+            here = SESSIONS.c.session_id == session_id
+            known = is_id(session_id) and connection.scalar(
+                select(SESSIONS.c.session_id).where(here).with_for_update()
+            )
+            if not known:
+                raise UnknownSessionError(f"the store holds no session {session_id!r}")
+            now = self._now(connection)
+            found = connection.execute(select(LEASES).where(LEASES.c.session_id == session_id)).first()
+            if found is not None and not by_force and not self._is_free(found, now):
+                raise SessionHeldError(session_id, found.place)
+            connection.execute(delete(LEASES).where(LEASES.c.session_id == session_id))
+            connection.execute(insert(LEASES), self._row(session_id, token, now))
+        self._tokens.add(token)
+        return token
+
+    def release(self, token: str) -> None:
+        """Let go of a session; a token that is worth nothing any more is no error."""
+        self._tokens.discard(token)
+        with self._database.writing() as connection:
+            connection.execute(delete(LEASES).where(LEASES.c.token == token))
+
+    def release_all(self) -> None:
+        """Let go of every session."""
+        if self._tokens:
+            with self._database.writing() as connection:
+                connection.execute(delete(LEASES).where(LEASES.c.holder == self._holder.holder_id))
+            self._tokens.clear()
+
+    def renew(self) -> None:
+        """Hold all that this holder has for another while; call it each RENEW_SECONDS."""
+        if self._tokens:
+            with self._database.writing() as connection:
+                until = self._now(connection) + LEASE_SECONDS
+                mine = LEASES.c.holder == self._holder.holder_id
+                connection.execute(update(LEASES).where(mine).values(until=until))
+
+    def standings(self, session_ids: Iterable[str]) -> dict[str, Standing]:
+        """Give how sessions stand, in one query; those that the store does not hold are left out."""
+        wanted = sorted(filter(is_id, set(session_ids)))
+        if not wanted:
+            return {}
+        columns = (
+            SESSIONS.c.session_id,
+            SESSIONS.c.head,
+            SESSIONS.c.length,
+            LEASES.c.token,
+            LEASES.c.holder,
+            LEASES.c.place,
+            LEASES.c.until,
+        )
+        query = select(*columns).join_from(SESSIONS, LEASES, isouter=True)
+        with self._database.reading() as connection:
+            now = self._now(connection)
+            found = connection.execute(query.where(SESSIONS.c.session_id.in_(wanted))).all()
+        return {row.session_id: self._standing(row, now) for row in found}
+
+    def _standing(self, row: Any, now: float) -> Standing:
+        free = row.token is None or self._is_free(row, now)
+        return Standing(Place(row.head, row.length), row.token, "" if free else row.place, free)
+
+    def _is_free(self, lease: Any, now: float) -> bool:
+        if lease.holder == self._holder.holder_id or lease.until <= now:
+            return True
+        life = self._holder.life(lease.holder)
+        # The clock was set back since: nobody who is alive leaves it at that for longer than a moment.
+        is_of_the_future = lease.until > now + 2 * LEASE_SECONDS
+        return life == "dead" or (life == "unknown" and is_of_the_future)
+
+    def _row(self, session_id: str, token: str, now: float) -> dict[str, Any]:
+        return {
+            "session_id": session_id,
+            "token": token,
+            "holder": self._holder.holder_id,
+            "place": self._holder.where,
+            "until": now + LEASE_SECONDS,
+        }
+
+    def _now(self, connection: Connection) -> float:
+        """Give the time by one clock for all machines."""
+        if connection.dialect.name == "postgresql":
+            return float(
+                connection.scalar(text("SELECT extract(epoch FROM clock_timestamp())::float8")) or 0.0
+            )
+        return self._clock()

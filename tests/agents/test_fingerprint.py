@@ -1,0 +1,63 @@
+"""What has changed in an agent since a session began is named: its words, its model, its tools, what they take and do."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from google.adk.agents import LlmAgent
+from google.adk.tools.agent_tool import AgentTool
+
+from simulator.agents.fingerprint import agent_fingerprint, changes
+
+
+def find_order(order_id: str) -> dict[str, Any]:
+    """Find an order."""
+    return {"order_id": order_id}
+
+
+def other() -> Any:
+    """Make a tool of the same name that takes more and does something else."""
+
+    def find_order(order_id: str, limit: int = 1) -> dict[str, Any]:
+        """Find an order."""
+        return {"order_id": order_id, "limit": limit}
+
+    return find_order
+
+
+def desk(*tools: Any, **more: Any) -> LlmAgent:
+    """Make an agent."""
+    return LlmAgent(
+        **{"name": "desk", "model": "gemini-x", "instruction": "Help.", **more}, tools=list(tools)
+    )
+
+
+def test_an_agent_that_is_the_same_has_not_changed() -> None:
+    """Two that were made alike have one fingerprint."""
+    assert changes(agent_fingerprint(desk(find_order)), agent_fingerprint(desk(find_order))) == ()
+
+
+def test_what_has_changed_is_named() -> None:
+    """What is gone first, then what is new, then what is another than it was, and in what."""
+    before = desk(find_order, AgentTool(agent=LlmAgent(name="adviser", model="gemini-x")))
+    after = desk(other(), desk, instruction="Help fast.", model="gemini-y")
+    assert changes(agent_fingerprint(before), agent_fingerprint(after)) == (
+        "the agent adviser is gone",
+        "the tool adviser is gone",
+        "the tool desk is new",
+        "the agent desk has changed (its instruction, its model)",
+        "the tool find_order has changed (its arguments, its code)",
+    )
+
+
+def test_what_stands_below_an_agent_counts() -> None:
+    """A sub-agent's tools are its parts too."""
+    before, after = (desk(sub_agents=[LlmAgent(name="below", tools=tools)]) for tools in ([], [find_order]))
+    assert changes(agent_fingerprint(before), agent_fingerprint(after)) == ("the tool find_order is new",)
+
+
+def test_a_fingerprint_that_cannot_be_read_says_so_much() -> None:
+    """Of a fingerprint of another kind nothing can be told but that it is another."""
+    words = ("its prompts, tools or code have changed",)
+    assert changes("0123abcd", agent_fingerprint(desk())) == words
+    assert changes("[1]", agent_fingerprint(desk())) == words

@@ -1,0 +1,152 @@
+"""The database fails while somebody plays: the page says so, goes on, loses nothing, and says when it is over."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from sqlalchemy import event
+
+from app import shelf as shelves
+from app.agents import catalogue
+from app.opening import StartForm, open_session
+from app.registry import LiveSession, registry
+from app.shelf import STORE_VARIABLE, Shelf, close_shelf, shelf
+from simulator.store import JournalStore
+from tests.app.pages import Tab
+from tests.harness.postgres import postgres
+from tests.harness.processes import wait_until
+
+CANCEL = "Please cancel order A-1001 and refund me."
+
+
+@pytest.fixture
+def path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """The file of a store that does not wait long for a lock. Patched, as the page opens it with more patience."""
+    found = tmp_path / "sessions.db"
+    monkeypatch.setenv(STORE_VARIABLE, str(found))
+    monkeypatch.setattr("sys.argv", ["app"])
+    monkeypatch.setattr(shelves, "opened", lambda _: Shelf(JournalStore.open(found, patience=0.1)))
+    close_shelf()
+    assert shelf().store is not None
+    yield found
+    registry().close_all()
+    close_shelf()
+
+
+def test_a_locked_database_is_said_and_goes_by(path: Path) -> None:
+    """The step that was taken meanwhile counts; when the lock is gone it is stored, and the page says that all is."""
+    live = _begun()
+    tab = Tab(live.session_id)
+    other = sqlite3.connect(path, isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")
+    tab.click(tab.key("accept_"))
+    assert "Not everything is stored yet" in tab.words
+    assert "it is locked by another program" in tab.literal
+    assert str(path) in tab.literal
+    tab.click(tab.key("accept_"))
+    assert [str(getattr(each, "tool_name", "")) for each in live.simulation.view().pending] == [
+        "refund_order"
+    ]
+    other.execute("ROLLBACK")
+    other.close()
+    wait_until(lambda: live.simulation.journal.trouble is None, what="the trouble to be over")
+    tab.run()
+    assert "Everything is stored again" in tab.words
+    assert "Not everything is stored yet" not in tab.words
+    store = shelf().store
+    assert store is not None
+    assert store.load(live.session_id).to_json() == live.simulation.journal.to_json()
+    tab.click("undo_step")
+    assert "Everything is stored again" not in tab.words
+
+
+def _begun() -> LiveSession:
+    live = open_session(StartForm(agent="order_desk", query=CANCEL), catalogue().config("order_desk"))
+    live.simulation.journal.keep()
+    return live
+
+
+def _is_stored_again(live: LiveSession, tab: Tab) -> None:
+    """Wait until all is stored by itself, and look that it is, and that the page says so."""
+    wait_until(lambda: live.simulation.journal.trouble is None, what="the trouble to be over")
+    tab.run()
+    assert "Everything is stored again" in tab.words
+    store = shelf().store
+    assert store is not None
+    live.simulation.journal.keep()
+    assert store.load(live.session_id).to_json() == live.simulation.journal.to_json()
+
+
+def test_a_full_disk_is_said_and_goes_by(path: Path) -> None:
+    """Steps count while there is no room for them; when there is, they are stored without anybody's doing."""
+    live = _begun()
+    store = shelf().store
+    assert store is not None
+    # As in the tests of the store itself: the database may not grow, for which SQLite says what it says of a full disk.
+    engine = store._database._engine
+    engine.dispose()
+    with sqlite3.connect(path) as counted:
+        pages = counted.execute("PRAGMA page_count").fetchone()[0]
+    event.listen(
+        engine, "connect", lambda dbapi, _: dbapi.execute(f"PRAGMA max_page_count = {pages}"), named=False
+    )
+    tab = Tab(live.session_id)
+    for _ in range(12):
+        tab.click(tab.key("accept_")).click("undo_step")
+        if "disk is full" in tab.literal:
+            break
+    assert "Not everything is stored yet" in tab.words
+    assert "disk is full" in tab.literal
+    event.listen(
+        engine, "begin", lambda connection: connection.exec_driver_sql("PRAGMA max_page_count = 1000000")
+    )
+    _is_stored_again(live, tab)
+
+
+def test_a_broken_row_hides_nothing_before_it(path: Path) -> None:
+    """A session of which a row is damaged comes back up to there, says which, and can be played on; the next time too."""
+    live = _begun()
+    tab = Tab(live.session_id)
+    tab.click(tab.key("accept_"))
+    registry().close_all()
+    close_shelf()
+    with sqlite3.connect(path) as other:
+        last = other.execute("SELECT max(number) FROM studio_facts").fetchone()[0]
+        other.execute("UPDATE studio_facts SET body = '{' WHERE number = ?", [last])
+    other.close()
+    for _ in range(2):
+        tab = Tab(live.session_id)
+        assert "A part of this session cannot be read, and what followed it is not shown" in tab.literal
+        assert f"fact {last} is broken" in tab.literal
+        assert CANCEL in tab.literal
+        tab.click(tab.key("accept_"))
+        registry().close_all()
+        close_shelf()
+
+
+def test_a_database_server_that_is_restarted_loses_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """While PostgreSQL is away, people go on; when it is back, all is there."""
+    monkeypatch.setattr("sys.argv", ["app"])
+    with postgres() as server:
+        monkeypatch.setenv(STORE_VARIABLE, server.new_database())
+        close_shelf()
+        live = _begun()
+        tab = Tab(live.session_id)
+        server.stop()
+        tab.click(tab.key("accept_"))
+        assert "Not everything is stored yet" in tab.words
+        assert "it does not answer" in tab.literal
+        tab.click(tab.key("accept_"))
+        server.start()
+        _is_stored_again(live, tab)
+        registry().close_all()
+        close_shelf()
+        again = Tab(live.session_id)
+        assert again.has(again.key("accept_"))
+        registry().close_all()
+        close_shelf()

@@ -1,0 +1,146 @@
+"""It is told whose sessions somebody sees, and nobody is taken for somebody else."""
+
+from __future__ import annotations
+
+import secrets
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from app.people import (
+    COOKIE,
+    LOCAL,
+    PEOPLE_VARIABLE,
+    Arrival,
+    NobodyError,
+    NotLoggedInError,
+    People,
+    chosen_people,
+    is_browser_id,
+    visitor_of,
+)
+
+HERE = {"host": "localhost:8501", "origin": "http://localhost:8501"}
+THERE = {"host": "studio.example", "origin": "https://studio.example"}
+ANNE = {"is_logged_in": True, "iss": "https://id.example", "sub": "1", "name": "Anne", "email": "a@b.example"}
+
+
+def browser() -> dict[str, str]:
+    """The cookies of a browser that was here before."""
+    return {COOKIE: secrets.token_urlsafe(32)}
+
+
+def arrival(address: str = "localhost", **more: Any) -> Arrival:
+    """Somebody who comes to a server that listens there."""
+    return Arrival(address=address, **more)
+
+
+@pytest.mark.parametrize("address", ["localhost", "127.0.0.1", "127.1.2.3", "::1"])
+@pytest.mark.parametrize("host", ["localhost:8501", "127.0.0.1:8501", "[::1]:8501", "localhost"])
+def test_who_sits_at_the_machine_has_its_sessions_with_any_browser(address: str, host: str) -> None:
+    """Cookies cleared, another browser, a tunnel to the machine: the sessions are the same."""
+    headers = {"host": host, "origin": f"http://{host}"}
+    assert visitor_of(arrival(address, headers=headers), None).owner == LOCAL
+    assert visitor_of(arrival(address, headers=headers, cookies=browser()), None).owner == LOCAL
+
+
+@pytest.mark.parametrize(
+    ("address", "headers"),
+    [
+        ("", HERE),
+        ("0.0.0.0", HERE),  # noqa: S104 - what is asked is who such a server takes for whom
+        ("192.168.1.2", HERE),
+        ("unix:///run/studio.sock", HERE),
+        ("localhost", THERE),
+        ("localhost", {**HERE, "origin": "https://studio.example"}),
+        ("localhost", {**HERE, "host": "evil.example:8501"}),
+        ("localhost", {**HERE, "host": "localhost@evil.example"}),
+        ("localhost", {**HERE, "host": "[broken"}),
+        ("localhost", {**HERE, "x-forwarded-for": "10.0.0.7"}),
+        ("localhost", {**HERE, "forwarded": "for=10.0.0.7"}),
+    ],
+)
+def test_whoever_may_come_from_elsewhere_is_their_browser(address: str, headers: dict[str, str]) -> None:
+    """A server for others, a proxy before it, a foreign name for this machine: none gives the machine's sessions."""
+    cookies = browser()
+    owner = visitor_of(arrival(address, headers=headers, cookies=cookies), None).owner
+    assert owner != LOCAL
+    assert cookies[COOKIE] not in owner
+    assert owner == visitor_of(arrival(address, headers=headers, cookies=dict(cookies)), None).owner
+    assert owner != visitor_of(arrival(address, headers=headers, cookies=browser()), None).owner
+    with pytest.raises(NobodyError, match="Allow cookies"):
+        visitor_of(arrival(address, headers=headers), None)
+
+
+@given(st.text(max_size=60))
+def test_only_an_id_of_ours_makes_somebody_of_a_browser(text: str) -> None:
+    """A short word, which could be guessed, an empty one or a list of them is nobody's id."""
+    came = arrival("", cookies={COOKIE: text})
+    if is_browser_id(text):
+        assert visitor_of(came, None).owner.startswith("browser-")
+    else:
+        with pytest.raises(NobodyError):
+            visitor_of(came, None)
+
+
+def test_what_is_chosen_holds() -> None:
+    """One person behind a proxy, each browser on one's own machine; a login that is not there lets nobody in."""
+    proxied = arrival(headers=THERE, cookies=browser())
+    assert visitor_of(proxied, "one").owner == LOCAL
+    assert visitor_of(arrival(headers=HERE, cookies=browser()), "browser").owner.startswith("browser-")
+    with pytest.raises(NobodyError, match="no login is configured"):
+        visitor_of(arrival(headers=HERE, cookies=browser()), "login")
+
+
+@pytest.mark.parametrize(
+    "user", [{"is_logged_in": False}, {**ANNE, "is_logged_in": False}, {**ANNE, "is_logged_in": 1}]
+)
+def test_where_a_login_is_configured_nobody_is_there_without_it(user: dict[str, Any]) -> None:
+    """Not at the machine itself, and not with the cookie of a browser."""
+    with pytest.raises(NotLoggedInError):
+        visitor_of(arrival(headers=HERE, cookies=browser(), user=user), None)
+
+
+@pytest.mark.parametrize("chosen", ["one", "browser"])
+def test_a_login_and_another_choice_let_nobody_in(chosen: People) -> None:
+    """Which of them was meant cannot be told, so the safe one holds, with a word."""
+    with pytest.raises(NobodyError, match="take one of them away"):
+        visitor_of(arrival(headers=HERE, user=ANNE), chosen)
+
+
+def test_who_is_logged_in_is_known_by_what_does_not_change() -> None:
+    """Issuer and subject tell people apart; a name or an address may change, and may be another's later."""
+    anne = visitor_of(arrival(user=ANNE), None)
+    assert (anne.name, anne.email, anne.has_logged_in) == ("Anne", "a@b.example", True)
+    renamed = {**ANNE, "name": "Anna", "email": "anna@b.example"}
+    assert visitor_of(arrival(user=renamed), "login").owner == anne.owner
+    others = [
+        {**ANNE, "sub": "2"},
+        {**ANNE, "iss": "https://other.example"},
+        {**ANNE, "iss": "https://id.example1", "sub": ""},
+    ]
+    owners = {visitor_of(arrival(user=each), None).owner for each in others[:2]}
+    assert len(owners | {anne.owner}) == 3
+    with pytest.raises(NobodyError, match="no subject"):
+        visitor_of(arrival(user=others[2]), None)
+
+
+@given(st.lists(st.text(min_size=1), min_size=4, max_size=4))
+def test_no_two_identities_are_one(texts: list[str]) -> None:
+    """However issuer and subject are cut."""
+    first, second = texts[:2], texts[2:]
+    owners = [
+        visitor_of(arrival(user={"is_logged_in": True, "iss": issuer, "sub": subject}), None).owner
+        for issuer, subject in (first, second)
+    ]
+    assert (owners[0] == owners[1]) == (first == second)
+
+
+def test_the_variable_is_read_with_care() -> None:
+    """In any case and with blanks; a word that is not known is named, and nothing is assumed."""
+    assert chosen_people({}) is None
+    assert chosen_people({PEOPLE_VARIABLE: " Browser "}) == "browser"
+    with pytest.raises(NobodyError, match="'many'; it can be one, browser, login"):
+        chosen_people({PEOPLE_VARIABLE: "many"})

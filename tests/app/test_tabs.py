@@ -1,0 +1,170 @@
+"""A tab whose page is behind its session is woken, soon and not too often; nobody else hears of it."""
+
+from __future__ import annotations
+
+import pytest
+from starlette.applications import Starlette
+from starlette.routing import WebSocketRoute
+from starlette.testclient import TestClient
+from starlette.websockets import WebSocketDisconnect
+
+from app import tabs
+from app.tabs import AGAIN_SECONDS, GRACE_SECONDS, REST_SECONDS, Tabs, new_token
+from app.waking import PATH, UNKNOWN_TAB, Waking
+
+
+class Server:
+    """Some tabs, with a clock and the stamps of sessions set by hand; `woken` counts for each tab."""
+
+    def __init__(self) -> None:
+        self.now = 100.0
+        self.stamps = {"one": "1", "two": "1"}
+        self.tabs = Tabs(lambda session_id: self.stamps.get(session_id, ""), lambda: self.now)
+        self.woken: dict[str, int] = {}
+
+    def open(self, token: str, session_id: str) -> None:
+        """Let a tab draw a session, and connect."""
+        self.tabs.show(token, session_id, self.stamps[session_id])
+        self.woken[token] = 0
+
+        def wake() -> None:
+            self.woken[token] += 1
+
+        assert self.tabs.connect(token, wake)
+
+    def wait(self, seconds: float) -> None:
+        """Let time go by, with a look each tenth of a second."""
+        for _ in range(round(seconds * 10)):
+            self.now += 0.1
+            self.tabs.wake_those_behind()
+
+
+def test_a_tab_is_woken_when_its_session_changes() -> None:
+    """Only those that show it, each once, within half a second."""
+    server = Server()
+    for token, shown in (("a", "one"), ("b", "one"), ("c", "two")):
+        server.open(token, shown)
+    server.wait(2)
+    assert server.woken == {"a": 0, "b": 0, "c": 0}
+    server.stamps["one"] = "2"
+    server.wait(0.5)
+    assert server.woken == {"a": 1, "b": 1, "c": 0}
+    server.wait(5)
+    assert server.woken == {"a": 1, "b": 1, "c": 0}
+    server.tabs.show("a", "one", "2")
+    server.stamps["one"] = "3"
+    server.wait(1)
+    assert server.woken["a"] == 2
+
+
+def test_a_page_that_is_being_drawn_is_left_alone() -> None:
+    """Most likely it is the click of its own person that changed the session; its browser needs a moment after that too."""
+    server = Server()
+    server.open("a", "one")
+    server.wait(2)
+    server.tabs.begin("a")
+    server.stamps["one"] = "2"
+    server.wait(5)
+    server.tabs.show("a", "one", "2")
+    server.wait(1)
+    assert server.woken["a"] == 0
+    server.tabs.show("a", "one", "2")
+    server.stamps["one"] = "3"
+    server.wait(REST_SECONDS - 0.1)
+    assert server.woken["a"] == 0
+    server.wait(GRACE_SECONDS + 0.2)
+    assert server.woken["a"] == 1
+
+
+def test_a_session_that_changes_all_the_time_wakes_a_tab_now_and_then() -> None:
+    """No tab is woken more often than twice a second."""
+    server = Server()
+    server.open("a", "one")
+    server.wait(1)
+    for count in range(50):
+        server.stamps["one"] = str(count + 2)
+        server.wait(0.1)
+    assert 8 <= server.woken["a"] <= 5 / AGAIN_SECONDS
+
+
+def test_a_tab_that_has_gone_is_not_woken() -> None:
+    """Nor is one whose line another line of the same tab has replaced; the newer one is."""
+    server = Server()
+    server.open("a", "one")
+    first: list[str] = []
+    second: list[str] = []
+    old, new = (lambda: first.append("x")), (lambda: second.append("x"))
+    server.tabs.connect("a", old)
+    server.tabs.connect("a", new)
+    server.tabs.disconnect("a", old)
+    server.stamps["one"] = "2"
+    server.wait(1)
+    assert (len(first), len(second)) == (0, 1)
+    server.tabs.disconnect("a", new)
+    server.stamps["one"] = "3"
+    server.wait(1)
+    assert len(second) == 1
+
+
+def test_the_number_of_tabs_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The one that has not drawn for longest is forgotten. Patched, to need no thousands."""
+    monkeypatch.setattr(tabs, "MOST_TABS", 3)
+    server = Server()
+    for token in "abcd":
+        server.tabs.show(token, "one", "1")
+    assert [token for token in "abcd" if server.tabs.connect(token, lambda: None)] == ["b", "c", "d"]
+
+
+def _client(server: Server) -> TestClient:
+    return TestClient(Starlette(routes=[WebSocketRoute(PATH, Waking(server.tabs).__call__)]))
+
+
+def test_the_line_says_look_and_nothing_else() -> None:
+    """Over a real WebSocket; the word comes when the session changes."""
+    server = Server()
+    token = new_token()
+    server.tabs.show(token, "one", "1")
+    server.now += 10
+    with _client(server) as client, client.websocket_connect(PATH) as line:
+        line.send_text(token)
+        server.stamps["one"] = "2"
+
+        def later() -> float:
+            server.now += GRACE_SECONDS
+            return server.now
+
+        server.tabs._clock = later
+        assert line.receive_text() == "look"
+
+
+@pytest.mark.parametrize("token", ["", "one", "x" * 100_000])
+def test_who_names_no_tab_is_sent_away(token: str) -> None:
+    """A session's id opens nothing, and neither does a guess."""
+    server = Server()
+    server.tabs.show(new_token(), "one", "1")
+    with _client(server) as client, client.websocket_connect(PATH) as line:
+        line.send_text(token)
+        with pytest.raises(WebSocketDisconnect) as closed:
+            line.receive_text()
+    assert closed.value.code == UNKNOWN_TAB
+
+
+def test_bytes_are_no_introduction() -> None:
+    """They end the line, and the server goes on."""
+    server = Server()
+    token = new_token()
+    server.tabs.show(token, "one", "1")
+    with _client(server) as client:
+        with client.websocket_connect(PATH) as line:
+            line.send_bytes(token.encode())
+        with client.websocket_connect(PATH) as line:
+            line.send_text("guess")
+            with pytest.raises(WebSocketDisconnect):
+                line.receive_text()
+
+
+def test_tokens_cannot_be_guessed() -> None:
+    """Each is long and another one."""
+    made = {new_token() for _ in range(100)}
+    assert len(made) == 100
+    assert min(map(len, made)) >= 32

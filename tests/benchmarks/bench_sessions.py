@@ -1,0 +1,213 @@
+"""What sessions cost that last: many paused ones in a process, reopening a long one, and taking back a step.
+
+Bars are held to the processor's time, and to the best of some rounds where the work is the same each time: what else
+runs on the machine disturbs the clock, which is printed beside it.
+"""
+
+from __future__ import annotations
+
+import functools
+import gc
+import logging
+import sys
+import tracemalloc
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from statistics import median, quantiles
+from time import perf_counter, process_time
+
+import psutil
+import pytest
+
+from app.registry import MAX_SESSIONS, registry
+from app.reopening import reopened
+from app.shelf import STORE_VARIABLE, close_shelf, shelf
+from simulator import Seats, SimulatedAgentConfig, Simulation
+from simulator.agents.fingerprint import agent_fingerprint
+from simulator.facts import Fact, SessionOpened, TurnEnded
+from simulator.journal import Journal
+from tests.harness.stepping_agent import ANSWER, NAME, write_stepping_agent
+
+PAUSED = 1_000
+"""So many sessions wait for a person in one process."""
+
+MOST_KIB_PAUSED = 400
+"""So much of the process's memory each of them may take."""
+
+MOST_MS_ANSWER = 50.0
+"""While they all wait, an answer may take so long to the next pause and its view, in 95 of 100 cases."""
+
+LENGTHS, CALLS = (25, 50, 100, 200), 5
+"""Sessions of so many turns are reopened, each turn with so many calls."""
+
+MOST_MS_REOPENED = 1_000.0
+"""One of 100 turns is live again, and its view there, in less."""
+
+MOST_RATIO = 2.6
+"""Twice as many turns may take so many times as long: twice, and what else runs on the machine."""
+
+STEPS, MOST_MS_UNDO = 30, 150.0
+"""In a turn of so many calls that a person answered, the last is taken back, and the view there, in so long at most."""
+
+
+@pytest.fixture(autouse=True)
+def _quiet() -> Iterator[None]:
+    """Wait for no log lines."""
+    logging.disable(logging.CRITICAL)
+    yield
+    logging.disable(logging.NOTSET)
+
+
+@pytest.fixture
+def app_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """Let the app find its agents and keep its sessions in a folder of the test's own; give that of the agents."""
+    monkeypatch.setenv(STORE_VARIABLE, str(tmp_path / "sessions.db"))
+    # The catalogue reads the server's command line.
+    monkeypatch.setattr(sys, "argv", ["app", "--agents-dir", str(tmp_path / "agents"), "--no-demos"])
+    yield tmp_path / "agents"
+    registry().close_all()
+    close_shelf()
+
+
+def _shown(figures: str) -> None:
+    print(f"\n{figures}")  # noqa: T201 - figures are what a benchmark is run for
+
+
+def _timed(work: Callable[[], object]) -> tuple[float, float]:
+    """Give the milliseconds of the clock and of the processor that something took."""
+    clock, processor = perf_counter(), process_time()
+    work()
+    return (perf_counter() - clock) * 1e3, (process_time() - processor) * 1e3
+
+
+def _answered(simulation: Simulation, count: int) -> None:
+    for _ in range(count):
+        simulation.answer(simulation.view().pending[0], ANSWER)
+        simulation.view()
+
+
+def test_1000_paused_sessions_are_small_and_quick(tmp_path: Path) -> None:
+    """Each waits for its second answer; then each is answered, while all others wait."""
+    config = write_stepping_agent(tmp_path)
+    rss, paused = psutil.Process().memory_info, list[Simulation]()
+
+    def pause() -> None:
+        simulation = Simulation.open(config)
+        simulation.query("go 4")
+        _answered(simulation, 1)
+        simulation.view()
+        paused.append(simulation)
+
+    for _ in range(20):
+        pause()
+    gc.collect()
+    before = rss().rss
+    while len(paused) < PAUSED:
+        pause()
+    gc.collect()
+    each = (rss().rss - before) / 1024 / (PAUSED - 20)
+    taken = [_timed(functools.partial(_answered, held, 1)) for held in paused]
+    traced = _traced(pause)
+    for simulation in paused:
+        simulation.close()
+    (p50, p95), (p50_processor, p95_processor) = map(_percentiles, zip(*taken, strict=True))
+    _shown(
+        f"{PAUSED} paused sessions: {each:.0f} KiB each (at most {MOST_KIB_PAUSED}), {traced:.0f} KiB of it Python's; answer to next "
+        f"pause and its view: p50 {p50:.1f} ms (processor {p50_processor:.1f}), p95 {p95:.1f} ms (processor {p95_processor:.1f}, "
+        f"at most {MOST_MS_ANSWER:.0f}); a server keeps {MAX_SESSIONS} live"
+    )
+    assert each <= MOST_KIB_PAUSED
+    assert p95_processor <= MOST_MS_ANSWER
+
+
+def _percentiles(values: Sequence[float]) -> tuple[float, float]:
+    return median(values), quantiles(values, n=20)[-1]
+
+
+def _traced(pause: Callable[[], None]) -> float:
+    """Give the KiB that Python holds for each further session."""
+    gc.collect()
+    tracemalloc.start()
+    before = tracemalloc.get_traced_memory()[0]
+    for _ in range(20):
+        pause()
+    gc.collect()
+    held = tracemalloc.get_traced_memory()[0] - before
+    tracemalloc.stop()
+    return held / 1024 / 20
+
+
+def _played(config: SimulatedAgentConfig, turns: int) -> list[Fact]:
+    with Simulation.open(config, seats=Seats(tools={"*": "offline"}), seed="seed") as simulation:
+        for _ in range(turns):
+            assert simulation.query(f"Where are my orders? {CALLS}")
+        return [fact for _, fact in simulation.journal.path()]
+
+
+def _keep(facts: list[Fact], turns: int, config: SimulatedAgentConfig) -> str:
+    """Store the beginning of a session as one of its own; give its id."""
+    ends = [number for number, fact in enumerate(facts) if isinstance(fact, TurnEnded)]
+    first = facts[0]
+    assert isinstance(first, SessionOpened)
+    session_id = f"of-{turns}"
+    journal = Journal([first.model_copy(update={"session_id": session_id}), *facts[1 : ends[turns - 1] + 1]])
+    store = shelf().store
+    assert store is not None
+    digest = agent_fingerprint(config.root_agent)
+    store.begin(journal, owner="local", agent_key=NAME, agent_digest=digest)
+    return session_id
+
+
+def test_a_long_session_is_reopened_in_proportion_to_its_length(app_store: Path) -> None:
+    """Through the app's own way: from the store to a live session and its view, the lengths by turns."""
+    config = write_stepping_agent(app_store, remembers=False)
+    facts = _played(config, max(LENGTHS))
+    ids = {turns: _keep(facts, turns, config) for turns in LENGTHS}
+
+    def reopen(session_id: str, turns: int) -> None:
+        live = reopened(session_id)
+        assert live is not None
+        assert len(live.simulation.view().session.turns) == turns
+
+    taken: dict[int, list[tuple[float, float]]] = {turns: [] for turns in LENGTHS}
+    for _ in range(8):
+        for turns, session_id in ids.items():
+            gc.collect()
+            taken[turns].append(_timed(lambda: reopen(session_id, turns)))  # noqa: B023 - called at once
+            registry().close(session_id)
+    clock = {turns: median(each for each, _ in taken[turns]) for turns in LENGTHS}
+    processor = {turns: min(each for _, each in taken[turns]) for turns in LENGTHS}
+    ratio = processor[200] / processor[100]
+    figures = ", ".join(f"{n} turns {clock[n]:.0f} ms (processor {processor[n]:.0f})" for n in LENGTHS)
+    _shown(
+        f"reopened: {figures}; 100 turns in less than {MOST_MS_REOPENED:.0f}; 200 beside 100: {ratio:.2f} (at most {MOST_RATIO})"
+    )
+    assert processor[100] < MOST_MS_REOPENED
+    assert ratio <= MOST_RATIO
+
+
+@pytest.mark.parametrize(("before", "most"), [(0, MOST_MS_UNDO), (100, 4 * MOST_MS_UNDO)])
+def test_a_step_is_taken_back_at_once(before: int, most: float, tmp_path: Path) -> None:
+    """The last of 30 calls, and the 15th, with all that came before; then the same at the end of 100 turns."""
+    journal = Journal(_played(write_stepping_agent(tmp_path / "forgetful", remembers=False), before))
+    taken: dict[int, list[tuple[float, float]]] = {STEPS: [], 15: []}
+    with Simulation.resume(journal, write_stepping_agent(tmp_path / "agents")) as simulation:
+        simulation.set_player("tool", "person")
+        simulation.query(f"go {STEPS}")
+        _answered(simulation, STEPS)
+        path = simulation.journal.path()
+        answers = [number for number, fact in path if fact.kind == "tool_answered"][-STEPS:]
+        gc.collect()
+        for _ in range(10):
+            for call, each in taken.items():
+                number = answers[call - 1]
+                simulation.move_head(number)
+                each.append(_timed(lambda: (simulation.undo(), simulation.view())))
+                assert simulation.journal.head == simulation.journal.parent(number)
+                assert len(simulation.view().pending) == 1
+    figures = ", ".join(
+        f"call {call} of {STEPS} {median(each for each, _ in times):.0f} ms (processor {min(each for _, each in times):.0f})"
+        for call, times in taken.items()
+    )
+    _shown(f"undo after {before} turns: {figures}; at most {most:.0f}")
+    assert min(processor for _, processor in taken[STEPS]) <= most

@@ -1,0 +1,139 @@
+"""`python -m simulator sessions` and `script` bring a kept session back as a file that can be changed and played again."""
+
+from __future__ import annotations
+
+import json
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from app.shelf import STORE_VARIABLE as OF_THE_PAGE
+from evalset.command import main
+from evalset.commands.kept import STORE_VARIABLE
+from simulator import Simulation, demo_agent
+from simulator.scripts import read_script
+from simulator.store import JournalStore
+from tests.evalset.sessions import PATIENCE
+
+LOST = "Where is order A-1002?"
+
+
+@pytest.fixture
+def kept(tmp_path: Path) -> Path:
+    """A database with a session of each of two people, and one that nobody has said anything in."""
+    path = tmp_path / "sessions.db"
+    store = JournalStore.open(path)
+    config = demo_agent("order_desk")
+    for number, owner in enumerate(("ada", "bob", "bob")):
+        with Simulation.open(
+            config,
+            session_id=f"session-{number}",
+            seed="s",
+            keep=partial(store.begin, owner=owner, agent_key="order_desk"),
+        ) as simulation:
+            if number < 2:
+                assert simulation.query(LOST, wait=PATIENCE)
+                call = simulation.pending[0]
+                assert simulation.answer(call, {"order_id": "A-1002", "status": "lost"}, wait=PATIENCE)
+            simulation.journal.keep()
+    store.close()
+    return path
+
+
+def run(capsys: pytest.CaptureFixture[str], *words: str | Path) -> tuple[int, str, str]:
+    """Run a command; give its exit code and what it wrote."""
+    capsys.readouterr()
+    code = main(list(map(str, words)))
+    shown = capsys.readouterr()
+    return code, shown.out, shown.err
+
+
+def test_sessions_of_everybody_are_listed(kept: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A line for each, or an object; words narrow it down; none at all is exit code 1."""
+    code, out, _ = run(capsys, "sessions", "--store", kept)
+    assert code == 0
+    assert len(out.splitlines()) == 3
+    assert sum(LOST in line and "order_desk" in line and "1 turn " in line for line in out.splitlines()) == 2
+    code, out, _ = run(capsys, "sessions", "--store", kept, "--json", "--search", "a-1002")
+    found: list[Any] = [json.loads(line) for line in out.splitlines()]
+    assert {(each["owner"], each["status"], each["turns"]) for each in found} == {
+        ("ada", "completed", 1),
+        ("bob", "completed", 1),
+    }
+    assert all("shared_token" not in each for each in found)
+    assert run(capsys, "sessions", "--store", kept, "--archived")[0] == 1
+
+
+def test_record_once_change_a_line_run_again(
+    kept: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The whole way without the page: the session as a script, another answer, and the trace of that."""
+    file, out = tmp_path / "lost.yaml", tmp_path / "set.evalset.json"
+    code, _, err = run(capsys, "script", "session-1", "--store", kept, "--agent", "model", "--out", file)
+    assert (code, err) == (0, f"{file}: 1 turn\n")
+    file.write_text(file.read_text().replace("status: lost", "status: found"))
+    assert run(capsys, "run", "order_desk", "--script", file, "--out", out, "--strict")[0] == 0
+    assert '"found"' in out.read_text()
+    assert '"lost"' not in out.read_text()
+
+
+def test_a_script_comes_from_an_exported_file_too(
+    kept: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """With the same lines; and as JSON, with a name."""
+    store = JournalStore.open(kept)
+    file = tmp_path / "exported.session.json"
+    file.write_text(store.export("session-0"))
+    store.close()
+    _, of_file, _ = run(capsys, "script", file)
+    _, of_store, _ = run(capsys, "script", "session-0", "--store", kept)
+    assert of_file == of_store
+    assert read_script(of_file).script.turns[0].say == LOST
+    _, as_json, _ = run(capsys, "script", file, "--form", "json", "--name", "The lost order")
+    assert json.loads(as_json)["name"] == "The lost order"
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "wanted"),
+    [
+        (["script", "nobody"], 2, "there is neither a file nor a session 'nobody'"),
+        (["script", "session"], 2, "'session' begins the ids of 3 sessions: session-"),
+        (["script", "se"], 2, "'se' is too short"),
+        (["script", "session-2"], 3, "no script can be made of it: nobody has said anything"),
+        (
+            ["script", "session-0", "--out", "/nowhere/x"],
+            2,
+            "--out: /nowhere/x: cannot be written: No such file",
+        ),
+    ],
+)
+def test_what_cannot_be_made_a_script_is_said(
+    words: list[str], code: int, wanted: str, kept: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """With the exit code of its kind."""
+    ended, out, err = run(capsys, *words, "--store", kept)
+    assert (ended, out) == (code, "")
+    assert wanted in err
+
+
+def test_a_store_is_never_made_by_looking(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """One that is not there, or is none, is bad input."""
+    code, _, err = run(capsys, "sessions", "--store", tmp_path / "none.db")
+    assert (code, err) == (2, f"--store: there is no file {tmp_path / 'none.db'}\n")
+    assert not (tmp_path / "none.db").exists()
+    (tmp_path / "bad.db").write_text("no database " * 100)
+    code, _, err = run(capsys, "sessions", "--store", tmp_path / "bad.db")
+    assert code == 2
+    assert err.startswith("--store: ")
+    broken = tmp_path / "broken.json"
+    broken.write_text("{}")
+    code, _, err = run(capsys, "script", broken)
+    assert code == 2
+    assert "not a file of a session" in err
+
+
+def test_the_page_and_the_commands_look_in_the_same_place() -> None:
+    """One variable names the database for both."""
+    assert STORE_VARIABLE == OF_THE_PAGE

@@ -1,0 +1,156 @@
+"""Whatever text is given as a script, it is read, or refused with a `ScriptError` that names the place; and in bounded time."""
+
+from __future__ import annotations
+
+import json
+import time
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from simulator.environment.documents import write_yaml
+from simulator.scripts import ScriptError, read_script
+from simulator.scripts.script import FORMAT
+
+HEAD = f"format: {FORMAT}\nversion: 1\n"
+GOOD: dict[str, Any] = {
+    "format": FORMAT,
+    "version": 1,
+    "seed": "s",
+    "initial_state": {"a": 1},
+    "otherwise": "fail",
+    "agent": {"desk": [{"text": "hi"}], "*": "model"},
+    "players": {"*": "offline"},
+    "rules": [{"rule_id": "r", "tool_name": "t", "effect": {"kind": "hang"}}],
+    "environment": [{"tool": "t", "args": {"a": {"b": 1}}, "times": "any", "returns": [1, None]}],
+    "turns": [
+        {"say": "hi", "moves": [{"calls": [{"name": "t", "args": {}}]}, {"tool": "t", "raises": "ValueError: no"}]},
+        {"confirm": True, "tool": "t", "before": [{"seat": "tool", "target": "t", "player": "real"}], "at": 1.5},
+        {"reply": {"a": 1}, "ends": "failed", "moves": [{"prints": "x"}, {"transfer": "other"}]},
+    ],
+}  # fmt: skip
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3),
+    max_leaves=8,
+)
+
+
+def tried(text: str) -> str:
+    """Read a text; give what is said of it, or nothing where it is a script."""
+    try:
+        read_script(text)
+    except ScriptError as error:
+        return str(error) or "nothing is said"
+    return ""
+
+
+def places(value: Any, place: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+    """Give each place in a document."""
+    inside = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    return [place, *(found for key, item in inside for found in places(item, (*place, key)))]
+
+
+def changed(value: Any, place: tuple[Any, ...], new: Any) -> Any:
+    """Give a document with another value at a place."""
+    if not place:
+        return new
+    copy = dict(value) if isinstance(value, dict) else list(value)
+    copy[place[0]] = changed(copy[place[0]], place[1:], new)
+    return copy
+
+
+def test_the_good_one_is_read() -> None:
+    """What the others are made from has nothing wrong with it, as JSON and as YAML."""
+    assert tried(json.dumps(GOOD)) == ""
+    assert tried(write_yaml(GOOD)) == ""
+
+
+@given(st.text(max_size=200))
+def test_any_text_is_read_or_refused(text: str) -> None:
+    """Nothing but a `ScriptError` leaves the reader."""
+    assert tried(text) not in {"", "nothing is said"}
+    tried(HEAD + text)
+    tried(HEAD + "turns:\n- say: " + text)
+
+
+@given(st.sampled_from(places(GOOD)[1:]), JSON)
+def test_a_wrong_value_anywhere_is_named_with_its_line_and_place(place: tuple[Any, ...], new: Any) -> None:
+    """Any value at any place: it is read, or each line of the error says a line and where."""
+    document = changed(GOOD, place, new)
+    try:
+        text = json.dumps(document, indent=1, allow_nan=False)
+    except ValueError:
+        text = json.dumps(document, indent=1)
+    said = tried(text)
+    for line in said.splitlines():
+        assert line.startswith(("line ", "the text holds ")), said
+
+
+@given(st.data())
+def test_a_damaged_file_is_read_or_refused(data: st.DataObject) -> None:
+    """A file that was cut, or in which something was typed."""
+    text = write_yaml(GOOD) if data.draw(st.booleans()) else json.dumps(GOOD, indent=1)
+    start = data.draw(st.integers(0, len(text)))
+    end = data.draw(st.integers(start, min(len(text), start + 30)))
+    said = tried(
+        text[:start]
+        + data.draw(st.text(alphabet="{}[]:,-&*!|>'\"#%@`\t\n\\ aé\x00\ud800", max_size=6))
+        + text[end:]
+    )
+    assert said != "nothing is said"
+
+
+@pytest.mark.parametrize("opens", ["[", "{a: ", "- ", '{"a":', "[[", "? ", "!!map {a: "])
+@pytest.mark.parametrize("depth", [50, 900, 200_000])
+def test_deep_nesting_is_refused(opens: str, depth: int) -> None:
+    """However deep, in either notation, at the top and inside."""
+    began = time.monotonic()
+    assert tried(opens * depth)
+    assert tried(HEAD + "turns: " + opens * depth)
+    closes = {"[": "]", "{a: ": "1}", '{"a":': "1}"}
+    if opens in closes:
+        assert tried(
+            json.dumps(GOOD)[:-1] + ', "initial_state": ' + opens * depth + closes[opens] * depth + "}"
+        )
+    assert time.monotonic() - began < 60
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        HEAD + "a: &a [x,x]\nb: &b [*a,*a]\nc: &c [*b,*b]\nturns: *c\n",
+        HEAD + "turns:\n- &a {say: hi}\n- *a\n",
+        HEAD + "turns:\n- <<: {say: hi}\n",
+        HEAD + "turns: !!python/object/apply:os.system ['true']\n",
+        HEAD + "turns: !!python/name:os.system\n",
+        HEAD + "turns: !include other.yaml\n",
+        HEAD + "turns:\n- say: !!binary aGk=\n",
+        HEAD + "turns: !!set {a, b}\n",
+        HEAD + "? [a]\n: 1\n",
+        HEAD + "turns: []\n---\nturns: []\n",
+    ],
+)
+def test_what_yaml_can_do_beside_data_is_refused_with_its_line(text: str) -> None:
+    """Aliases, merges, tags of objects, keys that are no texts, several documents: no code runs, nothing grows."""
+    assert "line " in tried(text)
+
+
+def test_a_file_that_is_too_large_is_refused_at_once() -> None:
+    """Before it is looked into."""
+    began = time.monotonic()
+    assert "characters" in tried(HEAD + "turns:\n" + "- say: hi\n" * 2_500_000)
+    assert time.monotonic() - began < 5
+
+
+def test_many_mistakes_are_told_in_few_lines() -> None:
+    """A file with thousands of mistakes gives an error that a person can read, soon."""
+    began = time.monotonic()
+    said = tried(HEAD + "turns:\n" + "- sya: hi\n" * 3_000).splitlines()
+    assert said[0] == "line 4: turns.0.sya: unknown field; did you mean 'say'?"
+    assert len(said) <= 101
+    assert "more after that" in said[-1]
+    assert time.monotonic() - began < 60

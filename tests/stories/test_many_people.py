@@ -1,0 +1,223 @@
+"""Several people on one server, each with a browser of their own: what is one's own, and what is shared to read."""
+
+from __future__ import annotations
+
+import http.client
+import os
+import re
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+from urllib.parse import urlsplit
+
+import pytest
+from playwright.sync_api import Browser, BrowserContext, expect
+
+from app.people import COOKIE
+from tests.harness.browser import Studio, studio_server
+from tests.harness.oidc import oidc_provider
+from tests.harness.processes import Served
+
+pytestmark = [pytest.mark.browser, pytest.mark.process, pytest.mark.xdist_group("stories session")]
+
+CANCEL = "Please cancel order A-1001 and refund me, says Anne alone."
+NOBODYS = "0123456789abcdef0123456789abcdef"
+VIEWS = ("", "&view=export", "&view=environment", "&view=branches")
+
+
+class People(NamedTuple):
+    """Two people, each with a browser of their own."""
+
+    anne: BrowserContext
+    ben: BrowserContext
+
+
+@pytest.fixture
+def people(browser: Browser) -> Iterator[People]:
+    """Two browsers that have nothing in common."""
+    contexts = [browser.new_context(viewport={"width": 1440, "height": 900}) for _ in range(2)]
+    yield People(*contexts)
+    for context in contexts:
+        context.close()
+
+
+@pytest.fixture
+def each_their_own(tmp_path: Path) -> dict[str, str]:
+    """What a server is told that several people use without a login."""
+    return {"GOLDEN_TRACE_STORE": str(tmp_path / "sessions.db"), "GOLDEN_TRACE_PEOPLE": "browser"}
+
+
+def _kill(served: Served) -> None:
+    os.killpg(os.getpgid(served.process.pid), signal.SIGKILL)
+    served.process.wait()
+
+
+def _played(context: BrowserContext, served: Served) -> Studio:
+    tab = Studio(context, served.url).open()
+    tab.pick_agent("order_desk").start(CANCEL)
+    return tab.wait_for_pause("find_order")
+
+
+def _shared(tab: Studio) -> str:
+    """Share the session on the screen, and give its link."""
+    session_id = tab.session_id
+    tab.keyed(f"kept_menu_{session_id}").get_by_role("button").first.click()
+    tab.button(f"share_{session_id}").click()
+    return str(tab.keyed(f"shared_{session_id}").locator("code").inner_text()).strip()
+
+
+def _answers(address: str, cookie: str, *paths: str) -> list[tuple[int, bytes]]:
+    """What a server answers to requests that no page sends."""
+    found = []
+    for path in paths:
+        line = http.client.HTTPConnection(str(urlsplit(address).netloc), timeout=30)
+        line.request("GET", path, headers={"Accept": "text/html", "Cookie": cookie})
+        answer = line.getresponse()
+        found.append((answer.status, answer.read()))
+        line.close()
+    return found
+
+
+def test_each_browser_has_its_own_sessions_and_finds_them_again(
+    people: People, each_their_own: dict[str, str]
+) -> None:
+    """Nobody reaches another's by its address, live or after a kill; its own browser does, with the page closed meanwhile."""
+    with studio_server(environment=each_their_own) as served:
+        anne = _played(people.anne, served)
+        session_id, path = anne.session_id, anne.page.url.removeprefix(served.url)
+        ben = Studio(people.ben, served.url)
+        for guess in (session_id, NOBODYS):
+            for view in VIEWS:
+                ben.open(f"{served.url}/?session={guess}{view}")
+                expect(ben.page.get_by_text("You have no session under this address")).to_be_visible()
+                ben.rest()
+                assert CANCEL not in ben.page.content()
+                expect(ben.like("pane_")).to_have_count(0)
+        expect(ben.like("recent_line_")).to_have_count(0)
+        paths = [
+            f"/{part}{session_id}" for part in ("media/", "session/", "?session=", "_stcore/", "component/")
+        ]
+        for status, body in _answers(served.url, "", *paths):
+            assert status in {200, 404}
+            assert CANCEL.encode() not in body
+            assert session_id.encode() not in body
+        anne.page.close()
+        _kill(served)
+    with studio_server(environment=each_their_own) as served:
+        ben = Studio(people.ben, served.url).open(served.url + path)
+        expect(ben.page.get_by_text("You have no session under this address")).to_be_visible()
+        anne = Studio(people.anne, served.url).open(served.url + path)
+        anne.wait_for_pause("find_order")
+        expect(anne.keyed(f"recent_line_{session_id}")).to_be_visible()
+        assert not ben.troubles
+        assert not anne.troubles
+
+
+def test_on_a_machine_of_ones_own_every_browser_has_its_sessions(people: People, tmp_path: Path) -> None:
+    """Nothing is configured: another browser, or one whose cookies are gone, finds them all in its list."""
+    with studio_server(environment={"GOLDEN_TRACE_STORE": str(tmp_path / "sessions.db")}) as served:
+        session_id = _played(people.anne, served).session_id
+        other = Studio(people.ben, served.url).open()
+        other.keyed(f"recent_{session_id}").get_by_role("button").click()
+        other.wait_for_pause("find_order")
+
+
+def test_no_script_and_no_address_tells_who_somebody_is(
+    people: People, each_their_own: dict[str, str]
+) -> None:
+    """The id of the browser is in its cookie alone: not for scripts, not in the page, not in the address."""
+    with studio_server(environment=each_their_own) as served:
+        anne = _played(people.anne, served)
+        (cookie,) = [each for each in people.anne.cookies() if each.get("name") == COOKIE]
+        browser_id = cookie.get("value", "")
+        assert len(browser_id) == 43
+        assert (cookie.get("httpOnly"), cookie.get("sameSite")) == (True, "Lax")
+        assert cookie.get("expires", 0) > 1.7e9
+        assert COOKIE not in anne.page.evaluate("document.cookie")
+        everything = anne.page.content() + anne.page.url + str(people.anne.storage_state()["origins"])
+        assert browser_id not in everything
+        assert browser_id.encode() not in Path(each_their_own["GOLDEN_TRACE_STORE"]).read_bytes()
+
+
+def test_a_shared_session_is_watched_and_left_alone(people: People, each_their_own: dict[str, str]) -> None:
+    """Who has the link sees the owner's steps as they come and presses nothing; a copy is theirs; the end is at once."""
+    with studio_server(environment=each_their_own) as served:
+        anne = _played(people.anne, served)
+        session_id, link = anne.session_id, _shared(anne)
+        assert session_id not in link
+        anne.page.keyboard.press("Escape")
+        ben = Studio(people.ben, served.url).open(link)
+        expect(ben.header).to_contain_text("Read-only")
+        expect(ben.keyed("pane_decision")).to_contain_text("find_order")
+        anne.accept_draft()
+        anne.wait_for_pause("cancel_order")
+        expect(ben.keyed("pane_decision")).to_contain_text("cancel_order")
+        expect(ben.keyed("pane_timeline")).to_contain_text("find_order returned")
+        for forbidden in (
+            "accept_",
+            "undo_step",
+            "stop_turn",
+            "auto_switch",
+            "response_",
+            "rule_add",
+            "another_way_",
+        ):
+            expect(ben.like(forbidden)).to_have_count(0)
+        ben.button("copy_shared").click()
+        ben.wait_for_pause("cancel_order")
+        expect(ben.page).to_have_url(re.compile(r"\?session="))
+        assert ben.session_id != session_id
+        steps = anne.steps
+        ben.accept_draft()
+        ben.wait_for_pause("refund_order")
+        assert anne.steps == steps
+        ben.open(link)
+        expect(ben.header).to_contain_text("Read-only")
+        anne.keyed(f"kept_menu_{session_id}").get_by_role("button").first.click()
+        anne.button(f"unshare_{session_id}").click()
+        expect(ben.page.get_by_text("Nothing is shared under this link")).to_be_visible()
+        expect(ben.page.get_by_text("find_order returned")).to_have_count(0)
+        assert not ben.troubles
+
+
+def _log_in(tab: Studio, address: str | None = None) -> None:
+    tab.open(address)
+    expect(tab.page.get_by_text("Log in to see your sessions")).to_be_visible()
+    expect(tab.like("recent_line_")).to_have_count(0)
+    expect(tab.keyed("start_session")).to_have_count(0)
+    tab.button("log_in_default").click()
+    tab.keyed("person").wait_for()
+    tab.rest()
+
+
+def test_who_logs_in_has_their_sessions_in_any_browser(people: People, tmp_path: Path) -> None:
+    """By the subject that the provider names; a link leads there after the login; who logs out sees nothing."""
+    claims = {
+        "anne": {"sub": "1", "name": "Anne **A**", "email": "anne@b.example"},
+        "ben": {"sub": "2", "name": "Ben", "email": "ben@b.example"},
+    }
+    with oidc_provider(claims) as provider:
+        toml = tmp_path / "secrets.toml"
+        toml.write_text(provider.secrets_toml("http://localhost:{port}"))
+        kept = {"GOLDEN_TRACE_STORE": str(tmp_path / "sessions.db"), "STREAMLIT_SECRETS_FILES": str(toml)}
+        for context, who in ((people.anne, "anne"), (people.ben, "ben")):
+            context.add_cookies([{"name": "who", "value": who, "url": provider.url}])
+        with studio_server(environment=kept) as served:
+            anne, ben = Studio(people.anne, served.url), Studio(people.ben, served.url)
+            _log_in(anne)
+            expect(anne.keyed("person")).to_contain_text("Anne **A**")
+            anne.pick_agent("order_desk").start(CANCEL)
+            session_id = anne.session_id
+            link = _shared(anne)
+            _log_in(ben, link)
+            expect(ben.header).to_contain_text("Read-only")
+            ben.open(f"{served.url}/?session={session_id}")
+            expect(ben.page.get_by_text("You have no session under this address")).to_be_visible()
+            expect(ben.like("recent_line_")).to_have_count(0)
+            people.ben.add_cookies([{"name": "who", "value": "anne", "url": provider.url}])
+            ben.button("log_out").click()
+            expect(ben.page.get_by_text("Log in to see your sessions")).to_be_visible()
+            _log_in(ben, f"{served.url}/?session={session_id}")
+            ben.wait_for_pause("find_order")
+            expect(ben.keyed(f"recent_line_{session_id}")).to_be_visible()

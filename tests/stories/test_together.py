@@ -1,0 +1,78 @@
+"""Two tabs on one session show the same thing at once, and neither loses what is typed or done there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from statistics import median
+
+import pytest
+from playwright.sync_api import Browser, expect
+
+from tests.harness.browser import Studio
+from tests.harness.processes import Served
+
+pytestmark = [pytest.mark.browser, pytest.mark.process, pytest.mark.xdist_group("stories session")]
+
+CANCEL = "Please cancel order A-1001 and refund me."
+TYPED = '{"order_id": "A-1001", "status": "cancelled", "reason": "mine"}'
+ROUNDS = 3
+
+_WAIT = """(word) => {
+  window.arrived = new Promise((done, late) => {
+    setTimeout(() => late(new Error(`no ${word}`)), 30000);
+    const look = () => {
+      const heading = document.querySelector(".st-key-decision_heading");
+      if (heading && heading.innerText.includes(word)) done(Date.now());
+      else setTimeout(look, 10);
+    };
+    look();
+  });
+}"""
+"""Notes when the decision pane is headed by a word."""
+
+
+def _arrival(tab: Studio) -> float:
+    return float(tab.page.evaluate("() => window.arrived")) / 1000
+
+
+def _lag(first: Studio, second: Studio, word: str, button: str) -> float:
+    """Click in the first tab; give how many seconds later than there the second shows what comes."""
+    first.rest()
+    for tab in (first, second):
+        tab.page.evaluate(_WAIT, word)
+    first.like(button).get_by_role("button").last.click()
+    lag = _arrival(second) - _arrival(first)
+    first.wait_for_pause(word)
+    second.wait_for_pause(word)
+    return lag
+
+
+@pytest.fixture
+def tabs(browser: Browser, server: Served) -> Iterator[tuple[Studio, Studio]]:
+    """Two tabs, each in a window of its own: one in the background of the other would be drawn rarely."""
+    contexts = [browser.new_context(viewport={"width": 1440, "height": 900}) for _ in range(2)]
+    first, second = (Studio(context, server.url) for context in contexts)
+    yield first, second
+    for context in contexts:
+        context.close()
+    assert [*first.troubles, *second.troubles] == []
+
+
+def test_two_tabs_show_the_same_within_a_second(tabs: tuple[Studio, Studio]) -> None:
+    """What is done in one is in the other; what was typed there meanwhile, and not even sent, comes back with the call."""
+    first, second = tabs
+    first.open()
+    first.pick_agent("order_desk").start(CANCEL)
+    first.wait_for_pause("find_order").run_real()
+    first.wait_for_pause("cancel_order")
+    second.open(first.page.url)
+    second.wait_for_pause("cancel_order")
+    second.like("response_").get_by_role("textbox").fill(TYPED)
+    lags = []
+    for _ in range(ROUNDS):
+        lags.append(_lag(first, second, "refund_order", "accept_"))
+        lags.append(_lag(first, second, "cancel_order", "undo_step"))
+    print("seconds later than in the tab of the click:", *(f"{lag:.2f}" for lag in lags))  # noqa: T201 - the figures
+    assert median(lags) < 1
+    for tab in (second, first):
+        expect(tab.like("response_").get_by_role("textbox")).to_have_value(TYPED)

@@ -1,0 +1,117 @@
+"""Two servers keep their sessions in one store: one plays, the other follows, takes over, and nobody is asked twice."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, BrowserContext, expect
+
+from tests.harness.browser import Studio, studio_server
+from tests.harness.processes import Served
+
+pytestmark = [pytest.mark.browser, pytest.mark.process, pytest.mark.xdist_group("stories session")]
+
+_AGENT = '''
+"""Uses its three tools one after another; its model and its tools write down each time that they are asked."""
+
+import os
+from collections.abc import AsyncGenerator
+
+from google.adk.agents import LlmAgent
+from google.adk.models import BaseLlm, LlmRequest, LlmResponse
+from google.genai import types
+
+
+def _asked(who: str) -> None:
+    with open(os.environ["ASKED"], "a") as file:
+        file.write(f"{who}\\n")
+
+
+def dig() -> str:
+    """Dig."""
+    _asked("dig")
+    return "dug"
+
+
+def plant() -> str:
+    """Plant."""
+    _asked("plant")
+    return "planted"
+
+
+def water() -> str:
+    """Water."""
+    _asked("water")
+    return "watered"
+
+
+class Steady(BaseLlm):
+    model: str = "steady"
+
+    async def generate_content_async(
+        self, llm_request: LlmRequest, stream: bool = False
+    ) -> AsyncGenerator[LlmResponse, None]:
+        _asked("model")
+        done = sum(bool(part.function_response) for each in llm_request.contents for part in each.parts)
+        names = ["dig", "plant", "water"]
+        part = types.Part.from_function_call(name=names[done], args={}) if done < 3 else types.Part(text="It grows.")
+        yield LlmResponse(content=types.Content(role="model", parts=[part]))
+
+
+root_agent = LlmAgent(name="gardener", model=Steady(), instruction="Grow.", tools=[dig, plant, water])
+'''
+
+
+@pytest.fixture
+def context(browser: Browser) -> Iterator[BrowserContext]:
+    """A browser of one person."""
+    made = browser.new_context(viewport={"width": 1440, "height": 900})
+    yield made
+    made.close()
+
+
+def _kill(served: Served) -> None:
+    os.killpg(os.getpgid(served.process.pid), signal.SIGKILL)
+    served.process.wait()
+
+
+def _moved(studio: Studio, to: Served) -> str:
+    return studio.page.url.replace(studio.url, to.url)
+
+
+def test_a_session_is_taken_over_and_comes_back_when_its_server_is_killed(
+    context: BrowserContext, tmp_path: Path
+) -> None:
+    """The other server shows it to read, takes it over by a click, and gives it back by being killed; nobody is asked twice."""
+    folder, asked = tmp_path / "agents" / "gardener", tmp_path / "asked.txt"
+    folder.mkdir(parents=True)
+    (folder / "__init__.py").write_text("from . import agent\n")
+    (folder / "agent.py").write_text(_AGENT)
+    kept = {"GOLDEN_TRACE_STORE": str(tmp_path / "sessions.db"), "ASKED": str(asked)}
+    with (
+        studio_server(folder.parent, environment=kept) as here,
+        studio_server(folder.parent, environment=kept) as there,
+    ):
+        first, second = Studio(context, here.url), Studio(context, there.url)
+        first.open()
+        first.pick_agent("gardener").start("Grow something.")
+        first.wait_for_pause("dig").run_real()
+        first.wait_for_pause("plant")
+        assert asked.read_text().split() == ["model", "dig", "model"]
+        second.open(_moved(first, there))
+        expect(second.keyed("elsewhere")).to_contain_text("Played on another server")
+        expect(second.page.get_by_label("All steps of the session").first).to_be_visible()
+        second.button("take_over").click()
+        second.wait_for_pause("plant")
+        expect(first.keyed("elsewhere")).to_contain_text("It was taken over there.")
+        second.run_real()
+        second.wait_for_pause("water")
+        _kill(there)
+        first.wait_for_pause("water")
+        first.run_real()
+        first.wait_for_status("Completed")
+        assert asked.read_text().split() == ["model", "dig", "model", "plant", "model", "water", "model"]
