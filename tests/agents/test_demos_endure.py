@@ -120,14 +120,16 @@ def played(name: str, *said: str, data: st.DataObject) -> SimulationSession:
     )
 
 
-def ends_well(session: SimulationSession, said: int = 1) -> None:
-    """Check that nothing failed or waits, and that the agent ended with words as often as something was said to it."""
-    assert not failures(session)
-    assert session.state is SessionState.COMPLETED
-    assert not session.open_calls
+def ill_ended(session: SimulationSession, said: int = 1) -> list[str]:
+    """Say what is wrong with a session's end: a failure, what still waits, fewer or emptier words than was said to the agent."""
     words = [one.content for one in session.history if isinstance(one, FinalResponse)]
-    assert len(words) >= said
-    assert all(map(str.strip, words))
+    wrong = [
+        (session.state is not SessionState.COMPLETED, f"the session is {session.state}"),
+        (bool(session.open_calls), f"these calls wait: {session.open_calls}"),
+        (len(words) < said, f"{said} messages and only these words: {words}"),
+        (not all(map(str.strip, words)), f"empty among the words: {words}"),
+    ]
+    return [*failures(session), *(text for is_so, text in wrong if is_so)]
 
 
 @pytest.mark.parametrize(
@@ -138,7 +140,7 @@ def ends_well(session: SimulationSession, said: int = 1) -> None:
 def test_any_answer_leads_to_an_end(name: str, query: str, data: st.DataObject) -> None:
     """Missing fields, other types, texts, lists, errors, nothing: each session of each example ends with words."""
     session = played(name, query, data=data)
-    ends_well(session)
+    assert ill_ended(session) == []
     if name == "expense_approver":
         assert Decision.model_validate_json(last_words(session))
 
@@ -207,7 +209,8 @@ messages = (
 @given(said=st.lists(messages, min_size=1, max_size=3), data=st.data())
 def test_any_words_lead_to_an_end(name: str, said: list[str], data: st.DataObject) -> None:
     """A few messages of any words, with any answers, end as well; later messages build on a history of nonsense."""
-    ends_well(played(name, *said, data=data), len(said))
+    session = played(name, *said, data=data)
+    assert ill_ended(session, len(said)) == []
 
 
 @pytest.mark.parametrize("name", DEMOS)
@@ -215,7 +218,7 @@ def test_a_turn_is_bounded(name: str) -> None:
     """With a service that is always busy, each agent of the demo speaks at most as often as its bound allows."""
     for query in DEMOS[name].example_queries:
         session = play(name, query, answer=lambda _: failed(503, "try again"), confirms=lambda: True)
-        ends_well(session)
+        assert ill_ended(session) == []
         agents = {one.agent for one in session.history if hasattr(one, "agent")}
         assert len(session.turns[-1].events) <= 2 * MAX_STEPS * len(agents)
 

@@ -149,19 +149,21 @@ def serve(
 def _wait_for_answer(served: Served, address: str, seconds: float) -> None:
     """Return when the address answers 200; raise with the process's output when it can't any more."""
     try:
-        wait_until(lambda: _answers(served, address), what=address, seconds=seconds)
+        # One client for all: each would read the certificates of the world, which keeps a core from the server.
+        with httpx.Client(timeout=5, trust_env=False) as client:
+            wait_until(lambda: _answers(client, served, address), what=address, seconds=seconds)
     except ProcessError as error:
         message = f"{error}\n{served.output[-4000:]}"
         raise ProcessError(message) from None
 
 
-def _answers(served: Served, address: str) -> bool:
+def _answers(client: httpx.Client, served: Served, address: str) -> bool:
     """Whether the address answers 200 now; raises when the process has ended."""
     if served.process.poll() is not None:
         message = f"the process ended with code {served.process.returncode}"
         raise ProcessError(message)
     try:
-        return httpx.get(address, timeout=5, trust_env=False).status_code == httpx.codes.OK
+        return client.get(address).status_code == httpx.codes.OK
     except httpx.TransportError:
         return False
 
@@ -178,3 +180,9 @@ def end(process: Process) -> None:
         os.killpg(process.pid, signal.SIGKILL)
     except ProcessLookupError:
         return
+
+
+def kill(process: Process) -> None:
+    """Kill the process and its whole group at once, as a machine that loses its power does."""
+    os.killpg(os.getpgid(process.pid), signal.SIGKILL)
+    process.wait()

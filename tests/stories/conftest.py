@@ -6,7 +6,7 @@ from collections.abc import Generator, Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser
+from playwright.sync_api import Browser, BrowserContext
 
 from tests.harness.browser import NewTab, Studio, chromium, studio_server
 from tests.harness.processes import Served
@@ -48,11 +48,18 @@ def browser() -> Iterator[Browser]:
 
 
 @pytest.fixture
+def context(browser: Browser) -> Iterator[BrowserContext]:
+    """A browser of one person."""
+    made = browser.new_context(viewport={"width": 1440, "height": 900})
+    yield made
+    made.close()
+
+
+@pytest.fixture
 def new_tab(
-    browser: Browser, server: Served, request: pytest.FixtureRequest, tmp_path: Path
+    context: BrowserContext, server: Served, request: pytest.FixtureRequest, tmp_path: Path
 ) -> Iterator[NewTab]:
     """Opens tabs that share cookies and nothing else; no error may reach any of their consoles."""
-    context = browser.new_context(viewport={"width": 1440, "height": 900})
     tabs: list[Studio] = []
 
     def new() -> Studio:
@@ -65,7 +72,6 @@ def new_tab(
             tab.page.screenshot(path=tmp_path / f"tab-{place}.png")
             print(tab.page.url, tab.troubles, tmp_path / f"tab-{place}.png", sep="\n")  # noqa: T201 - for whoever reads the failure
         print(server.output[-3000:])  # noqa: T201 - as above
-    context.close()
     assert [trouble for tab in tabs for trouble in tab.troubles] == []
 
 

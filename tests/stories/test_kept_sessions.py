@@ -2,33 +2,17 @@
 
 from __future__ import annotations
 
-import os
-import signal
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, expect
+from playwright.sync_api import BrowserContext, expect
 
 from tests.harness.browser import Studio, studio_server
-from tests.harness.processes import Served
+from tests.harness.processes import kill
 
 pytestmark = [pytest.mark.browser, pytest.mark.process, pytest.mark.xdist_group("stories session")]
 
 CANCEL = "Please cancel order A-1001 and refund me."
-
-
-@pytest.fixture
-def context(browser: Browser) -> Iterator[BrowserContext]:
-    """A browser of one person."""
-    made = browser.new_context(viewport={"width": 1440, "height": 900})
-    yield made
-    made.close()
-
-
-def _kill(served: Served) -> None:
-    os.killpg(os.getpgid(served.process.pid), signal.SIGKILL)
-    served.process.wait()
 
 
 def test_a_killed_server_comes_back_with_everything(context: BrowserContext, tmp_path: Path) -> None:
@@ -49,7 +33,7 @@ def test_a_killed_server_comes_back_with_everything(context: BrowserContext, tmp
         expect(second.like("response_").get_by_role("textbox")).to_have_value(
             '{"order_id": "A-1001", "status": "cancelled"}'
         )
-        _kill(served)
+        kill(served.process)
     with studio_server(environment=kept) as served:
         again, other = Studio(context, served.url), Studio(context, served.url)
         again.open(served.url + address)

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import http.client
-import os
 import re
-import signal
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
@@ -17,7 +15,7 @@ from playwright.sync_api import Browser, BrowserContext, expect
 from app.people import COOKIE
 from tests.harness.browser import Studio, studio_server
 from tests.harness.oidc import oidc_provider
-from tests.harness.processes import Served
+from tests.harness.processes import Served, kill
 
 pytestmark = [pytest.mark.browser, pytest.mark.process, pytest.mark.xdist_group("stories session")]
 
@@ -48,9 +46,13 @@ def each_their_own(tmp_path: Path) -> dict[str, str]:
     return {"GOLDEN_TRACE_STORE": str(tmp_path / "sessions.db"), "GOLDEN_TRACE_PEOPLE": "browser"}
 
 
-def _kill(served: Served) -> None:
-    os.killpg(os.getpgid(served.process.pid), signal.SIGKILL)
-    served.process.wait()
+@pytest.fixture(scope="module")
+def among_many(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Served, Path]]:
+    """A server that several people use without a login, and the file in which it keeps their sessions."""
+    path = tmp_path_factory.mktemp("many") / "sessions.db"
+    environment = {"GOLDEN_TRACE_STORE": str(path), "GOLDEN_TRACE_PEOPLE": "browser"}
+    with studio_server(environment=environment) as served:
+        yield served, path
 
 
 def _played(context: BrowserContext, served: Served) -> Studio:
@@ -103,7 +105,7 @@ def test_each_browser_has_its_own_sessions_and_finds_them_again(
             assert CANCEL.encode() not in body
             assert session_id.encode() not in body
         anne.page.close()
-        _kill(served)
+        kill(served.process)
     with studio_server(environment=each_their_own) as served:
         ben = Studio(people.ben, served.url).open(served.url + path)
         expect(ben.page.get_by_text("You have no session under this address")).to_be_visible()
@@ -114,71 +116,72 @@ def test_each_browser_has_its_own_sessions_and_finds_them_again(
         assert not anne.troubles
 
 
-def test_on_a_machine_of_ones_own_every_browser_has_its_sessions(people: People, tmp_path: Path) -> None:
+def test_on_a_machine_of_ones_own_every_browser_has_its_sessions(people: People, server: Served) -> None:
     """Nothing is configured: another browser, or one whose cookies are gone, finds them all in its list."""
-    with studio_server(environment={"GOLDEN_TRACE_STORE": str(tmp_path / "sessions.db")}) as served:
-        session_id = _played(people.anne, served).session_id
-        other = Studio(people.ben, served.url).open()
-        other.keyed(f"recent_{session_id}").get_by_role("button").click()
-        other.wait_for_pause("find_order")
+    session_id = _played(people.anne, server).session_id
+    other = Studio(people.ben, server.url).open()
+    other.keyed(f"recent_{session_id}").get_by_role("button").click()
+    expect(other.keyed("decision_heading")).to_contain_text("find_order")
+    other.rest()
+    assert other.session_id == session_id
 
 
 def test_no_script_and_no_address_tells_who_somebody_is(
-    people: People, each_their_own: dict[str, str]
+    people: People, among_many: tuple[Served, Path]
 ) -> None:
     """The id of the browser is in its cookie alone: not for scripts, not in the page, not in the address."""
-    with studio_server(environment=each_their_own) as served:
-        anne = _played(people.anne, served)
-        (cookie,) = [each for each in people.anne.cookies() if each.get("name") == COOKIE]
-        browser_id = cookie.get("value", "")
-        assert len(browser_id) == 43
-        assert (cookie.get("httpOnly"), cookie.get("sameSite")) == (True, "Lax")
-        assert cookie.get("expires", 0) > 1.7e9
-        assert COOKIE not in anne.page.evaluate("document.cookie")
-        everything = anne.page.content() + anne.page.url + str(people.anne.storage_state()["origins"])
-        assert browser_id not in everything
-        assert browser_id.encode() not in Path(each_their_own["GOLDEN_TRACE_STORE"]).read_bytes()
+    served, kept = among_many
+    anne = _played(people.anne, served)
+    (cookie,) = [each for each in people.anne.cookies() if each.get("name") == COOKIE]
+    browser_id = cookie.get("value", "")
+    assert len(browser_id) == 43
+    assert (cookie.get("httpOnly"), cookie.get("sameSite")) == (True, "Lax")
+    assert cookie.get("expires", 0) > 1.7e9
+    assert COOKIE not in anne.page.evaluate("document.cookie")
+    everything = anne.page.content() + anne.page.url + str(people.anne.storage_state()["origins"])
+    assert browser_id not in everything
+    assert browser_id.encode() not in kept.read_bytes()
 
 
-def test_a_shared_session_is_watched_and_left_alone(people: People, each_their_own: dict[str, str]) -> None:
+def test_a_shared_session_is_watched_and_left_alone(people: People, among_many: tuple[Served, Path]) -> None:
     """Who has the link sees the owner's steps as they come and presses nothing; a copy is theirs; the end is at once."""
-    with studio_server(environment=each_their_own) as served:
-        anne = _played(people.anne, served)
-        session_id, link = anne.session_id, _shared(anne)
-        assert session_id not in link
-        anne.page.keyboard.press("Escape")
-        ben = Studio(people.ben, served.url).open(link)
-        expect(ben.header).to_contain_text("Read-only")
-        expect(ben.keyed("pane_decision")).to_contain_text("find_order")
-        anne.accept_draft()
-        anne.wait_for_pause("cancel_order")
-        expect(ben.keyed("pane_decision")).to_contain_text("cancel_order")
-        expect(ben.keyed("pane_timeline")).to_contain_text("find_order returned")
-        for forbidden in (
-            "accept_",
-            "undo_step",
-            "stop_turn",
-            "auto_switch",
-            "response_",
-            "rule_add",
-            "another_way_",
-        ):
-            expect(ben.like(forbidden)).to_have_count(0)
-        ben.button("copy_shared").click()
-        ben.wait_for_pause("cancel_order")
-        expect(ben.page).to_have_url(re.compile(r"\?session="))
-        assert ben.session_id != session_id
-        steps = anne.steps
-        ben.accept_draft()
-        ben.wait_for_pause("refund_order")
-        assert anne.steps == steps
-        ben.open(link)
-        expect(ben.header).to_contain_text("Read-only")
-        anne.keyed(f"kept_menu_{session_id}").get_by_role("button").first.click()
-        anne.button(f"unshare_{session_id}").click()
-        expect(ben.page.get_by_text("Nothing is shared under this link")).to_be_visible()
-        expect(ben.page.get_by_text("find_order returned")).to_have_count(0)
-        assert not ben.troubles
+    served, _ = among_many
+    anne = _played(people.anne, served)
+    session_id, link = anne.session_id, _shared(anne)
+    assert session_id not in link
+    anne.page.keyboard.press("Escape")
+    ben = Studio(people.ben, served.url).open(link)
+    expect(ben.header).to_contain_text("Read-only")
+    expect(ben.keyed("pane_decision")).to_contain_text("find_order")
+    anne.accept_draft()
+    anne.wait_for_pause("cancel_order")
+    expect(ben.keyed("pane_decision")).to_contain_text("cancel_order")
+    expect(ben.keyed("pane_timeline")).to_contain_text("find_order returned")
+    for forbidden in (
+        "accept_",
+        "undo_step",
+        "stop_turn",
+        "auto_switch",
+        "response_",
+        "rule_add",
+        "another_way_",
+    ):
+        expect(ben.like(forbidden)).to_have_count(0)
+    ben.button("copy_shared").click()
+    ben.wait_for_pause("cancel_order")
+    expect(ben.page).to_have_url(re.compile(r"\?session="))
+    assert ben.session_id != session_id
+    steps = anne.steps
+    ben.accept_draft()
+    ben.wait_for_pause("refund_order")
+    assert anne.steps == steps
+    ben.open(link)
+    expect(ben.header).to_contain_text("Read-only")
+    anne.keyed(f"kept_menu_{session_id}").get_by_role("button").first.click()
+    anne.button(f"unshare_{session_id}").click()
+    expect(ben.page.get_by_text("Nothing is shared under this link")).to_be_visible()
+    expect(ben.page.get_by_text("find_order returned")).to_have_count(0)
+    assert not ben.troubles
 
 
 def _log_in(tab: Studio, address: str | None = None) -> None:

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import os
-import signal
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, expect
+from playwright.sync_api import BrowserContext, expect
 
 from tests.harness.browser import Studio, studio_server
-from tests.harness.processes import Served
+from tests.harness.processes import Served, kill
 
 pytestmark = [pytest.mark.browser, pytest.mark.process, pytest.mark.xdist_group("stories session")]
 
@@ -66,19 +63,6 @@ root_agent = LlmAgent(name="gardener", model=Steady(), instruction="Grow.", tool
 '''
 
 
-@pytest.fixture
-def context(browser: Browser) -> Iterator[BrowserContext]:
-    """A browser of one person."""
-    made = browser.new_context(viewport={"width": 1440, "height": 900})
-    yield made
-    made.close()
-
-
-def _kill(served: Served) -> None:
-    os.killpg(os.getpgid(served.process.pid), signal.SIGKILL)
-    served.process.wait()
-
-
 def _moved(studio: Studio, to: Served) -> str:
     return studio.page.url.replace(studio.url, to.url)
 
@@ -110,7 +94,7 @@ def test_a_session_is_taken_over_and_comes_back_when_its_server_is_killed(
         expect(first.keyed("elsewhere")).to_contain_text("It was taken over there.")
         second.run_real()
         second.wait_for_pause("water")
-        _kill(there)
+        kill(there.process)
         first.wait_for_pause("water")
         first.run_real()
         first.wait_for_status("Completed")
