@@ -35,6 +35,14 @@ _AFTER_WHAT_WAS_DONE = """async () => {
 }"""
 """Answers when the page has done what its last key or click sets going, and what it sent for that has been heard here."""
 
+_OPENED = """async (part) => {
+  await new Promise((done) => requestAnimationFrame(done));
+  const ends = (one) => Number.isFinite(one.effect.getComputedTiming().endTime);
+  const moving = part.getAnimations({subtree: true}).filter(ends);
+  await Promise.all(moving.map((one) => one.finished.catch(() => null)));
+}"""
+"""Answers when a part has grown to its full size."""
+
 
 def chromium_path() -> str:
     """Give the browser's program: what the variable CHROMIUM names, else what the machine has."""
@@ -129,8 +137,9 @@ class Studio:
         self.rest()
 
     def unfold(self, key: str) -> None:
-        """Open a folded part."""
+        """Open a folded part; as long as it grows, it would close each list that is opened in it."""
         self.like(key).locator("summary").first.click()
+        self.like(key).first.evaluate(_OPENED)
 
     # ------------------------------------------------------------ beginning
 
