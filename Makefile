@@ -17,7 +17,7 @@ LOCK := $(BIN)/uv pip compile pyproject.toml --quiet --universal --python-versio
 	--generate-hashes --no-emit-index-url --no-emit-find-links --no-header --no-annotate
 
 .DEFAULT_GOAL := help
-.PHONY: help run test lint bench lock browser postgres clean
+.PHONY: help run test lint style types suite bench lock browser postgres clean
 
 help: ## Show what can be made
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-7s %s\n", $$1, $$2}' Makefile
@@ -26,15 +26,24 @@ help: ## Show what can be made
 run: $(RUN_READY) ## Start the studio in the browser (AGENTS_DIR=folder PORT=8501 ARGS="...")
 	@$(BIN)/streamlit run app $(if $(PORT),--server.port $(PORT)) -- $(if $(AGENTS_DIR),--agents-dir "$(AGENTS_DIR)") $(ARGS)
 
-# A file's tests stay in one process, so that what they share is made once.
-test: $(CHECK_READY) lint browser postgres ## Run every check and every test
-	$(BIN)/pytest -n auto --dist loadfile --durations 15
+# What is found at once comes first; the types are checked beside the tests, which leave a core idle now and then.
+test: $(CHECK_READY) style browser postgres ## Run every check and every test
+	@$(MAKE) --no-print-directory --jobs 2 types suite
 
-lint: $(CHECK_READY) ## Check style, types and the rules between the packages
+# A file's tests stay in one process, so that what they share is made once; the files come in the order of tests/conftest.py.
+# What was compiled is kept: each process and each server of the tests would compile the same sources once more.
+suite: $(CHECK_READY)
+	env -u PYTHONDONTWRITEBYTECODE $(BIN)/pytest -n auto --dist loadfile --no-loadscope-reorder --durations 15
+
+lint: style types ## Check style, types and the rules between the packages
+
+style: $(CHECK_READY)
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
-	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+types: $(CHECK_READY)
+	$(BIN)/mypy
 
 bench: $(CHECK_READY) browser ## Measure speed, each figure beside its peer's from the same run
 	$(BIN)/pytest tests/benchmarks -o python_files='bench_*.py' -p no:xdist -s
