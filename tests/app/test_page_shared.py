@@ -18,6 +18,7 @@ from app.shared_sessions import shared_session
 from app.shelf import close_shelf, shelf
 from simulator.environment.things.entities import EntityChange
 from simulator.runtime import SimulationError
+from simulator.scripts import read_script
 from simulator.store import JournalStore, UnknownSessionError
 from tests.app.pages import Tab
 from tests.app.test_page_people import ANNE, BEN, WORDS, drawn, owner_of
@@ -140,6 +141,18 @@ def test_each_page_of_it_can_be_read(
     tab.click(f"{view}_back")
     assert tab.app.query_params.get("view") is None
     assert "The agent has answered" in tab.words
+
+
+@pytest.mark.parametrize("rests", [False, True])
+def test_an_unfinished_one_leaves_as_a_script(annes: LiveSession, token: str, rests: bool) -> None:
+    """Whoever looks at it may take it along as it is, live and at rest."""
+    if rests:
+        _rests(annes.session_id)
+    tab = Tab(shared=token, user=BEN).click("open_export")
+    assert "There is no golden trace yet" in tab.words
+    assert tab.has("download_script")
+    (script,) = [each.value for each in tab.app.code if each.value.startswith("# A session as a script")]
+    assert [turn.say for turn in read_script(script).script.turns] == [WORDS]
 
 
 def test_the_way_that_is_not_shared_any_more_ends_at_once(
