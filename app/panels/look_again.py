@@ -30,7 +30,8 @@ const lines = new WeakMap();
 // An input hands over what is typed when it loses the focus: before the page is drawn anew, or it would be lost with it.
 function look(line) {{
   const typing = document.activeElement;
-  const types = typing && typing.matches("input, textarea");
+  // A list that is open would be closed by that, and holds nothing that is typed.
+  const types = typing && typing.matches("input:not([role=combobox]), textarea");
   if (types) typing.blur();
   setTimeout(() => {{
     line.tell("look", Date.now());
