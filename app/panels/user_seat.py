@@ -23,7 +23,8 @@ def user_seat(scene: Scene) -> Command | None:
     """Draw the seat; give what was asked for."""
     seat = scene.view.user.seat
     st.caption("Who speaks for the user")
-    choice = Kept(scene.drafts, "user", seat.player)
+    # Whoever sits down, by whatever button, is shown: what was chosen before that is not revived.
+    choice = Kept(scene.drafts, "user", f"{seat.player} {seat.changes}")
     chosen: UserPlayer = st.selectbox(
         "User",
         list(USER_PLAYERS),

@@ -228,7 +228,7 @@ def test_the_sidebar_leads_from_session_to_session() -> None:
     other = paused("session-0009-bbbbbb")
     tab = Tab("session-0008-aaaaaa").click("recent_session-0009-bbbbbb")
     assert tab.session_id == "session-0009-bbbbbb"
-    tab.click("close_session-0009-bbbbbb")
+    tab.in_menu("close", "session-0009-bbbbbb")
     assert "session" not in tab.app.query_params
     assert other.closed
     assert registry().get("session-0009-bbbbbb") is None

@@ -54,7 +54,7 @@ def _rests(session_id: str) -> None:
 def test_its_owner_shares_it_in_its_menu(annes: LiveSession, store: JournalStore) -> None:
     """A click gives the link, and another one ends it; the link holds neither the session's id nor its owner's."""
     tab = Tab(annes.session_id, user=ANNE)
-    tab.click(f"share_{annes.session_id}")
+    tab.in_menu("share", annes.session_id)
     token = store.record(annes.session_id).shared_token
     assert token is not None
     assert len(token) >= 22
@@ -62,7 +62,7 @@ def test_its_owner_shares_it_in_its_menu(annes: LiveSession, store: JournalStore
     assert link.endswith(f"?shared={token}")
     assert annes.session_id not in link
     assert owner_of(ANNE) not in link
-    tab.click(f"unshare_{annes.session_id}")
+    tab.in_menu("unshare", annes.session_id)
     assert store.record(annes.session_id).shared_token is None
     assert tab.has(f"share_{annes.session_id}")
 
