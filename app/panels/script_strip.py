@@ -32,7 +32,7 @@ def script_strip(work: ScriptAtWork | None, where: Callable[[Place], str], text:
         text: The script.
     """
     progress = work.progress if work is not None else None
-    words = literal(_words(progress))
+    words = _words(progress)
     with st.container(
         horizontal=True,
         vertical_alignment="center",
@@ -44,9 +44,9 @@ def script_strip(work: ScriptAtWork | None, where: Callable[[Place], str], text:
         shown = _badge(progress)
         st.badge(shown.text, icon=shown.icon, color=shown.color)
         with st.container(key="script_words", width="stretch"):
-            st.text(words)
+            st.text(literal(words))
         with st.popover("Details", key="script_details", type="tertiary", width="content"):
-            st.text(words)
+            st.text(literal(words))
             _more(progress, where)
             st.caption("The script")
             st.code(literal(_cut(text)), language="yaml", height=_SCRIPT_HEIGHT)
