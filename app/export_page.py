@@ -16,7 +16,7 @@ from app.kept import Kept
 from app.panels.export import ExportView, export, fields
 from app.registry import LiveSession
 from app.script_play import script_text
-from simulator.session import SimulationSession
+from simulator.session import SessionState, SimulationSession
 
 if TYPE_CHECKING:
     from simulator.runtime import SimulationView
@@ -32,11 +32,14 @@ def export_page(live: LiveSession, view: SimulationView) -> None:
     if not chosen.eval_id:
         free = written.eval_id if written else _free(live, view.session, chosen.path)
         chosen = chosen.model_copy(update={"eval_id": free})
-    result, refused = _built(live, view, chosen)
+    is_over = view.session.state is SessionState.COMPLETED
+    result, refused = _built(live, view, chosen) if is_over else (None, None)
     failed = state.get("unwritten")
     script = partial(script_text, live.simulation.journal)
     of_scenario = any(key.startswith("scenario ") for key in view.user.seat.conversations)
-    shown = ExportView(result, refused, str(failed) if failed else None, written, script, of_scenario)
+    shown = ExportView(
+        result, refused, str(failed) if failed else None, written, script, of_scenario, is_over
+    )
     match export(kept, chosen, shown, may_write=not live.read_only):
         case CloseExport():
             state.show(None)

@@ -1,7 +1,7 @@
 """Keeps what people typed into inputs that come and go: an input that is hidden for one run loses its text.
 
 Values are kept in the session's drafts, one JSON text for each thing to decide, so that a refresh of the page
-loses nothing either.
+loses nothing either. They say nothing of the session they belong to, so a copy of it under another id has them too.
 """
 
 from __future__ import annotations
@@ -24,7 +24,10 @@ DraftStore: TypeAlias = MutableMapping[str, str]
 _SHOWN = "kept_inputs"
 _OWNERS = "kept_owners"
 _DRAWN = "kept_drawn"
+_SESSION = "kept_session"
+_CHANGES = "kept_changes"
 _MAX_SLUG = 48
+_SEVERAL = 2
 
 
 def slug(text: str) -> str:
@@ -33,13 +36,18 @@ def slug(text: str) -> str:
     return plain if plain == text and len(text) <= _MAX_SLUG else f"{plain[:_MAX_SLUG]}-{digest(text)[:6]}"
 
 
-def gather(drafts: DraftStore) -> None:
+def gather(drafts: DraftStore, session_id: str = "") -> None:
     """Move what was typed since the last run into the drafts; call it once, before any input is drawn.
 
     Args:
         drafts: Those of the session that the run before has drawn.
+        session_id: The session that this run draws; empty where it draws none.
     """
     keep_typed(drafts)
+    if session_id and session_id != st.session_state.get(_SESSION, session_id):
+        st.session_state[_CHANGES] = st.session_state.get(_CHANGES, 0) + 1
+    if session_id:
+        st.session_state[_SESSION] = session_id
     shown: dict[str, list[Any]] = st.session_state.get(_SHOWN, {})
     if shown:  # else the run before ended early, and its inputs are those of the run before it
         st.session_state[_OWNERS] = {owner: signature for owner, signature, *_ in shown.values()}
@@ -73,26 +81,31 @@ class Kept:
     Args:
         drafts: Where values are kept.
         owner: Whose inputs these are; becomes the end of each widget's key.
-        signature: What the owner is about. When another thing comes under the same name (after an undo), the
-            values of the one before are dropped.
+        about: What the owner is about. When another thing comes under the same name (after an undo), the values of
+            the one before are dropped.
     """
 
-    def __init__(self, drafts: DraftStore, owner: str, signature: str = "") -> None:
+    def __init__(self, drafts: DraftStore, owner: str, *about: str) -> None:
         self._drafts = drafts
         self._owner = slug(owner)
-        self._signature = signature
+        self._signature = signature = "".join(about) if len(about) < _SEVERAL else digest(*about)
+        # A tab that goes from one session to another draws other inputs there: else the browser would hold on to
+        # what stands in those of the same name.
+        changes = st.session_state.get(_CHANGES, 0)
+        self._end = f"{self._owner}__{changes}" if changes else self._owner
         self._is_another = owners_before().get(self._owner, signature) != signature
+        _adopt(drafts, self._owner, signature, about)
         self._begun: set[str] = set()
         self._before: list[str] | None = st.session_state.get(_DRAWN)
 
     @property
     def owner(self) -> str:
-        """The owner as it stands in widgets' keys."""
+        """The owner as it stands in widgets' keys, and the name of what is kept among the drafts."""
         return self._owner
 
     def key(self, name: str) -> str:
         """Give the key of the widget with this name."""
-        return f"{name}_{self._owner}"
+        return f"{name}_{self._end}"
 
     def value(self, name: str, initial: JsonValue = None) -> Any:
         """Give what an input holds, whether it is on the screen or not; `initial` if nobody touched it."""
@@ -155,9 +168,28 @@ def _plain(value: Any) -> Any:
 
 def _load(drafts: DraftStore, owner: str, signature: str) -> dict[str, Any]:
     text = drafts.get(owner)
-    kept: dict[str, Any] = json.loads(text) if text else {}
-    values: dict[str, Any] = kept.get("values", {}) if kept.get("of") == signature else {}
-    return values
+    of, values = _read(text) if text else ("", {})
+    return values if of == signature else {}
+
+
+def _read(text: str) -> tuple[str, dict[str, Any]]:
+    """Give what values are about, and the values; none where the text, which may come from a file, says something else."""
+    try:
+        kept = json.loads(text)
+    except (json.JSONDecodeError, RecursionError):
+        return "", {}
+    values = kept.get("values") if isinstance(kept, dict) else None
+    return (str(kept.get("of", "")), values) if isinstance(values, dict) else ("", {})
+
+
+def _adopt(drafts: DraftStore, owner: str, signature: str, about: tuple[str, ...]) -> None:
+    """Take over what was kept when signatures still named the session."""
+    session_id, text = st.session_state.get(_SESSION), drafts.get(owner)
+    if not session_id or not text:
+        return
+    of, values = _read(text)
+    if of in {" ".join((session_id, *about)), digest(session_id, *about)}:
+        _save(drafts, owner, signature, values)
 
 
 def _save(drafts: DraftStore, owner: str, signature: str, values: dict[str, Any]) -> None:

@@ -10,7 +10,7 @@ from pydantic import JsonValue
 
 from app.jsontext import JsonTextError, parse_json, write_json
 from app.kept import DraftStore, Kept
-from simulator.jsonvalue import JsonObject, canonical, digest
+from simulator.jsonvalue import JsonObject, canonical
 from simulator.seats.requests import ModelRequest, ToolDeclaration
 
 Kind: TypeAlias = Literal["Say", "Final", "Call tools", "Transfer", "JSON"]
@@ -176,11 +176,11 @@ def proposed_parts(request: ModelRequest) -> tuple[JsonObject, ...]:
     return tuple(parts)
 
 
-def turn_inputs(drafts: DraftStore, session_id: str, request: ModelRequest) -> TurnInputs:
+def turn_inputs(drafts: DraftStore, request: ModelRequest) -> TurnInputs:
     """Give the inputs of one turn out of the session's drafts."""
     shown = canonical([dict(content) for content in request.contents])
     proposal = canonical([dict(response) for response in request.proposal or ()])
-    return TurnInputs(Kept(drafts, request.key, digest(session_id, request.agent, shown, proposal)), request)
+    return TurnInputs(Kept(drafts, request.key, request.agent, shown, proposal), request)
 
 
 def _name_of(part: JsonObject) -> str:

@@ -162,8 +162,10 @@ def _draw(live: LiveSession | None) -> None:
 def _gather(live: LiveSession | None) -> None:
     """Keep what was typed since the last run, for the session that was on the screen then."""
     shown = state.get("shown")
-    gather(state.drafts_of(str(shown)) if shown else Drafts())
-    state.put("shown", live.session_id if live and not live.read_only else None)
+    looked_at = f"shared {live.session_id}" if live and live.read_only else ""
+    own = live.session_id if live and not live.read_only else None
+    gather(state.drafts_of(str(shown)) if shown else Drafts(), own or looked_at)
+    state.put("shown", own)
 
 
 def _session(scene: Scene) -> None:

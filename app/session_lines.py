@@ -16,11 +16,15 @@ from app.commands import (
     ShareSession,
 )
 from app.people import LOCAL
-from app.registry import LiveSession
+from app.registry import LiveSession, registry
 from simulator.facts import Value
 
 if TYPE_CHECKING:
     from simulator.store import JournalStore, SessionRecord
+
+
+_KEEP_SECONDS = 2.0
+"""How long a copy waits for what was done and typed last to be stored."""
 
 
 class SessionLine(Value):
@@ -117,6 +121,7 @@ def carry_out(store: JournalStore, asked: KeptCommand, owner: str) -> str | None
             store.tag(session_id, asked.tags)
             store.note(session_id, asked.notes)
         case DuplicateSession():
+            _wait_until_stored(store, session_id)
             return store.duplicate(session_id).session_id
         case ArchiveSession():
             store.archive(session_id, asked.archived)
@@ -131,6 +136,18 @@ def carry_out(store: JournalStore, asked: KeptCommand, owner: str) -> str | None
         case PurgeSession():
             _purge(store, session_id)
     return None
+
+
+def _wait_until_stored(store: JournalStore, session_id: str) -> None:
+    """Let a copy have all that was done and typed up to now.
+
+    Raises:
+        simulator.store.StoreError: It cannot be stored, or not so soon.
+    """
+    live = registry().get(session_id)
+    if live is not None:
+        live.simulation.journal.keep(_KEEP_SECONDS)
+    store.keep_drafts(_KEEP_SECONDS)
 
 
 def _purge(store: JournalStore, session_id: str) -> None:

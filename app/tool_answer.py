@@ -14,7 +14,7 @@ from simulator.environment.drafting.candidates import Candidate, error_places
 from simulator.environment.schema.inferred import inferred_schema
 from simulator.environment.schema.schemas import Problem, check
 from simulator.facts import Deferred, Failed, Outcome, Returned
-from simulator.jsonvalue import JsonObject, canonical, digest, same
+from simulator.jsonvalue import JsonObject, canonical, same
 from simulator.seats.answers import AnswerSource, ToolAnswer, raised
 from simulator.seats.requests import ToolRequest
 
@@ -265,11 +265,6 @@ def _shape_of(request: ToolRequest) -> JsonObject | None:
     return inferred_schema([request.draft], request.tool_name, closed=False)
 
 
-def signature_of(session_id: str, request: ToolRequest) -> str:
-    """Tell calls apart that come under one key, in another session or after an undo; their drafts may change."""
-    return digest(session_id, request.tool_name, canonical(request.arguments))
-
-
-def tool_inputs(drafts: DraftStore, session_id: str, request: ToolRequest) -> ToolInputs:
-    """Give the inputs of one call out of the session's drafts."""
-    return ToolInputs(Kept(drafts, request.key, signature_of(session_id, request)), request)
+def tool_inputs(drafts: DraftStore, request: ToolRequest) -> ToolInputs:
+    """Give the inputs of one call out of the session's drafts; after an undo another call may come under its key."""
+    return ToolInputs(Kept(drafts, request.key, request.tool_name, canonical(request.arguments)), request)

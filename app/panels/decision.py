@@ -21,7 +21,6 @@ from app.panels.running import running
 from app.panels.tool_decision import tool_decision
 from app.surroundings import NOTHING_AROUND, Surroundings
 from app.tool_answer import NotReadyError, tool_inputs
-from simulator.jsonvalue import digest
 from simulator.seats.requests import CodeRequest, ModelRequest, ToolRequest
 from simulator.session.model import OpenCall
 
@@ -47,7 +46,7 @@ def decision_panel(
                 st.caption("Nothing waits for you.")
             return decided
         decided = came_back(view) or decided
-        queue = Queue(drafts, view.session.session_id, line)
+        queue = Queue(drafts, line)
         chosen = queue.chosen.thing
         if queue.is_line:
             decided = _line_head(view, drafts, sum(each.thing is not None for each in line)) or decided
@@ -59,25 +58,24 @@ def _draw(
     view: SimulationView, drafts: DraftStore, head: DeltaGenerator, thing: Thing, around: Surroundings
 ) -> Decision | None:
     """Draw the one thing that was chosen."""
-    session_id = view.session.session_id
     match thing:
         case ToolRequest():
-            tool = tool_inputs(drafts, session_id, thing)
+            tool = tool_inputs(drafts, thing)
             with head:
                 choice(tool.kept, "mode", "How to answer", tool.modes)
             answered_beside(view, thing)
             return tool_decision(tool, around, view.session.history)
         case ModelRequest():
-            turn = turn_inputs(drafts, session_id, thing)
+            turn = turn_inputs(drafts, thing)
             with head:
                 choice(turn.kept, "view", "What to show", VIEWS)
             return model_decision(turn)
         case CodeRequest():
-            return code_decision(Kept(drafts, thing.key, digest(session_id, thing.code)), thing)
+            return code_decision(Kept(drafts, thing.key, thing.code), thing)
         case OpenCall():
-            return open_call(Kept(drafts, f"open {thing.call_id}", session_id), thing)
+            return open_call(Kept(drafts, f"open {thing.call_id}"), thing)
         case None:
-            again = Kept(drafts, "again", f"{session_id} {len(view.session.turns)}")
+            again = Kept(drafts, "again", str(len(view.session.turns)))
             return another_query(again, view.session)
         case _:
             assert_never(thing)
@@ -96,15 +94,15 @@ def _line_head(view: SimulationView, drafts: DraftStore, count: int) -> AnswerTo
             icon=":material/done_all:",
             help="Each call is answered with what stands in its editor: its draft, or what you made of it",
         )
-    return _all_drafts(requests, drafts, view.session.session_id) if clicked else None
+    return _all_drafts(requests, drafts) if clicked else None
 
 
-def _all_drafts(requests: list[ToolRequest], drafts: DraftStore, session_id: str) -> AnswerTools | None:
+def _all_drafts(requests: list[ToolRequest], drafts: DraftStore) -> AnswerTools | None:
     """Answer each call with what its own inputs hold; say which of them holds no answer."""
     answers: list[AnswerTool] = []
     for place, request in enumerate(requests, start=1):
         try:
-            answer = tool_inputs(drafts, session_id, request).answer()
+            answer = tool_inputs(drafts, request).answer()
         except NotReadyError as error:
             not_ready(f"Call {place} in the line can't be sent, so none was. {error}")
             return None

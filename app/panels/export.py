@@ -15,7 +15,7 @@ from app.jsontext import show_json
 from app.kept import Kept
 from app.labels import literal
 from app.panels.parts import pane, pane_head, problem
-from app.panels.script_export import Agent, script_export
+from app.panels.script_export import Agent, script_export, script_so_far
 
 COLUMNS = (1.35, 1)
 VIEWS = ("Outline", "Case JSON")
@@ -30,7 +30,8 @@ assert set(_FORMS) == set(get_args(TraceForm))  # noqa: S101 - a new form must g
 class ExportView:
     """What the page knows: the case, or why there is none; the last write, or why it failed; how the session is as a script.
 
-    `of_scenario` says that a scenario spoke for the user.
+    `of_scenario` says that a scenario spoke for the user, `is_over` that the agent has given its final response; a
+    session that is not has no case, and its script is all there is of it.
     """
 
     result: Exportable | None
@@ -39,6 +40,7 @@ class ExportView:
     written: Written | None
     script: Callable[[Agent], str]
     of_scenario: bool = False
+    is_over: bool = True
 
 
 def fields(kept: Kept, default_path: str) -> ExportForm:
@@ -55,11 +57,21 @@ def export(
 ) -> ExportCommand | None:
     """Draw the panel; give what was asked for. `may_write` offers to write to a file of the server."""
     with st.container(horizontal=True, vertical_alignment="center", gap="xsmall", key="export_head"):
-        st.subheader("Export the golden trace", anchor=False, width="content")
+        title = "Export the golden trace" if shown.is_over else "Export the session so far"
+        st.subheader(title, anchor=False, width="content")
         st.space("stretch")
         back = st.button(
             "Back to the session", key="export_back", type="tertiary", icon=":material/arrow_back:"
         )
+    asked: ExportCommand | None = None
+    if shown.is_over:
+        asked = _of_trace(kept, chosen, shown, may_write=may_write)
+    else:
+        script_so_far(kept, chosen.eval_id, shown.script)
+    return CloseExport() if back else asked
+
+
+def _of_trace(kept: Kept, chosen: ExportForm, shown: ExportView, *, may_write: bool) -> ExportCommand | None:
     left, right = st.columns(COLUMNS, gap="small")
     with left:
         view = pane_head("Case", VIEWS, "export_view")
@@ -71,8 +83,7 @@ def export(
         ):
             st.markdown("**Destination**", width="content")
         with pane("export_ways"):
-            asked = _ways(kept, chosen, shown, may_write=may_write)
-    return CloseExport() if back else asked
+            return _ways(kept, chosen, shown, may_write=may_write)
 
 
 def _case(view: str, shown: ExportView) -> None:

@@ -122,8 +122,10 @@ def _actions(view: SimulationView, *, has_branches: bool) -> Command | None:
         key="open_export",
         icon=":material/download:",
         type="primary" if completed else "secondary",
-        disabled=not completed,
-        help=None if completed else "A golden trace ends with the agent's final response",
+        disabled=not view.session.turns,
+        help=None
+        if completed
+        else "A golden trace ends with the agent's final response; until then the session can be downloaded as a script",
     ):
         asked = OpenExport()
     return asked

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 
 import streamlit as st
@@ -17,13 +18,20 @@ LOOK_AGAIN_IDLE_SECONDS = 3.0
 HAND_OVER_MS = 40
 """How long an input takes, at most, to hand over what was typed."""
 
+PATIENCE_SECONDS = 3.0
+"""A browser that was asked to hand over what is typed, and does not within so long, is waited for no more."""
+
+_ASKED = "studio:asked_to_hand_over"
+_HANDED_OVER = "studio:handed_over"
+
 _LINE = f"""
 const lines = new WeakMap();
 
 // An input hands over what is typed when it loses the focus: before the page is drawn anew, or it would be lost with it.
 function look(line) {{
   const typing = document.activeElement;
-  const types = typing && typing.matches("input, textarea");
+  // A list that is open would be closed by that, and holds nothing that is typed.
+  const types = typing && typing.matches("input:not([role=combobox]), textarea");
   if (types) typing.blur();
   setTimeout(() => {{
     line.tell("look", Date.now());
@@ -35,10 +43,12 @@ export default function ({{ data, parentElement, setTriggerValue }}) {{
   const before = lines.get(parentElement);
   if (before && before.token === data.token) {{
     before.tell = setTriggerValue;
+    if (data.behind && data.behind !== before.behind) look(before);
+    before.behind = data.behind;
     return before.end;
   }}
   if (before) before.end();
-  const line = {{ token: data.token, tell: setTriggerValue, pause: 500, over: false }};
+  const line = {{ token: data.token, behind: "", tell: setTriggerValue, pause: 500, over: false }};
   const open = () => {{
     if (line.over) return;
     const address = new URL(data.path, document.baseURI);
@@ -74,7 +84,8 @@ def look_again(
 ) -> None:
     """Keep the page up to date, and keep what was typed so far for a refresh; call it once in each run.
 
-    The browser sends what was typed and not sent along with each look.
+    What is typed in an input stays in the browser until the input loses the focus, or is told to hand it over. So a
+    page that is behind is drawn anew only after it was: what the new page has in that place would be put over it.
 
     Args:
         session_id: What the page shows.
@@ -90,16 +101,32 @@ def look_again(
     TABS.show(token, session_id, drawn)
 
     def look() -> None:
-        if stamp(session_id) != drawn:
+        now = stamp(session_id)
+        has_all = st.session_state.pop(_HANDED_OVER, False) or _has_waited(now != drawn)
+        if state.get("go_to") is not None or (now != drawn and has_all):
             st.rerun()  # which keeps what was typed, also where the session is not here any more
-        keep_typed(state.drafts())
+        if (
+            now == drawn
+        ):  # else the session may not be here any more, and the next run knows where its texts are kept
+            keep_typed(state.drafts())
         with st.container(key="line"):
-            _line(key="line_of_tab", data={"token": token, "path": PATH.lstrip("/")}, on_look_change=_nothing)
+            data = {"token": token, "path": PATH.lstrip("/"), "behind": "" if now == drawn else now}
+            _line(key="line_of_tab", data=data, on_look_change=_hand_over)
         if draw is not None:
             draw()
 
     st.fragment(look, run_every=every or LOOK_AGAIN_IDLE_SECONDS)()
 
 
-def _nothing() -> None:
-    """Stand for a callback: with one, the word that comes over the line counts as something to look for."""
+def _hand_over() -> None:
+    """Note that the browser has sent what is typed; it says so when it is woken, or when it was asked to."""
+    st.session_state[_HANDED_OVER] = True
+
+
+def _has_waited(is_behind: bool) -> bool:
+    """Tell whether the browser was asked long ago to hand over what is typed; one whose page is behind is asked from now on."""
+    if not is_behind:
+        st.session_state.pop(_ASKED, None)
+        return False
+    asked: float = st.session_state.setdefault(_ASKED, time.monotonic())
+    return time.monotonic() - asked > PATIENCE_SECONDS

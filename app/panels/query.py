@@ -49,7 +49,7 @@ def query(view: SimulationView, drafts: Drafts, schema: JsonObject | None) -> As
         _before(view)
         asked: Asked | None = complete(view)
         asked = held_message(view) or asked
-        kept = Kept(drafts, "query", f"{view.session.session_id} {len(view.session.turns)}")
+        kept = Kept(drafts, "query", str(len(view.session.turns)))
         if schema is not None:
             _expected(schema)
             if chosen == "Form":
@@ -65,9 +65,7 @@ def _typed_for_the_turn_before(view: SimulationView, drafts: Drafts) -> str:
     turns = view.session.turns
     if not turns:
         return ""
-    typed = str(
-        Kept(drafts, "query", f"{view.session.session_id} {len(turns) - 1}").value("query_text") or ""
-    )
+    typed = str(Kept(drafts, "query", str(len(turns) - 1)).value("query_text") or "")
     return "" if typed == text_of(turns[-1].message) else typed
 
 
@@ -79,8 +77,8 @@ def _held(view: SimulationView, drafts: Drafts, held: JsonObject) -> Asked | Non
         _before(view)
         asked: Asked | None = complete(view)
         asked = held_message(view) or asked
-        about = f"{view.session.session_id} {len(view.session.turns)} {canonical(held)}"
-        kept = Kept(drafts, "held", about)
+        about = str(len(view.session.turns)), canonical(held)
+        kept = Kept(drafts, "held", *about)
         another = bool(kept.value("another", initial=False))
         st.button(
             "Back to the held message" if another else "Write another",
@@ -89,7 +87,7 @@ def _held(view: SimulationView, drafts: Drafts, held: JsonObject) -> Asked | Non
             on_click=lambda: kept.put("another", not another),
         )
         if another:
-            return _text(Kept(drafts, "another", about), "", is_first=False) or asked
+            return _text(Kept(drafts, "another", *about), "", is_first=False) or asked
         sent = _json(kept, held) if text is None else _text(kept, text, is_first=True, of_held=True)
     return sent.model_copy(update={"of_held": True}) if sent is not None else asked
 

@@ -63,8 +63,8 @@ def waiting(view: SimulationView) -> tuple[Waiting, ...]:
 class Queue:
     """The line, and the place in it that is on the screen; a choice survives until the chosen thing is gone."""
 
-    def __init__(self, drafts: DraftStore, session_id: str, line: Sequence[Waiting]) -> None:
-        self._kept = Kept(drafts, "queue", session_id)
+    def __init__(self, drafts: DraftStore, line: Sequence[Waiting]) -> None:
+        self._kept = Kept(drafts, "queue")
         self._line = {each.key: each for each in line}
         self._numbers = numbers(line)
 

@@ -188,25 +188,34 @@ def _icon(line: SessionLine) -> str:
 
 
 def _close_menu(line: SessionLine, name: str) -> CloseSession | None:
-    with st.popover(
+    menu = st.popover(
         ":material/close:",
         key=f"close_menu_{name}",
         type="tertiary",
         help="End this session; what was not exported is lost",
-    ):
+        on_change="rerun",
+    )
+    if not menu.open:
+        return None
+    with menu:
         st.text("Close this session? It cannot be brought back.")
         closed = st.button("Close", key=f"close_{name}", icon=":material/delete:")
     return CloseSession(session_id=line.session_id) if closed else None
 
 
 def _kept_menu(line: SessionLine, name: str, export: Callable[[str], str] | None) -> KeptCommand | None:
+    """Draw a session's menu; what is in it is drawn only while it is open, because a list of them would cost most of the page."""
     asked: KeptCommand | None = None
-    with st.popover(
+    menu = st.popover(
         ":material/more_vert:",
         key=f"kept_menu_{name}",
         type="tertiary",
         help="Name, tags, notes; share, copy, download, archive, delete",
-    ):
+        on_change="rerun",
+    )
+    if not menu.open:
+        return None
+    with menu:
         asked = _description(line, name)
         asked = sharing(line, name) or asked
         if st.button("Duplicate", key=f"duplicate_{name}", icon=":material/content_copy:"):

@@ -103,6 +103,8 @@ def _steps(history: tuple[HistoryEntry, ...], shown: Shown, simulation: LiveSimu
                 _another_way(history[step.index], step.index, simulation)
             else:
                 st.empty()
+    if state.get("go_to") is not None:
+        st.rerun()
 
 
 def _body(entry: HistoryEntry) -> None:
@@ -112,15 +114,23 @@ def _body(entry: HistoryEntry) -> None:
 
 def _another_way(entry: HistoryEntry, place: int, simulation: LiveSimulation | None) -> None:
     """Draw the way back to this step; what comes after it stays as a branch of its own. None is there to go."""
-    if simulation is not None and st.button(
+    if simulation is None:
+        return
+    # A callback is run before anything else: the click holds even where another part of the page, which looks again
+    # in the same run, draws the whole page anew before this button's turn.
+    st.button(
         "From here, another way",
         key=f"another_way_{place}",
         type="tertiary",
         icon=":material/alt_route:",
         help="Go back to this step and answer it differently. What followed is kept, and Redo brings it back.",
-    ):
-        state.put("go_to", another_way_from(entry, simulation.journal))
-        st.rerun()
+        on_click=_go_to,
+        args=(another_way_from(entry, simulation.journal),),
+    )
+
+
+def _go_to(fact: int) -> None:
+    state.put("go_to", fact)
 
 
 def _table(view: SimulationView, chosen: Filter, simulation: LiveSimulation | None) -> None:

@@ -13,7 +13,7 @@ from app.panels.parts import problem
 
 def upload(kept: Kept, into: str, label: str, types: Sequence[str], *, name_into: str | None = None) -> None:
     """Draw an uploader whose file is put into the input `into`, and its name without the ending into `name_into`."""
-    key = f"upload_{kept.owner}"
+    key = kept.key("upload")
 
     def take() -> None:
         uploaded: Any = st.session_state.get(key)

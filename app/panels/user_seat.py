@@ -23,7 +23,8 @@ def user_seat(scene: Scene) -> Command | None:
     """Draw the seat; give what was asked for."""
     seat = scene.view.user.seat
     st.caption("Who speaks for the user")
-    choice = Kept(scene.drafts, "user", f"{scene.session.session_id} {seat.player}")
+    # Whoever sits down, by whatever button, is shown: what was chosen before that is not revived.
+    choice = Kept(scene.drafts, "user", f"{seat.player} {seat.changes}")
     chosen: UserPlayer = st.selectbox(
         "User",
         list(USER_PLAYERS),
@@ -34,7 +35,7 @@ def user_seat(scene: Scene) -> Command | None:
         st.caption(seat_words(seat))
     if chosen == "person":
         return _take_over(scene)
-    kept = Kept(scene.drafts, f"user {chosen}", scene.session.session_id)
+    kept = Kept(scene.drafts, f"user {chosen}")
     with st.container(border=True, gap="xsmall", key="user_seat_form"):
         match chosen:
             case "script":

@@ -14,7 +14,6 @@ from app.panels.parts import badge, pane
 from app.panels.running import running
 from app.viewmodels import Badge
 from simulator.seats.requests import CodeRequest, ModelRequest, Request, ToolRequest
-from simulator.session import SessionState
 from simulator.session.history import FinalResponse
 
 if TYPE_CHECKING:
@@ -63,7 +62,7 @@ def _ways(view: SimulationView, *, has_branches: bool) -> WatchCommand | None:
         key="open_export",
         type="tertiary",
         icon=":material/download:",
-        disabled=view.session.state is not SessionState.COMPLETED,
+        disabled=not view.session.turns,
     ):
         asked = OpenExport()
     if st.button(

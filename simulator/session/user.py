@@ -18,7 +18,8 @@ class UserSeat(Value):
     `said` is how many messages the conversation of who sits there holds: of a script, those that were sent while it sat
     there; of a scenario, all since it first sat down, as a person who takes over goes on with the same conversation.
     `proposed` is what was said that no turn has begun with yet; with `is_over`, the player has said that there is no more.
-    `hold` as for `UserSeated`. With `ended`, a person has said that the conversation is over: nobody speaks until it goes on.
+    `hold` as for `UserSeated`; `changes` counts how often somebody sat down. With `ended`, a person has said that the
+    conversation is over: nobody speaks until it goes on.
     """
 
     player: UserPlayer = "person"
@@ -26,6 +27,7 @@ class UserSeat(Value):
     scenario: JsonObject | None = None
     config: JsonObject = Field(default_factory=dict)
     hold: bool = True
+    changes: int = 0
     said: int = 0
     proposed: UserProposed | None = None
     is_over: bool = False
@@ -71,6 +73,7 @@ class UserSeat(Value):
             scenario=fact.scenario,
             config=fact.config,
             hold=fact.hold,
+            changes=self.changes + 1,
             ended=self.ended,
             said=conversations.get(key, 0),
             proposed=self.proposed if is_same and not is_said else None,

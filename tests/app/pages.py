@@ -57,6 +57,16 @@ class Tab:
         self.app.button(key=key).click()
         return self.run()
 
+    def unfold(self, key: str) -> Tab:
+        """Open the menu, or what else is drawn only while it is open, with this key."""
+        self.app.session_state[key] = True
+        return self.run()
+
+    def in_menu(self, action: str, session_id: str) -> Tab:
+        """Open the menu of a session in the list, and click there."""
+        menu = "close_menu" if action == "close" else "kept_menu"
+        return self.unfold(f"{menu}_{session_id}").click(f"{action}_{session_id}")
+
     def choose(self, key: str, value: str) -> Tab:
         """Choose one of a segmented control's options."""
         self.app.segmented_control(key=key).set_value(value)

@@ -76,17 +76,6 @@ def test_a_call_that_was_answered_once_does_not_stand_in_the_way_of_the_next_que
         assert simulation.session.turns[-1].purpose == "reply"
 
 
-def test_two_sessions_in_one_tab_do_not_share_what_was_typed() -> None:
-    """The same call in another session begins with its own draft."""
-    with asked_for(call("slow", word="a")) as one, asked_for(call("slow", word="a")) as other:
-        page = Deciding(one).type("response_", '{"typed": 1}').run()
-        simulations = page.tab.session_state
-        assert page.text("response_") == '{"typed": 1}'
-        again = Deciding(other, page.drafts)
-        assert again.text("response_") != '{"typed": 1}'
-        assert simulations is not again.tab.session_state
-
-
 def test_after_an_undo_the_text_is_still_there() -> None:
     """A call that is asked again after an undo shows what was typed for it."""
     with asked_for(call("slow", word="a")) as simulation:

@@ -145,7 +145,7 @@ def test_an_exception_is_raised_in_the_agent() -> None:
 def with_exception(simulation: Any, kind: str) -> Deciding:
     """Open the page where this type was typed before; a test cannot type what is not in the list."""
     drafts = Drafts()
-    kept = tool_inputs(drafts, simulation.session.session_id, simulation.pending[0]).kept
+    kept = tool_inputs(drafts, simulation.pending[0]).kept
     kept.put("mode", "Exception")
     kept.put("exception_type", kind)
     return Deciding(simulation, drafts)

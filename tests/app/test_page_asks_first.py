@@ -87,6 +87,8 @@ def test_a_session_ends_on_the_second_click() -> None:
     simulation = FakeSimulation(ID)
     put_live(simulation)
     tab = Tab(ID)
+    assert not tab.has(f"close_{ID}")
+    tab.unfold(f"close_menu_{ID}")
     assert "Close this session? It cannot be brought back." in tab.literal
     button = tab.app.button(key=f"close_{ID}")
     assert button.label == "Close"
@@ -108,6 +110,6 @@ def test_every_session_can_be_reached() -> None:
     tab.run()
     assert all(tab.has(f"recent_{name}") for name in names)
     assert tab.click(f"recent_{names[0]}").session_id == names[0]
-    tab.click(f"close_{names[1]}")
+    tab.in_menu("close", names[1])
     assert registry().get(names[1]) is None
     assert registry().get(names[2]) is not None

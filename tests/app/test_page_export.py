@@ -214,13 +214,23 @@ def test_the_export_stands_in_the_address(tab: Tab, target: Path) -> None:
     assert "view" not in tab.app.query_params
 
 
-def test_a_session_that_is_not_completed_cannot_be_exported() -> None:
-    """Before the final response the way to the export is shut."""
+def test_a_session_without_a_final_response_has_no_case(tmp_path: Path) -> None:
+    """Before the first query there is nothing to export; before the final response the script of the session so far."""
     config = demo_agent("order_desk")
     simulation = Simulation.open(config)
-    simulation.query("Where is order A-1002?")
     registry().add(simulation, config, cast_of(config.root_agent))
-    assert Tab(simulation.session.session_id).app.button(key="open_export").disabled
+    tab = Tab(simulation.session.session_id)
+    assert tab.app.button(key="open_export").disabled
+    simulation.query("Where is order A-1002?")
+    tab.run().click("open_export")
+    assert "There is no golden trace yet" in tab.words
+    assert not tab.has("export_write")
+    assert not tab.has("export_download")
+    assert tab.has("download_script")
+    assert list(tmp_path.iterdir()) == []
+    tab.click("export_back")
+    assert not tab.app.button(key="open_export").disabled
+    assert "Decision" in tab.words
 
 
 def test_the_command_names_the_agents_folder() -> None:

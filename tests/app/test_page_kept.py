@@ -119,6 +119,8 @@ def test_sessions_are_renamed_copied_archived_deleted_and_restored(
 ) -> None:
     """Each from the list, and a deleted one comes back by one click."""
     tab = Tab(session_id)
+    assert not tab.has(f"describe_{session_id}")
+    tab.unfold(f"kept_menu_{session_id}")
     tab.app.text_input(key=f"name_{session_id}").set_value("My **golden** one")
     tab.app.text_input(key=f"tags_{session_id}").set_value("refunds, , smoke")
     tab.app.text_area(key=f"notes_{session_id}").set_value("Look at the money.")
@@ -130,15 +132,15 @@ def test_sessions_are_renamed_copied_archived_deleted_and_restored(
         "Look at the money.",
     )
     assert tab.live_marks() == []
-    tab.click(f"duplicate_{session_id}")
+    tab.in_menu("duplicate", session_id)
     copy = tab.session_id
     assert copy not in {None, session_id}
     assert len(store.records(LOCAL)) == 2
-    tab.click(f"archive_{session_id}")
+    tab.in_menu("archive", session_id)
     assert not tab.has(f"recent_{session_id}")
     tab.app.toggle(key="session_archive").set_value(True)
     assert tab.run().has(f"recent_{session_id}")
-    tab.click(f"delete_{session_id}")
+    tab.in_menu("delete", session_id)
     assert store.record(session_id).deleted_at is not None
     with pytest.raises(NotReopenedError, match="deleted"):
         reopened(session_id)
@@ -151,19 +153,19 @@ def test_a_deleted_session_is_restored_later_or_deleted_for_good(
 ) -> None:
     """Those that were deleted have a list of their own; what was restored in another tab meanwhile is not deleted for good."""
     store.rename(session_id, "My **golden** one")
-    tab = Tab(session_id).click(f"delete_{session_id}")
+    tab = Tab(session_id).in_menu("delete", session_id)
     tab.app.toggle(key="session_bin").set_value(True)
     assert "My **golden** one" in tab.run().literal
     tab.click(f"restore_{session_id}")
     assert store.record(session_id).deleted_at is None
     assert not tab.has(f"purge_{session_id}")
-    tab.click(f"delete_{session_id}")
+    tab.in_menu("delete", session_id)
     tab.app.toggle(key="session_bin").set_value(True)
     tab.run()
     store.restore(session_id)
     tab.click(f"purge_{session_id}")
     assert store.record(session_id).deleted_at is None
-    tab.click(f"delete_{session_id}")
+    tab.in_menu("delete", session_id)
     tab.app.toggle(key="session_bin").set_value(True)
     tab.run().click(f"purge_{session_id}")
     assert store.records(LOCAL, deleted=True) == []

@@ -6,6 +6,7 @@ import json
 from typing import Any
 
 import pytest
+from streamlit.testing.v1 import AppTest
 
 from app.agents import catalogue
 from app.panels.script_start import TEXT_KEY
@@ -15,7 +16,7 @@ from app.script_play import ScriptForm, open_script
 from app.shelf import close_shelf
 from simulator.scripts import ScriptProgress, read_script
 from simulator.store import JournalStore
-from tests.app.pages import HOSTILE, Tab
+from tests.app.pages import HOSTILE, Tab, live_marks
 from tests.runtime.stage import PATIENCE
 
 HEAD = "format: golden-trace-studio/script\nversion: 1\n"
@@ -115,7 +116,7 @@ def test_it_goes_on_after_the_server_was_away(store: JournalStore, start: Tab) -
     tab.run()
     answer(tab)
     until(again, "over")
-    assert tab.run().literal.count("All 2 turns were played.") == 1
+    assert "All 2 turns were played." in tab.run().literal
     assert store is not None
 
 
@@ -218,6 +219,42 @@ def test_a_session_leaves_as_a_script_that_gives_the_same_again(start: Tab) -> N
     until(again, "over")
     one, two = (each.simulation.session.history[-1] for each in (live, again))
     assert one.content == two.content  # type: ignore[union-attr] # final responses
+
+
+def test_an_unfinished_session_leaves_as_a_script_that_comes_to_the_same_point(start: Tab) -> None:
+    """It says what was done so far, and asks a person where the session itself does; nothing in it comes alive."""
+    live = open_script(ScriptForm(agent="order_desk", text=LOST), catalogue().config("order_desk"), LOCAL)
+    until(live, "asks")
+    tab = Tab(live.session_id).click("open_export")
+    (code,) = [each.value for each in tab.app.code if each.value.startswith("# A session as a script")]
+    again = open_script(ScriptForm(agent="order_desk", text=code), catalogue().config("order_desk"), LOCAL)
+    until(again, "asks")
+    one, two = (each.simulation.view() for each in (live, again))
+    assert [entry.type for entry in two.session.history] == [entry.type for entry in one.session.history]
+    assert [request.arguments for request in two.pending] == [request.arguments for request in one.pending]  # type: ignore[union-attr] # tool calls
+    assert len(two.pending) == 1
+
+
+def _unsaid(hostile: "Any") -> None:  # noqa: UP037 - the script has no imports
+    from app.drafts import Drafts  # noqa: PLC0415 - the function's text is the page's script
+    from app.kept import Kept  # noqa: PLC0415 - as above
+    from app.panels.script_export import script_so_far  # noqa: PLC0415 - as above
+    from simulator.scripts import ScriptError  # noqa: PLC0415 - as above
+
+    def written(_: object) -> str:
+        raise ScriptError(f"turn 1: {hostile}")
+
+    script_so_far(Kept(Drafts(), "export"), "name", written)
+
+
+def test_an_unfinished_session_that_no_script_can_say_says_why() -> None:
+    """In the place of the script and its download stands the reason, which comes from outside."""
+    page = AppTest.from_function(_unsaid, kwargs={"hostile": HOSTILE}, default_timeout=PATIENCE).run()
+    assert not page.exception
+    assert "cannot be made a script" in page.error[0].value
+    assert HOSTILE in page.code[0].value
+    assert live_marks(page.main) == []
+    assert not page.get("download_button")
 
 
 def eval_set(*ids: str) -> str:

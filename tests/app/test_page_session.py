@@ -56,13 +56,14 @@ def test_a_query_that_was_typed_stays_with_its_session() -> None:
     for name in ("session-0021-aaaaaa", "session-0022-bbbbbb"):
         put_live(FakeSimulation(name))
     tab = Tab("session-0021-aaaaaa")
-    tab.app.text_area(key="query_text_query").input("for the first alone")
+    tab.app.text_area(key=tab.key("query_text_")).input("for the first alone")
     tab.click("recent_session-0022-bbbbbb")
-    assert tab.app.text_area(key="query_text_query").value == ""
-    tab.app.text_area(key="query_text_query").input("for the second")
+    assert tab.app.text_area(key=tab.key("query_text_")).value == ""
+    tab.app.text_area(key=tab.key("query_text_")).input("for the second")
     tab.click("recent_session-0021-aaaaaa")
-    assert tab.app.text_area(key="query_text_query").value == "for the first alone"
-    assert Tab("session-0022-bbbbbb").app.text_area(key="query_text_query").value == "for the second"
+    assert tab.app.text_area(key=tab.key("query_text_")).value == "for the first alone"
+    tab = Tab("session-0022-bbbbbb")
+    assert tab.app.text_area(key=tab.key("query_text_")).value == "for the second"
 
 
 def test_the_list_of_sessions_names_a_session_by_its_query_at_once() -> None:
@@ -227,7 +228,7 @@ def test_the_sidebar_leads_from_session_to_session() -> None:
     other = paused("session-0009-bbbbbb")
     tab = Tab("session-0008-aaaaaa").click("recent_session-0009-bbbbbb")
     assert tab.session_id == "session-0009-bbbbbb"
-    tab.click("close_session-0009-bbbbbb")
+    tab.in_menu("close", "session-0009-bbbbbb")
     assert "session" not in tab.app.query_params
     assert other.closed
     assert registry().get("session-0009-bbbbbb") is None

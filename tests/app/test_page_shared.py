@@ -18,6 +18,7 @@ from app.shared_sessions import shared_session
 from app.shelf import close_shelf, shelf
 from simulator.environment.things.entities import EntityChange
 from simulator.runtime import SimulationError
+from simulator.scripts import read_script
 from simulator.store import JournalStore, UnknownSessionError
 from tests.app.pages import Tab
 from tests.app.test_page_people import ANNE, BEN, WORDS, drawn, owner_of
@@ -53,7 +54,7 @@ def _rests(session_id: str) -> None:
 def test_its_owner_shares_it_in_its_menu(annes: LiveSession, store: JournalStore) -> None:
     """A click gives the link, and another one ends it; the link holds neither the session's id nor its owner's."""
     tab = Tab(annes.session_id, user=ANNE)
-    tab.click(f"share_{annes.session_id}")
+    tab.in_menu("share", annes.session_id)
     token = store.record(annes.session_id).shared_token
     assert token is not None
     assert len(token) >= 22
@@ -61,7 +62,7 @@ def test_its_owner_shares_it_in_its_menu(annes: LiveSession, store: JournalStore
     assert link.endswith(f"?shared={token}")
     assert annes.session_id not in link
     assert owner_of(ANNE) not in link
-    tab.click(f"unshare_{annes.session_id}")
+    tab.in_menu("unshare", annes.session_id)
     assert store.record(annes.session_id).shared_token is None
     assert tab.has(f"share_{annes.session_id}")
 
@@ -140,6 +141,18 @@ def test_each_page_of_it_can_be_read(
     tab.click(f"{view}_back")
     assert tab.app.query_params.get("view") is None
     assert "The agent has answered" in tab.words
+
+
+@pytest.mark.parametrize("rests", [False, True])
+def test_an_unfinished_one_leaves_as_a_script(annes: LiveSession, token: str, rests: bool) -> None:
+    """Whoever looks at it may take it along as it is, live and at rest."""
+    if rests:
+        _rests(annes.session_id)
+    tab = Tab(shared=token, user=BEN).click("open_export")
+    assert "There is no golden trace yet" in tab.words
+    assert tab.has("download_script")
+    (script,) = [each.value for each in tab.app.code if each.value.startswith("# A session as a script")]
+    assert [turn.say for turn in read_script(script).script.turns] == [WORDS]
 
 
 def test_the_way_that_is_not_shared_any_more_ends_at_once(

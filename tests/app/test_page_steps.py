@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import pytest
+import streamlit as st
 
 from app.cast import cast_of
+from app.panels.header import header
 from app.registry import registry
 from app.step_words import step_words
 from simulator.runtime import Simulation
@@ -77,6 +80,27 @@ def test_another_way_begins_at_an_entry_and_waits_for_a_person(session: Simulati
     tab.click("go_on")
     assert _history(session) == before
     assert "would answer" not in tab.literal
+
+
+def test_the_way_back_is_gone_where_the_page_is_drawn_anew_before_its_turn(
+    session: Simulation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another part of the page, which looks again in the run of the click, begins a new run: the click holds all the same."""
+    place = next(n for n, entry in enumerate(session.session.history) if entry.type == "tool_output")
+    tab = Tab(session.session.session_id)
+    tab.app.session_state[f"step_{place}"] = True
+    tab.run()
+    waited = session.pending[0]
+    draws = iter([True])
+
+    def looks_again(*args: Any, **kwargs: Any) -> Any:
+        if next(draws, False):
+            st.rerun()
+        return header(*args, **kwargs)
+
+    monkeypatch.setattr("app.page.header", looks_again)
+    tab.click(f"another_way_{place}")
+    assert session.pending[0] != waited
 
 
 def test_another_way_from_the_final_response_asks_for_the_agents_turn(session: Simulation) -> None:

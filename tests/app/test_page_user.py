@@ -108,6 +108,8 @@ def test_a_scenario_is_written_plays_and_is_taken_over(session: Simulation) -> N
     again.click("user_take_over")
     assert session.view().user.seat.player == "person"
     assert editor(again).value == ""
+    again.choose("context_view", "Seats")
+    assert again.app.selectbox(key="seat_user").value == "person"
     again.click("open_export")
     assert "The scenario is frozen: the case holds what was said, word by word" in again.words
     again.click("export_back")

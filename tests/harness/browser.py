@@ -239,7 +239,7 @@ class Studio:
     def turn_to(self, words: str) -> None:
         """Choose which of several waiting things to decide."""
         self.rest()
-        self.keyed("waiting_queue").get_by_role("radio", name=words).click()
+        self.like("waiting_queue").get_by_role("radio", name=words).click()
         self.wait_for_pause(words.partition(" ")[0])
 
     def accept_draft(self) -> None:

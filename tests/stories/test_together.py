@@ -76,3 +76,43 @@ def test_two_tabs_show_the_same_within_a_second(tabs: tuple[Studio, Studio]) -> 
     assert median(lags) < 1
     for tab in (second, first):
         expect(tab.like("response_").get_by_role("textbox")).to_have_value(TYPED)
+
+
+def test_what_is_typed_is_kept_where_no_word_reaches_the_page(browser: Browser, server: Served) -> None:
+    """A tab whose line is cut looks by itself; what it draws anew then is not put over what was typed there."""
+    contexts = [browser.new_context(viewport={"width": 1440, "height": 900}) for _ in range(2)]
+    contexts[1].route_web_socket("**/wake", lambda line: line.close())
+    first, second = (Studio(context, server.url) for context in contexts)
+    first.open().pick_agent("order_desk").start(CANCEL)
+    first.wait_for_pause("find_order").run_real()
+    first.wait_for_pause("cancel_order")
+    second.open(first.page.url)
+    second.wait_for_pause("cancel_order")
+    second.like("response_").get_by_role("textbox").fill(TYPED)
+    first.accept_draft()
+    second.wait_for_pause("refund_order")
+    first.act(first.button("undo_step"))
+    for tab in (second, first):
+        tab.wait_for_pause("cancel_order")
+        expect(tab.like("response_").get_by_role("textbox")).to_have_value(TYPED)
+    for context in contexts:
+        context.close()
+
+
+def test_a_list_that_is_open_stays_open(tabs: tuple[Studio, Studio]) -> None:
+    """What another tab does is drawn here, and the choice that was about to be made can still be made."""
+    first, second = tabs
+    first.open()
+    first.pick_agent("order_desk").start(CANCEL)
+    first.wait_for_pause("find_order")
+    second.open(first.page.url)
+    second.wait_for_pause("find_order")
+    second.choose("context_view", "Seats")
+    second.keyed("seat_tool_find_order").get_by_role("combobox").click()
+    chosen = second.page.get_by_role("option", name="The real tool", exact=True)
+    chosen.wait_for()
+    first.run_real()
+    second.wait_for_pause("cancel_order")
+    chosen.click()
+    second.rest()
+    expect(second.keyed("pane_context")).to_contain_text("Runs for real")
