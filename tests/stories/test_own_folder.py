@@ -9,7 +9,6 @@ from playwright.sync_api import expect
 
 from tests.harness.adk_process import adk_web, run_adk_eval
 from tests.harness.browser import Studio
-from tests.harness.processes import start_program
 from tests.stories.own_agents import BROKEN_WORDS
 from tests.stories.reading import add_changed_case, trajectory_scores
 
@@ -37,7 +36,7 @@ def test_a_trace_of_ones_own_agent_lands_where_adk_finds_it(studio: Studio, agen
     assert path == agents_dir / "adder" / "adder_evals.evalset.json"
 
     add_changed_case(path, "sum", 0, second=4)
-    outcome = run_adk_eval(agents_dir / "adder", path, start=start_program)
+    outcome = run_adk_eval(agents_dir / "adder", path)
     assert trajectory_scores(outcome) == {"sum": 1.0, "changed": 0.0}, outcome.output[-3000:]
 
     with adk_web(agents_dir) as web:
