@@ -30,17 +30,18 @@ def world_to_read(scene: Scene) -> bool:
     back = page_head("World", title(scene.session), status(scene.view), "environment")
     with st.container(horizontal=True, vertical_alignment="center", gap="xsmall", key="environment_line"):
         chosen = views("Part of the world", _PARTS, "world_to_read_part")
-    match chosen:
-        case "Things":
-            _things(scene, scene.known)
-        case "Connections":
-            _connections(scene, scene.known)
-        case "Rules":
-            rules_to_read(scene)
-        case "Recordings":
-            recordings_to_read(scene)
-        case _:
-            tools_to_read(scene)
+    with st.container(key="shape_to_read", gap="small"):
+        match chosen:
+            case "Things":
+                _things(scene, scene.known)
+            case "Connections":
+                _connections(scene, scene.known)
+            case "Rules":
+                rules_to_read(scene)
+            case "Recordings":
+                recordings_to_read(scene)
+            case _:
+                tools_to_read(scene)
     return back
 
 
@@ -73,7 +74,7 @@ def _rows(table: WorldTable) -> list[dict[str, str]]:
 def _text(value: JsonValue) -> str:
     if value is None:
         return ""
-    return value if isinstance(value, str) else show_json(value)
+    return value if isinstance(value, str) else " ".join(show_json(value).split())
 
 
 def _connections(scene: Scene, world: WorldView) -> None:
