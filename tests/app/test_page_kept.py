@@ -17,6 +17,7 @@ from app.registry import Registry, registry
 from app.reopening import NotReopenedError, reopened
 from app.session_lines import SessionLine, carry_out
 from app.shelf import STORE_VARIABLE, close_shelf, opened, shelf
+from app.side import forget_lists
 from simulator.store import JournalStore
 from tests.app.pages import Tab
 
@@ -178,6 +179,7 @@ def test_a_long_list_of_deleted_sessions_says_how_many_more_there_are(
     """Those that were changed last are listed; the others come when these are gone."""
     for _ in range(SHOWN_SESSIONS + 2):
         store.delete(store.duplicate(session_id).session_id)
+    forget_lists()
     tab = Tab(session_id)
     tab.app.toggle(key="session_bin").set_value(True)
     assert "and 2 more that were changed before these" in tab.run().words

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
@@ -37,8 +38,8 @@ def _bens(annes: LiveSession, store: JournalStore, *, rests: bool, view: str | N
     annes.simulation.journal.keep()
     if rests:
         registry().close(annes.session_id)
-    more = {"view": view} if view else {}
-    return Tab(shared=str(store.record(annes.session_id).shared_token), user=BEN, **more)
+    token = str(store.record(annes.session_id).shared_token)
+    return Tab(shared=token, user=BEN, view=view) if view else Tab(shared=token, user=BEN)
 
 
 def _part(tab: Tab, name: str) -> str:
@@ -92,7 +93,7 @@ def test_where_nothing_was_given_that_is_said(annes: LiveSession, store: Journal
 @pytest.mark.parametrize("rests", [False, True])
 @pytest.mark.parametrize("message", [HOSTILE, {"role": "user", "parts": [{"text": "a"}, {"text": HOSTILE}]}])
 def test_a_message_that_is_held_is_read(
-    annes: LiveSession, store: JournalStore, message: object, rests: bool
+    annes: LiveSession, store: JournalStore, message: Any, rests: bool
 ) -> None:
     """With who speaks and how much is left; it is for its owner to accept, change or replace it."""
     annes.simulation.set_user("script", script=[message, "second"], hold=True)
