@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from evalset.errors import EvalSetError, GoldenTraceError, ReadBackError, ScenarioError
     from evalset.golden_trace import GoldenTraceBuilder
     from evalset.names import eval_id_for, snake_case, unique_eval_id
+    from evalset.recorded.files import RecordedEnvironmentError
+    from evalset.replay.plugin import HermeticEnvironment, UnrecordedCallError
     from evalset.scenarios import (
         AddedScenario,
         add_scenario,
@@ -38,6 +40,9 @@ if TYPE_CHECKING:
     from evalset.writer import EvalSetWriter, WrittenCase, preview
 
 _HOMES = {
+    "HermeticEnvironment": "evalset.replay.plugin",
+    "RecordedEnvironmentError": "evalset.recorded.files",
+    "UnrecordedCallError": "evalset.replay.plugin",
     "AddedScenario": "evalset.scenarios",
     "CaseScript": "evalset.case_script",
     "read_cases": "evalset.case_script",
@@ -71,8 +76,11 @@ __all__ = [
     "EvalSetWriter",
     "GoldenTraceBuilder",
     "GoldenTraceError",
+    "HermeticEnvironment",
     "ReadBackError",
+    "RecordedEnvironmentError",
     "ScenarioError",
+    "UnrecordedCallError",
     "WrittenCase",
     "add_scenario",
     "case_document",
