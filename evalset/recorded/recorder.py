@@ -16,9 +16,9 @@ from evalset.recorded.model import (
     RecordedTurn,
     RejectedCall,
 )
+from simulator.environment.things.connections import ToolShape
 from simulator.facts import CodeAnswered, Fact, ModelAnswered, Provenance, SessionOpened, ToolAnswered
 from simulator.jsonvalue import JsonObject, canonical, copied, digest
-from simulator.seats.requests import ToolDeclaration
 from simulator.session import SimulationSession
 from simulator.session.entries import calls_in, message_responses, scope_of
 from simulator.session.events import function_calls
@@ -32,7 +32,7 @@ _DIGITS = 16
 
 
 def recorded_case(
-    session: SimulationSession, facts: Iterable[Fact], tools: Mapping[str, ToolDeclaration] | None = None
+    session: SimulationSession, facts: Iterable[Fact], tools: Mapping[str, ToolShape] | None = None
 ) -> RecordedCase:
     """Record what the world answered in a session.
 
@@ -60,9 +60,9 @@ def recorded_case(
     )
 
 
-def schema_digest(tool: ToolDeclaration) -> str:
+def schema_digest(tool: ToolShape) -> str:
     """Give a short digest of a tool's parameters and of the form of its answers; what it says of itself may change freely."""
-    return digest(canonical({"parameters": tool.parameters, "response": tool.response}))[:_DIGITS]
+    return digest(canonical({"parameters": tool.parameters, "response": tool.response_schema}))[:_DIGITS]
 
 
 def _lasting(state: JsonObject) -> JsonObject:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import logging
 import threading
 from os import PathLike
@@ -103,7 +104,8 @@ class HermeticEnvironment(BasePlugin):
     the user says, and by `case` where that is not enough.
 
     Args:
-        path: The recorded environment, `<set>.environment.json`; or one that was read already.
+        path: The recorded environment, `<set>.environment.json`, or one that was read already. A path that is not absolute is
+            taken from the folder of the module that makes the plugin.
         case: The eval id of the case that every session replays.
         models: Who answers for the agents' models: themselves, or the recording, which needs no key.
         name: The plugin's name; no two of an app may have the same.
@@ -125,7 +127,7 @@ class HermeticEnvironment(BasePlugin):
         name: str = "hermetic_environment",
     ) -> None:
         super().__init__(name)
-        self._environment = path if isinstance(path, RecordedEnvironment) else read_environment(Path(path))
+        self._environment = path if isinstance(path, RecordedEnvironment) else read_environment(_beside(path))
         self._case, self._models = case, models
         if case is not None:
             self._check(case)
@@ -293,3 +295,14 @@ def _given(call: RecordedCall) -> Any:
             return None
         case _:
             return tool_result(copied(call.outcome.value))
+
+
+def _beside(path: str | PathLike[str]) -> Path:
+    """Take a path from the folder of the module that makes the plugin: `adk eval` is started from anywhere."""
+    if Path(path).is_absolute():
+        return Path(path)
+    frame = inspect.currentframe()
+    while frame is not None and frame.f_globals.get("__name__") == __name__:
+        frame = frame.f_back
+    file = frame.f_globals.get("__file__") if frame is not None else None
+    return Path(file).parent / path if isinstance(file, str) else Path(path)
