@@ -170,14 +170,7 @@ def write(
     """Check that ADK's own loader reads the case back equal, and write it into its eval set, its environment beside it.
 
     It is read from the file as it will be; where that is long, from an eval set with this case alone. What raises
-    has changed nothing.
-
-    Args:
-        session: The session.
-        config: Its agent.
-        chosen: What a person chose.
-        head: The number of the session's last fact.
-        facts: The session's facts, from the first to the head.
+    has changed nothing. `facts` are all of the session up to the one with the number `head`.
 
     Raises:
         evalset.GoldenTraceError: As `exportable`.
@@ -185,13 +178,7 @@ def write(
         evalset.ReadBackError: ADK's loader does not give the case back equal, or cannot read the file.
         ValueError: No path was given.
     """
-    if not chosen.path.strip():
-        raise ValueError("There is no file to write to; give the path of an eval-set file.")
-    case = evalset.GoldenTraceBuilder(session, form=chosen.form, eval_id=chosen.eval_id).build()
-    writer = evalset.EvalSetWriter(chosen.path.strip(), session.agent_name)
-    is_long = writer.path.is_file() and writer.path.stat().st_size > _WHOLE_FILE_BYTES
-    document = evalset.case_document(session.agent_name, case, at=session.start_timestamp)
-    evalset.read_back(document if is_long else writer.preview(case), case)
+    writer, case = _checked(session, chosen)
     written = writer.write_eval_case(case)
     folder = agent_folder(config)
     return _recorded(
@@ -209,6 +196,18 @@ def write(
             folder_known=folder is not None,
         ),
     )
+
+
+def _checked(session: SimulationSession, chosen: ExportForm) -> tuple[evalset.EvalSetWriter, EvalCase]:
+    """Build the case, and see that ADK's own loader reads it back equal from where it is going to be."""
+    if not chosen.path.strip():
+        raise ValueError("There is no file to write to; give the path of an eval-set file.")
+    case = evalset.GoldenTraceBuilder(session, form=chosen.form, eval_id=chosen.eval_id).build()
+    writer = evalset.EvalSetWriter(chosen.path.strip(), session.agent_name)
+    is_long = writer.path.is_file() and writer.path.stat().st_size > _WHOLE_FILE_BYTES
+    document = evalset.case_document(session.agent_name, case, at=session.start_timestamp)
+    evalset.read_back(document if is_long else writer.preview(case), case)
+    return writer, case
 
 
 def _recorded(

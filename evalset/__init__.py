@@ -8,6 +8,8 @@
     read_back(document, case)                                 # ADK's own loader reads it back equal, or ReadBackError
     written = EvalSetWriter(path, agent_name).write_eval_case(case)   # creates or appends
 
+`HermeticEnvironment(path)` is a plugin for an `App`: it replays what the world answered, as it was recorded beside an eval set.
+
 `read_scenarios(text)` and `scenarios_text(...)` are for ADK's scenario files, `add_scenario(writer, scenario_case(...))` adds one
 to an eval set, and `user_turns(text)` gives what the user said in each case of one. `preview(path, agent_name, case)` gives the whole file as it would be, and `EvalSetWriter.eval_ids()` with
 `unique_eval_id` a free id. Errors are `GoldenTraceError`, `EvalSetError`, `ScenarioError` and `ReadBackError`, all of them ValueErrors
