@@ -34,6 +34,7 @@ class RecordedCall(Value):
         within: The agent tools inside of which it was called, outermost first, by name.
         arguments: What it was asked.
         outcome: What the agent was told: a value, an error, an exception; or nothing yet.
+        later: What answered it in a later message of the user, where the tool itself gave nothing yet.
         beneath: What really happened, where an injection told the agent something else.
         effects: What the tool did beside its answer: state, artifacts, actions, events.
         confirmed: What a person had answered when the tool asked for a confirmation of this call; None where it asked none.
@@ -47,6 +48,7 @@ class RecordedCall(Value):
     within: tuple[str, ...] = ()
     arguments: JsonObject = Field(default_factory=dict)
     outcome: Outcome
+    later: JsonObject | None = None
     beneath: Outcome | None = None
     effects: ToolEffects = ToolEffects()
     confirmed: JsonObject | None = None

@@ -86,6 +86,9 @@ class _Recorder:
         self._answered = [fact for fact in facts if getattr(fact, "turn", None) in numbers]
         self._asked = dict(self._all_asked())
         self._confirmed = dict(self._all_confirmed())
+        self._later = {
+            str(said.get("id")): copied(said.get("response") or {}) for said in self._said_by_user()
+        }
 
     def turn(self) -> RecordedTurn:
         query, *replies = self._turns
@@ -118,6 +121,7 @@ class _Recorder:
             within=self._within(fact.scope),
             arguments=copied(fact.arguments),
             outcome=fact.outcome,
+            later=self._later.get(fact.call_id) if fact.outcome.kind == "deferred" else None,
             beneath=fact.beneath,
             effects=fact.effects,
             confirmed=self._confirmed.get(fact.call_id),

@@ -292,7 +292,8 @@ def _given(call: RecordedCall) -> Any:
         case "failed":
             return call.outcome.response()
         case "deferred":
-            return None
+            # Nobody is there to bring the answer later, under `adk eval` at least.
+            return copied(call.later)
         case _:
             return tool_result(copied(call.outcome.value))
 

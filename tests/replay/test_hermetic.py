@@ -13,7 +13,8 @@ from google.adk.runners import InMemoryRunner
 
 from evalset import HermeticEnvironment, UnrecordedCallError
 from simulator import SimulatedAgentConfig, Simulation
-from simulator.seats.answers import failed, raised, returned
+from simulator.facts import Deferred
+from simulator.seats.answers import ToolAnswer, failed, raised, returned
 from simulator.session.history import FinalResponse
 from tests.harness.adk_process import run_adk_eval
 from tests.replay.desk_agent import config, keep, played, write_desk
@@ -127,6 +128,17 @@ def test_a_rejected_call_is_rejected_again(desk: SimulatedAgentConfig, tmp_path:
     assert texts[-1] == final_text(simulation)
 
 
+def test_what_came_later_is_there_at_once(desk: SimulatedAgentConfig, tmp_path: Path) -> None:
+    """A long-running tool was answered in a later message: nobody sends that in a replay, and the agent goes on with it."""
+    simulation = played(desk, ["wait; check A"], {**ANSWERS, "takes_long": ToolAnswer(outcome=Deferred())})
+    sidecar = keep(simulation, tmp_path / "desk.evalset.json", "late")
+    texts, answers, _ = replayed(
+        loaded(write_desk(tmp_path / "real")), HermeticEnvironment(sidecar), "wait; check A"
+    )
+    assert answers == [("takes_long", {"status": "finished"}), ("check", {"status": "shipped"})]
+    assert texts[-1] == final_text(simulation)
+
+
 def test_the_same_call_gets_the_next_of_its_answers_and_then_says_that_there_is_none(
     desk: SimulatedAgentConfig, tmp_path: Path
 ) -> None:
@@ -219,7 +231,9 @@ def test_everything_passes_adk_eval_with_recorded_models(desk: SimulatedAgentCon
     """Neither a tool nor a model runs."""
     eval_set = tmp_path / "desk.evalset.json"
     queries = ["check A, check B; note A; advisor visas; break; check A; transfer refunds"]
-    sidecar = keep(played(desk, queries, ANSWERS), eval_set, "all")
+    keep(played(desk, queries, ANSWERS), eval_set, "all")
+    late = {**ANSWERS, "takes_long": ToolAnswer(outcome=Deferred())}
+    sidecar = keep(played(desk, ["wait; check A", "check B"], late), eval_set, "late")
     folder = write_app(tmp_path, sidecar, ', models="recorded"')
     outcome = run_adk_eval(folder, eval_set, environment={"NO_MODEL": "1"})
-    assert (outcome.passed, outcome.failed) == (1, 0), outcome.output
+    assert (outcome.passed, outcome.failed) == (2, 0), outcome.output
