@@ -194,9 +194,13 @@ class AtRest(ReadOnly):
     def view(self) -> SimulationView:
         """Give one consistent snapshot; nothing waits and nothing runs."""
         from simulator.runtime import SimulationView  # noqa: PLC0415 - importing ADK takes a second
+        from simulator.runtime.user_commands import UserView  # noqa: PLC0415 - as above
 
         version = self.version
-        return SimulationView(session=self._journal.session(), version=version, head=self._journal.head)
+        user = UserView(seat=self._journal.fold.user)
+        return SimulationView(
+            session=self._journal.session(), version=version, head=self._journal.head, user=user
+        )
 
     def model_view(self) -> ModelRequest | None:
         """No model is asked here."""

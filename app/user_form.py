@@ -134,12 +134,12 @@ def text_of(message: Mapping[str, Any]) -> str | None:
     return only["text"] if isinstance(only["text"], str) else None
 
 
-def seat_words(seat: UserSeat) -> str:
-    """Say who speaks for the user, and how many messages are left."""
+def seat_words(seat: UserSeat, held_for: str = "you") -> str:
+    """Say who speaks for the user, how many messages are left, and for whom each is held."""
     if seat.player == "person":
         return "You speak for the user."
     left = "no limit" if seat.left is None else f"{seat.left} of {seat.limit} messages left"
-    held = "each held for you" if seat.hold else "sent by itself"
+    held = f"each held for {held_for}" if seat.hold else "sent by itself"
     return f"{USER_PLAYERS[seat.player]}: {left}, {held}"
 
 

@@ -353,8 +353,9 @@ class RulesChanged(_Fact):
 
 
 class Remembered(Value):
-    """What the agent's code put into ADK's memory: its own session's first `count` events, or these `events`."""
+    """What the agent's code put into ADK's memory, its own session's first `count` events or these `events`; or what it `deleted`, by id."""
 
+    deleted: str | None = None
     count: int | None = None
     session_id: str | None = None
     events: tuple[JsonObject, ...] = ()

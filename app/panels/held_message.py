@@ -1,4 +1,4 @@
-"""Draws what whoever speaks for the user has said or why they say nothing, with the ways to go on."""
+"""Draws what whoever speaks for the user has said or why they say nothing, with the ways to go on, or to read."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ import streamlit as st
 
 from app.commands import SeatUser
 from app.decisions import GoOn
+from app.jsontext import show_json
 from app.labels import literal
-from app.user_form import seat_words
+from app.user_form import seat_words, text_of
 
 if TYPE_CHECKING:
     from simulator.runtime import SimulationView
@@ -51,3 +52,31 @@ def held_message(view: SimulationView) -> GoOn | SeatUser | None:
     if goes_on:
         return GoOn()
     return SeatUser(player="person") if takes else None
+
+
+def held_to_read(view: SimulationView) -> bool:
+    """Draw the same for somebody who may only look, with the message that waits; False where there is nothing to see."""
+    seat = view.user.seat
+    if seat.ended:
+        st.success("The conversation is over.", icon=":material/task_alt:")
+        return True
+    if seat.player == "person":
+        return False
+    with st.container(border=True, gap="xsmall", key="user_speaks"):
+        proposed = seat.proposed
+        if proposed is not None:
+            text, color = _STATUSES[proposed.status]
+            shown = "Held for its owner" if proposed.status == "success" else text
+            st.badge(shown, color=color, icon=":material/record_voice_over:")  # type: ignore[arg-type] # from the table above
+        st.caption(seat_words(seat, "its owner"))
+        if view.user.words:
+            st.text(literal(view.user.words))
+        held = view.user.held
+        if held is not None:
+            said = text_of(held)
+            st.caption("What the user would say next")
+            if said is None:
+                st.code(show_json(held), language="json", wrap_lines=True)
+            else:
+                st.text(literal(said))
+    return True

@@ -17,11 +17,14 @@ if TYPE_CHECKING:
 
 LOOK_AGAIN_SECONDS = 0.4
 _SHOWN_LINES = 8
+_SCRIPT_HEIGHT = 240
+_SNIPPET_LINES = 10
+_SNIPPET_HEIGHT = 200
 _SHOWN_CHARACTERS = 20_000
 
 
 def script_strip(work: ScriptAtWork | None, where: Callable[[Place], str], text: str) -> ScriptCommand | None:
-    """Draw it; give what was asked for.
+    """Draw it in one line, and all there is to know behind a click; give what was asked for.
 
     Args:
         work: The script that plays, or has played; None where it has not since the session was brought back.
@@ -29,17 +32,25 @@ def script_strip(work: ScriptAtWork | None, where: Callable[[Place], str], text:
         text: The script.
     """
     progress = work.progress if work is not None else None
-    with st.container(key="script_strip", border=True, gap="xsmall"):
-        with st.container(horizontal=True, vertical_alignment="center", gap="xsmall", key="script_line"):
-            shown = _badge(progress)
-            st.badge(shown.text, icon=shown.icon, color=shown.color)
-            with st.container(key="script_words", width="content"):
-                st.text(literal(_words(progress)))
-            st.space("stretch")
-            with st.popover("The script", key="script_text", type="tertiary", width="content"):
-                st.code(literal(_cut(text)), language="yaml", height=320)
-            asked = _buttons(progress)
-        _more(progress, where)
+    words = _words(progress)
+    with st.container(
+        horizontal=True,
+        vertical_alignment="center",
+        gap="xsmall",
+        wrap=False,
+        border=True,
+        key="script_strip",
+    ):
+        shown = _badge(progress)
+        st.badge(shown.text, icon=shown.icon, color=shown.color)
+        with st.container(key="script_words", width="stretch"):
+            st.text(literal(words))
+        with st.popover("Details", key="script_details", type="tertiary", width="content"):
+            st.text(literal(words))
+            _more(progress, where)
+            st.caption("The script")
+            st.code(literal(_cut(text)), language="yaml", height=_SCRIPT_HEIGHT)
+        asked = _buttons(progress)
     if work is not None and progress is not None and not progress.is_over:
         st.fragment(_watch, run_every=LOOK_AGAIN_SECONDS)(work, progress)
     return asked
@@ -111,9 +122,10 @@ def _more(progress: ScriptProgress | None, where: Callable[[Place], str]) -> Non
     if lines:
         st.code(literal("\n".join(lines)), language=None, wrap_lines=True)
     if played.waits:
-        with st.container(gap=None):
-            st.caption("A line like this answers it:")
-            st.code(literal(played.waits[0].snippet), language="yaml")
+        snippet = played.waits[0].snippet
+        is_long = snippet.count("\n") > _SNIPPET_LINES
+        st.caption("A line like this answers it:")
+        st.code(literal(snippet), language="yaml", height=_SNIPPET_HEIGHT if is_long else "content")
 
 
 def _buttons(progress: ScriptProgress | None) -> ScriptCommand | None:

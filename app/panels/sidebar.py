@@ -99,13 +99,11 @@ def _deleted(sessions: Sequence[SessionLine]) -> KeptCommand | None:
     for line in sessions[:SHOWN_SESSIONS]:
         name = slug(line.session_id)
         with st.container(
-            horizontal=True, gap="xxsmall", vertical_alignment="center", key=f"bin_line_{name}"
+            horizontal=True, gap="xxsmall", vertical_alignment="center", wrap=False, key=f"bin_line_{name}"
         ):
             with st.container(key=f"bin_title_{name}", width="stretch"):
-                st.text(literal(line.title if len(line.title) <= _SHORT else f"{line.title[:_SHORT]}\u2026"))
-            if st.button(
-                ":material/restore_from_trash:", key=f"restore_{name}", type="tertiary", help="Restore it"
-            ):
+                st.text(literal(line.title), wrap=False)
+            if st.button(":material/undo:", key=f"restore_{name}", type="tertiary", help="Restore it"):
                 asked = DeleteSession(session_id=line.session_id, deleted=False)
             with st.popover(
                 ":material/delete_forever:",
@@ -116,6 +114,8 @@ def _deleted(sessions: Sequence[SessionLine]) -> KeptCommand | None:
                 st.text("Delete this session for good, with all its branches?")
                 if st.button("Delete for good", key=f"purge_{name}", icon=":material/delete_forever:"):
                     asked = PurgeSession(session_id=line.session_id)
+    if len(sessions) > SHOWN_SESSIONS:
+        st.caption(f"and {len(sessions) - SHOWN_SESSIONS} more that were changed before these")
     return asked
 
 

@@ -10,6 +10,7 @@ from app.commands import CopyShared, OpenBranches, OpenEnvironment, OpenExport, 
 from app.labels import literal, safe_label
 from app.overview import status, title
 from app.panels.asked import arguments
+from app.panels.held_message import held_to_read
 from app.panels.parts import badge, pane
 from app.panels.running import running
 from app.viewmodels import Badge
@@ -94,7 +95,8 @@ def what_waits(view: SimulationView, *, is_played: bool) -> None:
                 arguments(call.arguments)
         if not (view.pending or asked or view.running or view.busy):
             _answered(view)
-            st.caption(_NOTHING if is_played else _NOT_HERE)
+            if not held_to_read(view) or not is_played:
+                st.caption(_NOTHING if is_played else _NOT_HERE)
 
 
 def _answered(view: SimulationView) -> None:

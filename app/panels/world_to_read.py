@@ -1,4 +1,4 @@
-"""The environment of a session, to read: what there is, how the tools hang together, and the rules."""
+"""The environment of a session, to read: what there is, how the tools hang together, the rules, and what answers are drawn from."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from app.overview import status, title
 from app.panels.connections_tab import connections_graph
 from app.panels.editing import look_at
 from app.panels.parts import page_head, views
+from app.panels.sources_to_read import recordings_to_read, tools_to_read
 from app.panels.to_read import rules_to_read
 from app.scene import Scene
 from app.world_words import flag_lines
@@ -21,7 +22,7 @@ from app.world_words import flag_lines
 if TYPE_CHECKING:
     from simulator.runtime.world_view import WorldTable, WorldView
 
-_PARTS = ("Things", "Connections", "Rules")
+_PARTS = ("Things", "Connections", "Rules", "Recordings", "Tools")
 
 
 def world_to_read(scene: Scene) -> bool:
@@ -29,13 +30,18 @@ def world_to_read(scene: Scene) -> bool:
     back = page_head("World", title(scene.session), status(scene.view), "environment")
     with st.container(horizontal=True, vertical_alignment="center", gap="xsmall", key="environment_line"):
         chosen = views("Part of the world", _PARTS, "world_to_read_part")
-    match chosen:
-        case "Things":
-            _things(scene, scene.known)
-        case "Connections":
-            _connections(scene, scene.known)
-        case _:
-            rules_to_read(scene)
+    with st.container(key="shape_to_read", gap="small"):
+        match chosen:
+            case "Things":
+                _things(scene, scene.known)
+            case "Connections":
+                _connections(scene, scene.known)
+            case "Rules":
+                rules_to_read(scene)
+            case "Recordings":
+                recordings_to_read(scene)
+            case _:
+                tools_to_read(scene)
     return back
 
 
@@ -68,7 +74,7 @@ def _rows(table: WorldTable) -> list[dict[str, str]]:
 def _text(value: JsonValue) -> str:
     if value is None:
         return ""
-    return value if isinstance(value, str) else show_json(value)
+    return value if isinstance(value, str) else " ".join(show_json(value).split())
 
 
 def _connections(scene: Scene, world: WorldView) -> None:

@@ -1,4 +1,4 @@
-"""ADK's in-memory memory service, noting what the agent's code puts into it, so that it is there again after a restart or an undo."""
+"""ADK's in-memory memory service, noting what the agent's code puts into it and takes out, so that it holds the same after a restart or an undo."""
 
 from __future__ import annotations
 
@@ -45,10 +45,16 @@ class WatchedMemory(InMemoryMemoryService):
         written = tuple(event.model_dump(mode="json", by_alias=True, exclude_none=True) for event in events)
         self._noted.append(Remembered(session_id=session_id, events=written))
 
+    async def delete_memory(self, *, app_name: str, user_id: str, memory_id: str | None = None) -> None:
+        """Forget what was remembered under this id, also where its session is remembered again; without an id, nothing."""
+        await super().delete_memory(app_name=app_name, user_id=user_id, memory_id=memory_id)
+        if memory_id:
+            self._noted.append(Remembered(deleted=memory_id))
+
     async def restore(
         self, noted: Sequence[Remembered], where: Mapping[str, str], events: Sequence[Event]
     ) -> None:
-        """Remember again what was noted.
+        """Remember, and forget, again what was noted.
 
         Args:
             noted: What `taken` gave, oldest first.
@@ -57,7 +63,9 @@ class WatchedMemory(InMemoryMemoryService):
         """
         app, user = where["app_name"], where["user_id"]
         for each in noted:
-            if each.count is not None:
+            if each.deleted is not None:
+                await super().delete_memory(app_name=app, user_id=user, memory_id=each.deleted)
+            elif each.count is not None:
                 own = Session(id=where["session_id"], app_name=app, user_id=user)
                 own.events.extend(events[: each.count])
                 await super().add_session_to_memory(own)

@@ -57,7 +57,7 @@ def _typed(store: JournalStore, session_id: str) -> set[str]:
 
 def test_a_duplicate_shows_what_was_typed_for_the_session(session_id: str, store: JournalStore) -> None:
     """Also what was typed in the moment before the click; each goes on with its own text from there."""
-    tab = Tab(session_id)
+    tab = Tab(session_id).unfold(f"kept_menu_{session_id}")
     _editor(tab).set_value(OTHER)
     tab.click(f"duplicate_{session_id}")
     copy = str(tab.session_id)

@@ -11,11 +11,13 @@ import pytest
 from app.agents import catalogue
 from app.commands import ImportSession
 from app.opening import StartForm, open_session
+from app.panels.sidebar import SHOWN_SESSIONS
 from app.people import LOCAL
 from app.registry import Registry, registry
 from app.reopening import NotReopenedError, reopened
 from app.session_lines import SessionLine, carry_out
 from app.shelf import STORE_VARIABLE, close_shelf, opened, shelf
+from app.side import forget_lists
 from simulator.store import JournalStore
 from tests.app.pages import Tab
 
@@ -169,6 +171,19 @@ def test_a_deleted_session_is_restored_later_or_deleted_for_good(
     tab.app.toggle(key="session_bin").set_value(True)
     tab.run().click(f"purge_{session_id}")
     assert store.records(LOCAL, deleted=True) == []
+
+
+def test_a_long_list_of_deleted_sessions_says_how_many_more_there_are(
+    session_id: str, store: JournalStore
+) -> None:
+    """Those that were changed last are listed; the others come when these are gone."""
+    for _ in range(SHOWN_SESSIONS + 2):
+        store.delete(store.duplicate(session_id).session_id)
+    forget_lists()
+    tab = Tab(session_id)
+    tab.app.toggle(key="session_bin").set_value(True)
+    assert "and 2 more that were changed before these" in tab.run().words
+    assert len(tab.keys("restore_")) == SHOWN_SESSIONS
 
 
 def test_a_session_goes_into_a_file_and_comes_back_elsewhere(session_id: str, store: JournalStore) -> None:

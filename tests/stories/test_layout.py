@@ -83,6 +83,42 @@ def test_nothing_is_cut_off(
     context.close()
 
 
+_ENDS_EARLY = """
+format: golden-trace-studio/script
+version: 1
+otherwise: fail
+turns:
+- say: Please cancel order A-1001 and refund me, because it came broken and much too late.
+  moves:
+  - {tool: refund_order, args: {order_id: B-1}, returns: {status: refunded}}
+  - {tool: cancel_order, args: {order_id: B-1}, returns: {status: cancelled}}
+"""
+
+
+@pytest.mark.parametrize("width", [1440, 1024])
+def test_a_script_leaves_the_session_its_room(browser: Browser, server: Served, width: int) -> None:
+    """What a script has to say takes one line, however much it is: the page need not be scrolled, and the rest is a click away."""
+    context = browser.new_context(viewport={"width": width, "height": 768})
+    studio = Studio(context, server.url).open()
+    studio.pick_agent("order_desk")
+    expect(studio.like("agent_unread_")).to_have_count(0)
+    studio.unfold("script_start")
+    studio.keyed("start_script").get_by_role("textbox").fill(_ENDS_EARLY)
+    studio.button("play_script").click()
+    expect(studio.keyed("script_strip")).to_contain_text("Script ended early")
+    studio.wait_for_pause("find_order")
+    for key in ("session_header", "script_strip"):
+        expect(studio.keyed(key)).to_be_in_viewport(ratio=1)
+    expect(studio.button("accept_")).to_be_in_viewport(ratio=1)
+    main = studio.page.get_by_test_id("stMain")
+    assert main.evaluate("main => main.scrollHeight - main.clientHeight") <= 1
+    assert _outside(studio) == []
+    studio.keyed("script_details").get_by_test_id("stPopoverButton").click()
+    expect(studio.page.get_by_text("A line like this answers it:")).to_be_visible()
+    assert studio.troubles == []
+    context.close()
+
+
 def _players_fit(studio: Studio) -> None:
     """Look at who may play from the start: the longest name is whole, and one that lacks something says so."""
     studio.keyed("agent_tools").wait_for()
