@@ -86,7 +86,8 @@ def _write(live: LiveSession, session: SimulationSession, form: ExportForm, head
     try:
         with st.spinner("Writing the case"):
             check_destination(form.path, live)
-            written = write(session, live.config, form, head)
+            facts = [fact for _, fact in live.simulation.journal.path(head)]
+            written = write(session, live.config, form, head, facts)
     except ValueError as error:  # an error of evalset: it names the file and the place
         state.put("unwritten", str(error))
     except Exception as error:  # noqa: BLE001 - the page's edge: shown and kept

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shlex
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeAlias
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 import evalset
 from app.labels import literal
 from simulator.agent_config import SimulatedAgentConfig
-from simulator.facts import Value
+from simulator.facts import Fact, Value
 from simulator.session import SimulationSession
 
 if TYPE_CHECKING:
@@ -35,7 +36,11 @@ class ExportForm(Value):
 
 
 class Written(Value):
-    """What was written, for the page to show; `command` runs the case, `folder_known` says whether as it stands."""
+    """What was written, for the page to show; `command` runs the case, `folder_known` says whether as it stands.
+
+    `environment` is the file with what the world answered, and `replay` the lines that let an agent be evaluated with it;
+    where that was not written, `unrecorded` says why.
+    """
 
     path: str
     eval_id: str
@@ -45,6 +50,9 @@ class Written(Value):
     converted_copy: str | None = None
     command: str
     folder_known: bool
+    environment: str = ""
+    replay: str = ""
+    unrecorded: str = ""
 
 
 class CallLine(Value):
@@ -152,11 +160,17 @@ def free_eval_id(session: SimulationSession, path: str) -> str:
     return evalset.unique_eval_id(wanted, taken)
 
 
-def write(session: SimulationSession, config: SimulatedAgentConfig, chosen: ExportForm, head: int) -> Written:
-    """Check that ADK's own loader reads the case back equal, and write it into its eval set.
+def write(
+    session: SimulationSession,
+    config: SimulatedAgentConfig,
+    chosen: ExportForm,
+    head: int,
+    facts: Iterable[Fact] = (),
+) -> Written:
+    """Check that ADK's own loader reads the case back equal, and write it into its eval set, its environment beside it.
 
     It is read from the file as it will be; where that is long, from an eval set with this case alone. What raises
-    has changed nothing.
+    has changed nothing. `facts` are all of the session up to the one with the number `head`.
 
     Raises:
         evalset.GoldenTraceError: As `exportable`.
@@ -164,6 +178,28 @@ def write(session: SimulationSession, config: SimulatedAgentConfig, chosen: Expo
         evalset.ReadBackError: ADK's loader does not give the case back equal, or cannot read the file.
         ValueError: No path was given.
     """
+    writer, case = _checked(session, chosen)
+    written = writer.write_eval_case(case)
+    folder = agent_folder(config)
+    return _recorded(
+        session,
+        config,
+        facts,
+        Written(
+            path=str(written.path),
+            eval_id=case.eval_id,
+            form=chosen.form,
+            head=head,
+            created=written.created,
+            converted_copy=str(written.converted_copy) if written.converted_copy else None,
+            command=eval_command(folder, written.path, case.eval_id),
+            folder_known=folder is not None,
+        ),
+    )
+
+
+def _checked(session: SimulationSession, chosen: ExportForm) -> tuple[evalset.EvalSetWriter, EvalCase]:
+    """Build the case, and see that ADK's own loader reads it back equal from where it is going to be."""
     if not chosen.path.strip():
         raise ValueError("There is no file to write to; give the path of an eval-set file.")
     case = evalset.GoldenTraceBuilder(session, form=chosen.form, eval_id=chosen.eval_id).build()
@@ -171,18 +207,21 @@ def write(session: SimulationSession, config: SimulatedAgentConfig, chosen: Expo
     is_long = writer.path.is_file() and writer.path.stat().st_size > _WHOLE_FILE_BYTES
     document = evalset.case_document(session.agent_name, case, at=session.start_timestamp)
     evalset.read_back(document if is_long else writer.preview(case), case)
-    written = writer.write_eval_case(case)
-    folder = agent_folder(config)
-    return Written(
-        path=str(written.path),
-        eval_id=case.eval_id,
-        form=chosen.form,
-        head=head,
-        created=written.created,
-        converted_copy=str(written.converted_copy) if written.converted_copy else None,
-        command=eval_command(folder, written.path, case.eval_id),
-        folder_known=folder is not None,
-    )
+    return writer, case
+
+
+def _recorded(
+    session: SimulationSession, config: SimulatedAgentConfig, facts: Iterable[Fact], written: Written
+) -> Written:
+    """Write the environment of a case that is written; where that cannot be, say why: the case is there all the same."""
+    from evalset.recorded.export import record, replay_lines  # noqa: PLC0415 - importing ADK takes a second
+
+    try:
+        environment = record(written.path, written.eval_id, session, facts, config.root_agent)
+    except (ValueError, OSError) as error:  # a RecordedEnvironmentError
+        return written.model_copy(update={"unrecorded": str(error)})
+    lines = replay_lines(session.app_name, environment, agent_folder(config))
+    return written.model_copy(update={"environment": str(environment), "replay": lines})
 
 
 def eval_command(folder: Path | None, path: Path, eval_id: str) -> str:

@@ -8,6 +8,8 @@
     read_back(document, case)                                 # ADK's own loader reads it back equal, or ReadBackError
     written = EvalSetWriter(path, agent_name).write_eval_case(case)   # creates or appends
 
+`HermeticEnvironment(path)` is a plugin for an `App`: it replays what the world answered, as it was recorded beside an eval set.
+
 `read_scenarios(text)` and `scenarios_text(...)` are for ADK's scenario files, `add_scenario(writer, scenario_case(...))` adds one
 to an eval set, and `user_turns(text)` gives what the user said in each case of one. `preview(path, agent_name, case)` gives the whole file as it would be, and `EvalSetWriter.eval_ids()` with
 `unique_eval_id` a free id. Errors are `GoldenTraceError`, `EvalSetError`, `ScenarioError` and `ReadBackError`, all of them ValueErrors
@@ -27,6 +29,8 @@ if TYPE_CHECKING:
     from evalset.errors import EvalSetError, GoldenTraceError, ReadBackError, ScenarioError
     from evalset.golden_trace import GoldenTraceBuilder
     from evalset.names import eval_id_for, snake_case, unique_eval_id
+    from evalset.recorded.files import RecordedEnvironmentError
+    from evalset.replay.plugin import HermeticEnvironment, UnrecordedCallError
     from evalset.scenarios import (
         AddedScenario,
         add_scenario,
@@ -38,6 +42,9 @@ if TYPE_CHECKING:
     from evalset.writer import EvalSetWriter, WrittenCase, preview
 
 _HOMES = {
+    "HermeticEnvironment": "evalset.replay.plugin",
+    "RecordedEnvironmentError": "evalset.recorded.files",
+    "UnrecordedCallError": "evalset.replay.plugin",
     "AddedScenario": "evalset.scenarios",
     "CaseScript": "evalset.case_script",
     "read_cases": "evalset.case_script",
@@ -71,8 +78,11 @@ __all__ = [
     "EvalSetWriter",
     "GoldenTraceBuilder",
     "GoldenTraceError",
+    "HermeticEnvironment",
     "ReadBackError",
+    "RecordedEnvironmentError",
     "ScenarioError",
+    "UnrecordedCallError",
     "WrittenCase",
     "add_scenario",
     "case_document",

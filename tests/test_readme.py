@@ -10,8 +10,10 @@ from typing import Any
 
 import pytest
 from google.adk.evaluation.local_eval_sets_manager import load_eval_set_from_file
+from google.adk.runners import InMemoryRunner
 
 from evalset.command import main
+from simulator import demo_agent
 
 ROOT = Path(__file__).resolve().parents[1]
 README = (ROOT / "README.md").read_text()
@@ -63,9 +65,26 @@ def run(script: str) -> dict[str, Any]:
     return names
 
 
+def test_what_the_command_recorded_is_replayed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With the three lines in the agent's module, the refund fails as in the file, whoever asks."""
+    command = re.findall(r"^python -m simulator (.*)$", "".join(blocks("sh")), re.MULTILINE)[0]
+    monkeypatch.chdir(tmp_path)
+    Path("refund.yaml").write_text(blocks("yaml")[0])
+    assert main(["run", *shlex.split(command)[1:]]) == 0
+    names: dict[str, Any] = {
+        "root_agent": demo_agent("order_desk").root_agent,
+        "__file__": str(tmp_path / "agent.py"),
+    }
+    exec(compile(blocks("python")[1], "README.md", "exec"), names)  # noqa: S102 - the README's own words
+    said = InMemoryRunner(app=names["app"]).run_debug("Please cancel order A-1001 and refund me.", quiet=True)
+    answers = [each for event in asyncio.run(said) for each in event.get_function_responses()]
+    assert [answer.name for answer in answers][:2] == ["find_order", "cancel_order"]
+    assert "The payment service is down." in str(answers[-1].response)
+
+
 def test_the_plugin_answers_a_demo_agent(capsys: pytest.CaptureFixture[str]) -> None:
     """The order comes from the data, the refund fails by the rule, and the program prints what answered each call."""
-    names = run(blocks("python")[1])
+    names = run(blocks("python")[2])
     said = capsys.readouterr().out
     calls = names["environment"].calls()
     assert [call.tool_name for call in calls][:2] == ["find_order", "cancel_order"]
@@ -77,7 +96,7 @@ def test_the_plugin_answers_a_demo_agent(capsys: pytest.CaptureFixture[str]) -> 
 
 def test_the_callback_answers_for_the_real_tool() -> None:
     """Called by hand twenty times, it fails sometimes, drafts else, and never calls the service."""
-    agent = run(blocks("python")[2])["agent"]
+    agent = run(blocks("python")[3])["agent"]
     (tool,) = asyncio.run(agent.canonical_tools())
     callback = agent.before_tool_callback
     answers = [asyncio.run(callback(tool, {"user_id": "U-1"}, None)) for _ in range(20)]
@@ -86,7 +105,7 @@ def test_the_callback_answers_for_the_real_tool() -> None:
 
 def test_the_simulated_tools_know_of_each_other() -> None:
     """What the heating was set to, the sensor reads, and the humidity is that of the beginning."""
-    names = run(blocks("python")[3])
+    names = run(blocks("python")[4])
 
     async def play() -> tuple[Any, Any]:
         heating, sensor = names["tools"]

@@ -214,3 +214,20 @@ def _written(written: Written) -> None:
             else "Run it, with the folder of your agent in the place of AGENT_FOLDER"
         )
         st.code(literal(written.command), language="bash", wrap_lines=True)
+        _replay(written)
+
+
+def _replay(written: Written) -> None:
+    """Show how the trace is evaluated without the world, or why that was not kept."""
+    if written.unrecorded:
+        problem("What the world answered was not kept beside it.", written.unrecorded)
+    if not written.environment:
+        return
+    st.caption("What the world answered is kept beside it")
+    st.code(literal(written.environment), language=None, wrap_lines=True)
+    with st.expander("Replay it without the real tools", key="export_replay", icon=":material/replay:"):
+        st.caption(
+            "Put these lines into the agent's module: `adk eval`, `adk web` and pytest then get the recorded answers, and no "
+            'real tool runs. With `models="recorded"` as well, no model is asked either.'
+        )
+        st.code(literal(written.replay), language="python", wrap_lines=True)

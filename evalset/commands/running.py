@@ -18,6 +18,8 @@ from evalset.golden_trace import GoldenTraceBuilder
 from evalset.kinds import holds_cases
 from evalset.names import flaw_of_eval_id, unique_eval_id
 from evalset.progress import Progress, plain
+from evalset.recorded.export import record
+from evalset.recorded.files import RecordedEnvironmentError
 from evalset.writer import EvalSetWriter
 from simulator.agent_config import AgentConfigError, SimulatedAgentConfig
 from simulator.agents import AgentLoadError, UnknownAgentError, agent_named
@@ -118,9 +120,11 @@ def run_script(given: argparse.Namespace, typed: TextIO, progress: Progress, out
     _check_played(played, script, given.script, has_terminal=asks is not None)
     _check_leftovers(played, script, given, progress)
     path, eval_id = _written(played, writer, given.eval_id)
+    environment = _recorded(played, path, eval_id, config)
     if given.json:
         result = {
             "path": str(path),
+            "environment": str(environment),
             "eval_id": eval_id,
             "session_id": played.session.session_id,
             "turns": len(played.session.turns),
@@ -246,3 +250,10 @@ def _written(played: Played, writer: EvalSetWriter, eval_id: str | None) -> tupl
     except EvalSetError as error:
         raise Ends(BAD_INPUT, f"--out: {error}") from error
     return written.path, written.eval_id
+
+
+def _recorded(played: Played, eval_set: Path, eval_id: str, config: SimulatedAgentConfig) -> Path:
+    try:
+        return record(eval_set, eval_id, played.session, played.facts, config.root_agent)
+    except (RecordedEnvironmentError, OSError) as error:
+        raise Ends(BAD_INPUT, f"the case was written, and its environment was not: {error}") from error

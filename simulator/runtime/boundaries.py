@@ -36,7 +36,15 @@ from simulator.runtime.adk_private import (
     with_plugins,
 )
 from simulator.runtime.bodies import is_only_declared
-from simulator.runtime.context import CURRENT_TURN, GUARD_NAME, INSIDE_REAL_CALL, PLACE, SCOPE, stand_in_of
+from simulator.runtime.context import (
+    CURRENT_TURN,
+    GUARD_NAME,
+    INSIDE_REAL_CALL,
+    MODEL_STAND_IN,
+    PLACE,
+    SCOPE,
+    stand_in_of,
+)
 from simulator.runtime.errors import SimulationError
 from simulator.runtime.loop import StudioLoop
 
@@ -165,6 +173,12 @@ async def _model_run(
     real = functools.partial(super(type(self), self).generate_content_async, llm_request, stream)
     turn = CURRENT_TURN.get()
     if turn is None or INSIDE_REAL_CALL.get():
+        stand_in = MODEL_STAND_IN.get() if turn is None else None
+        given = await stand_in.model(llm_request) if stand_in is not None else None
+        for response in given or ():
+            yield response
+        if given is not None:
+            return
         async with aclosing(real()) as responses:
             async for response in responses:
                 yield response
@@ -297,7 +311,9 @@ def _code_run(
     real = functools.partial(super(type(self), self).execute_code, invocation_context, code_execution_input)
     turn: Any = CURRENT_TURN.get()
     if turn is None or INSIDE_REAL_CALL.get():
-        return cast("CodeExecutionResult", real())
+        stand_in = MODEL_STAND_IN.get() if turn is None else None
+        given = stand_in.code(invocation_context, code_execution_input.code) if stand_in is not None else None
+        return cast("CodeExecutionResult", real()) if given is None else _code_result(given)
     call = CodeCall(
         agent=invocation_context.agent.name,
         branch=invocation_context.branch or "",
@@ -308,7 +324,11 @@ def _code_run(
     loop: StudioLoop = turn.loop
     answer = asyncio.run_coroutine_threadsafe(turn.ask_code(call), loop)
     turn.note_waiting_thread(answer)
-    return CodeExecutionResult(**answer.result())
+    return _code_result(answer.result())
+
+
+def _code_result(fields: dict[str, Any]) -> CodeExecutionResult:
+    return CodeExecutionResult(**fields)
 
 
 def _seat_toolset(toolset: BaseToolset) -> None:

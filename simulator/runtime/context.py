@@ -92,3 +92,19 @@ PLACE: ContextVar[str] = ContextVar("simulation_place", default="")
 
 INSIDE_REAL_CALL: ContextVar[RealCall | None] = ContextVar("simulation_inside_real_call", default=None)
 """What real thing is answering right now; inside of it everything below is real too."""
+
+
+class ModelStandIn(Protocol):
+    """Answers the models of one invocation, and the code that they write, with no turn in progress."""
+
+    async def model(self, request: Any) -> list[Any] | None:
+        """Give the responses to a model's request; None lets the model itself answer."""
+        ...
+
+    def code(self, invocation: Any, code: str) -> JsonObject | None:
+        """Give what a block of code prints, as the fields of ADK's `CodeExecutionResult`; None lets it run."""
+        ...
+
+
+MODEL_STAND_IN: ContextVar[ModelStandIn | None] = ContextVar("simulation_model_stand_in", default=None)
+"""Who answers in the place of seated models; it is asked with no turn in progress only."""

@@ -8,7 +8,7 @@ from functools import partial
 from itertools import takewhile
 from typing import Any, TypeAlias, assert_never
 
-from simulator.facts import TurnStarted, Value
+from simulator.facts import Fact, TurnStarted, Value
 from simulator.journal import Journal
 from simulator.runtime import Simulation, SimulationError
 from simulator.scripts.changing import change
@@ -45,6 +45,7 @@ class Played(Value):
 
     Attributes:
         session: The session as it stands.
+        facts: Its facts, from the first to the head.
         waits: What the script had no answer to; it ended there.
         refused: The line that did not fit where it was used, and why; it ended there.
         failure: Why a turn ended with an error that was to end well; the script ended there.
@@ -54,6 +55,7 @@ class Played(Value):
     """
 
     session: SimulationSession
+    facts: tuple[Fact, ...] = ()
     waits: tuple[Waits, ...] = ()
     refused: Leftover | None = None
     failure: str = ""
@@ -127,6 +129,7 @@ class ScriptPlay:
         self.timed(None)
         return Played(
             session=view.session,
+            facts=self.simulation.read(lambda engine: tuple(fact for _, fact in engine.journal.path())),
             leftovers=(*self._lines.leftovers(), *self._surprises),
             problems=tuple(self._problems),
             **how,

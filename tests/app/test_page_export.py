@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 from unittest import mock
 
 import pytest
 from google.adk.evaluation.eval_case import get_all_tool_calls
 from google.adk.evaluation.eval_set import EvalSet
 from google.adk.evaluation.local_eval_sets_manager import load_eval_set_from_file
+from google.adk.runners import InMemoryRunner
 
 from app.cast import cast_of
 from app.exporting import agent_folder, eval_command
 from app.registry import registry
+from evalset.recorded.files import read_environment
 from simulator.agent_config import SimulatedAgentConfig
 from simulator.agents import DEMOS_DIR, demo_agent
 from simulator.runtime import Simulation
@@ -68,6 +72,41 @@ def test_the_case_is_written_into_the_agents_eval_set(tab: Tab, target: Path) ->
     assert str(target) in tab.literal
     assert f"adk eval AGENT_FOLDER {target}:{case.eval_id}" in tab.literal
     assert tab.app.button(key="export_write").disabled
+
+
+def test_what_the_world_answered_lies_beside_it_and_the_page_shows_how_to_replay_it(
+    tab: Tab, target: Path
+) -> None:
+    """The lines that the page shows make an app in which the recorded order is answered, whoever asks."""
+    tab.click("export_write")
+    sidecar = target.with_name("order_desk_evals.environment.json")
+    assert str(sidecar) in tab.literal
+    (case,) = read_environment(sidecar).cases.values()
+    (call,) = case.turns[0].calls
+    assert (call.tool, call.arguments, call.author.source) == (
+        "find_order",
+        {"order_id": "A-1002"},
+        "written",
+    )
+    assert set(case.tools) >= {"find_order", "cancel_order"}
+    (lines,) = [code.value for code in tab.app.code if "HermeticEnvironment" in code.value]
+    names: dict[str, Any] = {"root_agent": demo_agent("order_desk").agent}
+    exec(lines, names)  # noqa: S102 - what a person is told to copy is to run
+    events = asyncio.run(InMemoryRunner(app=names["app"]).run_debug("Where is order A-1002?", quiet=True))
+    (answer,) = [said.response for event in events for said in event.get_function_responses()]
+    assert answer is not None
+    assert answer["tracking"] == HOSTILE
+
+
+def test_a_case_is_written_where_its_environment_cannot_be(tab: Tab, target: Path) -> None:
+    """The page says which file is in the way, and leaves it as it is."""
+    sidecar = target.with_name("order_desk_evals.environment.json")
+    sidecar.write_text("[]")
+    tab.click("export_write")
+    assert "A new eval set was written." in tab.words
+    assert "What the world answered was not kept beside it." in tab.words
+    assert f"{sidecar}: it is no JSON object" in tab.literal
+    assert sidecar.read_text() == "[]"
 
 
 def test_another_file_and_another_form_can_be_chosen(tab: Tab, tmp_path: Path, target: Path) -> None:

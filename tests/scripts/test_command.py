@@ -16,6 +16,7 @@ import pytest
 
 from evalset import EvalSetWriter, GoldenTraceBuilder
 from evalset.command import main
+from evalset.recorded.files import read_environment
 from simulator.agents import DEMOS
 from simulator.scripts import script_of, write_script
 from tests.harness.processes import REPOSITORY, quiet_environment, wait_until
@@ -111,6 +112,18 @@ def test_each_step_is_told_and_nothing_else(
     result = json.loads(shown.out)
     assert (result["path"], result["eval_id"], result["turns"]) == (str(out), "b", 1)
     assert (result["leftovers"], result["problems"]) == ([], [])
+    assert "b" in read_environment(result["environment"]).cases
+
+
+def test_an_environment_that_is_none_is_named(
+    script: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The case is in its set; the exit code and the text say that what the world answered was not kept."""
+    out = tmp_path / "set.evalset.json"
+    (tmp_path / "set.environment.json").write_text("{}")
+    assert here("order_desk", "--script", script, "--out", out, "--eval-id", "a") == 2
+    assert "the case was written, and its environment was not" in capsys.readouterr().err
+    assert [case["eval_id"] for case in cases(out)] == ["a"]
 
 
 def test_on_a_terminal_one_line_changes_and_a_person_answers(tmp_path: Path) -> None:

@@ -1,22 +1,15 @@
-"""Stands in for the tools of an agent that is not modified: claims a call before ADK runs its tool, and answers in its place."""
+"""Stands in for the tools of an agent that is not modified: rules, recordings, a model or offline drafts answer in their place."""
 
 from __future__ import annotations
 
-import copy
-import functools
-import inspect
 import logging
 import threading
 import time
-from collections.abc import Awaitable, Callable, Mapping
-from contextvars import ContextVar
-from types import MappingProxyType
-from typing import Any, NamedTuple
+from collections.abc import Callable, Mapping
+from typing import Any
 
 from google.adk.models.base_llm import BaseLlm
-from google.adk.plugins.base_plugin import BasePlugin
 from google.adk.sessions import Session
-from google.adk.tools.agent_tool import AgentTool
 from google.adk.tools.base_tool import BaseTool
 
 from simulator.environment.recording.recordings import RecordedCall, RecordingError, read_recording
@@ -25,21 +18,16 @@ from simulator.environment.things.connections import ToolShape
 from simulator.environment.things.shared_state import SharedState, StateRegistry
 from simulator.facts import Failed
 from simulator.runtime.adk_private import (
-    invocation_of,
-    is_about_to_run,
     is_steering,
-    is_unknown,
     runs_agents,
-    with_plugin,
-    with_plugins,
 )
 from simulator.runtime.bodies import has_body
-from simulator.runtime.boundaries import ToolBoundaryCall, seat_tool
-from simulator.runtime.context import let_stand_in, stand_in_of
+from simulator.runtime.boundaries import ToolBoundaryCall
 from simulator.runtime.encoding import made_error, tool_result
 from simulator.runtime.modelling import configuration_of
 from simulator.runtime.stand_in.answering import BROKEN, LEFT, Answering, Made
 from simulator.runtime.stand_in.calls import AnsweredCall
+from simulator.runtime.stand_in.claiming import Claiming, all_real
 from simulator.runtime.stand_in.modelled import Modelled, ModelSettings
 from simulator.runtime.stand_in.play import Question, SessionPlay
 from simulator.runtime.stand_in.sessions import Sessions, real_invocation_of
@@ -52,19 +40,13 @@ MOST_SESSIONS = 1_000
 
 _LOG = logging.getLogger(__name__)
 _TRACING = "tracing"
-_NOBODY: Mapping[Any, Any] = MappingProxyType({})
-_INSIDE: ContextVar[Mapping[Any, SessionPlay]] = ContextVar("simulation_stand_in_session", default=_NOBODY)
-"""The session, by environment, from whose agent tool everything in here is called."""
-
-_REAL: ContextVar[bool] = ContextVar("simulation_stand_in_real", default=False)
-"""Whether a real tool is at work: what it calls itself is real, too."""
 
 
 class AnswersItself:
     """Marks tools that have an environment of their own."""
 
 
-class StandInEnvironment:
+class StandInEnvironment(Claiming[SessionPlay]):
     """An environment in the place of an agent's tools; each session has a state, counters and draws of its own.
 
     Args:
@@ -118,44 +100,11 @@ class StandInEnvironment:
         config = self.config
         return SessionPlay(self._environment, config.rules, config.seed, self._registry, self._registry_lock)
 
-    # ------------------------------------------------------------ claiming
+    # ------------------------------------------------------------ who answers
 
-    async def before_tool(
-        self, tool: BaseTool, arguments: dict[str, Any], context: Any, plugin: BasePlugin
-    ) -> dict[str, Any] | None:
-        """See a call before its tool runs.
-
-        Where ADK is about to run the tool, the call is claimed, and answered when ADK has come to it: after the agent's
-        own callbacks and the confirmation gate. Where somebody calls this by hand, the answer is given at once.
-
-        Args:
-            tool: The tool.
-            arguments: What it is asked.
-            context: ADK's context of the call.
-            plugin: What covers the agents that an agent tool runs.
-        """
-        if is_steering(tool):
-            return None
-        if not is_about_to_run(context):
-            return await self._by_hand(tool, arguments, context)
-        if is_unknown(tool):
-            return await self._by_hand(tool, arguments, context) if self.config.lists(tool.name) else None
-        if _runs_past_its_seat(tool, context):
-            return await self._by_hand(tool, arguments, context)
-        self._claim(tool, context, plugin)
-        seat_tool(tool, alone=True)
-        return None
-
-    def _claim(self, tool: BaseTool, context: Any, plugin: BasePlugin) -> None:
-        """Have a call for this environment, but for one that another environment answers already."""
-        claimed = stand_in_of(context)
-        if isinstance(claimed, _Claim) and claimed.environment.may_answer(tool):
-            return
-        if runs_agents(tool) and not self.config.lists(tool.name):
-            others = claimed.covered if isinstance(claimed, _Inside) else ()
-            let_stand_in(_Inside((*others, (self, plugin))), context)
-        else:
-            let_stand_in(_Claim(self), context)
+    def lists(self, tool_name: str) -> bool:
+        """Tell whether the configuration names a tool."""
+        return self.config.lists(tool_name)
 
     def may_answer(self, tool: BaseTool) -> bool:
         """Tell whether anything but the real tool can answer a call of this tool."""
@@ -167,14 +116,12 @@ class StandInEnvironment:
             return "real"
         return self.config.player_of(tool.name, has_body=has_body(tool))
 
-    def session(self, context: Any) -> SessionPlay:
-        """Give what is kept for the session of a call: of the outermost, where an agent tool has one inside of it."""
-        play = _INSIDE.get().get(self)
-        if play is None:
-            play = self._sessions.of(context)
-            if not play.has_tools:
-                play.has_tools = True
-                play.know(_shapes_around(context))
+    def session_of(self, context: Any) -> SessionPlay:
+        """Give what is kept for the session of a call, with the tools that stand around it."""
+        play = self._sessions.of(context)
+        if not play.has_tools:
+            play.has_tools = True
+            play.know(_shapes_around(context))
         return play
 
     def _tell_of_strangers(self, play: SessionPlay, called: str) -> None:
@@ -196,19 +143,15 @@ class StandInEnvironment:
 
     # ------------------------------------------------------------ answering
 
-    async def answer(self, call: ToolBoundaryCall) -> Any:
+    async def answered(self, call: ToolBoundaryCall) -> Any:
         """Answer a call in the place of its tool; give what the tool would, or raise it."""
-        if _REAL.get():
-            return await call.real()
         return await self._answer(call.tool, call.arguments, call.context, call.real)
 
     async def given(self, tool: BaseTool, arguments: dict[str, Any], context: Any) -> Any:
         """Answer a call of a tool that has nothing real behind it; give what the tool would, or raise it."""
         return await self._answer(tool, arguments, context, None)
 
-    async def _by_hand(
-        self, tool: BaseTool, arguments: dict[str, Any], context: Any
-    ) -> dict[str, Any] | None:
+    async def by_hand(self, tool: BaseTool, arguments: dict[str, Any], context: Any) -> dict[str, Any] | None:
         """Answer a call at once, in a dict as ADK makes it; None where only the real tool can answer."""
         if not self.may_answer(tool):
             return None
@@ -231,7 +174,7 @@ class StandInEnvironment:
             _LOG.exception("the environment cannot take the call of %s", tool.name)
             return Failed(error_code=BROKEN, error_message=f"the environment failed: {error}").response()
         answering = Answering(play, self._modelled, self._clock)
-        call, made = await answering.answer(question, self._player(tool), _all_real(real) if real else None)
+        call, made = await answering.answer(question, self._player(tool), all_real(real) if real else None)
         return _given(call, made)
 
     # ------------------------------------------------------------ what there is to see
@@ -256,54 +199,6 @@ class StandInEnvironment:
         self._sessions.forget(session)
 
 
-class _Claim(NamedTuple):
-    """Lets an environment answer a call."""
-
-    environment: StandInEnvironment
-
-    async def answer(self, call: ToolBoundaryCall) -> Any:
-        return await self.environment.answer(call)
-
-
-class _Inside(NamedTuple):
-    """Lets an agent tool run its agent, and environments answer the tools of that one: each with the plugin that covers it."""
-
-    covered: tuple[tuple[StandInEnvironment, BasePlugin], ...]
-
-    async def answer(self, call: ToolBoundaryCall) -> Any:
-        if _REAL.get():
-            return await call.real()
-        plays = {environment: environment.session(call.context) for environment, _ in self.covered}
-        token = _INSIDE.set({**_INSIDE.get(), **plays})
-        try:
-            return await self._run(call)
-        finally:
-            _INSIDE.reset(token)
-
-    async def _run(self, call: ToolBoundaryCall) -> Any:
-        tool, context = call.tool, call.context
-        real: Callable[..., Awaitable[Any]] = call.real
-        if isinstance(tool, AgentTool) and not tool.include_plugins:
-            # Its runner would have no plugin at all; these, and no others, are to be in there.
-            guarded = copy.copy(tool)
-            guarded.include_plugins = True
-            context = with_plugins(context)
-            real = functools.partial(type(tool).run_async, guarded, args=call.arguments)
-        context = functools.reduce(with_plugin, (plugin for _, plugin in self.covered), context)
-        return await real(tool_context=context)
-
-
-def _all_real(real: Callable[[], Awaitable[Any]]) -> Callable[[], Awaitable[Any]]:
-    async def run() -> Any:
-        token = _REAL.set(True)
-        try:
-            return await real()
-        finally:
-            _REAL.reset(token)
-
-    return run
-
-
 def _given(call: AnsweredCall, made: Made) -> Any:
     """Give the agent an answer as a tool does: a value, or an exception."""
     if made.source == "real" and call.beneath is None:
@@ -319,12 +214,6 @@ def _given(call: AnsweredCall, made: Made) -> Any:
             return None
         case _:
             return tool_result(call.outcome.value)
-
-
-def _runs_past_its_seat(tool: BaseTool, context: Any) -> bool:
-    """Tell a tool that streams in a live session: ADK calls its function there, and not the tool."""
-    is_live = getattr(invocation_of(context), "live_request_queue", None) is not None
-    return is_live and inspect.isasyncgenfunction(getattr(tool, "func", None))
 
 
 def _shapes_around(context: Any) -> Mapping[str, ToolShape]:

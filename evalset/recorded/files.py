@@ -1,0 +1,121 @@
+"""Reads and writes recorded environments, each beside its eval set: whole or not at all, one writer at a time."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, NoReturn
+
+from pydantic import ValidationError
+
+from evalset.atomic import sync_folder, write_whole
+from evalset.locking import lock_path, system_lock
+from evalset.recorded.model import FORMAT, VERSION, RecordedCase, RecordedEnvironment, lean
+
+_PATIENCE_SECONDS = 60.0
+_EVAL_SET, _SIDECAR = ".evalset.json", ".environment.json"
+
+
+class RecordedEnvironmentError(ValueError):
+    """A file holds no recorded environment that can be used; the text names the file, the place and what is wrong.
+
+    Attributes:
+        path: The file.
+    """
+
+    def __init__(self, path: Path, reason: str) -> None:
+        super().__init__(f"{path}: {reason}")
+        self.path = path
+
+
+def sidecar_of(eval_set: Path | str) -> Path:
+    """Give the path of the recorded environment that belongs to an eval set."""
+    path = Path(eval_set)
+    name = path.name
+    stem = name.removesuffix(_EVAL_SET) if name.endswith(_EVAL_SET) else name.removesuffix(path.suffix)
+    return path.with_name(f"{stem}{_SIDECAR}")
+
+
+def environment_text(environment: RecordedEnvironment) -> str:
+    """Write a recorded environment as it stands in its file: indented, its cases in the order of their ids."""
+    ordered = {eval_id: environment.cases[eval_id] for eval_id in sorted(environment.cases)}
+    document = lean(environment.model_copy(update={"cases": ordered}))
+    return f"{json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False)}\n"
+
+
+def read_environment(path: Path | str) -> RecordedEnvironment:
+    """Read a recorded environment.
+
+    Raises:
+        RecordedEnvironmentError: It is no recorded environment, is newer than this, or is damaged; the text says where.
+        OSError: The file cannot be read.
+    """
+    path = Path(path)
+    return parsed(path, path.read_bytes())
+
+
+def parsed(path: Path, content: bytes) -> RecordedEnvironment:
+    """Read the content of a file.
+
+    Raises:
+        RecordedEnvironmentError: As for `read_environment`.
+    """
+    document = _document(path, content)
+    if document.get("format") != FORMAT:
+        raise RecordedEnvironmentError(
+            path, f"this is no recorded environment: its `format` is not {FORMAT!r}"
+        )
+    version = document.get("version")
+    if not isinstance(version, int) or isinstance(version, bool) or version < 1:
+        raise RecordedEnvironmentError(path, f"its `version` is {version!r}, and no number of a version")
+    if version > VERSION:
+        raise RecordedEnvironmentError(
+            path,
+            f"its version is {version}, and this reads up to {VERSION}: it was written by a newer release",
+        )
+    try:
+        return RecordedEnvironment.model_validate(document)
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        place = ".".join(str(part) for part in first["loc"])
+        raise RecordedEnvironmentError(path, f"{place}: {first['msg']}") from error
+
+
+def _document(path: Path, content: bytes) -> dict[str, Any]:
+    try:
+        found = json.loads(content.decode("utf-8-sig"), parse_constant=_no_constant)
+    except UnicodeDecodeError as error:
+        raise RecordedEnvironmentError(path, f"it is no text in UTF-8: byte {error.start}") from error
+    except json.JSONDecodeError as error:
+        place = f"line {error.lineno}, column {error.colno}"
+        raise RecordedEnvironmentError(path, f"it is no JSON: {error.msg} at {place}") from error
+    except (ValueError, RecursionError) as error:
+        raise RecordedEnvironmentError(path, f"it is no JSON: {error}") from error
+    if not isinstance(found, dict):
+        raise RecordedEnvironmentError(path, "it is no JSON object")
+    return found
+
+
+def _no_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is no JSON")
+
+
+def put_cases(path: Path | str, cases: Mapping[str, RecordedCase | None]) -> RecordedEnvironment:
+    """Add cases to a recorded environment, or replace those of the same ids; None takes one away. The file is made where there is none.
+
+    Raises:
+        RecordedEnvironmentError: What stands there is no recorded environment; nothing was changed.
+        OSError: The disk or the folder refused; the file is as it was.
+    """
+    target = Path(path).resolve()
+    with system_lock(lock_path(target), _PATIENCE_SECONDS):
+        before = read_environment(target) if target.exists() else RecordedEnvironment()
+        kept = {eval_id: case for eval_id, case in before.cases.items() if eval_id not in cases}
+        new = {eval_id: case for eval_id, case in cases.items() if case is not None}
+        environment = RecordedEnvironment(cases=kept | new)
+        content = environment_text(environment).encode()
+        write_whole(target, [content], before_replace=lambda: None, replace=os.replace)
+        sync_folder(target.parent)
+    return environment

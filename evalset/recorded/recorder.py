@@ -1,0 +1,202 @@
+"""Makes the recorded environment of a case from the facts of its session: the same turns that its golden trace has."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from evalset.golden_trace import came_to_nothing, turns_by_query
+from evalset.recorded.model import (
+    Author,
+    RecordedCall,
+    RecordedCase,
+    RecordedCode,
+    RecordedModelTurn,
+    RecordedTool,
+    RecordedTurn,
+    RejectedCall,
+)
+from simulator.environment.things.connections import ToolShape
+from simulator.facts import CodeAnswered, Fact, ModelAnswered, Provenance, SessionOpened, ToolAnswered
+from simulator.jsonvalue import JsonObject, canonical, copied, digest
+from simulator.session import SimulationSession
+from simulator.session.entries import calls_in, message_responses, scope_of
+from simulator.session.events import function_calls
+from simulator.session.model import Turn
+
+CONFIRMATION = "adk_request_confirmation"
+"""ADK's call that asks a person whether a tool may run."""
+
+_TEMPORARY = "temp:"
+_DIGITS = 16
+
+
+def recorded_case(
+    session: SimulationSession, facts: Iterable[Fact], tools: Mapping[str, ToolShape] | None = None
+) -> RecordedCase:
+    """Record what the world answered in a session.
+
+    Queries that came to nothing are left out, as `GoldenTraceBuilder` leaves them out.
+
+    Args:
+        session: The session.
+        facts: Its facts, from the first to the head.
+        tools: The tools as they are declared, by name, so that a later change of one is noticed.
+    """
+    known = list(facts)
+    opened = next((fact for fact in known if isinstance(fact, SessionOpened)), None)
+    groups = [turns for turns in turns_by_query(session.turns) if not came_to_nothing(turns)]
+    return RecordedCase(
+        agent=session.agent_name,
+        app_name=session.app_name,
+        user_id=session.user_id,
+        seed=opened.seed if opened else "",
+        recorded_at=session.start_timestamp,
+        state=copied(session.initial_state),
+        final_state=_lasting(groups[-1][-1].state) if groups else {},
+        rules=session.rules,
+        tools={name: RecordedTool(schema_digest=schema_digest(tool)) for name, tool in (tools or {}).items()},
+        turns=tuple(_Recorder(turns, known).turn() for turns in groups),
+    )
+
+
+def schema_digest(tool: ToolShape) -> str:
+    """Give a short digest of a tool's parameters and of the form of its answers; what it says of itself may change freely."""
+    return digest(canonical({"parameters": tool.parameters, "response": tool.response_schema}))[:_DIGITS]
+
+
+def _lasting(state: JsonObject) -> JsonObject:
+    return {key: copied(value) for key, value in state.items() if not key.startswith(_TEMPORARY)}
+
+
+class _Asked(NamedTuple):
+    """A call that the agent made; `agent` is who."""
+
+    name: str
+    agent: str
+    arguments: JsonObject
+
+
+class _Recorder:
+    """Records the turns of one query."""
+
+    def __init__(self, turns: Sequence[Turn], facts: Sequence[Fact]) -> None:
+        numbers = {turn.number for turn in turns}
+        self._turns = turns
+        self._answered = [fact for fact in facts if getattr(fact, "turn", None) in numbers]
+        self._asked = dict(self._all_asked())
+        self._confirmed = dict(self._all_confirmed())
+        self._later = {
+            str(said.get("id")): copied(said.get("response") or {}) for said in self._said_by_user()
+        }
+
+    def turn(self) -> RecordedTurn:
+        query, *replies = self._turns
+        calls = [self._call(fact) for fact in self._answered if isinstance(fact, ToolAnswered)]
+        ran = {call.id for call in calls}
+        return RecordedTurn(
+            query=copied(query.message),
+            replies=tuple(copied(turn.message) for turn in replies),
+            calls=tuple(calls),
+            rejected=tuple(
+                RejectedCall(
+                    id=call_id,
+                    tool=asked.name,
+                    agent=asked.agent,
+                    arguments=copied(asked.arguments),
+                    confirmed=said,
+                )
+                for call_id, said in self._confirmed.items()
+                if call_id not in ran and (asked := self._asked.get(call_id)) is not None
+            ),
+            models=tuple(self._model(fact) for fact in self._answered if isinstance(fact, ModelAnswered)),
+            code=tuple(self._code(fact) for fact in self._answered if isinstance(fact, CodeAnswered)),
+        )
+
+    def _call(self, fact: ToolAnswered) -> RecordedCall:
+        return RecordedCall(
+            id=fact.call_id,
+            tool=fact.tool_name,
+            agent=fact.agent,
+            within=self._within(fact.scope),
+            arguments=copied(fact.arguments),
+            outcome=fact.outcome,
+            later=self._later.get(fact.call_id) if fact.outcome.kind == "deferred" else None,
+            beneath=fact.beneath,
+            effects=fact.effects,
+            confirmed=self._confirmed.get(fact.call_id),
+            author=_author(fact.provenance),
+            latency_ms=round(fact.elapsed_ms, 3),
+        )
+
+    def _model(self, fact: ModelAnswered) -> RecordedModelTurn:
+        return RecordedModelTurn(
+            agent=fact.agent,
+            within=self._within(scope_of(fact.key)),
+            responses=tuple(copied(response) for response in fact.responses),
+            error=fact.error,
+            author=_author(fact.provenance),
+        )
+
+    def _code(self, fact: CodeAnswered) -> RecordedCode:
+        return RecordedCode(
+            agent=fact.agent,
+            within=self._within(scope_of(fact.key)),
+            code=fact.code,
+            result=copied(fact.result),
+            error=fact.error,
+            author=_author(fact.provenance),
+        )
+
+    def _within(self, scope: str) -> tuple[str, ...]:
+        """Name the agent tools whose calls a scope is made of."""
+        ids = [call_id for call_id in scope.split(">") if call_id]
+        return tuple(self._asked[call_id].name if call_id in self._asked else call_id for call_id in ids)
+
+    # ------------------------------------------------------------ calls and confirmations
+
+    def _all_asked(self) -> Iterable[tuple[str, _Asked]]:
+        """Give the calls that were made, by their ids: in the events, and in what models inside of agent tools said."""
+        for fact in self._answered:
+            if isinstance(fact, ModelAnswered):
+                for call in calls_in(fact.responses):
+                    if call.get("id"):
+                        yield str(call["id"]), _asked(call, fact.agent)
+        for event in self._events():
+            for call in function_calls(event):
+                if call.get("id"):
+                    yield str(call["id"]), _asked(call, str(event.get("author") or ""))
+
+    def _all_confirmed(self) -> Iterable[tuple[str, JsonObject]]:
+        """Give what a person answered to each confirmation, by the id of the call that it was about."""
+        about: dict[str, str] = {}
+        for event in self._events():
+            for call in function_calls(event):
+                original = (call.get("args") or {}).get("originalFunctionCall")
+                if call.get("name") == CONFIRMATION and isinstance(original, dict) and original.get("id"):
+                    about[str(call.get("id"))] = str(original["id"])
+        for said in self._said_by_user():
+            if (call_id := about.get(str(said.get("id")))) is not None:
+                yield call_id, copied(said.get("response") or {})
+
+    def _said_by_user(self) -> Iterable[dict[str, Any]]:
+        for turn in self._turns[1:]:
+            yield from message_responses(turn.message)
+
+    def _events(self) -> Iterable[JsonObject]:
+        for turn in self._turns:
+            yield from turn.events
+
+
+def _asked(call: Mapping[str, Any], agent: str) -> _Asked:
+    arguments = call.get("args")
+    return _Asked(str(call.get("name") or ""), agent, arguments if isinstance(arguments, dict) else {})
+
+
+def _author(provenance: Provenance) -> Author:
+    return Author(
+        source=provenance.source,
+        by=provenance.by or "",
+        rules=provenance.fired,
+        notes=provenance.notes,
+    )

@@ -1,0 +1,311 @@
+"""Follows one ADK session along the recorded cases that it may be, and gives each call the answer that was recorded for it. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple, TypeVar
+
+from evalset.recorded.model import (
+    RecordedCall,
+    RecordedCase,
+    RecordedCode,
+    RecordedModelTurn,
+    RecordedTurn,
+    RejectedCall,
+)
+from simulator.environment.recording.nearest_calls import nearest
+from simulator.environment.recording.recordings import RecordedCall as PlainCall
+from simulator.jsonvalue import JsonObject, canonical, same
+from simulator.session.events import content_text, parts_of
+
+_BEFORE = -1
+Made = TypeVar("Made", RecordedModelTurn, RecordedCode)
+
+
+class Asked(NamedTuple):
+    """A call as it comes: the tool, its arguments in JSON, and the agent tools it happens inside of, by name."""
+
+    tool: str
+    arguments: JsonObject
+    within: tuple[str, ...] = ()
+
+
+class UnrecordedError(LookupError):
+    """Nothing was recorded for what is asked; the text names what is nearest, and what differs."""
+
+
+class CaseFollowed:
+    """One case, and how far a session has gone along it.
+
+    The same call with the same arguments, asked again in the same turn, gets the next of its recorded answers. Calls that
+    run at once may come in any order.
+
+    Args:
+        eval_id: The case's id.
+        case: What was recorded.
+    """
+
+    def __init__(self, eval_id: str, case: RecordedCase) -> None:
+        self.eval_id, self.case = eval_id, case
+        self.turn = _BEFORE
+        self._used: set[tuple[int, int]] = set()
+        self._models_used: set[tuple[int, int]] = set()
+        self._code_used: set[tuple[int, int]] = set()
+
+    def hears(self, message: JsonObject) -> bool:
+        """Take in what the user says; False where the case goes on in another way."""
+        if _answers_a_call(message):
+            return True  # what a turn left open is answered: the turn goes on
+        if self.turn + 1 >= len(self.case.turns):
+            return False
+        self.turn += 1
+        return is_said_alike(self.case.turns[self.turn].query, message)
+
+    @property
+    def now(self) -> RecordedTurn | None:
+        """The turn that is replayed."""
+        return self.case.turns[self.turn] if 0 <= self.turn < len(self.case.turns) else None
+
+    def finds(self, asked: Asked) -> RecordedCall | None:
+        """Give the recorded call that is the next for what is asked, without using it up; None where none is left."""
+        place = self._place(asked)
+        return None if place is None else self.case.turns[self.turn].calls[place]
+
+    def uses(self, asked: Asked) -> None:
+        """Use up the recorded call that `finds` gives."""
+        place = self._place(asked)
+        if place is not None:
+            self._used.add((self.turn, place))
+
+    def _place(self, asked: Asked) -> int | None:
+        calls = self.now.calls if self.now else ()
+        return next(
+            (
+                place
+                for place, call in enumerate(calls)
+                if (self.turn, place) not in self._used and is_same_call(call, asked)
+            ),
+            None,
+        )
+
+    def confirmation(self, asked: Asked) -> JsonObject | None:
+        """Give what a person had answered when the tool asked for a confirmation of this call; None where it asked none."""
+        if self.now is None:
+            return None
+        if (found := self.finds(asked)) is not None:
+            return found.confirmed
+        rejected = (call for call in self.now.rejected if is_same_call(call, asked))
+        return next((call.confirmed for call in rejected), None)
+
+    def next_model_turn(self, agent: str, within: tuple[str, ...]) -> RecordedModelTurn:
+        """Use up the next turn that was recorded for the model of an agent.
+
+        Raises:
+            UnrecordedError: None is left.
+        """
+        turns = self.now.models if self.now else ()
+        for place, turn in enumerate(turns):
+            if (self.turn, place) not in self._models_used and (turn.agent, turn.within) == (agent, within):
+                self._models_used.add((self.turn, place))
+                return turn
+        made = sum((turn.agent, turn.within) == (agent, within) for turn in turns)
+        raise UnrecordedError(
+            f"{self._where()} holds {made} turns of the model of {agent}, and one more is asked for"
+        )
+
+    def next_code(self, agent: str, within: tuple[str, ...], code: str) -> RecordedCode:
+        """Use up the next run that was recorded of an agent's code.
+
+        Raises:
+            UnrecordedError: This code did not run there, or not once more.
+        """
+        asked = agent, within, code.strip()
+        for place, ran in enumerate(self.now.code if self.now else ()):
+            if (self.turn, place) not in self._code_used and (
+                ran.agent,
+                ran.within,
+                ran.code.strip(),
+            ) == asked:
+                self._code_used.add((self.turn, place))
+                return ran
+        raise UnrecordedError(f"{self._where()} has no result of this code of {agent}: {code.strip()}")
+
+    def why_not(self, asked: Asked) -> str:
+        """Say that nothing was recorded for what is asked: what is nearest, and what differs."""
+        return f"{self._where()} has no answer for {_written(asked)}: {self._nearest(asked)}"
+
+    def _where(self) -> str:
+        return f"case {self.eval_id!r}, turn {self.turn + 1}"
+
+    def _nearest(self, asked: Asked) -> str:
+        calls = self.now.calls if self.now else ()
+        same_calls = [place for place, call in enumerate(calls) if is_same_call(call, asked)]
+        if same_calls:
+            count = len(same_calls)
+            return f"it was asked {count} {'time' if count == 1 else 'times'} there, and is asked once more"
+        elsewhere = [
+            number + 1
+            for number, turn in enumerate(self.case.turns)
+            if number != self.turn and any(is_same_call(call, asked) for call in turn.calls)
+        ]
+        if elsewhere:
+            return f"it was asked in turn {elsewhere[0]}"
+        return _nearest_words(calls, asked)
+
+
+def _nearest_words(calls: Sequence[RecordedCall], asked: Asked) -> str:
+    plain = [
+        PlainCall(tool_name=call.tool, arguments=call.arguments, response=None, place="") for call in calls
+    ]
+    found = nearest(plain, asked.tool, asked.arguments, n=1)
+    if not found:
+        tools = ", ".join(dict.fromkeys(call.tool for call in calls)) or "nothing at all"
+        return f"the tool was not asked there; {tools} was"
+    (near,) = found
+    if not near.differs:
+        inside = " in ".join(reversed(calls[near.index].within)) or "the agent itself"
+        return f"the same was asked by {inside}"
+    return f"nearest is {_written(Asked(asked.tool, near.call.arguments))}, where {'; '.join(near.differs)}"
+
+
+def _written(asked: Asked) -> str:
+    arguments = ", ".join(f"{name}={canonical(value)}" for name, value in asked.arguments.items())
+    inside = "".join(f" inside of {name}" for name in asked.within)
+    return f"{asked.tool}({arguments}){inside}"
+
+
+def is_same_call(call: RecordedCall | RejectedCall, asked: Asked) -> bool:
+    """Tell whether a recorded call is the one that is asked: the tool, the arguments, and where it is asked."""
+    return call.tool == asked.tool and call.within == asked.within and same(call.arguments, asked.arguments)
+
+
+def is_said_alike(recorded: JsonObject, message: JsonObject) -> bool:
+    """Tell whether the user says what was recorded: the same text, or the same parts where there is more than text."""
+    return content_text(recorded).strip() == content_text(message).strip()
+
+
+def _answers_a_call(message: JsonObject) -> bool:
+    return any(part.get("functionResponse") or part.get("function_response") for part in parts_of(message))
+
+
+class SessionFollowed:
+    """One ADK session, and the cases that it may still be.
+
+    Two cases with the same beginning are told apart by what comes: by what the user says, and by the calls that only one
+    of them holds. As long as several fit, an answer is given where all of them have the same one.
+
+    Args:
+        cases: The cases that it may be, by their eval ids.
+    """
+
+    def __init__(self, cases: Mapping[str, RecordedCase]) -> None:
+        self._all = [CaseFollowed(eval_id, case) for eval_id, case in cases.items()]
+        self._fitting = list(self._all)
+        self._said: list[str] = []
+
+    @property
+    def eval_ids(self) -> tuple[str, ...]:
+        """The ids of the cases that it may still be."""
+        return tuple(case.eval_id for case in self._fitting)
+
+    @property
+    def turn(self) -> int:
+        """The number of the turn that is replayed, from 0; -1 before the first."""
+        return self._fitting[0].turn if self._fitting else _BEFORE
+
+    def hear(self, message: JsonObject) -> None:
+        """Take in what the user says."""
+        if not _answers_a_call(message):
+            self._said.append(content_text(message))
+        fitting = [case for case in self._fitting if case.hears(message)]
+        self._fitting = fitting
+
+    def call(self, asked: Asked) -> RecordedCall:
+        """Give the recorded call for what is asked, and use it up.
+
+        Raises:
+            UnrecordedError: Nothing was recorded for it, or several cases fit that answer it in different ways.
+        """
+        self._check_fits()
+        found = [(case, call) for case in self._fitting if (call := case.finds(asked)) is not None]
+        if not found:
+            raise UnrecordedError(self._fitting[0].why_not(asked) + self._others())
+        self._fitting = [case for case, _ in found]
+        _, first = found[0]
+        differing = [case.eval_id for case, call in found if not _tells_alike(call, first)]
+        if differing:
+            raise UnrecordedError(
+                f"cases {found[0][0].eval_id!r} and {differing[0]!r} begin alike and answer {_written(asked)} in different "
+                "ways: name the case that is replayed (`case=`)"
+            )
+        for case, _ in found:
+            case.uses(asked)
+        return first
+
+    def confirmation(self, asked: Asked) -> JsonObject | None:
+        """Give what a person had answered to the confirmation of a call; None where none was asked for."""
+        answers = (case.confirmation(asked) for case in self._fitting)
+        return next((answer for answer in answers if answer is not None), None)
+
+    def model_turn(self, agent: str, within: tuple[str, ...]) -> RecordedModelTurn:
+        """Give the next recorded turn of an agent's model, and use it up.
+
+        Raises:
+            UnrecordedError: None is left, or no case fits.
+        """
+        self._check_fits()
+        return self._alike([(case, case.next_model_turn(agent, within)) for case in self._fitting])
+
+    def code(self, agent: str, within: tuple[str, ...], code: str) -> RecordedCode:
+        """Give the next recorded run of an agent's code, and use it up.
+
+        Raises:
+            UnrecordedError: As for `model_turn`.
+        """
+        self._check_fits()
+        return self._alike([(case, case.next_code(agent, within, code)) for case in self._fitting])
+
+    def _alike(self, found: Sequence[tuple[CaseFollowed, Made]]) -> Made:
+        """Give what all cases that fit have in common.
+
+        Raises:
+            UnrecordedError: They differ.
+        """
+        first = found[0][1]
+        if any(made != first for _, made in found):
+            names = " and ".join(repr(case.eval_id) for case, _ in found[:2])
+            raise UnrecordedError(
+                f"cases {names} begin alike and go on in different ways: name the case that is replayed (`case=`)"
+            )
+        return first
+
+    def _check_fits(self) -> None:
+        if self._fitting:
+            return
+        said = self._said[-1] if self._said else ""
+        number = len(self._said)
+        if not self._all:
+            raise UnrecordedError("nothing is recorded at all")
+        wanted = _queries(self._all, number - 1)
+        raise UnrecordedError(
+            f"no recorded case has {said!r} as what the user says in turn {number}{f'; there is {wanted}' if wanted else ''}"
+        )
+
+    def _others(self) -> str:
+        more = len(self._fitting) - 1
+        return f" (nor has any of the {more} other cases that begin alike)" if more else ""
+
+
+def _tells_alike(one: RecordedCall, other: RecordedCall) -> bool:
+    return one.outcome == other.outcome and one.effects == other.effects
+
+
+def _queries(cases: Iterable[CaseFollowed], turn: int) -> str:
+    """Name what the user says in a turn of the first few cases."""
+    found: list[str] = []
+    for case in cases:
+        if 0 <= turn < len(case.case.turns):
+            text: Any = content_text(case.case.turns[turn].query)
+            found.append(f"{text!r} ({case.eval_id})")
+    shown = ", ".join(found[:3])
+    return f"{shown} and {len(found) - 3} more" if len(found) > 3 else shown  # noqa: PLR2004 - as many as a sentence holds

@@ -1,0 +1,309 @@
+"""A plugin that replays recorded environments: no real tool runs, and each session gets its own case's answers."""
+
+from __future__ import annotations
+
+import inspect
+import logging
+import threading
+from os import PathLike
+from pathlib import Path
+from typing import Any, Literal, TypeAlias
+
+from google.adk.agents import LlmAgent
+from google.adk.agents.base_agent import BaseAgent
+from google.adk.agents.callback_context import CallbackContext
+from google.adk.agents.invocation_context import InvocationContext
+from google.adk.models.llm_request import LlmRequest
+from google.adk.models.llm_response import LlmResponse
+from google.adk.plugins.base_plugin import BasePlugin
+from google.adk.sessions import Session
+from google.adk.tools.base_tool import BaseTool
+from google.adk.tools.tool_confirmation import ToolConfirmation
+from google.adk.tools.tool_context import ToolContext
+from google.genai import types
+
+from evalset.recorded.files import read_environment
+from evalset.recorded.model import RecordedCall, RecordedEnvironment
+from evalset.replay.following import Asked, SessionFollowed, UnrecordedError
+from evalset.replay.running_case import running_eval_id
+from simulator.jsonvalue import JsonObject, copied, same
+from simulator.runtime.adk_private import invocation_of
+from simulator.runtime.boundaries import ToolBoundaryCall, seat_agent
+from simulator.runtime.context import MODEL_STAND_IN
+from simulator.runtime.effects import repeated
+from simulator.runtime.encoding import jsonable, made_error, tool_result
+from simulator.runtime.stand_in.claiming import Claiming, within
+from simulator.runtime.stand_in.sessions import Sessions
+
+MOST_SESSIONS = 10_000
+"""Of how many sessions of one service it is kept how far they are."""
+
+Players: TypeAlias = Literal["real", "recorded"]
+_LOG = logging.getLogger(__name__)
+
+
+class UnrecordedCallError(RuntimeError):
+    """The agent asked for what was not recorded; the text names the case, what is nearest, and what differs."""
+
+
+class Replayed:
+    """How far one session has gone. Threads may use it at once."""
+
+    def __init__(self) -> None:
+        self.lock = threading.RLock()
+        self.followed: SessionFollowed | None = None
+
+    @property
+    def case(self) -> SessionFollowed:
+        """The cases that the session may be.
+
+        Raises:
+            UnrecordedError: Nobody has said anything in it yet.
+        """
+        if self.followed is None:
+            raise UnrecordedError("nobody has said anything in this session yet")
+        return self.followed
+
+
+class _Answers(Claiming[Replayed]):
+    """Answers calls from the recording."""
+
+    def __init__(self, plugin: HermeticEnvironment) -> None:
+        self._plugin = plugin
+        self.sessions = Sessions(Replayed, MOST_SESSIONS)
+
+    def lists(self, tool_name: str) -> bool:  # noqa: ARG002 - what runs agents runs them, and those are replayed
+        return False
+
+    def may_answer(self, tool: BaseTool) -> bool:  # noqa: ARG002 - nothing real runs
+        return True
+
+    def session_of(self, context: Any) -> Replayed:
+        return self.sessions.of(context)
+
+    async def answered(self, call: ToolBoundaryCall) -> Any:
+        asked = Asked(call.tool.name, jsonable(call.arguments), within())
+        recorded = self._plugin.recorded(self.session(call.context), asked)
+        await repeated(recorded.effects, call.context)
+        return _given(recorded)
+
+    async def by_hand(self, tool: BaseTool, arguments: dict[str, Any], context: Any) -> dict[str, Any] | None:
+        asked = Asked(tool.name, jsonable(arguments), within())
+        given = _given(self._plugin.recorded(self.session(context), asked))
+        return given if isinstance(given, dict) else {"result": given}
+
+
+class HermeticEnvironment(BasePlugin):
+    """Replays what was recorded, so that an agent's traces can be evaluated without its world.
+
+    Put it into the plugins of an `App`; it works under `adk eval`, `adk web`, pytest and a `Runner`. A tool's answer, error
+    or exception, what it did to the state and to artifacts, and what a person said to its confirmation are as recorded; sub-agents,
+    and agents run as tools, are covered. The same call, asked again in a turn, gets the next of its answers.
+
+    Which case a session replays is known under `adk eval`; elsewhere it is found by the session's first state and by what
+    the user says, and by `case` where that is not enough.
+
+    Args:
+        path: The recorded environment, `<set>.environment.json`, or one that was read already. A path that is not absolute is
+            taken from the folder of the module that makes the plugin.
+        case: The eval id of the case that every session replays.
+        models: Who answers for the agents' models: themselves, or the recording, which needs no key.
+        name: The plugin's name; no two of an app may have the same.
+
+    Raises:
+        RecordedEnvironmentError: The file holds no recorded environment, or not this case.
+        OSError: The file cannot be read.
+
+    Attributes:
+        missed: What was asked and not recorded, in sentences, since it was made.
+    """
+
+    def __init__(
+        self,
+        path: str | PathLike[str] | RecordedEnvironment,
+        *,
+        case: str | None = None,
+        models: Players = "real",
+        name: str = "hermetic_environment",
+    ) -> None:
+        super().__init__(name)
+        self._environment = path if isinstance(path, RecordedEnvironment) else read_environment(_beside(path))
+        self._case, self._models = case, models
+        if case is not None:
+            self._check(case)
+        self.missed: list[str] = []
+        self._answers = _Answers(self)
+
+    def _check(self, eval_id: str) -> None:
+        if eval_id not in self._environment.cases:
+            known = ", ".join(map(repr, sorted(self._environment.cases)[:5])) or "none"
+            raise UnrecordedCallError(f"no case {eval_id!r} is recorded; there are {known}")
+
+    # ------------------------------------------------------------ which case
+
+    async def on_user_message_callback(
+        self, *, invocation_context: InvocationContext, user_message: types.Content
+    ) -> None:
+        """Follow what the user says; inside of an agent tool nobody has said anything."""
+        if within():
+            return
+        replayed = self._answers.sessions.of(_Context(invocation_context))
+        message = user_message.model_dump(mode="json", exclude_none=True)
+        with replayed.lock:
+            if replayed.followed is None:
+                replayed.followed = SessionFollowed(self._fitting(invocation_context.session))
+            replayed.followed.hear(message)
+
+    def _fitting(self, session: Session) -> dict[str, Any]:
+        """Give the cases that a new session may be."""
+        cases = self._environment.cases
+        eval_id = self._case or running_eval_id()
+        if eval_id is not None:
+            self._check(eval_id)
+            return {eval_id: cases[eval_id]}
+        state = jsonable(dict(session.state))
+        alike = {name: case for name, case in cases.items() if same(case.state, state)}
+        return alike or dict(cases)
+
+    # ------------------------------------------------------------ tools
+
+    async def before_tool_callback(
+        self, *, tool: BaseTool, tool_args: dict[str, Any], tool_context: ToolContext
+    ) -> dict[str, Any] | None:
+        """Claim a call, so that it is answered after the agent's own callbacks and the confirmation gate."""
+        self._confirm(tool, tool_args, tool_context)
+        return await self._answers.before_tool(tool, tool_args, tool_context, self)
+
+    def _confirm(self, tool: BaseTool, arguments: dict[str, Any], context: ToolContext) -> None:
+        """Say to a tool's confirmation what a person had said."""
+        if context.tool_confirmation is not None:
+            return
+        replayed = self._answers.session(context)
+        asked = Asked(tool.name, jsonable(arguments), within())
+        with replayed.lock:
+            said = replayed.followed.confirmation(asked) if replayed.followed else None
+        if said is not None:
+            context.tool_confirmation = ToolConfirmation(
+                confirmed=bool(said.get("confirmed")), payload=copied(said.get("payload"))
+            )
+
+    def recorded(self, replayed: Replayed, asked: Asked) -> RecordedCall:
+        """Give the recorded answer to a call.
+
+        Raises:
+            UnrecordedCallError: There is none.
+        """
+        try:
+            with replayed.lock:
+                return replayed.case.call(asked)
+        except UnrecordedError as error:
+            raise self._missed(error) from None
+
+    def _missed(self, error: UnrecordedError) -> UnrecordedCallError:
+        text = str(error)
+        self.missed.append(text)
+        _LOG.error("%s", text)
+        return UnrecordedCallError(text)
+
+    # ------------------------------------------------------------ models and code
+
+    async def before_agent_callback(self, *, agent: BaseAgent, callback_context: CallbackContext) -> None:
+        """Seat what an agent asks beside its tools: its model, and what runs its code."""
+        del callback_context
+        if isinstance(agent, LlmAgent):
+            seat_agent(agent)
+
+    async def before_model_callback(
+        self, *, callback_context: CallbackContext, llm_request: LlmRequest
+    ) -> LlmResponse | None:
+        """Stand in for the model that is about to be asked, and for what runs the code that it writes."""
+        agent = invocation_of(callback_context).agent
+        if isinstance(agent, LlmAgent):
+            seat_agent(agent)
+        replayed = self._answers.session(callback_context)
+        MODEL_STAND_IN.set(_RecordedModel(self, replayed, callback_context, llm_request))
+        return None
+
+    def model_turn(self, replayed: Replayed, agent: str) -> list[LlmResponse] | None:
+        """Give what was recorded for the model of an agent, or raise its error; None where the model itself answers.
+
+        Raises:
+            UnrecordedCallError: Nothing was recorded.
+        """
+        if self._models == "real":
+            return None
+        try:
+            with replayed.lock:
+                turn = replayed.case.model_turn(agent, within())
+        except UnrecordedError as error:
+            raise self._missed(error) from None
+        if turn.error is not None:
+            raise made_error(turn.error)
+        return [LlmResponse.model_validate(copied(response)) for response in turn.responses]
+
+    def printed(self, replayed: Replayed, agent: str, code: str) -> JsonObject:
+        """Give what was recorded for a block of an agent's code, as the fields of ADK's `CodeExecutionResult`, or raise its error.
+
+        Raises:
+            UnrecordedCallError: Nothing was recorded.
+        """
+        try:
+            with replayed.lock:
+                ran = replayed.case.code(agent, within(), code)
+        except UnrecordedError as error:
+            raise self._missed(error) from None
+        if ran.error is not None:
+            raise made_error(ran.error)
+        return dict(copied(ran.result or {}))
+
+
+class _RecordedModel:
+    """Answers one request of one model, and runs the code that comes of it."""
+
+    def __init__(
+        self, plugin: HermeticEnvironment, replayed: Replayed, context: CallbackContext, request: LlmRequest
+    ) -> None:
+        self._plugin, self._replayed, self._request = plugin, replayed, request
+        self._agent, self._invocation_id = context.agent_name, context.invocation_id
+
+    async def model(self, request: Any) -> list[Any] | None:
+        if request is not self._request:  # of a run without this plugin, later in the same task
+            return None
+        return self._plugin.model_turn(self._replayed, self._agent)
+
+    def code(self, invocation: Any, code: str) -> JsonObject | None:
+        if invocation.invocation_id != self._invocation_id:  # as above
+            return None
+        return self._plugin.printed(self._replayed, self._agent, code)
+
+
+class _Context:
+    """Stands for the context of a callback that ADK gives the invocation alone."""
+
+    def __init__(self, invocation: InvocationContext) -> None:
+        self._invocation_context = invocation
+
+
+def _given(call: RecordedCall) -> Any:
+    """Give an answer as its tool does: a value, or an exception."""
+    match call.outcome.kind:
+        case "raised":
+            raise made_error(call.outcome.error)
+        case "failed":
+            return call.outcome.response()
+        case "deferred":
+            # Nobody is there to bring the answer later, under `adk eval` at least.
+            return copied(call.later)
+        case _:
+            return tool_result(copied(call.outcome.value))
+
+
+def _beside(path: str | PathLike[str]) -> Path:
+    """Take a path from the folder of the module that makes the plugin: `adk eval` is started from anywhere."""
+    if Path(path).is_absolute():
+        return Path(path)
+    frame = inspect.currentframe()
+    while frame is not None and frame.f_globals.get("__name__") == __name__:
+        frame = frame.f_back
+    file = frame.f_globals.get("__file__") if frame is not None else None
+    return Path(file).parent / path if isinstance(file, str) else Path(path)

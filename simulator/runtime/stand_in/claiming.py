@@ -1,0 +1,175 @@
+"""Claims a call before ADK runs its tool, and has it answered in the tool's place: after the agent's callbacks and the confirmation gate."""
+
+from __future__ import annotations
+
+import copy
+import functools
+import inspect
+from abc import ABC, abstractmethod
+from collections.abc import Awaitable, Callable, Mapping
+from contextvars import ContextVar
+from types import MappingProxyType
+from typing import Any, Generic, NamedTuple, TypeVar
+
+from google.adk.plugins.base_plugin import BasePlugin
+from google.adk.tools.agent_tool import AgentTool
+from google.adk.tools.base_tool import BaseTool
+
+from simulator.runtime.adk_private import (
+    invocation_of,
+    is_about_to_run,
+    is_steering,
+    is_unknown,
+    runs_agents,
+    with_plugin,
+    with_plugins,
+)
+from simulator.runtime.boundaries import ToolBoundaryCall, seat_tool
+from simulator.runtime.context import let_stand_in, stand_in_of
+
+Play = TypeVar("Play")
+
+_NOBODY: Mapping[Any, Any] = MappingProxyType({})
+_INSIDE: ContextVar[Mapping[Any, Any]] = ContextVar("simulation_stand_in_session", default=_NOBODY)
+"""The session, by environment, from whose agent tool everything in here is called."""
+
+_WITHIN: ContextVar[tuple[str, ...]] = ContextVar("simulation_stand_in_within", default=())
+"""The names of the agent tools that everything in here is called inside of, outermost first."""
+
+_REAL: ContextVar[bool] = ContextVar("simulation_stand_in_real", default=False)
+"""Whether a real tool is at work: what it calls itself is real, too."""
+
+
+class Claiming(ABC, Generic[Play]):
+    """Who stands in for tools; each session has a `Play` of its own."""
+
+    async def before_tool(
+        self, tool: BaseTool, arguments: dict[str, Any], context: Any, plugin: BasePlugin
+    ) -> dict[str, Any] | None:
+        """See a call before its tool runs.
+
+        Where ADK is about to run the tool, the call is claimed, and answered when ADK has come to it: after the agent's
+        own callbacks and the confirmation gate. Where somebody calls this by hand, the answer is given at once.
+
+        Args:
+            tool: The tool.
+            arguments: What it is asked.
+            context: ADK's context of the call.
+            plugin: What covers the agents that an agent tool runs.
+        """
+        if is_steering(tool):
+            return None
+        if not is_about_to_run(context):
+            return await self.by_hand(tool, arguments, context)
+        if is_unknown(tool):
+            return await self.by_hand(tool, arguments, context) if self.lists(tool.name) else None
+        if _runs_past_its_seat(tool, context):
+            return await self.by_hand(tool, arguments, context)
+        self._claim(tool, context, plugin)
+        seat_tool(tool, alone=True)
+        return None
+
+    def _claim(self, tool: BaseTool, context: Any, plugin: BasePlugin) -> None:
+        """Have a call for this one, but for one that somebody else answers already."""
+        claimed = stand_in_of(context)
+        if isinstance(claimed, _Claim) and claimed.who.may_answer(tool):
+            return
+        if runs_agents(tool) and not self.lists(tool.name):
+            others = claimed.covered if isinstance(claimed, _Inside) else ()
+            let_stand_in(_Inside((*others, (self, plugin))), context)
+        else:
+            let_stand_in(_Claim(self), context)
+
+    @abstractmethod
+    def lists(self, tool_name: str) -> bool:
+        """Tell whether a tool is named here, so that even one that runs agents, or that no agent has, is answered."""
+
+    @abstractmethod
+    def may_answer(self, tool: BaseTool) -> bool:
+        """Tell whether anything but the real tool can answer a call of this tool."""
+
+    @abstractmethod
+    def session_of(self, context: Any) -> Play:
+        """Give what is kept for the session of a call."""
+
+    @abstractmethod
+    async def answered(self, call: ToolBoundaryCall) -> Any:
+        """Answer a call in the place of its tool; give what the tool would, or raise it."""
+
+    @abstractmethod
+    async def by_hand(self, tool: BaseTool, arguments: dict[str, Any], context: Any) -> dict[str, Any] | None:
+        """Answer a call at once, in a dict as ADK makes it; None where only the real tool can answer."""
+
+    def session(self, context: Any) -> Play:
+        """Give what is kept for the session of a call: of the outermost, where an agent tool has one inside of it."""
+        play: Play | None = _INSIDE.get().get(self)
+        return self.session_of(context) if play is None else play
+
+    async def answer(self, call: ToolBoundaryCall) -> Any:
+        """Answer a call, but for what a real tool itself calls."""
+        if _REAL.get():
+            return await call.real()
+        return await self.answered(call)
+
+
+def within() -> tuple[str, ...]:
+    """Name the agent tools inside of which we are, outermost first."""
+    return _WITHIN.get()
+
+
+def all_real(real: Callable[[], Awaitable[Any]]) -> Callable[[], Awaitable[Any]]:
+    """Let everything that a real tool calls be real as well."""
+
+    async def run() -> Any:
+        token = _REAL.set(True)
+        try:
+            return await real()
+        finally:
+            _REAL.reset(token)
+
+    return run
+
+
+class _Claim(NamedTuple):
+    """Lets somebody answer a call."""
+
+    who: Claiming[Any]
+
+    async def answer(self, call: ToolBoundaryCall) -> Any:
+        return await self.who.answer(call)
+
+
+class _Inside(NamedTuple):
+    """Lets an agent tool run its agent, and those who claim answer the tools of that one: each with the plugin that covers it."""
+
+    covered: tuple[tuple[Claiming[Any], BasePlugin], ...]
+
+    async def answer(self, call: ToolBoundaryCall) -> Any:
+        if _REAL.get():
+            return await call.real()
+        plays = {who: who.session(call.context) for who, _ in self.covered}
+        token = _INSIDE.set({**_INSIDE.get(), **plays})
+        deeper = _WITHIN.set((*_WITHIN.get(), call.tool.name))
+        try:
+            return await self._run(call)
+        finally:
+            _WITHIN.reset(deeper)
+            _INSIDE.reset(token)
+
+    async def _run(self, call: ToolBoundaryCall) -> Any:
+        tool, context = call.tool, call.context
+        real: Callable[..., Awaitable[Any]] = call.real
+        if isinstance(tool, AgentTool) and not tool.include_plugins:
+            # Its runner would have no plugin at all; these, and no others, are to be in there.
+            guarded = copy.copy(tool)
+            guarded.include_plugins = True
+            context = with_plugins(context)
+            real = functools.partial(type(tool).run_async, guarded, args=call.arguments)
+        context = functools.reduce(with_plugin, (plugin for _, plugin in self.covered), context)
+        return await real(tool_context=context)
+
+
+def _runs_past_its_seat(tool: BaseTool, context: Any) -> bool:
+    """Tell a tool that streams in a live session: ADK calls its function there, and not the tool."""
+    is_live = getattr(invocation_of(context), "live_request_queue", None) is not None
+    return is_live and inspect.isasyncgenfunction(getattr(tool, "func", None))

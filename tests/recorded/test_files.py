@@ -1,0 +1,221 @@
+"""The file of a recorded environment: what goes in comes out, in a stable order, and what is no such file is named."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from evalset.recorded.files import (
+    RecordedEnvironmentError,
+    environment_text,
+    parsed,
+    put_cases,
+    read_environment,
+    sidecar_of,
+)
+from evalset.recorded.model import (
+    FORMAT,
+    Author,
+    RecordedCall,
+    RecordedCase,
+    RecordedEnvironment,
+    RecordedModelTurn,
+    RecordedTurn,
+)
+from simulator.facts import Deferred, Failed, Raised, RaisedError, Returned, ToolEffects
+
+NOWHERE = Path("x.environment.json")
+
+texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=8)
+names = texts.filter(bool)
+json_values = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers(-(2**53), 2**53)
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | texts,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(texts, inner, max_size=3),
+    max_leaves=6,
+)
+objects = st.dictionaries(texts, json_values, max_size=3)
+outcomes = st.one_of(
+    st.builds(Returned, value=json_values),
+    st.builds(Failed, error_code=st.integers(0, 600) | names, error_message=texts, details=objects),
+    st.builds(Raised, error=st.builds(RaisedError, type=names, message=texts)),
+    st.builds(Deferred),
+)
+authors = st.builds(Author, source=names, by=texts, rules=st.lists(texts, max_size=2).map(tuple))
+calls = st.builds(
+    RecordedCall,
+    id=texts,
+    tool=names,
+    agent=texts,
+    within=st.lists(names, max_size=2).map(tuple),
+    arguments=objects,
+    outcome=outcomes,
+    beneath=st.none() | outcomes,
+    effects=st.builds(ToolEffects, state_delta=objects),
+    confirmed=st.none() | objects,
+    author=authors,
+    latency_ms=st.floats(0, 1e6),
+)
+models = st.builds(
+    RecordedModelTurn, agent=names, responses=st.lists(objects, max_size=2).map(tuple), author=authors
+)
+turns = st.builds(
+    RecordedTurn,
+    query=objects,
+    replies=st.lists(objects, max_size=1).map(tuple),
+    calls=st.lists(calls, max_size=2).map(tuple),
+    models=st.lists(models, max_size=2).map(tuple),
+)
+cases = st.builds(
+    RecordedCase, agent=names, app_name=names, state=objects, turns=st.lists(turns, max_size=2).map(tuple)
+)
+environments = st.builds(RecordedEnvironment, cases=st.dictionaries(names, cases, max_size=2))
+
+
+@given(environments)
+def test_what_is_written_is_read_back_equal(environment: RecordedEnvironment) -> None:
+    """And written again, it is the same text."""
+    text = environment_text(environment)
+    read = parsed(NOWHERE, text.encode())
+    assert read == environment
+    assert environment_text(read) == text
+
+
+@given(st.lists(cases, min_size=2, max_size=3))
+def test_the_order_of_the_cases_is_that_of_their_ids(made: list[RecordedCase]) -> None:
+    """Whichever came first: two people who add cases get the same file."""
+    ids = [f"case-{number}" for number in range(len(made))]
+    one = RecordedEnvironment(cases=dict(zip(ids, made, strict=True)))
+    other = RecordedEnvironment(cases=dict(reversed(one.cases.items())))
+    assert environment_text(one) == environment_text(other)
+
+
+def _a_case(**more: Any) -> RecordedCase:
+    call = RecordedCall(
+        tool="find", outcome=Returned(value=1), author=Author(source="written"), arguments={"a": 1}
+    )
+    return RecordedCase(
+        agent="desk", app_name="desk", turns=(RecordedTurn(query={"role": "user"}, calls=(call,)),), **more
+    )
+
+
+def _document() -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(environment_text(RecordedEnvironment(cases={"one": _a_case()})))
+    return found
+
+
+Damage = Callable[[dict[str, Any]], object]
+
+
+@pytest.mark.parametrize(
+    ("damage", "words"),
+    [
+        (lambda it: it.pop("format"), "no recorded environment: its `format` is not"),
+        (
+            lambda it: it.update(version=2),
+            "its version is 2, and this reads up to 1: it was written by a newer",
+        ),
+        (lambda it: it.update(version="1"), "its `version` is '1'"),
+        (lambda it: it.update(more=1), "more: Extra inputs are not permitted"),
+        (
+            lambda it: it["cases"]["one"]["turns"][0]["calls"][0].pop("outcome"),
+            "cases.one.turns.0.calls.0.outcome: Field required",
+        ),
+        (
+            lambda it: it["cases"]["one"]["turns"][0]["calls"][0]["outcome"].update(kind="told"),
+            "cases.one.turns.0.calls.0.outcome: Input tag 'told'",
+        ),
+    ],
+)
+def test_a_file_that_is_none_is_named_with_the_place(damage: Damage, words: str) -> None:
+    """The file, the field, and what is wrong."""
+    document = _document()
+    damage(document)
+    with pytest.raises(RecordedEnvironmentError) as caught:
+        parsed(NOWHERE, json.dumps(document).encode())
+    assert str(caught.value).startswith(f"{NOWHERE}: ")
+    assert words in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (b"", "it is no JSON: Expecting value at line 1, column 1"),
+        (b"[]", "it is no JSON object"),
+        (b"\xff{}", "it is no text in UTF-8: byte 0"),
+        (b'{"a": NaN}', "NaN is no JSON"),
+        (b"[" * 100_000, "it is no JSON"),
+    ],
+)
+def test_bytes_that_are_no_document_are_named(content: bytes, words: str) -> None:
+    """Whatever stands in the file, the error says so."""
+    with pytest.raises(RecordedEnvironmentError, match=words):
+        parsed(NOWHERE, content)
+
+
+@given(st.binary(max_size=200))
+def test_no_bytes_crash_the_reader(content: bytes) -> None:
+    """They are refused by an error of ours, every time."""
+    with pytest.raises(RecordedEnvironmentError):
+        parsed(NOWHERE, content)
+
+
+@given(st.data())
+def test_no_damage_crashes_the_reader(data: st.DataObject) -> None:
+    """A file in which some bytes are others is refused, or read."""
+    content = bytearray(environment_text(RecordedEnvironment(cases={"one": _a_case()})).encode())
+    for _ in range(data.draw(st.integers(1, 4))):
+        content[data.draw(st.integers(0, len(content) - 1))] = data.draw(st.integers(0, 255))
+    with suppress(RecordedEnvironmentError):
+        assert parsed(NOWHERE, bytes(content)).format == FORMAT
+
+
+def test_a_byte_order_mark_is_passed_over() -> None:
+    """As some editors write one."""
+    text = environment_text(RecordedEnvironment(cases={"one": _a_case()}))
+    assert "one" in parsed(NOWHERE, text.encode("utf-8-sig")).cases
+
+
+def test_cases_are_added_replaced_and_taken_away(tmp_path: Path) -> None:
+    """Beside the eval set, whose name it has; the others stay as they are."""
+    path = sidecar_of(tmp_path / "shop.evalset.json")
+    assert path == tmp_path / "shop.environment.json"
+    put_cases(path, {"one": _a_case(), "two": _a_case(seed="a")})
+    put_cases(path, {"two": _a_case(seed="b"), "three": _a_case()})
+    assert put_cases(path, {"one": None}) == read_environment(path)
+    found = read_environment(path).cases
+    assert list(found) == ["three", "two"]
+    assert found["two"].seed == "b"
+    assert sorted(each.name for each in tmp_path.iterdir()) == ["shop.environment.json"]
+
+
+def test_what_is_no_recorded_environment_is_not_written_over(tmp_path: Path) -> None:
+    """The file is as it was."""
+    path = tmp_path / "shop.environment.json"
+    path.write_text("{}")
+    with pytest.raises(RecordedEnvironmentError, match=r"shop\.environment\.json"):
+        put_cases(path, {"one": _a_case()})
+    assert path.read_text() == "{}"
+
+
+@pytest.mark.parametrize(
+    ("eval_set", "name"),
+    [
+        ("a.evalset.json", "a.environment.json"),
+        ("b.json", "b.environment.json"),
+        ("c.test.json", "c.test.environment.json"),
+    ],
+)
+def test_the_name_follows_that_of_the_eval_set(eval_set: str, name: str) -> None:
+    """Whichever ending it has."""
+    assert sidecar_of(Path("folder") / eval_set) == Path("folder") / name

@@ -1,0 +1,152 @@
+"""Follows sessions along recorded cases, without any agent: whatever the order, each call gets an answer of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from evalset.recorded.model import Author, RecordedCall, RecordedCase, RecordedModelTurn, RecordedTurn
+from evalset.replay.following import Asked, SessionFollowed, UnrecordedError
+from simulator.facts import Returned
+
+WRITTEN = Author(source="written")
+
+
+def said(text: str) -> dict[str, Any]:
+    """Make what a user says."""
+    return {"role": "user", "parts": [{"text": text}]}
+
+
+def made(tool: str, argument: Any, answer: Any, *within: str) -> RecordedCall:
+    """Make a recorded call."""
+    return RecordedCall(
+        tool=tool, arguments={"x": argument}, outcome=Returned(value=answer), author=WRITTEN, within=within
+    )
+
+
+def case_of(*turns: tuple[str, Sequence[RecordedCall]], **more: Any) -> RecordedCase:
+    """Make a case of queries with their calls."""
+    return RecordedCase(
+        agent="desk",
+        app_name="desk",
+        turns=tuple(RecordedTurn(query=said(query), calls=tuple(calls)) for query, calls in turns),
+        **more,
+    )
+
+
+def asked(call: RecordedCall) -> Asked:
+    """Ask what was recorded."""
+    return Asked(call.tool, call.arguments, call.within)
+
+
+drawn_calls = st.lists(
+    st.tuples(st.sampled_from("ab"), st.integers(0, 2), st.sampled_from([(), ("inner",)])), max_size=8
+).map(lambda found: [made(tool, x, n, *within) for n, (tool, x, within) in enumerate(found)])
+
+
+@given(drawn_calls, st.randoms(use_true_random=False))
+def test_calls_in_any_order_use_up_each_answer_once(calls: list[RecordedCall], random: Any) -> None:
+    """Equal calls get their answers in the recorded order; all together, each answer is given once, and then none is left."""
+    followed = SessionFollowed({"one": case_of(("go", calls))})
+    followed.hear(said("go"))
+    order = [*calls]
+    random.shuffle(order)
+    given_answers = [followed.call(asked(call)) for call in order]
+    assert sorted(answer.outcome.model_dump_json() for answer in given_answers) == sorted(
+        call.outcome.model_dump_json() for call in calls
+    )
+    for call in calls:
+        alike = [each for each in given_answers if asked(each) == asked(call)]
+        assert alike == [each for each in calls if asked(each) == asked(call)]
+        with pytest.raises(UnrecordedError, match="and is asked once more"):
+            followed.call(asked(call))
+
+
+def is_told_apart(followed: SessionFollowed, what: Asked) -> bool:
+    """Tell whether the cases that fit answer a call alike; where they don't, see that nobody is answered."""
+    found = [call.outcome for case in followed._fitting if (call := case.finds(what)) is not None]
+    if all(outcome == found[0] for outcome in found):
+        return True
+    with pytest.raises(UnrecordedError, match="begin alike and answer"):
+        followed.call(what)
+    return False
+
+
+@given(st.lists(drawn_calls, min_size=2, max_size=4), st.integers(0, 3))
+def test_among_cases_that_begin_alike_a_session_never_gets_a_strangers_answer(
+    all_calls: list[list[RecordedCall]], which: int
+) -> None:
+    """What is given is what its own case holds; or it is said that the cases cannot be told apart."""
+    cases = {
+        f"case-{number}": case_of(("go", calls), (f"more {number}", [made("a", 9, number)]))
+        for number, calls in enumerate(all_calls)
+    }
+    own = f"case-{which % len(cases)}"
+    followed = SessionFollowed(cases)
+    followed.hear(said("go"))
+    for call in cases[own].turns[0].calls:
+        if not is_told_apart(followed, asked(call)):
+            return
+        assert followed.call(asked(call)).outcome == call.outcome
+        assert own in followed.eval_ids
+    followed.hear(said(f"more {which % len(cases)}"))
+    assert followed.eval_ids == (own,)
+    assert followed.call(Asked("a", {"x": 9})).outcome == Returned(value=which % len(cases))
+
+
+def test_an_answer_to_an_open_call_begins_no_turn() -> None:
+    """What takes long is answered in a message of the user, and the turn goes on."""
+    followed = SessionFollowed({"one": case_of(("go", [made("a", 1, 2)]), ("next", []))})
+    followed.hear(said("go"))
+    followed.hear(
+        {"role": "user", "parts": [{"function_response": {"id": "1", "name": "b", "response": {}}}]}
+    )
+    assert followed.turn == 0
+    assert followed.call(Asked("a", {"x": 1})).outcome == Returned(value=2)
+    followed.hear(said("next"))
+    assert followed.turn == 1
+
+
+def test_more_turns_than_were_recorded_fit_no_case() -> None:
+    """The text says which turn it is."""
+    followed = SessionFollowed({"one": case_of(("go", []))})
+    followed.hear(said("go"))
+    followed.hear(said("and on"))
+    with pytest.raises(
+        UnrecordedError, match="no recorded case has 'and on' as what the user says in turn 2"
+    ):
+        followed.call(Asked("a", {}))
+
+
+def test_models_answer_in_their_order_each_agent_for_itself() -> None:
+    """Those of agents as tools apart from the others."""
+    turns = tuple(
+        RecordedModelTurn(agent=agent, within=within, responses=({"n": n},), author=WRITTEN)
+        for n, (agent, within) in enumerate(
+            [("root", ()), ("helper", ("tool",)), ("root", ()), ("helper", ())]
+        )
+    )
+    case = RecordedCase(agent="root", app_name="x", turns=(RecordedTurn(query=said("go"), models=turns),))
+    followed = SessionFollowed({"one": case})
+    followed.hear(said("go"))
+    order: list[tuple[str, tuple[str, ...], int]] = [
+        ("helper", (), 3), ("root", (), 0), ("helper", ("tool",), 1), ("root", (), 2)
+    ]  # fmt: skip
+    for agent, within, n in order:
+        assert followed.model_turn(agent, within).responses == ({"n": n},)
+    with pytest.raises(
+        UnrecordedError, match="holds 2 turns of the model of root, and one more is asked for"
+    ):
+        followed.model_turn("root", ())
+
+
+def test_what_is_asked_elsewhere_says_where() -> None:
+    """The same call inside of an agent tool is not the same call."""
+    followed = SessionFollowed({"one": case_of(("go", [made("a", 1, 2, "inner")]))})
+    followed.hear(said("go"))
+    with pytest.raises(UnrecordedError, match="the same was asked by inner"):
+        followed.call(Asked("a", {"x": 1}))
