@@ -139,6 +139,21 @@ class AdkWeb:
         assert answer.is_success, f"{answer.text}\n{self._served.output[-4000:]}"
         return [_case(result) for result in answer.json()["runEvalResults"]]
 
+    def chat(self, agent: str, *messages: str) -> list[dict[str, Any]]:
+        """Say messages to an agent in a new session, as its page does; give all events, in camel case."""
+        session = self._post(f"/apps/{agent}/users/user/sessions", {})
+        events: list[dict[str, Any]] = []
+        for message in messages:
+            said = {"role": "user", "parts": [{"text": message}]}
+            names = {"appName": agent, "userId": "user", "sessionId": session["id"], "newMessage": said}
+            events += self._post("/run", names)
+        return events
+
+    def _post(self, path: str, body: Mapping[str, Any]) -> Any:
+        answer = httpx.post(self.url + path, json=dict(body), timeout=60, trust_env=False)
+        assert answer.is_success, f"{answer.text}\n{self._served.output[-4000:]}"
+        return answer.json()
+
     def _get(self, path: str) -> Any:
         answer = httpx.get(self.url + path, timeout=30, trust_env=False)
         assert answer.is_success, f"{path}: {answer.status_code} {answer.text}"

@@ -16,7 +16,7 @@ from simulator import SimulatedAgentConfig, Simulation
 from simulator.facts import Deferred
 from simulator.seats.answers import ToolAnswer, failed, raised, returned
 from simulator.session.history import FinalResponse
-from tests.harness.adk_process import run_adk_eval
+from tests.harness.adk_process import adk_web, run_adk_eval
 from tests.replay.desk_agent import config, keep, played, write_desk
 
 EVERYTHING = "check A, check B; note A; advisor visas; break; wipe A; check A; transfer refunds"
@@ -237,3 +237,25 @@ def test_everything_passes_adk_eval_with_recorded_models(desk: SimulatedAgentCon
     folder = write_app(tmp_path, sidecar, ', models="recorded"')
     outcome = run_adk_eval(folder, eval_set, environment={"NO_MODEL": "1"})
     assert (outcome.passed, outcome.failed) == (2, 0), outcome.output
+
+
+@pytest.mark.process
+def test_adk_web_replays_a_chat_and_evaluates_its_cases(desk: SimulatedAgentConfig, tmp_path: Path) -> None:
+    """A chat gets the answers of the case that begins like it; its page's evaluation gives each case its own."""
+    agents_dir = tmp_path / "evaluated"
+    eval_set = agents_dir / "desk" / "desk_evals.evalset.json"
+    write_desk(agents_dir, "'desk_evals.environment.json'")
+    keep(played(desk, ["check A", "note A"], ANSWERS), eval_set, "one")
+    keep(played(desk, ["check A", "note A"], {**ANSWERS, "check": {"status": "late"}}), eval_set, "two")
+    keep(played(desk, ["check B"], ANSWERS), eval_set, "three")
+    with adk_web(agents_dir) as web:
+        events = web.chat("desk", "check B")
+        answers = [
+            part["functionResponse"]["response"]
+            for event in events
+            for part in event.get("content", {}).get("parts", [])
+            if "functionResponse" in part
+        ]
+        assert answers == [{"status": "shipped"}]
+        outcomes = web.run("desk", "desk_evals", ["one", "two", "three"])
+    assert {each.eval_id: each.passed for each in outcomes} == {"one": True, "two": True, "three": True}
