@@ -248,6 +248,11 @@ KeptCommand: TypeAlias = (
 )
 """What is asked for of the sessions that are kept."""
 
+MenuCommand: TypeAlias = (
+    CloseSession | DescribeSession | DuplicateSession | ArchiveSession | DeleteSession | ShareSession
+)
+"""What is asked for in the menu of a session in the list."""
+
 SidebarCommand: TypeAlias = NewSession | OpenSession | CloseSession | KeptCommand
 """What is asked for beside it."""
 

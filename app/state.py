@@ -43,6 +43,7 @@ Flag: TypeAlias = Literal[
     "faults_shown",
     "go_to",
     "looked",
+    "menu_asked",
     "problem",
     "replaced_rules",
     "saving_rule",
@@ -145,6 +146,11 @@ def put(flag: Flag, value: JsonValue) -> None:
         st.session_state.pop(_PREFIX + flag, None)
     else:
         st.session_state[_PREFIX + flag] = value
+
+
+def is_owed() -> bool:
+    """Tell whether something was asked for in a part of the page that the whole page has to carry out."""
+    return get("go_to") is not None or get("menu_asked") is not None
 
 
 def tab() -> str:

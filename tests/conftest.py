@@ -11,7 +11,6 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
-import psutil
 import pytest
 from hypothesis import HealthCheck, settings
 
@@ -27,14 +26,6 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "suite"))
 
 
 _SLOW = ("browser", "process")
-
-
-@pytest.hookimpl(optionalhook=True)
-def pytest_xdist_auto_num_workers() -> int | None:
-    """Let `-n auto` run one test more than there are cores: a story waits for its page, and a command for its process."""
-    if "PYTEST_XDIST_AUTO_NUM_WORKERS" in os.environ:
-        return None
-    return (psutil.cpu_count(logical=False) or 1) + 1
 
 
 @pytest.hookimpl(wrapper=True)

@@ -103,7 +103,7 @@ def look_again(
     def look() -> None:
         now = stamp(session_id)
         has_all = st.session_state.pop(_HANDED_OVER, False) or _has_waited(now != drawn)
-        if state.get("go_to") is not None or (now != drawn and has_all):
+        if state.is_owed() or (now != drawn and has_all):
             st.rerun()  # which keeps what was typed, also where the session is not here any more
         if (
             now == drawn

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from typing import Protocol
 from urllib.parse import urlsplit
 
 import streamlit as st
@@ -18,15 +19,25 @@ _WHAT = (
 _HERE_ALONE = "This server listens to this machine only, so the link leads nowhere from another one."
 
 
-def sharing(line: SessionLine, name: str) -> ShareSession | None:
-    """Draw it; give what was asked for. `name` ends the keys."""
+class Ask(Protocol):
+    """Draws a button that asks for something."""
+
+    def __call__(
+        self, label: str, command: ShareSession, key: str, icon: str, help_: str | None = None
+    ) -> None:
+        """Draw it."""
+
+
+def sharing(line: SessionLine, name: str, ask: Ask) -> None:
+    """Draw it; `name` ends the keys, and `ask` draws the buttons."""
     if not line.link:
-        shared = st.button("Share read-only", key=f"share_{name}", icon=":material/share:", help=_WHAT)
-        return ShareSession(session_id=line.session_id) if shared else None
+        share = ShareSession(session_id=line.session_id)
+        ask("Share read-only", share, f"share_{name}", ":material/share:", _WHAT)
+        return
     with st.container(border=True, gap="xsmall", key=f"shared_{name}"):
         st.caption("Shared read-only with whoever has this link")
         st.code(literal(line.link), language=None, wrap_lines=True)
         if is_loopback(urlsplit(line.link).hostname or ""):
             st.caption(_HERE_ALONE)
-        ended = st.button("Stop sharing", key=f"unshare_{name}", icon=":material/link_off:")
-    return ShareSession(session_id=line.session_id, shared=False) if ended else None
+        end = ShareSession(session_id=line.session_id, shared=False)
+        ask("Stop sharing", end, f"unshare_{name}", ":material/link_off:")

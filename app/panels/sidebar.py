@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import streamlit as st
 
 from app.commands import (
-    ArchiveSession,
-    CloseSession,
     DeleteSession,
-    DescribeSession,
-    DuplicateSession,
     ImportSession,
     KeptCommand,
     NewSession,
@@ -23,7 +19,7 @@ from app.kept import slug
 from app.labels import literal, safe_label
 from app.overview import short_id
 from app.panels.parts import problem
-from app.panels.sharing import sharing
+from app.panels.session_menu import Export, asked_in_menu, session_menu
 from app.panels.uploads import decoded
 from app.session_lines import SessionLine
 
@@ -45,7 +41,7 @@ def sidebar(
     *,
     deleted: str | None,
     trouble: str,
-    export: Callable[[str], str] | None = None,
+    export: Export | None = None,
 ) -> SidebarCommand | None:
     """Draw the sidebar; give what was clicked.
 
@@ -56,7 +52,7 @@ def sidebar(
         trouble: Why sessions are not kept; empty where they are, or were not meant to be.
         export: Gives a kept session as a file; None where none is kept.
     """
-    asked: SidebarCommand | None = None
+    asked: SidebarCommand | None = asked_in_menu()
     with st.sidebar:
         with st.container(key="brand"):
             st.markdown(":material/movie: **Golden Trace Studio**")
@@ -78,17 +74,18 @@ def sidebar(
 
 
 def _list(
-    sessions: Sequence[SessionLine], current_id: str | None, export: Callable[[str], str] | None
+    sessions: Sequence[SessionLine], current_id: str | None, export: Export | None
 ) -> SidebarCommand | None:
     if not sessions:
         st.caption(_NONE if export is None else _NONE_KEPT)
     shown = _found([line for line in sessions if not line.deleted])
-    asked = _lines(shown[:SHOWN_SESSIONS], current_id, export)
+    opened = _lines(shown[:SHOWN_SESSIONS], current_id, export)
     older = shown[SHOWN_SESSIONS:]
     if older and st.toggle(f"Show {len(older)} older", key="older_sessions"):
         with st.container(height=OLDER_HEIGHT, border=False, gap="xsmall", key="older_list"):
-            asked = _lines(older, current_id, export) or asked
-    return _deleted([line for line in sessions if line.deleted]) or asked
+            opened = _lines(older, current_id, export) or opened
+    asked = _deleted([line for line in sessions if line.deleted])
+    return asked or (OpenSession(session_id=opened) if opened else None)
 
 
 def _deleted(sessions: Sequence[SessionLine]) -> KeptCommand | None:
@@ -150,18 +147,17 @@ def _found(sessions: Sequence[SessionLine]) -> list[SessionLine]:
     return [line for line in sessions if line.archived == archive and line.holds(wanted)]
 
 
-def _lines(
-    sessions: Sequence[SessionLine], current_id: str | None, export: Callable[[str], str] | None
-) -> SidebarCommand | None:
-    asked: SidebarCommand | None = None
+def _lines(sessions: Sequence[SessionLine], current_id: str | None, export: Export | None) -> str | None:
+    """Draw lines; give the id of the session that was clicked."""
+    opened: str | None = None
     for line in sessions:
-        asked = _line(line, export, is_current=line.session_id == current_id) or asked
-    return asked
+        is_current = line.session_id == current_id
+        if _line(line, export, is_current=is_current) and not is_current:
+            opened = line.session_id
+    return opened
 
 
-def _line(
-    line: SessionLine, export: Callable[[str], str] | None, *, is_current: bool
-) -> SidebarCommand | None:
+def _line(line: SessionLine, export: Export | None, *, is_current: bool) -> bool:
     name = slug(line.session_id)
     with st.container(
         horizontal=True, gap="xxsmall", vertical_alignment="center", wrap=False, key=f"recent_line_{name}"
@@ -175,82 +171,14 @@ def _line(
             wrap=False,
             help=f"{safe_label(line.agent, 40)}, {safe_label(short_id(line.session_id))}",
         )
-        asked = _kept_menu(line, name, export) if line.is_kept else _close_menu(line, name)
-    if asked is not None:
-        return asked
-    return OpenSession(session_id=line.session_id) if opened and not is_current else None
+        session_menu(line, export)
+    return opened
 
 
 def _icon(line: SessionLine) -> str:
     if line.link:
         return ":material/group:"
     return ":material/chat:" if line.is_live else ":material/chat_bubble_outline:"
-
-
-def _close_menu(line: SessionLine, name: str) -> CloseSession | None:
-    menu = st.popover(
-        ":material/close:",
-        key=f"close_menu_{name}",
-        type="tertiary",
-        help="End this session; what was not exported is lost",
-        on_change="rerun",
-    )
-    if not menu.open:
-        return None
-    with menu:
-        st.text("Close this session? It cannot be brought back.")
-        closed = st.button("Close", key=f"close_{name}", icon=":material/delete:")
-    return CloseSession(session_id=line.session_id) if closed else None
-
-
-def _kept_menu(line: SessionLine, name: str, export: Callable[[str], str] | None) -> KeptCommand | None:
-    """Draw a session's menu; what is in it is drawn only while it is open, because a list of them would cost most of the page."""
-    asked: KeptCommand | None = None
-    menu = st.popover(
-        ":material/more_vert:",
-        key=f"kept_menu_{name}",
-        type="tertiary",
-        help="Name, tags, notes; share, copy, download, archive, delete",
-        on_change="rerun",
-    )
-    if not menu.open:
-        return None
-    with menu:
-        asked = _description(line, name)
-        asked = sharing(line, name) or asked
-        if st.button("Duplicate", key=f"duplicate_{name}", icon=":material/content_copy:"):
-            asked = DuplicateSession(session_id=line.session_id)
-        if export is not None:
-            st.download_button(
-                "Download as a file",
-                lambda: export(line.session_id),
-                f"{line.session_id}.session.json",
-                key=f"download_{name}",
-                icon=":material/download:",
-                on_click="ignore",
-            )
-        word = "Take out of the archive" if line.archived else "Archive"
-        if st.button(word, key=f"archive_{name}", icon=":material/archive:"):
-            asked = ArchiveSession(session_id=line.session_id, archived=not line.archived)
-        if st.button("Delete", key=f"delete_{name}", icon=":material/delete:"):
-            asked = DeleteSession(session_id=line.session_id)
-    return asked
-
-
-def _description(line: SessionLine, name: str) -> DescribeSession | None:
-    called = st.text_input("Name", value=line.title, key=f"name_{name}", max_chars=120, on_change="ignore")
-    tags = st.text_input(
-        "Tags",
-        value=", ".join(line.tags),
-        key=f"tags_{name}",
-        placeholder="refunds, smoke test",
-        on_change="ignore",
-    )
-    notes = st.text_area("Notes", value=line.notes, key=f"notes_{name}", height=80, on_change="ignore")
-    if not st.button("Save", key=f"describe_{name}", icon=":material/check:"):
-        return None
-    words = tuple(filter(None, (tag.strip() for tag in tags.split(","))))
-    return DescribeSession(session_id=line.session_id, name=called.strip(), tags=words, notes=notes)
 
 
 def _import() -> ImportSession | None:

@@ -16,6 +16,8 @@ from playwright.sync_api import Browser, BrowserContext, Locator, Page, expect, 
 from tests.harness.processes import REPOSITORY, Served, free_port, quiet_environment, serve
 from tests.harness.reruns import Reruns
 
+_SOMETHING = re.compile(r"\S")
+
 PATIENCE_MS = 60_000
 """After so many milliseconds something that was waited for does not come any more."""
 
@@ -340,12 +342,18 @@ class Studio:
                 field.press("Enter")
                 self.rest()
         self.button("export_write").click()
-        written = self.keyed("export_done").locator("code").first.inner_text()
+        written = read(self.keyed("export_done").locator("code").first)
         self.rest()
         self.button("export_back").click()
         self.keyed("session_header").wait_for()
         self.rest()
-        return Path(written.strip())
+        return Path(written)
+
+
+def read(block: Locator) -> str:
+    """Give the text of a block of code, which is on the page a moment before its text is."""
+    expect(block).to_have_text(_SOMETHING)
+    return block.inner_text().strip()
 
 
 NewTab = Callable[[], Studio]

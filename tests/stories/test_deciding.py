@@ -8,7 +8,7 @@ import re
 import pytest
 from playwright.sync_api import Locator, expect
 
-from tests.harness.browser import Studio
+from tests.harness.browser import Studio, read
 
 pytestmark = [pytest.mark.browser, pytest.mark.process, pytest.mark.xdist_group("stories session")]
 
@@ -131,7 +131,7 @@ def _last_answer(studio: Studio) -> str:
     """Read the last answer of find_order in the timeline."""
     step = studio.like("step_").filter(has_text="find_order returned").last
     step.locator("summary").click()
-    return step.locator("code").first.inner_text()
+    return read(step.locator("code").first)
 
 
 SLOW_LINE = """
