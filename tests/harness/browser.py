@@ -342,7 +342,7 @@ class Studio:
                 field.press("Enter")
                 self.rest()
         self.button("export_write").click()
-        written = read(self.keyed("export_done").locator("code").first)
+        written = first_code(self.keyed("export_done"))
         self.rest()
         self.button("export_back").click()
         self.keyed("session_header").wait_for()
@@ -350,8 +350,9 @@ class Studio:
         return Path(written)
 
 
-def read(block: Locator) -> str:
-    """Give the text of a block of code, which is on the page a moment before its text is."""
+def first_code(inside: Locator) -> str:
+    """Give the text of the first block of code inside of something; the page gets ready for the first one only when it comes."""
+    block = inside.get_by_test_id("stCode").first
     expect(block).to_have_text(_SOMETHING)
     return block.inner_text().strip()
 

@@ -8,7 +8,7 @@ import re
 import pytest
 from playwright.sync_api import Locator, expect
 
-from tests.harness.browser import Studio, read
+from tests.harness.browser import Studio, first_code
 
 pytestmark = [pytest.mark.browser, pytest.mark.process, pytest.mark.xdist_group("stories session")]
 
@@ -131,7 +131,7 @@ def _last_answer(studio: Studio) -> str:
     """Read the last answer of find_order in the timeline."""
     step = studio.like("step_").filter(has_text="find_order returned").last
     step.locator("summary").click()
-    return read(step.locator("code").first)
+    return first_code(step)
 
 
 SLOW_LINE = """

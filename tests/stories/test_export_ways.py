@@ -10,7 +10,7 @@ import pytest
 from google.adk.evaluation.eval_set import EvalSet
 from playwright.sync_api import expect
 
-from tests.harness.browser import Studio, read
+from tests.harness.browser import Studio, first_code
 from tests.stories.reading import answer_of, calls_of, case_of
 
 pytestmark = [pytest.mark.browser, pytest.mark.process, pytest.mark.xdist_group("stories export")]
@@ -53,7 +53,7 @@ def name_case(studio: Studio, path: Path, eval_id: str) -> None:
 def write(studio: Studio) -> dict[str, Any]:
     """Take the first way, and read the file that the page names."""
     studio.button("export_write").click()
-    written = read(studio.keyed("export_done").locator("code").first)
+    written = first_code(studio.keyed("export_done"))
     studio.rest()
     return _object(Path(written.strip()).read_text(encoding="utf-8"))
 

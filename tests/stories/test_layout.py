@@ -48,6 +48,15 @@ _TOO_WIDE = """() => {
 }"""
 """Lists what is wider than the place it has: parts of the page, lines of buttons, ready answers, numbers, names."""
 
+_STAYS = f"""async () => {{
+    for (let turn = 0; turn < 100; turn++) {{
+        if (!({_TOO_WIDE})().length) return [];
+        await new Promise((done) => setTimeout(done, 50));
+    }}
+    return ({_TOO_WIDE})();
+}}"""
+"""Gives what is too wide for as long as somebody would wait for a page to take its place."""
+
 _DRAWN = "() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))"
 """Answers when the page has been drawn twice: what a new width sets going is done in the first drawing."""
 
@@ -197,10 +206,8 @@ def _in_each_width(studio: Studio) -> Iterator[int]:
 
 
 def _outside(studio: Studio) -> list[str]:
-    """List what is cut off, in either width."""
-    return [
-        f"{width}: {each}" for width in _in_each_width(studio) for each in studio.page.evaluate(_TOO_WIDE)
-    ]
+    """List what is cut off, in either width; a window that has just changed its width is given some seconds to follow."""
+    return [f"{width}: {each}" for width in _in_each_width(studio) for each in studio.page.evaluate(_STAYS)]
 
 
 def _background(studio: Studio) -> str:

@@ -13,7 +13,7 @@ import pytest
 from playwright.sync_api import Browser, BrowserContext, expect
 
 from app.people import COOKIE
-from tests.harness.browser import Studio, read, studio_server
+from tests.harness.browser import Studio, first_code, studio_server
 from tests.harness.oidc import oidc_provider
 from tests.harness.processes import Served, kill
 
@@ -66,7 +66,7 @@ def _shared(tab: Studio) -> str:
     session_id = tab.session_id
     tab.keyed(f"kept_menu_{session_id}").get_by_role("button").first.click()
     tab.button(f"share_{session_id}").click()
-    return read(tab.keyed(f"shared_{session_id}").locator("code"))
+    return first_code(tab.keyed(f"shared_{session_id}"))
 
 
 def _answers(address: str, cookie: str, *paths: str) -> list[tuple[int, bytes]]:
