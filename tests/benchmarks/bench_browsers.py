@@ -34,10 +34,10 @@ AT_ONCE = 8
 MOST_MIB = 1.5
 """So much of the server's memory one of them may take, with its session."""
 
-LOOK_SECONDS, PAGE_SECONDS, ROUNDS = 5.0, 10.0, 4
+LOOK_SECONDS, PAGE_SECONDS, ROUNDS = 5.0, 20.0, 3
 """Each looks so often by itself, and has its whole page drawn anew so often, as a click does; each so many times."""
 
-MOST_MS_LOOK, MOST_MS_PAGE = 15.0, 60.0
+MOST_MS_LOOK, MOST_MS_PAGE = 20.0, 100.0
 """So much of the processor's time a page's look whether something has happened may take, and the whole page."""
 
 
