@@ -227,7 +227,7 @@ def change_seat(engine: Engine, seat: Any, target: str, player: Any) -> None:
         SimulationError: There is no such seat or player, or the target has no name.
     """
     try:
-        fact = SeatChanged(at=engine.now(), seat=seat, target=target, player=player)
+        fact = SeatChanged(at=engine.after_opening(), seat=seat, target=target, player=player)
     except ValidationError as error:
         raise SimulationError(f"{player!r} cannot play {target!r} in the {seat} seat") from error
     engine.append(fact)

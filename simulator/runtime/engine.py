@@ -114,6 +114,11 @@ class Engine:
         """Give the time, in seconds since the epoch, to the millisecond."""
         return int(self._clock() * 1000 + 0.5) / 1000
 
+    def after_opening(self) -> float:
+        """Give the time, and in any case one after the session was opened: a setting of the same moment is one that it was opened with."""
+        opened = self.journal.fact(0).at
+        return max(self.now(), int(opened * 1000 + 1.5) / 1000)
+
     @property
     def seats(self) -> Seats:
         """Who plays now."""

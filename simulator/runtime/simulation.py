@@ -259,7 +259,7 @@ class Simulation(UserCommands):
         in_force = tuple(rules)
 
         async def put() -> None:
-            self._engine.append(RulesChanged(at=self._engine.now(), rules=in_force))
+            self._engine.append(RulesChanged(at=self._engine.after_opening(), rules=in_force))
             self._engine.changed()
 
         self._command(put)

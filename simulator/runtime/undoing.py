@@ -44,6 +44,8 @@ _SETTINGS = (
     RecordingGiven,
     ToolsDeclared,
 )
+_OPENING = (SeatChanged, RulesChanged)
+"""What a session can be opened with."""
 
 
 def undo_target(journal: Journal) -> int | None:
@@ -114,7 +116,9 @@ def _is_step(journal: Journal, number: int, fact: Fact) -> bool:
             by_itself = fact.provenance.source == "generated" and fact.provenance.by is not None
             return fact.provenance.source in _BY_PERSON | {"real"} and not by_itself
         case _:
-            return isinstance(fact, _SETTINGS) and not _is_opening(journal, number)
+            return isinstance(fact, _SETTINGS) and not (
+                isinstance(fact, _OPENING) and _is_opening(journal, number)
+            )
 
 
 def _is_opening(journal: Journal, number: int) -> bool:

@@ -17,6 +17,7 @@ from simulator import (
     SimulationError,
 )
 from simulator.environment.injection.effects import HangEffect
+from simulator.jsonvalue import JsonObject
 from tests.runtime.stage import PATIENCE, agent_of, call, opened, say
 
 RAN: list[str] = []
@@ -53,6 +54,24 @@ def test_seats_and_rules_go_back_with_the_head_one_step_each() -> None:
             sim.redo()
         assert sim.journal.head == head
         assert sim.session.seats.of_tool("other") == "refuse"
+
+
+def test_what_is_set_in_the_moment_of_the_opening_is_a_step_of_its_own() -> None:
+    """Also where the clock stands still; what the session was opened with is none."""
+    rule = InjectionRule(
+        rule_id="r", tool_name="other", effect=ErrorEffect(error_code=503, error_message="busy")
+    )
+    script: JsonObject = {"parts": [{"text": "hello"}]}
+    for clock in (lambda: 5.0, iter(range(9, 0, -1)).__next__):
+        with opened(two_calls(), rules=[rule], tools={"find": "offline"}, clock=clock) as sim:
+            assert not sim.can_undo()
+            sim.set_player("tool", "refuse", "other")
+            sim.set_rules([])
+            sim.set_user("script", script=(script,), hold=True)
+            for _ in range(3):
+                assert sim.can_undo()
+                sim.undo()
+            assert not sim.can_undo()
 
 
 def test_an_undo_runs_nothing_real_by_itself() -> None:
