@@ -31,7 +31,8 @@ from simulator.runtime.adk_private import invocation_of
 from simulator.runtime.boundaries import ToolBoundaryCall, seat_agent
 from simulator.runtime.context import MODEL_STAND_IN
 from simulator.runtime.effects import repeated
-from simulator.runtime.encoding import jsonable, made_error, tool_result
+from simulator.runtime.encoding import jsonable, made_error
+from simulator.runtime.outcomes import as_tools_give
 from simulator.runtime.stand_in.claiming import Claiming, within
 from simulator.runtime.stand_in.sessions import Sessions
 
@@ -285,17 +286,8 @@ class _Context:
 
 
 def _given(call: RecordedCall) -> Any:
-    """Give an answer as its tool does: a value, or an exception."""
-    match call.outcome.kind:
-        case "raised":
-            raise made_error(call.outcome.error)
-        case "failed":
-            return call.outcome.response()
-        case "deferred":
-            # Nobody is there to bring the answer later, under `adk eval` at least.
-            return copied(call.later)
-        case _:
-            return tool_result(copied(call.outcome.value))
+    """Give an answer as its tool does; what came later is there at once: nobody brings it, under `adk eval` at least."""
+    return copied(call.later) if call.outcome.kind == "deferred" else as_tools_give(call.outcome)
 
 
 def _beside(path: str | PathLike[str]) -> Path:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from simulator.environment.asking.output_checks import breach
 from simulator.facts import Failed, Outcome, Returned
 from simulator.jsonvalue import Json, JsonObject
+from simulator.runtime.encoding import made_error, tool_result
 
 _CODE, _MESSAGE = "error_code", "error_message"
 
@@ -23,3 +26,16 @@ def outcome_of(value: Json) -> Outcome:
 def breach_of(outcome: Outcome, schema: JsonObject | None) -> str:
     """Say where what a tool returns breaks a schema, as `breach`; an error and an exception break none."""
     return breach(outcome.value, schema) if isinstance(outcome, Returned) else ""
+
+
+def as_tools_give(outcome: Outcome) -> Any:
+    """Give ADK an outcome as its tools do: a value, None where there is none yet, or an exception that is raised."""
+    match outcome.kind:
+        case "raised":
+            raise made_error(outcome.error)
+        case "failed":
+            return outcome.response()
+        case "deferred":
+            return None
+        case _:
+            return tool_result(outcome.value)

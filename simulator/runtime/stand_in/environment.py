@@ -23,8 +23,8 @@ from simulator.runtime.adk_private import (
 )
 from simulator.runtime.bodies import has_body
 from simulator.runtime.boundaries import ToolBoundaryCall
-from simulator.runtime.encoding import made_error, tool_result
 from simulator.runtime.modelling import configuration_of
+from simulator.runtime.outcomes import as_tools_give
 from simulator.runtime.stand_in.answering import BROKEN, LEFT, Answering, Made
 from simulator.runtime.stand_in.calls import AnsweredCall
 from simulator.runtime.stand_in.claiming import Claiming, all_real
@@ -205,15 +205,7 @@ def _given(call: AnsweredCall, made: Made) -> Any:
         if isinstance(made.own, Exception):
             raise made.own
         return made.own
-    match call.outcome.kind:
-        case "raised":
-            raise made_error(call.outcome.error)
-        case "failed":
-            return call.outcome.response()
-        case "deferred":
-            return None
-        case _:
-            return tool_result(call.outcome.value)
+    return as_tools_give(call.outcome)
 
 
 def _shapes_around(context: Any) -> Mapping[str, ToolShape]:
