@@ -18,11 +18,16 @@ LOOK_AGAIN_IDLE_SECONDS = 3.0
 HAND_OVER_MS = 40
 """How long an input takes, at most, to hand over what was typed."""
 
+TYPING_PAUSE_MS = 700
+"""Who has typed nothing more for so long has what they typed so far kept, while the input stays theirs."""
+
 PATIENCE_SECONDS = 3.0
 """A browser that was asked to hand over what is typed, and does not within so long, is waited for no more."""
 
 _ASKED = "studio:asked_to_hand_over"
 _HANDED_OVER = "studio:handed_over"
+
+_EDITORS = ".st-key-pane_decision textarea, .st-key-pane_decision input[type=text]:not([role=combobox])"
 
 _LINE = f"""
 const lines = new WeakMap();
@@ -37,6 +42,14 @@ function look(line) {{
     line.tell("look", Date.now());
     if (types && typing.isConnected) typing.focus({{ preventScroll: true }});
   }}, {HAND_OVER_MS});
+}}
+
+// What is typed in an editor is kept while it is still being written: a refresh or a crash leaves no time to leave the field.
+function keep(line, typing) {{
+  if (document.activeElement !== typing) return;
+  typing.blur();
+  typing.focus({{ preventScroll: true }});
+  setTimeout(() => line.tell("look", Date.now()), {HAND_OVER_MS});
 }}
 
 export default function ({{ data, parentElement, setTriggerValue }}) {{
@@ -65,8 +78,16 @@ export default function ({{ data, parentElement, setTriggerValue }}) {{
       line.waits = setTimeout(open, line.pause);
     }};
   }};
+  const typed = (event) => {{
+    clearTimeout(line.typing);
+    if (event.isComposing || !event.target.matches("{_EDITORS}")) return;
+    line.typing = setTimeout(() => keep(line, event.target), {TYPING_PAUSE_MS});
+  }};
+  document.addEventListener("input", typed);
   line.end = () => {{
     line.over = true;
+    document.removeEventListener("input", typed);
+    clearTimeout(line.typing);
     clearTimeout(line.waits);
     if (line.socket) line.socket.close();
     lines.delete(parentElement);

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 from playwright.sync_api import expect
 
 from tests.harness.browser import NewTab, Studio
+from tests.harness.processes import wait_until
 
 pytestmark = [pytest.mark.browser, pytest.mark.process, pytest.mark.xdist_group("stories session")]
 
@@ -98,6 +101,25 @@ def test_two_tabs_show_one_session(studio: Studio, new_tab: NewTab) -> None:
     studio.button("undo_step").click()
     other.wait_for_pause("cancel_order")
     assert studio.step_number() == other.step_number()
+
+
+def test_what_is_being_typed_is_kept_before_the_editor_is_left(studio: Studio, new_tab: NewTab) -> None:
+    """A browser that crashes right after a pause in the typing loses nothing; whoever types on is not disturbed."""
+    other = new_tab().open()
+    studio.pick_agent("order_desk").start(CANCEL)
+    studio.wait_for_pause("find_order")
+    editor = studio.like("response_").get_by_role("textbox")
+    editor.fill(EDITED)
+
+    def is_kept() -> bool:
+        other.open(studio.page.url).wait_for_pause("find_order")
+        return bool(other.draft() == json.loads(EDITED))
+
+    wait_until(is_kept, what="what was typed to be kept", seconds=30)
+    expect(editor).to_be_focused()
+    studio.page.keyboard.press("End")
+    studio.page.keyboard.type(" ")
+    expect(editor).to_have_value(f"{EDITED} ")
 
 
 def test_a_step_is_taken_another_way_and_the_first_way_stays(studio: Studio) -> None:
