@@ -37,13 +37,20 @@ _AFTER_WHAT_WAS_DONE = """async () => {
 }"""
 """Answers when the page has done what its last key or click sets going, and what it sent for that has been heard here."""
 
-_OPENED = """async (part) => {
-  await new Promise((done) => requestAnimationFrame(done));
-  const ends = (one) => Number.isFinite(one.effect.getComputedTiming().endTime);
-  const moving = part.getAnimations({subtree: true}).filter(ends);
-  await Promise.all(moving.map((one) => one.finished.catch(() => null)));
+_STANDS_STILL = """async (part) => {
+  const frame = () => new Promise((done) => requestAnimationFrame(done));
+  const where = () => JSON.stringify(part.getBoundingClientRect());
+  const ends = (one) => one.playState === "running" && Number.isFinite(one.effect.getComputedTiming().endTime);
+  for (let still = 0, turns = 0; still < 5 && turns < 600; turns++) {
+    const before = where();
+    await frame();
+    still = where() === before && !document.getAnimations().some(ends) ? still + 1 : 0;
+  }
 }"""
-"""Answers when a part has grown to its full size."""
+"""Answers when a part has its place and size for some frames, and nothing on the page grows or moves any more.
+
+Nobody presses a button that still moves; a browser that is steered would, and let go beside it.
+"""
 
 
 def chromium_path() -> str:
@@ -141,7 +148,15 @@ class Studio:
     def unfold(self, key: str) -> None:
         """Open a folded part; as long as it grows, it would close each list that is opened in it."""
         self.like(key).locator("summary").first.click()
-        self.like(key).first.evaluate(_OPENED)
+        self.like(key).first.evaluate(_STANDS_STILL)
+
+    def open_step(self, words: str) -> Locator:
+        """Open the last step of the timeline whose line holds these words; give it when all of it is there."""
+        step = self.like("step_").filter(has=self.page.locator("summary").filter(has_text=words)).last
+        step.locator("summary").click()
+        self.rest()
+        step.evaluate(_STANDS_STILL)
+        return step
 
     # ------------------------------------------------------------ beginning
 
@@ -174,7 +189,7 @@ class Studio:
         if tools:
             self.select("start_tool_player", tools)
         self.keyed("start_query").get_by_role("textbox").fill(query)
-        self.button("start_session").click()
+        self.press(self.button("start_session"))
         self.keyed("session_header").wait_for()
         self.settle()
         return self
@@ -223,11 +238,16 @@ class Studio:
         self.rest()
         return self
 
+    def press(self, button: Locator) -> None:
+        """Click a button once it stands still."""
+        button.evaluate(_STANDS_STILL)
+        button.click()
+
     def act(self, button: Locator) -> None:
         """Click what brings the session on, and wait for what comes next."""
         self.rest()
         before = self.step_number()
-        button.click()
+        self.press(button)
         expect(self.header.get_by_text(before, exact=True)).to_have_count(0)
         self.settle()
 
@@ -281,7 +301,7 @@ class Studio:
         """Let the real tool answer, and don't wait for it."""
         self.rest()
         self.like("real_menu").get_by_test_id("stPopoverButton").click()
-        self.page.get_by_role("button", name="Run the real tool now").click()
+        self.press(self.page.get_by_role("button", name="Run the real tool now"))
 
     def run_real(self) -> None:
         """Let the real tool answer."""

@@ -129,9 +129,7 @@ def _back(studio: Studio) -> None:
 
 def _last_answer(studio: Studio) -> str:
     """Read the last answer of find_order in the timeline."""
-    step = studio.like("step_").filter(has_text="find_order returned").last
-    step.locator("summary").click()
-    return first_code(step)
+    return first_code(studio.open_step("find_order returned"))
 
 
 SLOW_LINE = """

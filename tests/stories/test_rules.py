@@ -77,10 +77,7 @@ def _ask_and_accept(studio: Studio, question: str) -> None:
 def _last_answer(studio: Studio) -> Locator:
     """Open the last answer of the tool in the timeline."""
     studio.rest()
-    step = studio.like("step_").filter(has_text="find_order returned").last
-    step.locator("summary").click()
-    studio.rest()
-    return step
+    return studio.open_step("find_order returned")
 
 
 def _narrow_to(studio: Studio, order: str) -> None:

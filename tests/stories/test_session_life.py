@@ -130,7 +130,7 @@ def test_a_step_is_taken_another_way_and_the_first_way_stays(studio: Studio) -> 
     studio.wait_for_pause("refund_order").accept_draft()
     studio.wait_for_status("Completed")
     first = studio.steps
-    studio.like("step_").locator("summary").filter(has_text="find_order returned").click()
+    studio.open_step("find_order returned")
     studio.act(studio.button("another_way_"))
     studio.wait_for_pause("find_order")
     expect(studio.decision).to_contain_text("has been started for this once before")
