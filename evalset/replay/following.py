@@ -83,7 +83,9 @@ class CaseFollowed:
             (
                 place
                 for place, call in enumerate(calls)
-                if (self.turn, place) not in self._used and is_same_call(call, asked)
+                if (self.turn, place) not in self._used
+                and is_same_call(call, asked)
+                and not _only_asked(calls, place)
             ),
             None,
         )
@@ -105,10 +107,11 @@ class CaseFollowed:
         """
         turns = self.now.models if self.now else ()
         for place, turn in enumerate(turns):
-            if (self.turn, place) not in self._models_used and (turn.agent, turn.within) == (agent, within):
+            is_left = (self.turn, place) not in self._models_used and not turn.put_off
+            if is_left and (turn.agent, turn.within) == (agent, within):
                 self._models_used.add((self.turn, place))
                 return turn
-        made = sum((turn.agent, turn.within) == (agent, within) for turn in turns)
+        made = sum((turn.agent, turn.within) == (agent, within) and not turn.put_off for turn in turns)
         raise UnrecordedError(
             f"{self._where()} holds {made} turns of the model of {agent}, and one more is asked for"
         )
@@ -139,7 +142,11 @@ class CaseFollowed:
 
     def _nearest(self, asked: Asked) -> str:
         calls = self.now.calls if self.now else ()
-        same_calls = [place for place, call in enumerate(calls) if is_same_call(call, asked)]
+        same_calls = [
+            place
+            for place, call in enumerate(calls)
+            if is_same_call(call, asked) and not _only_asked(calls, place)
+        ]
         if same_calls:
             count = len(same_calls)
             return f"it was asked {count} {'time' if count == 1 else 'times'} there, and is asked once more"
@@ -177,6 +184,12 @@ def _written(asked: Asked) -> str:
 def is_same_call(call: RecordedCall | RejectedCall, asked: Asked) -> bool:
     """Tell whether a recorded call is the one that is asked: the tool, the arguments, and where it is asked."""
     return call.tool == asked.tool and call.within == asked.within and same(call.arguments, asked.arguments)
+
+
+def _only_asked(calls: Sequence[RecordedCall], place: int) -> bool:
+    """Tell a call whose tool itself asked for a confirmation, and ran again when that was given: the answer of then counts."""
+    call = calls[place]
+    return call.confirmed is not None and any(each.id == call.id != "" for each in calls[place + 1 :])
 
 
 def is_said_alike(recorded: JsonObject, message: JsonObject) -> bool:

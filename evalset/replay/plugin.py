@@ -287,7 +287,7 @@ class _Context:
 
 def _given(call: RecordedCall) -> Any:
     """Give an answer as its tool does; what came later is there at once: nobody brings it, under `adk eval` at least."""
-    return copied(call.later) if call.outcome.kind == "deferred" else as_tools_give(call.outcome)
+    return as_tools_give(call.outcome) if call.later is None else copied(call.later)
 
 
 def _beside(path: str | PathLike[str]) -> Path:
