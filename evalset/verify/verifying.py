@@ -87,8 +87,12 @@ def verify(  # long: what it takes is most of it
         agents = Agents(agent, Path(agents_dir) if agents_dir is not None else None, eval_set)
     except (UnknownAgentError, AgentLoadError, AgentConfigError) as error:
         raise VerifyError(str(error)) from error
-    wanted = cases_to_verify(eval_set, sidecar, cases, agents)
-    work = _Verifying(criteria or Criteria(), runs, models, on_progress, timeout)
+    asked = criteria or Criteria()
+    wanted = [
+        each._replace(recorded=asked.allowing(each.recorded)) if isinstance(each, Ready) else each
+        for each in cases_to_verify(eval_set, sidecar, cases, agents)
+    ]
+    work = _Verifying(asked, runs, models, on_progress, timeout)
     results = _run(work.all(wanted, at_once, stop or threading.Event()))
     return Verification(
         eval_set=eval_set,
