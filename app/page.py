@@ -57,6 +57,7 @@ from app.registry import LiveSession, registry
 from app.reopening import NotReopenedError, reopened
 from app.scene import Scene
 from app.seen import check_seen, saw
+from app.set_aside import show_set_aside, try_without_drafts, was_drawn
 from app.settling import AT_ONCE, settle
 from app.side import side
 from app.stamps import TABS, followed_stamp, stamp_of
@@ -97,6 +98,17 @@ def page() -> None:
     TABS.begin(state.tab())
     live = state.current()
     _gather(live)
+    try:
+        _shown(live)
+    except Exception as error:  # noqa: BLE001 - raised again, but where it was what somebody typed
+        try_without_drafts(live, error)
+    was_drawn()
+    saw(None if live is None or live.read_only else live)
+    acknowledge()
+
+
+def _shown(live: LiveSession | None) -> None:
+    """Draw what the address names."""
     if live is not None and live.read_only:
         watching(live)
     elif live is None and state.shared_token():
@@ -105,8 +117,6 @@ def page() -> None:
         _bring_back(state.session_id() or "")
     else:
         _draw(live)
-    saw(None if live is None or live.read_only else live)
-    acknowledge()
 
 
 def _bring_back(session_id: str) -> None:
@@ -182,6 +192,7 @@ def _session(scene: Scene) -> None:
     with notes:
         _notes(view)
         _of_its_keeping(live)
+        show_set_aside(live)
         _script(live)
     with right:
         _act(live, context(scene))
