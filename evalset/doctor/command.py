@@ -92,6 +92,11 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--strict", action="store_true", help="let warnings count as errors")
     parser.add_argument("--json", action="store_true", help="write one JSON object")
     parser.add_argument("--codes", action="store_true", help="list all kinds of findings")
+    _add_migration(parser)
+    return parser
+
+
+def _add_migration(parser: argparse.ArgumentParser) -> None:
     migration = parser.add_argument_group("migrating, in eval sets and recorded environments together")
     for flag, words, meaning in (
         ("--rename-tool", "OLD=NEW", "call a tool by its new name"),
@@ -102,7 +107,6 @@ def _parser() -> argparse.ArgumentParser:
         migration.add_argument(
             flag, action="append", default=[], metavar=words, help=f"{meaning}; may be given again"
         )
-    return parser
 
 
 def _run(given: argparse.Namespace, out: TextIO) -> int:

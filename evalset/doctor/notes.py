@@ -22,9 +22,19 @@ class Note:
     """A finding that has not been placed yet, and what mends it.
 
     Attributes:
-        edits: Changes of the text.
-        partner: Changes of the recorded environment beside it.
+        code: One of `CODES`.
+        path: Where it is.
+        meaning: What it means, in a sentence.
+        remedy: What the doctor does, or what a person can do.
+        severity: How much it matters.
+        eval_id: The case.
+        loses: What is lost when it is mended.
+        mendable: Whether the doctor mends it.
+        edits: Changes of the text that mend it.
+        partner: Changes of the recorded environment beside it that go with them.
         whole: Whether it is mended by what `Notes.text` or `Notes.converted` is.
+        at: The line and the column, where the path has none.
+        count: For how many places it stands.
     """
 
     code: str
@@ -74,22 +84,9 @@ class Notes:
         at: tuple[int, int] | None = None,
         count: int = 1,
     ) -> None:
-        """Note a finding.
+        """Note a finding, with the attributes of `Note`; `mend` is the remedy where the doctor does it itself.
 
-        Args:
-            code: One of `CODES`.
-            path: Where it is.
-            meaning: What it means, in a sentence.
-            remedy: What a person can do, where the doctor does nothing.
-            mend: What the doctor does; it is mendable by that.
-            edits: How the text is changed for it.
-            partner: How the recorded environment beside it is changed for it.
-            loses: What is lost by that.
-            eval_id: The case.
-            severity: Another one than the code's.
-            whole: Whether the text as a whole is exchanged for it.
-            at: The line and the column, where the path has none.
-            count: For how many places it stands.
+        The severity is that of the code, where no other one is given.
         """
         self.all.append(
             Note(
