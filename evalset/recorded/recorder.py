@@ -123,7 +123,7 @@ class _Recorder:
             beneath=fact.beneath,
             effects=fact.effects,
             confirmed=self._confirmed.get(fact.call_id),
-            author=_author(fact.provenance),
+            author=author_of(fact.provenance),
             latency_ms=round(fact.elapsed_ms, 3),
         )
 
@@ -134,7 +134,7 @@ class _Recorder:
             put_off=self._is_put_off(fact),
             responses=tuple(copied(response) for response in fact.responses),
             error=fact.error,
-            author=_author(fact.provenance),
+            author=author_of(fact.provenance),
         )
 
     def _is_put_off(self, fact: ModelAnswered) -> bool:
@@ -154,7 +154,7 @@ class _Recorder:
             code=fact.code,
             result=copied(fact.result),
             error=fact.error,
-            author=_author(fact.provenance),
+            author=author_of(fact.provenance),
         )
 
     def _within(self, scope: str) -> tuple[str, ...]:
@@ -204,7 +204,8 @@ def _asked(call: Mapping[str, Any], agent: str) -> _Asked:
     return _Asked(str(call.get("name") or ""), agent, arguments if isinstance(arguments, dict) else {})
 
 
-def _author(provenance: Provenance) -> Author:
+def author_of(provenance: Provenance) -> Author:
+    """Give who authored an answer, as a recording keeps it."""
     return Author(
         source=provenance.source,
         by=provenance.by or "",
