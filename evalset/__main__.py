@@ -1,4 +1,4 @@
-"""Starts the commands for eval sets: `python -m evalset verify SET`."""
+"""Starts the commands for eval sets: `python -m evalset doctor PATH...`, `python -m evalset verify SET`."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import importlib
 import sys
 from collections.abc import Callable, Mapping, Sequence
 
-_COMMANDS: Mapping[str, str] = {"verify": "evalset.verify.command"}
+_COMMANDS: Mapping[str, str] = {"doctor": "evalset.doctor.command", "verify": "evalset.verify.command"}
 """The module of each command; it has a `main` that takes the arguments and gives an exit code."""
 
 _BAD_USAGE = 2
