@@ -95,8 +95,8 @@ def _look(tool: str, path: str, values: Sequence[Any], seen: Mapping[tuple[str, 
         if len({canonical(sorted(map(canonical, value))) for value in values}) == 1:
             seen[tool, path].append(_Seen(tuple(values), unordered=True))
             return
-        for inner in zip(*values, strict=True):
-            _look(tool, f"{path}[*]", inner, seen)
+        for items in zip(*values, strict=True):
+            _look(tool, f"{path}[*]", items, seen)
     else:
         seen[tool, path].append(_Seen(tuple(values)))
 

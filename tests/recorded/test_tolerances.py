@@ -62,9 +62,9 @@ def test_each_kind(one: Tolerance, recorded: Any, right: list[Any], wrong: list[
 
 def test_a_place_deep_inside_is_compared_by_its_own_tolerance() -> None:
     """With all else as it was; a number names one item, a star each of them."""
-    recorded = {"items": [{"id": "a", "price": 1}, {"id": "b", "price": 2}], "note": "x"}
-    dearer = {"items": [{"id": "a", "price": 9}, {"id": "b", "price": 9}], "note": "x"}
-    other = {"items": [{"id": "a", "price": 9}, {"id": "c", "price": 9}], "note": "x"}
+    recorded: Any = {"items": [{"id": "a", "price": 1}, {"id": "b", "price": 2}], "note": "x"}
+    dearer: Any = {"items": [{"id": "a", "price": 9}, {"id": "b", "price": 9}], "note": "x"}
+    other: Any = {"items": [{"id": "a", "price": 9}, {"id": "c", "price": 9}], "note": "x"}
     every, first = tolerance("ignore", "items[*].price"), tolerance("ignore", "items[0].price")
     assert tolerated("find", recorded, dearer, [every])
     assert not tolerated("find", recorded, other, [every])
