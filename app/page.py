@@ -57,6 +57,7 @@ from app.registry import LiveSession, registry
 from app.reopening import NotReopenedError, reopened
 from app.scene import Scene
 from app.seen import check_seen, saw
+from app.sets_page import sets_page
 from app.settling import AT_ONCE, settle
 from app.side import side
 from app.stamps import TABS, followed_stamp, stamp_of
@@ -97,7 +98,10 @@ def page() -> None:
     TABS.begin(state.tab())
     live = state.current()
     _gather(live)
-    if live is not None and live.read_only:
+    if state.is_on_sets():
+        side()
+        sets_page()
+    elif live is not None and live.read_only:
         watching(live)
     elif live is None and state.shared_token():
         not_shared(state.shared_token() or "")

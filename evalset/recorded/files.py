@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TypeVar
 
 from pydantic import ValidationError
 
 from evalset.atomic import sync_folder, write_whole
 from evalset.locking import lock_path, system_lock
-from evalset.recorded.model import FORMAT, VERSION, RecordedCase, RecordedEnvironment, lean
+from evalset.recorded.model import FORMAT, VERSION, CaseNote, RecordedCase, RecordedEnvironment, lean
 
 _PATIENCE_SECONDS = 60.0
+Held = TypeVar("Held", RecordedCase, CaseNote)
 _EVAL_SET, _SIDECAR = ".evalset.json", ".environment.json"
 
 
@@ -40,8 +41,12 @@ def sidecar_of(eval_set: Path | str) -> Path:
 
 def environment_text(environment: RecordedEnvironment) -> str:
     """Write a recorded environment as it stands in its file: indented, its cases in the order of their ids."""
-    ordered = {eval_id: environment.cases[eval_id] for eval_id in sorted(environment.cases)}
-    document = lean(environment.model_copy(update={"cases": ordered}))
+    ordered = {
+        name: {eval_id: held[eval_id] for eval_id in sorted(held)}
+        for name in ("cases", "notes")
+        if (held := getattr(environment, name)) or name == "cases"
+    }
+    document = lean(environment.model_copy(update=ordered))
     return f"{json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False)}\n"
 
 
@@ -109,13 +114,50 @@ def put_cases(path: Path | str, cases: Mapping[str, RecordedCase | None]) -> Rec
         RecordedEnvironmentError: What stands there is no recorded environment; nothing was changed.
         OSError: The disk or the folder refused; the file is as it was.
     """
+
+    def with_cases(before: RecordedEnvironment) -> RecordedEnvironment:
+        return before.model_copy(update={"cases": _put(before.cases, cases)})
+
+    return change_environment(path, with_cases)
+
+
+def put_all(
+    path: Path | str,
+    cases: Mapping[str, RecordedCase | None],
+    notes: Mapping[str, CaseNote | None],
+) -> RecordedEnvironment:
+    """Add or replace cases and notes at once, as `put_cases` does; None takes one away.
+
+    Raises:
+        RecordedEnvironmentError: As for `put_cases`.
+        OSError: As for `put_cases`.
+    """
+
+    def with_all(before: RecordedEnvironment) -> RecordedEnvironment:
+        put = {"cases": _put(before.cases, cases), "notes": _put(before.notes, notes)}
+        return before.model_copy(update=put)
+
+    return change_environment(path, with_all)
+
+
+def change_environment(
+    path: Path | str, change: Callable[[RecordedEnvironment], RecordedEnvironment]
+) -> RecordedEnvironment:
+    """Write a recorded environment as `change` makes it of what is there; nobody else writes it meanwhile.
+
+    Raises:
+        RecordedEnvironmentError: What stands there is no recorded environment; nothing was changed.
+        OSError: The disk or the folder refused; the file is as it was.
+    """
     target = Path(path).resolve()
     with system_lock(lock_path(target), _PATIENCE_SECONDS):
-        before = read_environment(target) if target.exists() else RecordedEnvironment()
-        kept = {eval_id: case for eval_id, case in before.cases.items() if eval_id not in cases}
-        new = {eval_id: case for eval_id, case in cases.items() if case is not None}
-        environment = RecordedEnvironment(cases=kept | new)
+        environment = change(read_environment(target) if target.exists() else RecordedEnvironment())
         content = environment_text(environment).encode()
         write_whole(target, [content], before_replace=lambda: None, replace=os.replace)
         sync_folder(target.parent)
     return environment
+
+
+def _put(before: Mapping[str, Held], put: Mapping[str, Held | None]) -> dict[str, Held]:
+    kept = {eval_id: held for eval_id, held in before.items() if eval_id not in put}
+    return kept | {eval_id: held for eval_id, held in put.items() if held is not None}
