@@ -97,7 +97,7 @@ def exportable(session: SimulationSession, form: TraceForm, eval_id: str) -> Exp
         evalset.GoldenTraceError: The session is not completed, or the eval id cannot be used.
         ValueError: It holds a number that JSON has no word for.
     """
-    case = evalset.GoldenTraceBuilder(session, form=form, eval_id=eval_id).build()
+    case = _built(session, form, eval_id)
     document = evalset.case_document(session.agent_name, case, at=session.start_timestamp)
     return Exportable(
         case=case,
@@ -106,6 +106,10 @@ def exportable(session: SimulationSession, form: TraceForm, eval_id: str) -> Exp
         warnings=evalset.warnings(session),
         misread=_misread(document, case),
     )
+
+
+def _built(session: SimulationSession, form: TraceForm, eval_id: str) -> EvalCase:
+    return evalset.GoldenTraceBuilder(session, form=form, eval_id=eval_id, confirmations="beside").build()
 
 
 def _misread(document: str, case: EvalCase) -> str | None:
@@ -202,7 +206,7 @@ def _checked(session: SimulationSession, chosen: ExportForm) -> tuple[evalset.Ev
     """Build the case, and see that ADK's own loader reads it back equal from where it is going to be."""
     if not chosen.path.strip():
         raise ValueError("There is no file to write to; give the path of an eval-set file.")
-    case = evalset.GoldenTraceBuilder(session, form=chosen.form, eval_id=chosen.eval_id).build()
+    case = _built(session, chosen.form, chosen.eval_id)
     writer = evalset.EvalSetWriter(chosen.path.strip(), session.agent_name)
     is_long = writer.path.is_file() and writer.path.stat().st_size > _WHOLE_FILE_BYTES
     document = evalset.case_document(session.agent_name, case, at=session.start_timestamp)

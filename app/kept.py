@@ -69,6 +69,14 @@ def keep_typed(drafts: DraftStore) -> None:
             _save(drafts, owner, signature, kept)
 
 
+def forget_drawn() -> None:
+    """Drop what stands in the inputs of this run, so that each begins with what is kept of it."""
+    shown: dict[str, list[Any]] = st.session_state.get(_SHOWN, {})
+    for key in shown:
+        st.session_state.pop(key, None)
+    st.session_state[_SHOWN] = {}
+
+
 def owners_before() -> dict[str, str]:
     """Give whose inputs the run before drew, as they stand in widgets' keys, with their signatures."""
     owners: dict[str, str] = st.session_state.get(_OWNERS, {})
@@ -176,7 +184,7 @@ def _read(text: str) -> tuple[str, dict[str, Any]]:
     """Give what values are about, and the values; none where the text, which may come from a file, says something else."""
     try:
         kept = json.loads(text)
-    except (json.JSONDecodeError, RecursionError):
+    except (ValueError, RecursionError):  # also a number of more digits than Python reads
         return "", {}
     values = kept.get("values") if isinstance(kept, dict) else None
     return (str(kept.get("of", "")), values) if isinstance(values, dict) else ("", {})

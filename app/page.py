@@ -57,6 +57,7 @@ from app.registry import LiveSession, registry
 from app.reopening import NotReopenedError, reopened
 from app.scene import Scene
 from app.seen import check_seen, saw
+from app.set_aside import show_set_aside, try_without_drafts, was_drawn
 from app.sets_page import sets_page
 from app.settling import AT_ONCE, settle
 from app.side import side
@@ -98,6 +99,17 @@ def page() -> None:
     TABS.begin(state.tab())
     live = state.current()
     _gather(live)
+    try:
+        _shown(live)
+    except Exception as error:  # noqa: BLE001 - raised again, but where it was what somebody typed
+        try_without_drafts(live, error)
+    was_drawn()
+    saw(None if live is None or live.read_only else live)
+    acknowledge()
+
+
+def _shown(live: LiveSession | None) -> None:
+    """Draw what the address names."""
     if state.is_on_sets():
         side()
         sets_page()
@@ -109,8 +121,6 @@ def page() -> None:
         _bring_back(state.session_id() or "")
     else:
         _draw(live)
-    saw(None if live is None or live.read_only else live)
-    acknowledge()
 
 
 def _bring_back(session_id: str) -> None:
@@ -186,6 +196,7 @@ def _session(scene: Scene) -> None:
     with notes:
         _notes(view)
         _of_its_keeping(live)
+        show_set_aside(live)
         _script(live)
     with right:
         _act(live, context(scene))

@@ -57,6 +57,7 @@ Flag: TypeAlias = Literal[
     "tried",
     "unsaved_set",
     "unwritten",
+    "without_drafts",
 ]
 _OF_ONE_SESSION: tuple[Flag, ...] = (
     "branches_listed",

@@ -95,8 +95,8 @@ def _replies(session: SimulationSession) -> Iterator[str]:
     replies = [entry for entry in session.history if isinstance(entry, UserReply)]
     if any(reply.tool_name == _CONFIRMATION for reply in replies):
         yield (
-            "A tool confirmation was answered. adk eval cannot answer one: it stops at the question, and an "
-            "exact comparison also fails on the question's own call id. Compare with ignore_args."
+            "A tool confirmation was answered. adk eval cannot answer one and stops at the question. What was said is kept in "
+            "the recorded environment: replayed with it, the tool gets the same yes or no, and an exact comparison holds."
         )
     late = [reply.tool_name for reply in replies if reply.tool_name != _CONFIRMATION]
     if late:

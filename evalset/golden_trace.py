@@ -20,6 +20,7 @@ from google.adk.evaluation.eval_case import (
 from google.genai import types
 from pydantic import ValidationError
 
+from evalset.confirmations import without_confirmations
 from evalset.errors import GoldenTraceError
 from evalset.names import eval_id_for, flaw_of_eval_id
 from simulator.jsonvalue import JsonObject, canonical, copied
@@ -29,6 +30,7 @@ from simulator.session.history import FinalResponse
 from simulator.session.model import OpenCall, SessionState, SimulationSession, Turn
 
 TraceForm: TypeAlias = Literal["intermediate_data", "invocation_events"]
+Confirmations: TypeAlias = Literal["in_case", "beside"]
 
 _TEMPORARY = "temp:"
 _SHORT = 60
@@ -53,6 +55,8 @@ class GoldenTraceBuilder:
         form: How the steps between query and final response are kept. `intermediate_data` lists calls, responses
             and texts; `invocation_events` keeps them as events.
         eval_id: The case's id; by default the agent's name and the session's start.
+        confirmations: Where the questions whether a tool may run are kept, with what a person said: in the case, as ADK asks
+            them; or in the recorded environment alone, so that a hermetic replay is exactly like the case.
     """
 
     def __init__(
@@ -61,9 +65,11 @@ class GoldenTraceBuilder:
         *,
         form: TraceForm = "intermediate_data",
         eval_id: str | None = None,
+        confirmations: Confirmations = "in_case",
     ) -> None:
         self.session = session
         self.form = form
+        self.confirmations = confirmations
         self.eval_id = (
             eval_id_for(session.agent_name, session.start_timestamp) if eval_id is None else eval_id
         )
@@ -81,7 +87,7 @@ class GoldenTraceBuilder:
         if session.state is not SessionState.COMPLETED:
             raise GoldenTraceError(f"the session is not completed ({session.state.value}): {_lack(session)}")
         groups = [turns for turns in turns_by_query(session.turns) if not came_to_nothing(turns)]
-        return EvalCase(
+        case = EvalCase(
             eval_id=self.eval_id,
             conversation=[self._invocation(number, turns) for number, turns in enumerate(groups)],
             session_input=SessionInput(
@@ -90,6 +96,7 @@ class GoldenTraceBuilder:
             creation_timestamp=session.start_timestamp,
             final_session_state=_lasting(session.turns[-1].state),
         )
+        return without_confirmations(case) if self.confirmations == "beside" else case
 
     def _invocation(self, number: int, turns: Sequence[Turn]) -> Invocation:
         query, last = turns[0], turns[-1]

@@ -240,7 +240,7 @@ def _check_leftovers(
 
 def _written(played: Played, writer: EvalSetWriter, eval_id: str | None) -> tuple[Path, str]:
     try:
-        case = GoldenTraceBuilder(played.session, eval_id=eval_id).build()
+        case = GoldenTraceBuilder(played.session, eval_id=eval_id, confirmations="beside").build()
         if eval_id is None:
             free = unique_eval_id(case.eval_id, writer.eval_ids())
             case = case.model_copy(update={"eval_id": free})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 from collections.abc import Callable, Mapping
@@ -11,10 +12,12 @@ from typing import Any, NoReturn, TypeVar
 from pydantic import ValidationError
 
 from evalset.atomic import sync_folder, write_whole
+from evalset.known import Identity, identity_of
 from evalset.locking import lock_path, system_lock
 from evalset.recorded.model import FORMAT, VERSION, CaseNote, RecordedCase, RecordedEnvironment, lean
 
 _PATIENCE_SECONDS = 60.0
+_ATTEMPTS = 5
 Held = TypeVar("Held", RecordedCase, CaseNote)
 _EVAL_SET, _SIDECAR = ".evalset.json", ".environment.json"
 
@@ -111,14 +114,14 @@ def put_cases(path: Path | str, cases: Mapping[str, RecordedCase | None]) -> Rec
     """Add cases to a recorded environment, or replace those of the same ids; None takes one away. The file is made where there is none.
 
     Raises:
-        RecordedEnvironmentError: What stands there is no recorded environment; nothing was changed.
-        OSError: The disk or the folder refused; the file is as it was.
+        RecordedEnvironmentError: As for `change_environment`.
+        OSError: As for `change_environment`.
     """
 
-    def with_cases(before: RecordedEnvironment) -> RecordedEnvironment:
+    def put(before: RecordedEnvironment) -> RecordedEnvironment:
         return before.model_copy(update={"cases": _put(before.cases, cases)})
 
-    return change_environment(path, with_cases)
+    return change_environment(path, put)
 
 
 def put_all(
@@ -143,19 +146,53 @@ def put_all(
 def change_environment(
     path: Path | str, change: Callable[[RecordedEnvironment], RecordedEnvironment]
 ) -> RecordedEnvironment:
-    """Write a recorded environment as `change` makes it of what is there; nobody else writes it meanwhile.
+    """Change a recorded environment: one writer at a time, whole or not at all. The file is made where there is none.
+
+    Args:
+        path: The file; behind a symbolic link, the file that it leads to.
+        change: Gives the new environment; what it raises leaves the file as it is. It may be asked again where a program
+            that takes no lock wrote the file meanwhile.
 
     Raises:
-        RecordedEnvironmentError: What stands there is no recorded environment; nothing was changed.
+        RecordedEnvironmentError: What stands there is no recorded environment, may not be written, or keeps changing;
+            nothing was changed.
         OSError: The disk or the folder refused; the file is as it was.
     """
     target = Path(path).resolve()
     with system_lock(lock_path(target), _PATIENCE_SECONDS):
-        environment = change(read_environment(target) if target.exists() else RecordedEnvironment())
-        content = environment_text(environment).encode()
-        write_whole(target, [content], before_replace=lambda: None, replace=os.replace)
-        sync_folder(target.parent)
+        for _ in range(_ATTEMPTS):
+            with contextlib.suppress(_ChangedMeanwhileError):
+                return _changed(target, change)
+    raise RecordedEnvironmentError(target, "it keeps changing; another program is writing it")
+
+
+class _ChangedMeanwhileError(Exception):
+    """Somebody who takes no lock wrote the file while we worked on it."""
+
+
+def _changed(
+    target: Path, change: Callable[[RecordedEnvironment], RecordedEnvironment]
+) -> RecordedEnvironment:
+    identity = _identity(target)
+    if identity is not None and not os.access(target, os.W_OK):
+        raise RecordedEnvironmentError(target, "it is read-only")
+    environment = change(RecordedEnvironment() if identity is None else read_environment(target))
+    content = environment_text(environment).encode()
+
+    def check() -> None:
+        if _identity(target) != identity:
+            raise _ChangedMeanwhileError
+
+    write_whole(target, [content], before_replace=check, replace=os.replace)
+    sync_folder(target.parent)
     return environment
+
+
+def _identity(target: Path) -> Identity | None:
+    try:
+        return identity_of(target.stat())
+    except FileNotFoundError:
+        return None
 
 
 def _put(before: Mapping[str, Held], put: Mapping[str, Held | None]) -> dict[str, Held]:

@@ -34,7 +34,8 @@ class RecordedCall(Value):
         within: The agent tools inside of which it was called, outermost first, by name.
         arguments: What it was asked.
         outcome: What the agent was told: a value, an error, an exception; or nothing yet.
-        later: What answered it in a later message of the user, where the tool itself gave nothing yet.
+        later: What answered it in a later message of the user, the last time: the tool itself gave nothing yet, or something for
+            the time being.
         beneath: What really happened, where an injection told the agent something else.
         effects: What the tool did beside its answer: state, artifacts, actions, events.
         confirmed: What a person had answered when the tool asked for a confirmation of this call; None where it asked none.
@@ -68,10 +69,15 @@ class RejectedCall(Value):
 
 
 class RecordedModelTurn(Value):
-    """What a model of an agent answered: ADK's `LlmResponse`s in JSON, or the error that it raised."""
+    """What a model of an agent answered: ADK's `LlmResponse`s in JSON, or the error that it raised.
+
+    `put_off` marks one that only ended a turn until a late answer came; a replay, in which that is there at once, has no place
+    for it.
+    """
 
     agent: str
     within: tuple[str, ...] = ()
+    put_off: bool = False
     responses: tuple[JsonObject, ...] = ()
     error: RaisedError | None = None
     author: Author

@@ -22,10 +22,7 @@ from simulator.jsonvalue import JsonObject, canonical, copied, digest
 from simulator.session import SimulationSession
 from simulator.session.entries import calls_in, message_responses, scope_of
 from simulator.session.events import function_calls
-from simulator.session.model import Turn
-
-CONFIRMATION = "adk_request_confirmation"
-"""ADK's call that asks a person whether a tool may run."""
+from simulator.session.model import CONFIRMATION, Turn
 
 _TEMPORARY = "temp:"
 _DIGITS = 16
@@ -85,6 +82,7 @@ class _Recorder:
         self._turns = turns
         self._answered = [fact for fact in facts if getattr(fact, "turn", None) in numbers]
         self._asked = dict(self._all_asked())
+        self._about = dict(self._all_questions())
         self._confirmed = dict(self._all_confirmed())
         self._later = {
             str(said.get("id")): copied(said.get("response") or {}) for said in self._said_by_user()
@@ -121,11 +119,11 @@ class _Recorder:
             within=self._within(fact.scope),
             arguments=copied(fact.arguments),
             outcome=fact.outcome,
-            later=self._later.get(fact.call_id) if fact.outcome.kind == "deferred" else None,
+            later=self._later.get(fact.call_id),
             beneath=fact.beneath,
             effects=fact.effects,
             confirmed=self._confirmed.get(fact.call_id),
-            author=_author(fact.provenance),
+            author=author_of(fact.provenance),
             latency_ms=round(fact.elapsed_ms, 3),
         )
 
@@ -133,10 +131,21 @@ class _Recorder:
         return RecordedModelTurn(
             agent=fact.agent,
             within=self._within(scope_of(fact.key)),
+            put_off=self._is_put_off(fact),
             responses=tuple(copied(response) for response in fact.responses),
             error=fact.error,
-            author=_author(fact.provenance),
+            author=author_of(fact.provenance),
         )
+
+    def _is_put_off(self, fact: ModelAnswered) -> bool:
+        """Tell whether a model only said what ended its turn, and the user then brought a late answer, or a confirmation."""
+        numbers = [turn.number for turn in self._turns]
+        if fact.turn == numbers[-1] or scope_of(fact.key) or any(calls_in(fact.responses)):
+            return False
+        following = self._turns[numbers.index(fact.turn) + 1]
+        ids = {str(said.get("id")) for said in message_responses(following.message)}
+        brought = {self._about.get(call_id, call_id) for call_id in ids}
+        return bool(brought & {each.call_id for each in self._answered if isinstance(each, ToolAnswered)})
 
     def _code(self, fact: CodeAnswered) -> RecordedCode:
         return RecordedCode(
@@ -145,7 +154,7 @@ class _Recorder:
             code=fact.code,
             result=copied(fact.result),
             error=fact.error,
-            author=_author(fact.provenance),
+            author=author_of(fact.provenance),
         )
 
     def _within(self, scope: str) -> tuple[str, ...]:
@@ -167,16 +176,18 @@ class _Recorder:
                 if call.get("id"):
                     yield str(call["id"]), _asked(call, str(event.get("author") or ""))
 
-    def _all_confirmed(self) -> Iterable[tuple[str, JsonObject]]:
-        """Give what a person answered to each confirmation, by the id of the call that it was about."""
-        about: dict[str, str] = {}
+    def _all_questions(self) -> Iterable[tuple[str, str]]:
+        """Give the ids of the questions whether a tool may run, each with that of the call that it is about."""
         for event in self._events():
             for call in function_calls(event):
                 original = (call.get("args") or {}).get("originalFunctionCall")
                 if call.get("name") == CONFIRMATION and isinstance(original, dict) and original.get("id"):
-                    about[str(call.get("id"))] = str(original["id"])
+                    yield str(call.get("id")), str(original["id"])
+
+    def _all_confirmed(self) -> Iterable[tuple[str, JsonObject]]:
+        """Give what a person answered to each confirmation, by the id of the call that it was about."""
         for said in self._said_by_user():
-            if (call_id := about.get(str(said.get("id")))) is not None:
+            if (call_id := self._about.get(str(said.get("id")))) is not None:
                 yield call_id, copied(said.get("response") or {})
 
     def _said_by_user(self) -> Iterable[dict[str, Any]]:
@@ -193,7 +204,8 @@ def _asked(call: Mapping[str, Any], agent: str) -> _Asked:
     return _Asked(str(call.get("name") or ""), agent, arguments if isinstance(arguments, dict) else {})
 
 
-def _author(provenance: Provenance) -> Author:
+def author_of(provenance: Provenance) -> Author:
+    """Give who authored an answer, as a recording keeps it."""
     return Author(
         source=provenance.source,
         by=provenance.by or "",

@@ -34,6 +34,10 @@ class UnrecordedError(LookupError):
     """Nothing was recorded for what is asked; the text names what is nearest, and what differs."""
 
 
+class AmbiguousError(UnrecordedError):
+    """Several cases fit, and each has something else; the text names two of them."""
+
+
 class CaseFollowed:
     """One case, and how far a session has gone along it.
 
@@ -83,7 +87,9 @@ class CaseFollowed:
             (
                 place
                 for place, call in enumerate(calls)
-                if (self.turn, place) not in self._used and is_same_call(call, asked)
+                if (self.turn, place) not in self._used
+                and is_same_call(call, asked)
+                and not only_asked(calls, place)
             ),
             None,
         )
@@ -105,10 +111,11 @@ class CaseFollowed:
         """
         turns = self.now.models if self.now else ()
         for place, turn in enumerate(turns):
-            if (self.turn, place) not in self._models_used and (turn.agent, turn.within) == (agent, within):
+            is_left = (self.turn, place) not in self._models_used and not turn.put_off
+            if is_left and (turn.agent, turn.within) == (agent, within):
                 self._models_used.add((self.turn, place))
                 return turn
-        made = sum((turn.agent, turn.within) == (agent, within) for turn in turns)
+        made = sum((turn.agent, turn.within) == (agent, within) and not turn.put_off for turn in turns)
         raise UnrecordedError(
             f"{self._where()} holds {made} turns of the model of {agent}, and one more is asked for"
         )
@@ -139,7 +146,11 @@ class CaseFollowed:
 
     def _nearest(self, asked: Asked) -> str:
         calls = self.now.calls if self.now else ()
-        same_calls = [place for place, call in enumerate(calls) if is_same_call(call, asked)]
+        same_calls = [
+            place
+            for place, call in enumerate(calls)
+            if is_same_call(call, asked) and not only_asked(calls, place)
+        ]
         if same_calls:
             count = len(same_calls)
             return f"it was asked {count} {'time' if count == 1 else 'times'} there, and is asked once more"
@@ -179,6 +190,12 @@ def is_same_call(call: RecordedCall | RejectedCall, asked: Asked) -> bool:
     return call.tool == asked.tool and call.within == asked.within and same(call.arguments, asked.arguments)
 
 
+def only_asked(calls: Sequence[RecordedCall], place: int) -> bool:
+    """Tell a call whose tool itself asked for a confirmation, and ran again when that was given: the answer of then counts."""
+    call = calls[place]
+    return call.confirmed is not None and any(each.id == call.id != "" for each in calls[place + 1 :])
+
+
 def is_said_alike(recorded: JsonObject, message: JsonObject) -> bool:
     """Tell whether the user says what was recorded: the same text, or the same parts where there is more than text."""
     return content_text(recorded).strip() == content_text(message).strip()
@@ -201,6 +218,7 @@ class SessionFollowed:
     def __init__(self, cases: Mapping[str, RecordedCase]) -> None:
         self._all = [CaseFollowed(eval_id, case) for eval_id, case in cases.items()]
         self._fitting = list(self._all)
+        self._last = self._fitting
         self._said: list[str] = []
 
     @property
@@ -211,20 +229,27 @@ class SessionFollowed:
     @property
     def turn(self) -> int:
         """The number of the turn that is replayed, from 0; -1 before the first."""
-        return self._fitting[0].turn if self._fitting else _BEFORE
+        return self._fitting[0].turn if self._fitting else len(self._said) - 1
+
+    @property
+    def nearest(self) -> CaseFollowed | None:
+        """The case that it is, or the first of those that it may be; where none fits any more, the last that did."""
+        found = self._fitting or self._last
+        return found[0] if found else None
 
     def hear(self, message: JsonObject) -> None:
         """Take in what the user says."""
         if not _answers_a_call(message):
             self._said.append(content_text(message))
         fitting = [case for case in self._fitting if case.hears(message)]
-        self._fitting = fitting
+        self._last, self._fitting = self._fitting or self._last, fitting
 
     def call(self, asked: Asked) -> RecordedCall:
         """Give the recorded call for what is asked, and use it up.
 
         Raises:
-            UnrecordedError: Nothing was recorded for it, or several cases fit that answer it in different ways.
+            UnrecordedError: Nothing was recorded for it.
+            AmbiguousError: Several cases fit that answer it in different ways.
         """
         self._check_fits()
         found = [(case, call) for case in self._fitting if (call := case.finds(asked)) is not None]
@@ -234,7 +259,7 @@ class SessionFollowed:
         _, first = found[0]
         differing = [case.eval_id for case, call in found if not _tells_alike(call, first)]
         if differing:
-            raise UnrecordedError(
+            raise AmbiguousError(
                 f"cases {found[0][0].eval_id!r} and {differing[0]!r} begin alike and answer {_written(asked)} in different "
                 "ways: name the case that is replayed (`case=`)"
             )
@@ -269,12 +294,12 @@ class SessionFollowed:
         """Give what all cases that fit have in common.
 
         Raises:
-            UnrecordedError: They differ.
+            AmbiguousError: They differ.
         """
         first = found[0][1]
         if any(made != first for _, made in found):
             names = " and ".join(repr(case.eval_id) for case, _ in found[:2])
-            raise UnrecordedError(
+            raise AmbiguousError(
                 f"cases {names} begin alike and go on in different ways: name the case that is replayed (`case=`)"
             )
         return first

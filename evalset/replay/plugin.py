@@ -24,8 +24,9 @@ from google.genai import types
 
 from evalset.recorded.files import read_environment
 from evalset.recorded.model import RecordedCall, RecordedEnvironment
-from evalset.replay.following import Asked, SessionFollowed, UnrecordedError
+from evalset.replay.following import AmbiguousError, Asked, SessionFollowed, UnrecordedError
 from evalset.replay.running_case import running_eval_id
+from evalset.replay.unrecorded import Improvised, MadeAnswer, Policy, words_of
 from simulator.jsonvalue import JsonObject, copied, same
 from simulator.runtime.adk_private import invocation_of
 from simulator.runtime.boundaries import ToolBoundaryCall, seat_agent
@@ -34,6 +35,7 @@ from simulator.runtime.effects import repeated
 from simulator.runtime.encoding import jsonable, made_error
 from simulator.runtime.outcomes import as_tools_give
 from simulator.runtime.stand_in.claiming import Claiming, within
+from simulator.runtime.stand_in.play import Question
 from simulator.runtime.stand_in.sessions import Sessions
 
 MOST_SESSIONS = 10_000
@@ -53,6 +55,7 @@ class Replayed:
     def __init__(self) -> None:
         self.lock = threading.RLock()
         self.followed: SessionFollowed | None = None
+        self.improvised = Improvised()
 
     @property
     def case(self) -> SessionFollowed:
@@ -83,14 +86,13 @@ class _Answers(Claiming[Replayed]):
         return self.sessions.of(context)
 
     async def answered(self, call: ToolBoundaryCall) -> Any:
-        asked = Asked(call.tool.name, jsonable(call.arguments), within())
-        recorded = self._plugin.recorded(self.session(call.context), asked)
+        question = Question(call.tool, call.arguments, call.context)
+        recorded = await self._plugin.recorded(self.session(call.context), question)
         await repeated(recorded.effects, call.context)
         return _given(recorded)
 
     async def by_hand(self, tool: BaseTool, arguments: dict[str, Any], context: Any) -> dict[str, Any] | None:
-        asked = Asked(tool.name, jsonable(arguments), within())
-        given = _given(self._plugin.recorded(self.session(context), asked))
+        given = _given(await self._plugin.recorded(self.session(context), Question(tool, arguments, context)))
         return given if isinstance(given, dict) else {"result": given}
 
 
@@ -109,6 +111,8 @@ class HermeticEnvironment(BasePlugin):
             taken from the folder of the module that makes the plugin.
         case: The eval id of the case that every session replays.
         models: Who answers for the agents' models: themselves, or the recording, which needs no key.
+        unrecorded: What becomes of a call that was not recorded. By default it is an error, with what is nearest. With `rules`
+            the injection rules of the case may answer it, with `generate` an offline draft where they do not.
         name: The plugin's name; no two of an app may have the same.
 
     Raises:
@@ -116,7 +120,8 @@ class HermeticEnvironment(BasePlugin):
         OSError: The file cannot be read.
 
     Attributes:
-        missed: What was asked and not recorded, in sentences, since it was made.
+        missed: What was asked and not recorded, in sentences, since it was made; they say who answered all the same.
+        made: The calls that were answered though they were not recorded, each with its author.
     """
 
     def __init__(
@@ -125,14 +130,16 @@ class HermeticEnvironment(BasePlugin):
         *,
         case: str | None = None,
         models: Players = "real",
+        unrecorded: Policy = "fail",
         name: str = "hermetic_environment",
     ) -> None:
         super().__init__(name)
         self._environment = path if isinstance(path, RecordedEnvironment) else read_environment(_beside(path))
-        self._case, self._models = case, models
+        self._case, self._models, self._policy = case, models, unrecorded
         if case is not None:
             self._check(case)
         self.missed: list[str] = []
+        self.made: list[MadeAnswer] = []
         self._answers = _Answers(self)
 
     def _check(self, eval_id: str) -> None:
@@ -188,17 +195,43 @@ class HermeticEnvironment(BasePlugin):
                 confirmed=bool(said.get("confirmed")), payload=copied(said.get("payload"))
             )
 
-    def recorded(self, replayed: Replayed, asked: Asked) -> RecordedCall:
-        """Give the recorded answer to a call.
+    async def recorded(self, replayed: Replayed, question: Question) -> RecordedCall:
+        """Give a call as it was recorded, or as the policy has it answered.
 
         Raises:
-            UnrecordedCallError: There is none.
+            UnrecordedCallError: There is no answer.
         """
+        asked = Asked(question.name, question.arguments, within())
         try:
             with replayed.lock:
-                return replayed.case.call(asked)
+                call = replayed.case.call(asked)
         except UnrecordedError as error:
-            raise self._missed(error) from None
+            if self._policy == "fail" or replayed.followed is None or isinstance(error, AmbiguousError):
+                raise self._missed(error) from None
+            return await self._made_up(replayed, replayed.followed, question, error)
+        if self._policy != "fail":
+            replayed.improvised.hear(question, call)
+        return call
+
+    async def _made_up(
+        self, replayed: Replayed, followed: SessionFollowed, question: Question, missing: UnrecordedError
+    ) -> RecordedCall:
+        """Have a call answered that was not recorded.
+
+        Raises:
+            UnrecordedCallError: Nobody may answer it.
+        """
+        with replayed.lock:
+            nearest, turn = followed.nearest, followed.turn
+        eval_id, case = (nearest.eval_id, nearest.case) if nearest else ("", None)
+        made = await replayed.improvised.answer(eval_id, case, question, within(), self._policy)
+        if made is None:
+            raise self._missed(UnrecordedError(f"{missing}; no rule answers it")) from None
+        text = f"{missing}; it was answered by {words_of(made.author)}"
+        self.missed.append(text)
+        self.made.append(MadeAnswer(eval_id=eval_id, turn=turn, call=made, why=str(missing)))
+        _LOG.warning("%s", text)
+        return made
 
     def _missed(self, error: UnrecordedError) -> UnrecordedCallError:
         text = str(error)
@@ -287,7 +320,7 @@ class _Context:
 
 def _given(call: RecordedCall) -> Any:
     """Give an answer as its tool does; what came later is there at once: nobody brings it, under `adk eval` at least."""
-    return copied(call.later) if call.outcome.kind == "deferred" else as_tools_give(call.outcome)
+    return as_tools_give(call.outcome) if call.later is None else copied(call.later)
 
 
 def _beside(path: str | PathLike[str]) -> Path:

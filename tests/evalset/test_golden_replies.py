@@ -8,6 +8,8 @@ from google.adk.tools.function_tool import FunctionTool
 from google.adk.tools.long_running_tool import LongRunningFunctionTool
 
 from evalset import GoldenTraceBuilder, GoldenTraceError
+from evalset.confirmations import without_confirmations
+from evalset.golden_trace import TraceForm
 from simulator.facts import Deferred
 from simulator.seats.answers import ToolAnswer
 from tests.evalset.sessions import PATIENCE, agent, answer, ask, call, opened, refund, say
@@ -38,6 +40,26 @@ def test_a_confirmation_belongs_to_its_query(*, approved: bool) -> None:
     assert ("adk_request_confirmation", {"confirmed": approved}) in seen
     assert (("refund", {"paid": 3}) in seen) is approved
     assert text(turn.final_response) == "I asked."
+
+
+@pytest.mark.parametrize("form", ["intermediate_data", "invocation_events"])
+@pytest.mark.parametrize("approved", [True, False])
+def test_a_confirmation_can_be_kept_beside_the_case(form: TraceForm, *, approved: bool) -> None:
+    """The case then holds the call and its last answer alone, as a replay shows them that knows what a person said."""
+    with opened(confirmed()) as sim:
+        ask(sim, "Refund A-1.")
+        assert sim.confirm(sim.session.open_calls[0].call_id, confirmed=approved, wait=PATIENCE)
+        answer(sim, *[{"paid": 3}] * approved)
+        whole = GoldenTraceBuilder(sim.session, form=form, eval_id="case").build()
+        case = GoldenTraceBuilder(sim.session, form=form, eval_id="case", confirmations="beside").build()
+    (turn,) = turns(case)
+    assert [name for name, _ in calls(turn)] == ["refund"]
+    assert answers(turn) == [
+        ("refund", {"paid": 3} if approved else {"error": "This tool call is rejected."})
+    ]
+    assert text(turn.final_response) == "I asked."
+    assert without_confirmations(whole) == case
+    assert without_confirmations(case) is case
 
 
 def test_an_answer_that_came_only_later() -> None:

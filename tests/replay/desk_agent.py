@@ -88,6 +88,8 @@ class Clerk(BaseLlm):
                 return calls("takes_long", job="J-1")
             case ["wipe", order]:
                 return calls("wipe", order=order)
+            case ["ship", order]:
+                return calls("ship", order=order)
 
 
 class Once(BaseLlm):
@@ -145,6 +147,16 @@ def wipe(order: str) -> dict:
     trap()
 
 
+def ship(order: str, tool_context: ToolContext) -> dict:
+    """Ship an order; it asks for itself whether it may."""
+    if not os.environ.get("MAY_SHIP"):
+        trap()
+    if tool_context.tool_confirmation is None:
+        tool_context.request_confirmation(hint="Ship it?", payload={"by": "sea"})
+        return {"waiting": True}
+    return {"shipped": tool_context.tool_confirmation.confirmed, **(tool_context.tool_confirmation.payload or {})}
+
+
 def takes_long(job: str) -> dict:
     """Begin what takes long."""
     trap()
@@ -168,6 +180,7 @@ root_agent = LlmAgent(
         check,
         note,
         breaks,
+        ship,
         FunctionTool(wipe, require_confirmation=True),
         LongRunningFunctionTool(takes_long),
         AgentTool(advisor),
@@ -200,12 +213,14 @@ def config(agents_dir: Path) -> SimulatedAgentConfig:
     return catalogue_for(AgentSettings(agents_dir=agents_dir, demos=False)).config(NAME)
 
 
-def played(config: SimulatedAgentConfig, queries: Sequence[str], answers: Mapping[str, Any]) -> Simulation:
+def played(
+    config: SimulatedAgentConfig, queries: Sequence[str], answers: Mapping[str, Any], *, real: str = "*none*"
+) -> Simulation:
     """Play a session: each tool gives the next of its answers, or always the same one.
 
-    Confirmations are given as `answers` says of `confirmed`, and what takes long is answered later.
+    Confirmations are given as `answers` says of `confirmed`, and what takes long is answered later. The tool `real` runs.
     """
-    simulation = Simulation.open(config, seats=Seats(tools={"*": "person"}))
+    simulation = Simulation.open(config, seats=Seats(tools={"*": "person", real: "real"}))
     left = {name: list(each) if isinstance(each, list) else each for name, each in answers.items()}
     for query in queries:
         simulation.query(query, wait=PATIENCE)
@@ -224,7 +239,7 @@ def _answered(simulation: Simulation, left: dict[str, Any]) -> bool:
         simulation.answer(request, made.model_copy(update={"despite_contradictions": True}), wait=PATIENCE)
         return True
     for call in simulation.view().session.open_calls:
-        if not call.answered:
+        if not call.answered or left.get("later"):
             if call.is_confirmation:
                 simulation.confirm(call.call_id, bool(left.get("confirmed", True)), wait=PATIENCE)
             else:
@@ -233,9 +248,10 @@ def _answered(simulation: Simulation, left: dict[str, Any]) -> bool:
     return False
 
 
-def keep(simulation: Simulation, eval_set: Path, eval_id: str) -> Path:
-    """Export a session with its environment; give the path of the environment."""
-    case = GoldenTraceBuilder(simulation.session, eval_id=eval_id).build()
+def keep(simulation: Simulation, eval_set: Path, eval_id: str, **more: Any) -> Path:
+    """Export a session with its environment; give the path of the environment. `more` is for the builder of the case."""
+    made = {"confirmations": "beside", **more}
+    case = GoldenTraceBuilder(simulation.session, eval_id=eval_id, **made).build()
     EvalSetWriter(eval_set, NAME).write_eval_case(case)
     facts = [fact for _, fact in simulation.journal.path()]
     put_cases(sidecar_of(eval_set), {eval_id: recorded_case(simulation.session, facts)})

@@ -139,6 +139,38 @@ def test_what_came_later_is_there_at_once(desk: SimulatedAgentConfig, tmp_path: 
     assert texts[-1] == final_text(simulation)
 
 
+def test_a_late_answer_stands_for_the_one_that_was_given_for_the_time_being(
+    desk: SimulatedAgentConfig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The agent ended its turn with a first answer and went on with the late one: a replay goes on at once, with either model."""
+    simulation = played(
+        desk, ["wait; check A"], {**ANSWERS, "takes_long": {"status": "begun"}, "later": True}
+    )
+    sidecar = keep(simulation, tmp_path / "desk.evalset.json", "late")
+    module = loaded(write_desk(tmp_path / "real"))
+    expected = [("takes_long", {"status": "finished"}), ("check", {"status": "shipped"})]
+    assert replayed(module, HermeticEnvironment(sidecar), "wait; check A")[1] == expected
+    monkeypatch.setenv("NO_MODEL", "1")
+    plugin = HermeticEnvironment(sidecar, models="recorded")
+    texts, answers, _ = replayed(module, plugin, "wait; check A")
+    assert (answers[0], texts[-1]) == (expected[0], final_text(simulation))
+
+
+@pytest.mark.parametrize("approved", [True, False])
+def test_a_tool_that_asks_for_itself_is_confirmed_again(
+    desk: SimulatedAgentConfig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, approved: bool
+) -> None:
+    """It ran twice, before and after the yes or no; a replay gives the second answer, and nobody is asked."""
+    monkeypatch.setenv("MAY_SHIP", "1")
+    simulation = played(desk, ["ship A"], {"confirmed": approved}, real="ship")
+    sidecar = keep(simulation, tmp_path / "desk.evalset.json", "ship")
+    monkeypatch.delenv("MAY_SHIP")
+    plugin = HermeticEnvironment(sidecar)
+    texts, answers, _ = replayed(loaded(write_desk(tmp_path / "real")), plugin, "ship A")
+    assert answers == [("ship", {"shipped": approved})]
+    assert (texts[-1], plugin.missed) == (final_text(simulation), [])
+
+
 def test_the_same_call_gets_the_next_of_its_answers_and_then_says_that_there_is_none(
     desk: SimulatedAgentConfig, tmp_path: Path
 ) -> None:
@@ -227,16 +259,32 @@ def test_adk_eval_gives_each_of_its_parallel_cases_its_own_answers(
 
 
 @pytest.mark.process
-def test_everything_passes_adk_eval_with_recorded_models(desk: SimulatedAgentConfig, tmp_path: Path) -> None:
-    """Neither a tool nor a model runs."""
+def test_everything_passes_adk_eval_with_recorded_models(
+    desk: SimulatedAgentConfig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Neither a tool nor a model runs, nobody is asked, and the comparison is exact: confirmations and late answers, too.
+
+    Of a trace that holds the question, as all did once, only the comparison fails.
+    """
     eval_set = tmp_path / "desk.evalset.json"
-    queries = ["check A, check B; note A; advisor visas; break; check A; transfer refunds"]
-    keep(played(desk, queries, ANSWERS), eval_set, "all")
+    keep(played(desk, [EVERYTHING], ANSWERS), eval_set, "all")
+    keep(played(desk, [EVERYTHING], ANSWERS), eval_set, "events", form="invocation_events")
+    for name, approved in (("yes", True), ("no", False)):
+        session = played(desk, ["check A, wipe A; note A", "check B"], {**ANSWERS, "confirmed": approved})
+        keep(session, eval_set, name)
     late = {**ANSWERS, "takes_long": ToolAnswer(outcome=Deferred())}
-    sidecar = keep(played(desk, ["wait; check A", "check B"], late), eval_set, "late")
+    keep(played(desk, ["wait; check A", "check B"], late), eval_set, "late")
+    later = {**ANSWERS, "takes_long": {"status": "begun"}, "later": True}
+    keep(played(desk, ["wait; check A", "check B"], later), eval_set, "later")
+    monkeypatch.setenv("MAY_SHIP", "1")
+    keep(played(desk, ["ship A; check A"], ANSWERS, real="ship"), eval_set, "asks itself")
+    sidecar = keep(played(desk, ["wipe A"], ANSWERS), eval_set, "old", confirmations="in_case")
     folder = write_app(tmp_path, sidecar, ', models="recorded"')
-    outcome = run_adk_eval(folder, eval_set, environment={"NO_MODEL": "1"})
-    assert (outcome.passed, outcome.failed) == (2, 0), outcome.output
+    criteria = {"tool_trajectory_avg_score": 1.0, "response_match_score": 1.0}
+    outcome = run_adk_eval(folder, eval_set, criteria=criteria, environment={"NO_MODEL": "1", "MAY_SHIP": ""})
+    assert [case.eval_id for case in outcome.cases if not case.passed] == ["old"], outcome.output
+    assert outcome.scores["old"]["response_match_score"] == 1.0
+    assert outcome.passed == 7
 
 
 @pytest.mark.process

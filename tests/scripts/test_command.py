@@ -77,7 +77,7 @@ def test_a_recorded_session_gives_the_same_case_again(name: str, tmp_path: Path)
     """
     recorded, again, other = (tmp_path / f"{which}.evalset.json" for which in ("one", "two", "three"))
     with record_demo(name) as simulation:
-        case = GoldenTraceBuilder(simulation.session, eval_id="case").build()
+        case = GoldenTraceBuilder(simulation.session, eval_id="case", confirmations="beside").build()
         EvalSetWriter(recorded, name).write_eval_case(case)
         text = write_script(script_of(simulation))
     file = tmp_path / "script.yaml"

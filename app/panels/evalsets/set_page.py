@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
+from app.kept import slug
 from app.labels import literal
 from app.panels.evalsets.case_page import case_page
 from app.panels.evalsets.scene import CloseSet, RedoEdit, SetCommand, SetScene, UndoEdit
@@ -19,7 +20,7 @@ def set_page(scene: SetScene, case: str | None) -> SetCommand | None:
     if case is not None and case in scene.work.state.order:
         return case_page(scene, case) or asked
     chosen = views("Part of the eval set", list(TABS), "set_tab") if len(TABS) > 1 else next(iter(TABS))
-    with st.container(key=f"set_{chosen.lower()}", gap="small"):
+    with st.container(key=f"set_{slug(chosen.lower())}", gap="small"):
         return TABS[chosen](scene) or asked
 
 

@@ -1,0 +1,38 @@
+"""Says whether `adk eval` can run here: where the program is, and what of `google-adk[eval]` is missing."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Sequence
+from importlib.metadata import PackageNotFoundError, distribution, requires
+from pathlib import Path
+
+INSTALL = 'pip install "google-adk[eval]"'
+"""What a person runs where something is missing."""
+
+_OF_THE_EXTRA = re.compile(r"""([A-Za-z0-9][A-Za-z0-9._-]*)[^;]*;.*extra\s*==\s*["']eval["']""")
+
+
+def missing(name: str = "google-adk") -> tuple[str, ...]:
+    """Name the packages that `adk eval` needs and this Python does not have; none where all are there."""
+    try:
+        needed = requires(name) or []
+    except PackageNotFoundError:
+        return (name,)
+    named = (found[1] for text in needed if (found := _OF_THE_EXTRA.match(text)))
+    return tuple(package for package in named if not _is_there(package))
+
+
+def _is_there(package: str) -> bool:
+    try:
+        distribution(package)
+    except PackageNotFoundError:
+        return False
+    return True
+
+
+def adk_program(python: str = sys.executable) -> Sequence[str]:
+    """Give the command that starts the `adk` of this Python: the program beside it, else its module."""
+    program = Path(python).with_name("adk.exe" if sys.platform == "win32" else "adk")
+    return [str(program)] if program.is_file() else [python, "-m", "google.adk.cli"]

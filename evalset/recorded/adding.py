@@ -1,0 +1,142 @@
+"""Adds answers to a case that was recorded before: what was asked for the first time, and answered by a person or a policy."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import NamedTuple, TypeVar
+
+from evalset.recorded.files import RecordedEnvironmentError, change_environment
+from evalset.recorded.model import (
+    RecordedCall,
+    RecordedCase,
+    RecordedEnvironment,
+    RecordedTurn,
+    RejectedCall,
+)
+from simulator.jsonvalue import canonical
+
+Asked = TypeVar("Asked", RecordedCall, RejectedCall)
+
+
+class NewAnswers(NamedTuple):
+    """What a session of a recorded case holds and the case does not: by the number of the turn, from 0."""
+
+    calls: dict[int, tuple[RecordedCall, ...]]
+    rejected: dict[int, tuple[RejectedCall, ...]]
+
+    @property
+    def total(self) -> int:
+        """How many calls they are."""
+        found: list[Sequence[RecordedCall | RejectedCall]] = [*self.calls.values(), *self.rejected.values()]
+        return sum(map(len, found))
+
+
+def new_answers(recorded: RecordedCase, played: RecordedCase) -> NewAnswers:
+    """Find what was answered in a session that replays a case, and was not recorded there.
+
+    The same call, asked more often than it was recorded, counts as often as it is more. Turns that the case does not have are
+    left out: they are a case of their own.
+
+    Args:
+        recorded: The case.
+        played: What its session recorded, as `recorded_case` gives it.
+    """
+    calls, rejected = {}, {}
+    for number, (before, now) in enumerate(zip(recorded.turns, played.turns, strict=False)):
+        if found := tuple(_more(before.calls, now.calls)):
+            calls[number] = found
+        if refused := tuple(_more(before.rejected, now.rejected)):
+            rejected[number] = refused
+    return NewAnswers(calls, rejected)
+
+
+def _more(before: Iterable[Asked], now: Iterable[Asked]) -> Iterable[Asked]:
+    left = [_question(call) for call in before]
+    for call in now:
+        if (question := _question(call)) in left:
+            left.remove(question)
+        else:
+            yield call
+
+
+def _question(call: RecordedCall | RejectedCall) -> tuple[str, tuple[str, ...], str]:
+    return call.tool, call.within, canonical(call.arguments)
+
+
+def add_played(path: Path | str, eval_id: str, played: RecordedCase) -> NewAnswers:
+    """Add what `new_answers` finds to a case of a recorded environment; what is there stays as it is. Twice is as good as once.
+
+    Args:
+        path: The recorded environment.
+        eval_id: The case.
+        played: What a session of it recorded.
+
+    Raises:
+        RecordedEnvironmentError: The file cannot be used, or has no such case; nothing was changed.
+        OSError: The disk or the folder refused; the file is as it was.
+    """
+    added = NewAnswers({}, {})
+
+    def change(before: RecordedEnvironment) -> RecordedEnvironment:
+        nonlocal added
+        case = _case(Path(path), before, eval_id)
+        added = new_answers(case, played)
+        turns = [
+            _with(turn, added.calls.get(number, ()), added.rejected.get(number, ()))
+            for number, turn in enumerate(case.turns)
+        ]
+        return _with_case(before, eval_id, turns)
+
+    change_environment(path, change)
+    return added
+
+
+def add_calls(path: Path | str, eval_id: str, turn: int, calls: Iterable[RecordedCall]) -> RecordedCase:
+    """Add calls with their answers to a turn of a case, behind those that are there, as those that `plugin.made` holds.
+
+    Args:
+        path: The recorded environment.
+        eval_id: The case.
+        turn: The turn, from 0.
+        calls: The calls; one whose id stands in the turn already is left out.
+
+    Raises:
+        RecordedEnvironmentError: The file cannot be used, or has no such case or turn; nothing was changed.
+        OSError: The disk or the folder refused; the file is as it was.
+    """
+    new = tuple(calls)
+
+    def change(before: RecordedEnvironment) -> RecordedEnvironment:
+        case = _case(Path(path), before, eval_id)
+        if not 0 <= turn < len(case.turns):
+            raise RecordedEnvironmentError(
+                Path(path),
+                f"the case {eval_id!r} has {len(case.turns)} turns, and none with the number {turn + 1}",
+            )
+        turns = list(case.turns)
+        known = {call.id for call in turns[turn].calls}
+        turns[turn] = _with(turns[turn], [call for call in new if not call.id or call.id not in known], ())
+        return _with_case(before, eval_id, turns)
+
+    return change_environment(path, change).cases[eval_id]
+
+
+def _case(path: Path, environment: RecordedEnvironment, eval_id: str) -> RecordedCase:
+    if eval_id not in environment.cases:
+        raise RecordedEnvironmentError(path, f"it holds no case {eval_id!r}")
+    return environment.cases[eval_id]
+
+
+def _with(
+    turn: RecordedTurn, calls: Iterable[RecordedCall], rejected: Iterable[RejectedCall]
+) -> RecordedTurn:
+    more = {"calls": (*turn.calls, *calls), "rejected": (*turn.rejected, *rejected)}
+    return turn.model_copy(update=more)
+
+
+def _with_case(
+    environment: RecordedEnvironment, eval_id: str, turns: Sequence[RecordedTurn]
+) -> RecordedEnvironment:
+    case = environment.cases[eval_id].model_copy(update={"turns": tuple(turns)})
+    return RecordedEnvironment(cases={**environment.cases, eval_id: case})

@@ -1,0 +1,158 @@
+"""Checks criteria as ADK will take them; the table of criteria is ADK's own."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from google.adk.evaluation.eval_metrics import PrebuiltMetrics
+from google.adk.evaluation.metric_evaluator_registry import MetricEvaluatorRegistry
+
+from evalset.eval_config.checking import CLASSES, check
+from evalset.eval_config.criteria import ALWAYS_REPORTED, CRITERIA, NEEDS
+from evalset.eval_config.editing import starting_document, usual_value, with_custom_metric
+
+
+def test_every_metric_of_adk_is_in_the_table() -> None:
+    """Those that pass or fail, and those that only inform."""
+    named = [criterion.name for criterion in CRITERIA]
+    assert sorted([*named, *ALWAYS_REPORTED]) == sorted(metric.value for metric in PrebuiltMetrics)
+    assert {criterion.needs for criterion in CRITERIA} == set(NEEDS)
+
+
+def test_the_table_says_what_adks_evaluators_read() -> None:
+    """The class of each criterion, the range of its scores, whether it takes a threshold, and which rubrics it takes in."""
+    registry = MetricEvaluatorRegistry()
+    infos = {
+        str(getattr(info.metric_name, "value", info.metric_name)): info
+        for info in registry.get_registered_metrics()
+    }
+    evaluators = {
+        str(getattr(name, "value", name)).removeprefix("PrebuiltMetrics."): made
+        for name, (made, _) in registry._registry.items()
+    }
+    by_name = {name.lower(): made for name, made in evaluators.items()}
+    for criterion in CRITERIA:
+        interval = infos[criterion.name].metric_value_info.interval
+        assert interval is not None
+        assert (criterion.lowest, criterion.highest) == (interval.min_value, interval.max_value)
+        evaluator: Any = by_name[criterion.name]
+        read = getattr(evaluator, "criterion_type", None)
+        if isinstance(read, type):
+            assert CLASSES[criterion.kind] is read, criterion.name
+        if criterion.kind == "rubrics":
+            assert criterion.rubric_type == evaluator.RUBRIC_TYPE
+    assert not any(infos[name].requires_threshold for name in ALWAYS_REPORTED)
+
+
+def test_what_adk_takes_has_no_flaw() -> None:
+    """The usual criteria, all of them at once with their usual thresholds, and metrics of one's own."""
+    assert check(starting_document()) == ()
+    rubrics = [{"rubric_id": "short", "rubric_content": {"text_property": "It is short."}}]
+    everything: dict[str, Any] = {
+        "criteria": {
+            criterion.name: {"threshold": usual_value(criterion.name), "rubrics": rubrics}
+            if criterion.kind == "rubrics"
+            else usual_value(criterion.name)
+            for criterion in CRITERIA
+        },
+        "userSimulatorConfig": {"maxAllowedInvocations": 3, "type": None},
+        "live_model_config": {"timeout_seconds": 20},
+    }
+    assert check(with_custom_metric(everything, "mine", "desk.metrics.mine")) == ()
+
+
+JUDGED = "criteria.hallucinations_v1"
+SIMULATED = "user_simulator_config"
+
+
+@pytest.mark.parametrize(
+    ("document", "place", "sentence"),
+    [
+        ({}, "criteria", "every case counts as failed"),
+        ({"criteria": []}, "criteria", "an object"),
+        ({"criteria": {"respons_match_score": 1}}, "criteria.respons_match_score", "knows no metric"),
+        ({"criteria": {"token_usage_v1": 1}}, "criteria.token_usage_v1", "makes `adk eval` fail"),
+        ({"criteria": {"safety_v1": "high"}}, "criteria.safety_v1", "a number"),
+        ({"criteria": {"safety_v1": True}}, "criteria.safety_v1", "a number"),
+        ({"criteria": {"safety_v1": {}}}, "criteria.safety_v1.threshold", "required"),
+        ({"criteria": {"safety_v1": 1.5}}, "criteria.safety_v1", "never passes"),
+        (
+            {"criteria": {"response_evaluation_score": 1}},
+            "criteria.response_evaluation_score",
+            "always passes",
+        ),
+        (
+            {"criteria": {"tool_trajectory_avg_score": {"threshold": 1, "match_type": "SOME_ORDER"}}},
+            "criteria.tool_trajectory_avg_score.match_type",
+            "EXACT, IN_ORDER, ANY_ORDER",
+        ),
+        (
+            {"criteria": {"tool_trajectory_avg_score": {"threshold": 1, "ignore_arguments": True}}},
+            "criteria.tool_trajectory_avg_score.ignore_arguments",
+            "does not read this; it reads ignore_args",
+        ),
+        (
+            {"criteria": {"hallucinations_v1": {"threshold": 1, "judge_model_options": {"num_samples": 0}}}},
+            f"{JUDGED}.judge_model_options.num_samples",
+            "greater than or equal to 1",
+        ),
+        (
+            {"criteria": {"rubric_based_tool_use_quality_v1": 0.5}},
+            "criteria.rubric_based_tool_use_quality_v1.rubrics",
+            "TOOL_USE_QUALITY",
+        ),
+        (
+            {
+                "criteria": {
+                    "rubric_based_tool_use_quality_v1": {
+                        "threshold": 0.5,
+                        "rubrics": [{"rubric_id": "a", "rubric_content": {"text_property": "x"}}] * 2,
+                    }
+                }
+            },
+            "criteria.rubric_based_tool_use_quality_v1.rubrics[1]",
+            "taken",
+        ),
+        (
+            {
+                "criteria": {
+                    "rubric_based_tool_use_quality_v1": {
+                        "threshold": 0.5,
+                        "rubrics": [{"rubric_id": "a", "rubric_content": {}}],
+                    }
+                }
+            },
+            "criteria.rubric_based_tool_use_quality_v1.rubrics[0]",
+            "what it wants",
+        ),
+        ({**starting_document(), "criterias": {}}, "criterias", "does not read this"),
+        (
+            {**starting_document(), SIMULATED: {"custom_instructions": "be nice"}},
+            f"{SIMULATED}.custom_instructions",
+            "placeholders",
+        ),
+        ({**starting_document(), SIMULATED: {"type": "other"}}, SIMULATED, "'llm_backed'"),
+        ({**starting_document(), SIMULATED: {"modle": "x"}}, f"{SIMULATED}.modle", "does not read this"),
+        (
+            {**starting_document(), "custom_metrics": {"mine": {"code_config": {"name": "desk.mine"}}}},
+            "custom_metrics.mine",
+            "never evaluated",
+        ),
+        (
+            with_custom_metric(starting_document(), "mine", "counts"),
+            "custom_metrics.mine.code_config.name",
+            "no path of a function",
+        ),
+        (
+            {**starting_document(), "custom_metrics": {"mine": {}}},
+            "custom_metrics.mine.codeConfig",
+            "required",
+        ),
+    ],
+)
+def test_each_flaw_is_named_with_its_place(document: dict[str, Any], place: str, sentence: str) -> None:
+    """ADK itself finds some of these only when all cases have run, and some never."""
+    flaws = check(document)
+    assert place in [flaw.place for flaw in flaws], flaws
+    assert any(sentence in flaw.sentence for flaw in flaws if flaw.place == place), flaws

@@ -1,0 +1,160 @@
+"""Edits documents of criteria: what is changed is what was asked for, and nothing else."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from evalset.eval_config.criteria import CRITERIA
+from evalset.eval_config.editing import (
+    ConfigError,
+    criteria_in,
+    custom_metrics,
+    option,
+    read_document,
+    rubric_lines,
+    rubrics_from,
+    starting_document,
+    threshold,
+    value_at,
+    with_criterion,
+    with_custom_metric,
+    with_option,
+    with_threshold,
+    with_value,
+    written,
+)
+
+CAMEL: dict[str, Any] = {
+    "criteria": {
+        "hallucinations_v1": {
+            "threshold": 0.5,
+            "judgeModelOptions": {"numSamples": 3, "odd": 1},
+            "mine": [1],
+        },
+        "response_match_score": 0.25,
+    },
+    "userSimulatorConfig": {"model": "m"},
+    "unknown": {"deep": 1},
+}
+
+
+def test_a_criterion_is_switched_on_and_off() -> None:
+    """The others stay, in their order."""
+    document = with_criterion(starting_document(), "safety_v1", 0.9)
+    assert criteria_in(document) == ("tool_trajectory_avg_score", "response_match_score", "safety_v1")
+    assert criteria_in(with_criterion(document, "response_match_score", None)) == (
+        "tool_trajectory_avg_score",
+        "safety_v1",
+    )
+    assert with_criterion(with_criterion({}, "safety_v1", 0.9), "safety_v1", None) == {"criteria": {}}
+
+
+def test_an_option_makes_an_object_of_a_number_and_back() -> None:
+    """What is left with a threshold alone is the number that it was."""
+    document = starting_document()
+    made = with_option(document, "tool_trajectory_avg_score", ("match_type",), "IN_ORDER")
+    assert value_at(made, ("criteria", "tool_trajectory_avg_score")) == {
+        "threshold": 1.0,
+        "match_type": "IN_ORDER",
+    }
+    assert with_threshold(made, "tool_trajectory_avg_score", 0.5)["criteria"] == {
+        "tool_trajectory_avg_score": {"threshold": 0.5, "match_type": "IN_ORDER"},
+        "response_match_score": 0.8,
+    }
+    assert with_option(made, "tool_trajectory_avg_score", ("match_type",), None) == document
+    deep = with_option(document, "response_match_score", ("judge_model_options", "num_samples"), 2)
+    assert with_option(deep, "response_match_score", ("judge_model_options", "num_samples"), None) == document
+
+
+def test_both_spellings_are_read_and_kept() -> None:
+    """ADK reads camel case too: an edit does not add the same field once more."""
+    path = ("judge_model_options", "num_samples")
+    assert option(CAMEL, "hallucinations_v1", path) == 3
+    made = with_option(CAMEL, "hallucinations_v1", path, 4)
+    assert made["criteria"]["hallucinations_v1"] == {  # type: ignore[index,call-overload] # it is the object of above
+        "threshold": 0.5,
+        "judgeModelOptions": {"numSamples": 4, "odd": 1},
+        "mine": [1],
+    }
+    simulated = with_value(CAMEL, ("user_simulator_config", "model"), "other")
+    assert simulated["userSimulatorConfig"] == {"model": "other"}
+    assert "user_simulator_config" not in simulated
+
+
+def test_the_name_of_a_metric_has_one_spelling() -> None:
+    """`my_metric` is not `myMetric`."""
+    document: dict[str, Any] = {"criteria": {"myMetric": 0.5}}
+    assert threshold(document, "my_metric") is None
+    assert criteria_in(with_threshold(document, "my_metric", 0.25)) == ("myMetric", "my_metric")
+
+
+@given(
+    name=st.sampled_from([criterion.name for criterion in CRITERIA]),
+    value=st.floats(0, 5, allow_nan=False),
+)
+def test_an_edit_of_one_criterion_leaves_the_rest(name: str, value: float) -> None:
+    """Whatever is set, all else is as it was, and the document that was given is not touched."""
+    before = written(CAMEL)
+    made = with_threshold(CAMEL, name, value)
+    assert written(CAMEL) == before
+    assert threshold(made, name) == value
+    without = {other: held for other, held in made["criteria"].items() if other != name}  # type: ignore[union-attr] # an object
+    assert without == {other: held for other, held in CAMEL["criteria"].items() if other != name}
+    assert {key: held for key, held in made.items() if key != "criteria"} == {
+        key: held for key, held in CAMEL.items() if key != "criteria"
+    }
+    assert read_document(written(made)) == made
+
+
+def test_rubrics_are_lines_and_what_lines_do_not_show_stays() -> None:
+    """A line that was not touched keeps its rubric whole; a changed one keeps its id's description and type."""
+    rubrics = [
+        {
+            "rubricId": "polite",
+            "rubricContent": {"textProperty": "It is\npolite."},
+            "type": "FINAL_RESPONSE_QUALITY",
+        },
+        {"rubric_id": "short", "rubric_content": {"text_property": "It is short."}, "description": "words"},
+    ]
+    lines = rubric_lines(rubrics)
+    assert lines == "polite: It is polite.\nshort: It is short."
+    assert rubrics_from(lines, rubrics) == rubrics
+    changed = rubrics_from("short: At most: 20 words.\n\nNames the order.\npolite: It is polite.", rubrics)
+    assert changed == [
+        {
+            "rubric_id": "short",
+            "rubric_content": {"text_property": "At most: 20 words."},
+            "description": "words",
+        },
+        {"rubric_id": "rubric_2", "rubric_content": {"text_property": "Names the order."}},
+        rubrics[0],
+    ]
+    assert rubric_lines("no list") == ""
+
+
+def test_a_metric_of_ones_own_comes_with_a_threshold_and_goes_with_it() -> None:
+    """Nothing of it is left behind."""
+    document = with_custom_metric(starting_document(), "counts", "desk.metrics.counts")
+    assert custom_metrics(document) == {"counts": "desk.metrics.counts"}
+    assert threshold(document, "counts") == 0.8
+    assert with_custom_metric(document, "counts", None) == starting_document()
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("{\n  3", "line 2, column 3"),
+        ("[]", "JSON object"),
+        ('{"a": NaN}', "NaN"),
+        ("[" * 100_000, "recursion"),
+    ],
+)
+def test_a_text_that_is_no_document_is_refused(text: str, reason: str) -> None:
+    """The place is named; an empty text is a document without criteria."""
+    with pytest.raises(ConfigError, match=reason):
+        read_document(text)
+    assert read_document(" \n") == {}
