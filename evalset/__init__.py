@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from evalset.documents import case_document, case_json, read_back
     from evalset.errors import EvalSetError, GoldenTraceError, ReadBackError, ScenarioError
     from evalset.golden_trace import GoldenTraceBuilder
+    from evalset.importing.files import import_cases
+    from evalset.importing.found import Imported
     from evalset.names import eval_id_for, snake_case, unique_eval_id
     from evalset.recorded.files import RecordedEnvironmentError
     from evalset.replay.plugin import HermeticEnvironment, UnrecordedCallError
@@ -56,6 +58,8 @@ _HOMES = {
     "scenarios_text": "evalset.scenarios",
     "user_turns": "evalset.scenarios",
     "EvalSetError": "evalset.errors",
+    "Imported": "evalset.importing.found",
+    "import_cases": "evalset.importing.files",
     "EvalSetWriter": "evalset.writer",
     "GoldenTraceBuilder": "evalset.golden_trace",
     "GoldenTraceError": "evalset.errors",
@@ -79,6 +83,7 @@ __all__ = [
     "GoldenTraceBuilder",
     "GoldenTraceError",
     "HermeticEnvironment",
+    "Imported",
     "ReadBackError",
     "RecordedEnvironmentError",
     "ScenarioError",
@@ -88,6 +93,7 @@ __all__ = [
     "case_document",
     "case_json",
     "eval_id_for",
+    "import_cases",
     "preview",
     "read_back",
     "read_cases",
