@@ -33,9 +33,13 @@ class Progress:
 
     def step(self, step: Step) -> None:
         """Show a step."""
+        self.line(f"turn {step.turn} of {step.turns}: {step.words}")
+
+    def line(self, text: str) -> None:
+        """Show how far things are, in a line that the next one takes the place of on a terminal."""
         if self._quiet:
             return
-        line = plain(f"turn {step.turn} of {step.turns}: {step.words}").replace("\n", " ")
+        line = plain(text).replace("\n", " ")
         if not self._moves:
             self._stream.write(f"{line}\n")
         else:

@@ -89,7 +89,7 @@ class CaseFollowed:
                 for place, call in enumerate(calls)
                 if (self.turn, place) not in self._used
                 and is_same_call(call, asked)
-                and not _only_asked(calls, place)
+                and not only_asked(calls, place)
             ),
             None,
         )
@@ -149,7 +149,7 @@ class CaseFollowed:
         same_calls = [
             place
             for place, call in enumerate(calls)
-            if is_same_call(call, asked) and not _only_asked(calls, place)
+            if is_same_call(call, asked) and not only_asked(calls, place)
         ]
         if same_calls:
             count = len(same_calls)
@@ -190,7 +190,7 @@ def is_same_call(call: RecordedCall | RejectedCall, asked: Asked) -> bool:
     return call.tool == asked.tool and call.within == asked.within and same(call.arguments, asked.arguments)
 
 
-def _only_asked(calls: Sequence[RecordedCall], place: int) -> bool:
+def only_asked(calls: Sequence[RecordedCall], place: int) -> bool:
     """Tell a call whose tool itself asked for a confirmation, and ran again when that was given: the answer of then counts."""
     call = calls[place]
     return call.confirmed is not None and any(each.id == call.id != "" for each in calls[place + 1 :])

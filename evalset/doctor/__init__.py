@@ -1,0 +1,99 @@
+"""The doctor of eval data: finds what is wrong in eval sets, old test files and recorded environments, and mends it.
+
+    examination = examine([folder], agents_dir=agents)       # nothing is changed; nothing that is damaged raises
+    for finding in examination.findings: ...                 # code, severity, file, place, line, meaning, remedy
+    shown = preview([folder])                                # what `mend` would do: a `FileChange` with a `diff` for each file
+    done = mend([folder])                                    # locked, whole or not at all, the old text kept beside it
+    done = migrate([folder], Migration(tools={"old": "new"}))   # renamed tools and arguments, over many files
+
+`paths` are files and folders. `examine` gives an `Examination`: its `files` (each an `ExaminedFile` with its `kind`, its number of
+`cases` and its `findings`), the checks that were `skipped` and why, and what was `unreadable`. `Examination.mendable` are those
+findings that `mend` does something about; each says in `remedy` what, and in `loses` what is lost by it. With `agents_dir`, or with
+`agents` that are loaded already (`{app_name: known_agent(config)}`), calls are checked against the agent's tools and their schemas.
+`portable=True` also holds the files to what every ADK from 1.24 to 2.13 reads. `codes` limits a mend to some kinds of findings; `CODES`
+lists them all.
+
+`mend`, `preview`, `migrate` and `preview_migration` give `Changes`: a `FileChange` for each file that changes (or would), with
+`before`, `after`, `diff`, what is `mended`, whether it was `written`, the `copy_kept`, and a `problem` where it was not. An eval set
+and its recorded environment change together or not at all. Done again, a mend finds nothing to do.
+
+`python -m evalset doctor PATH...` is the same on the command line.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from evalset.doctor.agents import KnownAgent, known_agent
+    from evalset.doctor.codes import CODES, Code
+    from evalset.doctor.examining import examine
+    from evalset.doctor.mending import mend, preview
+    from evalset.doctor.migrating import migrate, preview_migration
+    from evalset.doctor.model import (
+        Changes,
+        DroppedArgument,
+        Examination,
+        ExaminedFile,
+        FileChange,
+        Finding,
+        Kind,
+        Migration,
+        RenamedArgument,
+        SetArgument,
+        Severity,
+    )
+
+_HOMES = {
+    "CODES": "codes",
+    "Changes": "model",
+    "Code": "codes",
+    "DroppedArgument": "model",
+    "ExaminedFile": "model",
+    "Examination": "model",
+    "FileChange": "model",
+    "Finding": "model",
+    "Kind": "model",
+    "KnownAgent": "agents",
+    "Migration": "model",
+    "RenamedArgument": "model",
+    "SetArgument": "model",
+    "Severity": "model",
+    "examine": "examining",
+    "known_agent": "agents",
+    "mend": "mending",
+    "migrate": "migrating",
+    "preview": "mending",
+    "preview_migration": "migrating",
+}
+
+__all__ = [
+    "CODES",
+    "Changes",
+    "Code",
+    "DroppedArgument",
+    "Examination",
+    "ExaminedFile",
+    "FileChange",
+    "Finding",
+    "Kind",
+    "KnownAgent",
+    "Migration",
+    "RenamedArgument",
+    "SetArgument",
+    "Severity",
+    "examine",
+    "known_agent",
+    "mend",
+    "migrate",
+    "preview",
+    "preview_migration",
+]
+
+
+def __getattr__(name: str) -> Any:
+    home = _HOMES.get(name)
+    if home is None:
+        raise AttributeError(f"module 'evalset.doctor' has no attribute {name!r}")
+    return getattr(importlib.import_module(f"evalset.doctor.{home}"), name)

@@ -1,0 +1,139 @@
+"""Knows what an agent can call: loads agents in ADK's own way, and lists their tools and sub-agents."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from evalset.recorded.recorder import schema_digest
+from simulator.agent_config import SimulatedAgentConfig
+from simulator.agents import AgentCatalogue, AgentLoadError, AgentSettings
+from simulator.environment.declared_tools import STEERING
+from simulator.environment.things.connections import ToolShape
+
+
+class KnownAgent(NamedTuple):
+    """What an agent can call.
+
+    Attributes:
+        name: ADK's name of the app.
+        tools: Its tools by name, with their schemas.
+        others: The names of what it can call beside: agents as tools, and what steers ADK's flow.
+        agents: The names of all agents in its tree.
+        tool_sets: The tool sets whose tools are only known when they run.
+    """
+
+    name: str
+    tools: Mapping[str, ToolShape]
+    others: frozenset[str] = frozenset()
+    agents: frozenset[str] = frozenset()
+    tool_sets: tuple[str, ...] = ()
+
+    def can_call(self, name: str) -> bool:
+        """Tell whether there is such a tool."""
+        return name in self.tools or name in self.others or name in STEERING
+
+    def digest(self, name: str) -> str | None:
+        """Give the digest of a tool's schema as recorded environments keep it; None where there is no such tool."""
+        tool = self.tools.get(name)
+        return schema_digest(tool) if tool is not None else None
+
+
+def known_agent(config: SimulatedAgentConfig) -> KnownAgent:
+    """List what an agent that is loaded can call."""
+    # ADK takes a second to import: not before an agent is there, which has imported it.
+    from simulator.runtime.tool_shapes import ToolShapes  # noqa: PLC0415 - as above
+
+    root = config.root_agent
+    seen: dict[int, Any] = {}
+    for node in _nodes(root, seen):
+        seen[id(node)] = node
+    named = [tool for node in seen.values() for tool in _tools(node)]
+    return KnownAgent(
+        name=config.app_name,
+        tools=ToolShapes(root).known({}, ()),
+        others=frozenset(name for tool in named if isinstance(name := getattr(tool, "name", None), str)),
+        agents=frozenset(
+            name for node in seen.values() if isinstance(name := getattr(node, "name", None), str)
+        ),
+        tool_sets=tuple(type(tool).__name__ for tool in named if hasattr(tool, "get_tools")),
+    )
+
+
+def _tools(node: Any) -> Iterator[Any]:
+    yield from getattr(node, "tools", None) or ()
+    if (tool := getattr(node, "tool", None)) is not None:
+        yield tool
+
+
+def _nodes(node: Any, seen: Mapping[int, Any]) -> Iterator[Any]:
+    """Give an agent and all that it reaches, those that are tools included."""
+    from simulator.runtime.adk_private import children_of, node_of  # noqa: PLC0415 - as in `known_agent`
+
+    if id(node) in seen:
+        return
+    yield node
+    for tool in _tools(node):
+        if (inner := node_of(tool)) is not None:
+            yield from _nodes(inner, seen)
+    for child in children_of(node):
+        yield from _nodes(child, seen)
+
+
+class Agents:
+    """The agents that eval data can be checked against.
+
+    Args:
+        agents_dir: A folder of agents in ADK's convention, or the folder of one; None for none.
+        known: Agents that are loaded already, by the names of their apps.
+    """
+
+    def __init__(self, agents_dir: Path | None = None, known: Mapping[str, KnownAgent] | None = None) -> None:
+        self._known: dict[str, KnownAgent | None] = dict(known or {})
+        self._catalogue = (
+            AgentCatalogue(AgentSettings(agents_dir=agents_dir, demos=False)) if agents_dir else None
+        )
+        entries = self._catalogue.entries() if self._catalogue else ()
+        if broken := next(
+            (entry.error for entry in entries if entry.error and not entry.name.isidentifier()), None
+        ):
+            raise AgentLoadError(broken)
+        self._names = tuple(entry.name for entry in entries)
+        self.skipped: list[str] = []
+        """Why agents could not be looked at."""
+
+    @property
+    def any(self) -> bool:
+        """Whether there is any agent to check against."""
+        return self._catalogue is not None or any(self._known.values())
+
+    def of(self, file: Path, app_name: str) -> KnownAgent | None:
+        """Give the agent of a case: by the name of its app, by the folder of its file, or the only one there is."""
+        for name in (app_name, *(parent.name for parent in file.parents)):
+            if name and (found := self._named(name)) is not None:
+                return found
+        known = [each for each in self._known.values() if each]
+        if len({*self._names, *(each.name for each in known)}) == 1:
+            return known[0] if known else self._named(self._names[0])
+        if self.any:
+            what = (
+                f"{app_name!r}, which" if app_name else "an app that its cases do not name, and whose folder"
+            )
+            self.skipped.append(
+                f"Calls in {file} were not checked against the agent's tools: they are of {what} is none of the agents given."
+            )
+        return None
+
+    def _named(self, name: str) -> KnownAgent | None:
+        if name in self._known:
+            return self._known[name]
+        if self._catalogue is None or name not in self._names:
+            return None
+        entry = self._catalogue.load(name)
+        if entry.config is None:
+            self.skipped.append(
+                f"Tools and arguments of {name!r} were not checked: the agent could not be loaded: {entry.error}"
+            )
+        self._known[name] = known_agent(entry.config) if entry.config else None
+        return self._known[name]

@@ -1,0 +1,300 @@
+"""Checks the cases of an eval set: conversations, turns, messages and calls."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from typing import NamedTuple
+
+from google.adk.evaluation.eval_case import EvalCase, InvocationEvent, SessionInput
+
+from evalset.doctor.calls import ASKS_A_PERSON, CONFIRMATION, ToolPlace, in_turn
+from evalset.doctor.edits import Insert, Remove, Replace
+from evalset.doctor.nodes import Node, camel
+from evalset.doctor.notes import Notes
+from evalset.doctor.shown import listed, short
+
+_APP_NAME = re.compile(r"[a-zA-Z][a-zA-Z0-9_-]*")
+_TIMES = ("duration", "model_duration", "tool_duration")
+_OLDER = "ADK refuses it in some releases from 1.24 on"
+
+
+class Case(NamedTuple):
+    """A case, its id, and whether it shall be readable by every ADK from 1.24 on."""
+
+    node: Node
+    eval_id: str
+    portable: bool = False
+
+
+def note_case(case: Case, notes: Notes) -> None:
+    """Check one case."""
+    node = case.node
+    _note_which_conversation(case, notes)
+    _note_extras(case, notes)
+    _note_session(case, notes)
+    seen: Counter[str] = Counter()
+    for turn in node.items("conversation"):
+        if not isinstance(turn.value, dict):
+            continue
+        if invocation_id := turn.text("invocation_id"):
+            seen[invocation_id] += 1
+            if seen[invocation_id] == 2:  # noqa: PLR2004 - once is enough to tell
+                words = f"Two turns of the case have the invocation id {invocation_id!r}; tools that show results mix them up."
+                notes.add(
+                    "duplicate-invocation-id", turn.path, words, "Give each its own.", eval_id=case.eval_id
+                )
+        _note_turn(case, turn, notes)
+
+
+def _note_which_conversation(case: Case, notes: Notes) -> None:
+    node = case.node
+    conversation, scenario = node.field("conversation"), node.field("conversation_scenario")
+    if not isinstance(node.value, dict):
+        return
+    if conversation is None and scenario is None:
+        notes.add(
+            "no-conversation", node.path, "The case has neither a 'conversation' nor a 'conversation_scenario', so ADK refuses the whole file.",
+            "Add its turns, or take the case out.", eval_id=case.eval_id,
+        )  # fmt: skip
+    elif conversation is not None and scenario is not None:
+        words = (
+            "The case has both a 'conversation' and a 'conversation_scenario', so ADK refuses the whole file."
+        )
+        if conversation.value == []:
+            notes.add(
+                "two-conversations", node.path, words, mend="takes out the conversation, which has no turns",
+                edits=[Remove(conversation.path)], eval_id=case.eval_id,
+            )  # fmt: skip
+        else:
+            notes.add(
+                "two-conversations", node.path, words, "Keep the one that is meant.", eval_id=case.eval_id
+            )
+    elif conversation is not None and conversation.value == []:
+        words = "The conversation has no turns, so the case judges nothing."
+        notes.add(
+            "empty-conversation",
+            conversation.path,
+            words,
+            "Add its turns, or take it out.",
+            eval_id=case.eval_id,
+        )
+
+
+def _note_extras(case: Case, notes: Notes) -> None:
+    """Tell of names that ADK keeps in a case without knowing them."""
+    for node, model in ((case.node, EvalCase), (case.node.field("session_input"), SessionInput)):
+        known = {spelled for name in model.model_fields for spelled in (name, camel(name))}
+        for name in node.members if node else ():
+            if name not in known:
+                notes.add(
+                    "unknown-key", (*node.path, name) if node else (),
+                    f"ADK 2.13 keeps {name!r} without knowing it; the editor of `adk web` loses it, and {_OLDER}.",
+                    "Keep it in a file of its own.", severity="note", eval_id=case.eval_id,
+                )  # fmt: skip
+
+
+def _note_session(case: Case, notes: Notes) -> None:
+    given = case.node.field("session_input")
+    if given is None:
+        return
+    app = given.field("app_name")
+    if (
+        app is not None
+        and isinstance(app.value, str)
+        and (not _APP_NAME.fullmatch(app.value) or app.value == "user")
+    ):
+        notes.add(
+            "unfit-app-name", app.path,
+            f"No app of ADK can be called {app.value!r}: a name begins with a letter, and holds letters, digits, '_' and '-'.",
+            "Write the name of the agent's folder.", eval_id=case.eval_id,
+        )  # fmt: skip
+    if (pinned := given.field("session_id")) is not None:
+        notes.add(
+            "not-portable", pinned.path, f"'session_id' came with a late release: {_OLDER}.",
+            "Take it out, if no artifacts hang on it.", eval_id=case.eval_id,
+        )  # fmt: skip
+
+
+# ---------------------------------------------------------------- turns
+
+
+def _note_turn(case: Case, turn: Node, notes: Notes) -> None:
+    said, answered = turn.field("user_content"), turn.field("final_response")
+    if said is None:
+        notes.add(
+            "missing-user-content", turn.path, "The turn has no 'user_content', so ADK refuses the whole file.",
+            "Write what the user says; the doctor invents nothing.", eval_id=case.eval_id,
+        )  # fmt: skip
+    else:
+        _note_role(said, "user", case, notes)
+        if not any(
+            part.members and any(held not in (None, "") for held in part.members.values())
+            for part in said.items("parts")
+        ):
+            words = "The user says nothing in this turn, and most models refuse an empty message."
+            notes.add(
+                "empty-user-content", said.path, words, "Write what the user says.", eval_id=case.eval_id
+            )
+    if answered is None:
+        notes.add(
+            "missing-final-response", turn.path, "The turn has no 'final_response', so `response_match_score` gives it 0.",
+            "Add what the agent shall say, or judge by other criteria.", eval_id=case.eval_id,
+        )  # fmt: skip
+    else:
+        _note_role(answered, "model", case, notes)
+    _note_late_fields(case, turn, notes)
+    _note_calls(case, turn, notes)
+
+
+def _note_role(content: Node, role: str, case: Case, notes: Notes) -> None:
+    if not isinstance(content.value, dict):
+        return
+    found = content.members.get("role")
+    if found is None:
+        edit = (
+            Replace((*content.path, "role"), role)
+            if "role" in content.members
+            else Insert(content.path, "role", role)
+        )
+        notes.add(
+            "missing-role", content.path, f"The message has no role, so a model cannot tell that the {role} says it.",
+            mend=f"adds the role {role!r}", edits=[edit], eval_id=case.eval_id,
+        )  # fmt: skip
+    elif isinstance(found, str) and found != role:
+        notes.add(
+            "wrong-role", (*content.path, "role"), f"The role is {short(found)}, where ADK and the models know it as {role!r}.",
+            mend=f"makes it {role!r}", edits=[Replace((*content.path, "role"), role)], eval_id=case.eval_id,
+            loses=f"the role {short(found)}",
+        )  # fmt: skip
+
+
+def _note_late_fields(case: Case, turn: Node, notes: Notes) -> None:
+    late = [(turn.field(name), name) for name in _TIMES]
+    events = list((turn.field("intermediate_data") or Node(None)).items("invocation_events"))
+    for event in events:
+        late += [(event.field(name), name) for name in ("usage_metadata", "model_version")]
+        known = {spelled for name in InvocationEvent.model_fields for spelled in (name, camel(name))}
+        for name in event.members:
+            if name not in known:
+                words = f"ADK 2.13 passes over {name!r} in an event, and loses it when it writes the file; {_OLDER}."
+                notes.add(
+                    "unknown-key",
+                    (*event.path, name),
+                    words,
+                    "Take it out.",
+                    severity="note",
+                    eval_id=case.eval_id,
+                )
+        if isinstance(event.value, dict) and event.field("content") is None:
+            _note_portable(
+                case,
+                event,
+                f"An event without 'content' says nothing: {_OLDER}.",
+                "an event without content",
+                notes,
+            )
+    for node, name in late:
+        if node is not None:
+            words = f"{name!r} came with a late release: {_OLDER}."
+            _note_portable(case, node, words, f"{name} = {short(node.value)}", notes)
+
+
+def _note_portable(case: Case, node: Node, words: str, loses: str, notes: Notes) -> None:
+    """Note what only late releases read; it is mended where somebody asked for files that every release reads."""
+    if case.portable:
+        notes.add(
+            "not-portable", node.path, words, mend="takes it out", edits=[Remove(node.path)], loses=loses,
+            severity="warning", eval_id=case.eval_id,
+        )  # fmt: skip
+    else:
+        notes.add(
+            "not-portable",
+            node.path,
+            words,
+            "Ask for portable files to have it taken out.",
+            eval_id=case.eval_id,
+        )
+
+
+# ---------------------------------------------------------------- calls
+
+
+def _note_calls(case: Case, turn: Node, notes: Notes) -> None:
+    places = list(in_turn(turn))
+    calls = [place for place in places if place.role == "call"]
+    for place in calls:
+        if not place.name:
+            words = "The call names no tool, so no trajectory can match it."
+            notes.add(
+                "call-without-name", place.at.path, words, "Write the tool's name.", eval_id=case.eval_id
+            )
+    asking = [place for place in calls if place.name.startswith(ASKS_A_PERSON)]
+    if asking:
+        what = "whether a tool may run" if any(each.name == CONFIRMATION for each in asking) else "something"
+        notes.add(
+            "confirmation-round", asking[0].at.path,
+            f"A person was asked {what} here. Plain `adk eval` cannot answer: it stops at the question, and the rest of the turn fails.",
+            "Replay it with HermeticEnvironment, and compare without arguments.", eval_id=case.eval_id,
+        )  # fmt: skip
+    _note_ids(case, calls, notes)
+    _note_pairs(case, turn, [each for each in places if each.role != "quoted"], notes)
+    _note_parallel(case, turn, notes)
+
+
+def _note_ids(case: Case, calls: list[ToolPlace], notes: Notes) -> None:
+    seen: set[str] = set()
+    for place in calls:
+        if place.call_id in seen:
+            words = (
+                f"Two calls of the turn have the id {place.call_id!r}, so their answers cannot be told apart."
+            )
+            notes.add(
+                "duplicate-call-id", place.at.path, words, "Give each its own id.", eval_id=case.eval_id
+            )
+        if place.call_id:
+            seen.add(place.call_id)
+
+
+def _note_pairs(case: Case, turn: Node, places: list[ToolPlace], notes: Notes) -> None:
+    """Find calls without answers, and answers without calls: by id, and where there is none by the tool's name."""
+    calls = [place for place in places if place.role == "call"]
+    by_id = {place.call_id: place for place in calls if place.call_id}
+    waiting = {id(place): place for place in calls}
+    for answer in (place for place in places if place.role == "answer"):
+        call = by_id.get(answer.call_id) or next(
+            (
+                each
+                for each in waiting.values()
+                if each.name == answer.name and not (each.call_id and answer.call_id)
+            ),
+            None,
+        )
+        if call is not None:
+            waiting.pop(id(call), None)
+            continue
+        notes.add(
+            "response-without-call", answer.at.path,
+            f"The answer of {answer.name!r} belongs to no call of the turn, so nothing will ever be given it.",
+            "Take it out, or give it the id of its call.", eval_id=case.eval_id,
+        )  # fmt: skip
+    if waiting:
+        names = listed(place.name or "no name" for place in waiting.values())
+        words = f"The answers of {len(waiting)} calls are not stored ({names}); ADK never reads them and asks the real tools."
+        remedy = "Nothing needs to be done for `adk eval`; a hermetic replay takes them from a recorded environment."
+        notes.add("call-without-response", turn.path, words, remedy, eval_id=case.eval_id, count=len(waiting))
+
+
+def _note_parallel(case: Case, turn: Node, notes: Notes) -> None:
+    data = turn.field("intermediate_data") or Node(None)
+    for event in data.items("invocation_events"):
+        content = event.field("content") or Node(None)
+        names = [
+            call.text("name") for part in content.items("parts") if (call := part.field("function_call"))
+        ]
+        if len(names) > 1:
+            notes.add(
+                "parallel-calls", event.path,
+                f"{len(names)} tools are called at once ({listed(names)}): an exact trajectory only passes if the agent calls them in this order.",
+                "Compare with match type IN_ORDER or ANY_ORDER where the order does not matter.", eval_id=case.eval_id,
+            )  # fmt: skip

@@ -1,0 +1,218 @@
+"""Mends files of eval data: shows what would change, or writes it and keeps the old text."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Mapping
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from pydantic_core import from_json
+
+from evalset.doctor.agents import Agents, KnownAgent
+from evalset.doctor.edits import Edit, Rename, apply
+from evalset.doctor.examining import Patient, Settings, eval_set_of, examined
+from evalset.doctor.files import files_in, is_environment, read_content
+from evalset.doctor.model import Changes, FileChange, Finding
+from evalset.doctor.nodes import Node
+from evalset.doctor.notes import Note, Notes
+from evalset.doctor.places import Places
+from evalset.doctor.reading import Document, read
+from evalset.doctor.writing import written
+from evalset.existing import ChangedMeanwhileError
+
+_ROUNDS = 50
+_ATTEMPTS = 5
+
+
+def preview(
+    paths: Iterable[Path | str],
+    *,
+    agents_dir: Path | str | None = None,
+    agents: Mapping[str, KnownAgent] | None = None,
+    portable: bool = False,
+    codes: Collection[str] | None = None,
+) -> Changes:
+    """Show what `mend` would change; nothing is written. Arguments and errors are those of `mend`."""
+    settings = Settings(Agents(Path(agents_dir) if agents_dir else None, agents), portable)
+    problems: list[str] = []
+    return Changes(
+        files=tuple(
+            each for group in groups(files_in(paths, problems)) for each in _planned(group, settings, codes)
+        )
+    )
+
+
+def mend(
+    paths: Iterable[Path | str],
+    *,
+    agents_dir: Path | str | None = None,
+    agents: Mapping[str, KnownAgent] | None = None,
+    portable: bool = False,
+    codes: Collection[str] | None = None,
+) -> Changes:
+    """Mend what can be mended: under the lock, each file at once, its old text kept beside it as `<name>.<n>.bak`.
+
+    Done again, it changes nothing. An eval set and its recorded environment are changed together or not at all.
+
+    Args:
+        paths: As for `examine`.
+        agents_dir: As for `examine`.
+        agents: As for `examine`.
+        portable: As for `examine`.
+        codes: The codes of what is mended; everything by default.
+
+    Raises:
+        simulator.agents.AgentLoadError: The folder of agents is none.
+    """
+    settings = Settings(Agents(Path(agents_dir) if agents_dir else None, agents), portable)
+    problems: list[str] = []
+    done: list[FileChange] = []
+    for group in groups(files_in(paths, problems)):
+        done.extend(until_written(group, lambda these: _planned(these, settings, codes)))
+    return Changes(files=tuple(done))
+
+
+def groups(files: Iterable[Path]) -> list[tuple[Path, ...]]:
+    """Set each recorded environment beside its eval set: what belongs together is changed together."""
+    named = list(dict.fromkeys(files))
+    paired: dict[Path, list[Path]] = {file: [file] for file in named if not is_environment(file)}
+    for file in named:
+        if is_environment(file):
+            beside = eval_set_of(file)
+            paired.setdefault(beside if beside in paired else file, []).append(file)
+    return [tuple(group) for group in paired.values()]
+
+
+Planner: TypeAlias = Callable[[tuple[Path, ...]], tuple[FileChange, ...]]
+"""Makes the changes of files that belong together; those that stay as they are are left out."""
+
+
+def until_written(group: tuple[Path, ...], plan: Planner) -> tuple[FileChange, ...]:
+    """Plan and write changes, again where somebody wrote one of the files meanwhile."""
+    planned: tuple[FileChange, ...] = ()
+    for _ in range(_ATTEMPTS):
+        planned = plan(group)
+        if any(each.problem for each in planned) or not planned:
+            return planned
+        try:
+            return written(planned)
+        except ChangedMeanwhileError:
+            continue
+    reason = "keeps changing; another program is writing it"
+    return tuple(each.model_copy(update={"problem": reason}) for each in planned)
+
+
+def content_of(file: Path) -> bytes | FileChange:
+    """Read a file, or say as a change why it cannot be."""
+    try:
+        return read_content(file).text
+    except ChangedMeanwhileError:
+        reason = "keeps changing; another program is writing it"
+    except OSError as error:
+        reason = f"cannot be read: {error.strerror or error}"
+    return FileChange(file=file, before=b"", after=b"", problem=reason)
+
+
+def _planned(
+    group: tuple[Path, ...], settings: Settings, codes: Collection[str] | None
+) -> tuple[FileChange, ...]:
+    changes: list[FileChange] = []
+    partner: Node | None = None
+    wanted: list[Note] = []
+    for file in group:
+        before = content_of(file)
+        if isinstance(before, FileChange):
+            changes.append(before)
+            continue
+        course = _Course(file, before, settings, codes)
+        if is_environment(file):
+            course.take_over(wanted)
+            course.run(partner if len(group) > 1 else _set_beside(file))
+        else:
+            course.run(None)
+            partner, wanted = Node(course.value), course.for_partner
+        if course.text != before:
+            changes.append(
+                FileChange(file=file, before=before, after=course.text, mended=tuple(course.mended))
+            )
+    return tuple(changes)
+
+
+class _Course:
+    """Mends one file, round by round, until nothing is left that can be mended."""
+
+    def __init__(self, file: Path, text: bytes, settings: Settings, codes: Collection[str] | None) -> None:
+        self._file, self._settings, self._codes = file, settings, codes
+        self.text = text
+        self.value: Any = None
+        self.mended: list[Finding] = []
+        self.for_partner: list[Note] = []
+
+    def take_over(self, wanted: Iterable[Note]) -> None:
+        """Make the changes that the eval set needs here too; a name that is taken is left alone."""
+        document = read(self.text, Notes(self._file))
+        if document is None or document.places.text != self.text:
+            return
+        for note in wanted:
+            edits = [edit for edit in note.partner if _is_free(edit, Node(document.value))]
+            if edits:
+                self._change(document.places, [note], edits)
+                document = Document(Places(self.text), from_json(self.text))
+
+    def run(self, partner: Node | None) -> None:
+        """Mend what can be mended; `partner` is the eval set of a recorded environment."""
+        for _ in range(_ROUNDS):
+            patient = examined(self._file, self.text, self._settings, partner=partner)
+            self.value = patient.document.value if patient.document else None
+            if not self._round(patient):
+                return
+
+    def _round(self, patient: Patient) -> bool:
+        """Mend what can be mended at once; False where nothing changed."""
+        notes = patient.notes
+        chosen = [
+            note for note in notes.all if note.mendable and (self._codes is None or note.code in self._codes)
+        ]
+        whole = [note for note in notes.all if note.whole and note.code != "legacy-format"]
+        if not chosen or any(note not in chosen for note in whole):
+            return False
+        before = self.text
+        if notes.converted is not None and any(note.code == "legacy-format" for note in chosen):
+            self.text = notes.converted
+            self._tell(chosen, Places(notes.text))
+        else:
+            self._change(Places(notes.text), chosen, [edit for note in chosen for edit in note.edits])
+        self.for_partner += [note for note in chosen if note.partner]
+        return self.text != before
+
+    def _change(self, places: Places, notes: list[Note], edits: list[Edit]) -> None:
+        edited = apply(places, edits)
+        waiting = {id(edit) for edit in edited.waiting}
+        self._tell([note for note in notes if not any(id(edit) in waiting for edit in note.edits)], places)
+        self.text = edited.text
+
+    def _tell(self, notes: Iterable[Note], places: Places) -> None:
+        told = Notes(self._file)
+        told.all.extend(notes)
+        self.mended.extend(told.findings(places if places.text else None))
+
+
+def _is_free(edit: Edit, document: Node) -> bool:
+    """Tell whether a member can be renamed: it is there, and no other one has its new name."""
+    node = document.value
+    for step in edit.path[:-1]:
+        node = node.get(step) if isinstance(node, dict) else None
+    return (
+        isinstance(edit, Rename)
+        and isinstance(node, dict)
+        and edit.path[-1] in node
+        and edit.name not in node
+    )
+
+
+def _set_beside(environment: Path) -> Node | None:
+    beside = eval_set_of(environment)
+    if beside is None or isinstance(text := content_of(beside), FileChange):
+        return None
+    document = read(text, Notes(beside))
+    return Node(document.value) if document else Node(None)

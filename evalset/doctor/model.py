@@ -1,0 +1,211 @@
+"""What the doctor finds, and what was done about it: frozen values, for the page, for CI and for a person."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Literal, Self, TypeAlias
+
+from pydantic import Field, field_validator, model_validator
+
+from evalset.doctor.differences import unified
+from simulator.facts import Value
+from simulator.jsonvalue import Json, write
+
+Severity: TypeAlias = Literal["error", "warning", "note"]
+"""`error`: ADK refuses the file or the case, or cannot judge it. `warning`: it is judged, read or kept otherwise than is
+meant. `note`: worth knowing."""
+
+Step: TypeAlias = str | int
+JsonPath: TypeAlias = tuple[Step, ...]
+"""The names of members and the numbers of items, from the root of a file: `("eval_cases", 0, "eval_id")`."""
+
+Kind: TypeAlias = Literal["eval set", "old eval data", "recorded environment", "nothing known"]
+
+
+class Finding(Value):
+    """One thing that is wrong, or worth knowing.
+
+    Attributes:
+        code: What kind of thing it is; it keeps its meaning in later releases (`evalset.doctor.CODES` lists all).
+        severity: How much it matters.
+        file: The file.
+        place: Where in the file, as a path of JSON (`eval_cases[0].conversation[1]`); empty for the whole file.
+        line: The line of that place, from 1; None where the file has no such line.
+        column: The column in bytes, from 1.
+        eval_id: The id of the case that it is about; empty where it is about none.
+        meaning: One sentence that says what it means for whoever runs the eval set.
+        mendable: Whether `mend` does something about it.
+        remedy: What `mend` does; or what a person can do.
+        loses: What the mend takes away for good, apart from the copy; empty where that is nothing.
+        count: How many places this finding stands for: a file shows the first hundred of a kind, and the last of these
+            stands for the others too.
+    """
+
+    code: str
+    severity: Severity
+    file: Path
+    place: str = ""
+    line: int | None = None
+    column: int | None = None
+    eval_id: str = ""
+    meaning: str
+    mendable: bool = False
+    remedy: str = ""
+    loses: str = ""
+    count: int = 1
+
+
+class ExaminedFile(Value):
+    """A file that was looked at, and what it is."""
+
+    file: Path
+    kind: Kind
+    cases: int = 0
+    findings: tuple[Finding, ...] = ()
+
+
+class Examination(Value):
+    """What was found in all files.
+
+    Attributes:
+        files: The files, in the order in which they were named.
+        skipped: Sentences that name each check that could not be made, and why.
+        unreadable: Sentences that name what could not be read at all.
+    """
+
+    files: tuple[ExaminedFile, ...] = ()
+    skipped: tuple[str, ...] = ()
+    unreadable: tuple[str, ...] = ()
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """All findings, file by file."""
+        return tuple(finding for file in self.files for finding in file.findings)
+
+    @property
+    def mendable(self) -> tuple[Finding, ...]:
+        """Those that `mend` does something about."""
+        return tuple(finding for finding in self.findings if finding.mendable)
+
+    def count(self, severity: Severity) -> int:
+        """Give how many places there are of a severity."""
+        return sum(finding.count for finding in self.findings if finding.severity == severity)
+
+
+class FileChange(Value):
+    """What was, or would be, changed in one file.
+
+    Attributes:
+        file: The file.
+        before: Its text as it is.
+        after: Its text as it will be.
+        mended: What is mended by it.
+        written: Whether it was written.
+        copy_kept: Where the old text is kept; None where nothing was written.
+        problem: Why it was not written; empty where it was, or was only shown.
+    """
+
+    file: Path
+    before: bytes = Field(repr=False)
+    after: bytes = Field(repr=False)
+    mended: tuple[Finding, ...] = ()
+    written: bool = False
+    copy_kept: Path | None = None
+    problem: str = ""
+
+    @cached_property
+    def diff(self) -> str:
+        """The change as a unified diff of text; long lines and very long diffs are cut, and say so."""
+        return unified(self.before, self.after, self.file.name)
+
+
+class Changes(Value):
+    """What was, or would be, changed in all files; a file that stays as it is is left out, save with a problem."""
+
+    files: tuple[FileChange, ...] = ()
+
+    @property
+    def problems(self) -> tuple[str, ...]:
+        """What was not changed, and why: `<file>: <reason>`."""
+        return tuple(f"{each.file}: {each.problem}" for each in self.files if each.problem)
+
+    @property
+    def copies(self) -> tuple[Path, ...]:
+        """Where the old texts are kept."""
+        return tuple(each.copy_kept for each in self.files if each.copy_kept)
+
+
+class RenamedArgument(Value):
+    """An argument that a tool now calls otherwise; `tool` is the tool's name in the files."""
+
+    tool: str = Field(min_length=1)
+    old: str = Field(min_length=1)
+    new: str = Field(min_length=1)
+
+
+class DroppedArgument(Value):
+    """An argument that a tool no longer takes; `tool` is the tool's name in the files."""
+
+    tool: str = Field(min_length=1)
+    name: str = Field(min_length=1)
+
+
+class SetArgument(Value):
+    """An argument that each call of a tool shall have with this value; `tool` is the tool's name in the files."""
+
+    tool: str = Field(min_length=1)
+    name: str = Field(min_length=1)
+    value: Json
+
+    @field_validator("value")
+    @classmethod
+    def _can_be_written(cls, value: Any) -> Any:
+        write(value)
+        return value
+
+
+class Migration(Value):
+    """How tools and their arguments changed. All of it is done at once: two tools may swap their names.
+
+    Attributes:
+        tools: The new name of each renamed tool, by its old one.
+        renamed: Arguments that have another name now.
+        dropped: Arguments that are taken out of each call.
+        given: Arguments that each call gets, in place of what it has.
+    """
+
+    tools: Mapping[str, str] = Field(default_factory=dict)
+    renamed: tuple[RenamedArgument, ...] = ()
+    dropped: tuple[DroppedArgument, ...] = ()
+    given: tuple[SetArgument, ...] = ()
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether it changes nothing."""
+        return not (self.tools or self.renamed or self.dropped or self.given)
+
+    @property
+    def touched(self) -> frozenset[str]:
+        """The tools whose arguments change."""
+        return frozenset(
+            [each.tool for each in self.renamed]
+            + [each.tool for each in self.dropped]
+            + [each.tool for each in self.given]
+        )
+
+    @model_validator(mode="after")
+    def _says_one_thing_of_each(self) -> Self:
+        if any(not old or not new for old, new in self.tools.items()):
+            raise ValueError("a tool's name is empty")
+        touched = [(each.tool, each.old) for each in self.renamed]
+        touched += [(each.tool, each.name) for each in self.dropped]
+        touched += [(each.tool, each.name) for each in self.given]
+        if twice := sorted({f"{tool}.{name}" for tool, name in touched if touched.count((tool, name)) > 1}):
+            raise ValueError(f"more than one thing shall be done to {', '.join(twice)}")
+        made = [(each.tool, each.new) for each in self.renamed]
+        made += [(each.tool, each.name) for each in self.given]
+        if twice := sorted({f"{tool}.{name}" for tool, name in made if made.count((tool, name)) > 1}):
+            raise ValueError(f"{', '.join(twice)} would be there twice")
+        return self

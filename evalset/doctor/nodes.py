@@ -1,0 +1,54 @@
+"""Walks a JSON document by names in either spelling, and knows at each step where it is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from evalset.doctor.model import JsonPath
+from simulator.environment.language.paths import field_place, item_place
+
+
+def camel(name: str) -> str:
+    """Spell a name of ADK in camel case: `eval_id` is `evalId`."""
+    first, *rest = name.split("_")
+    return first + "".join(word[:1].upper() + word[1:] for word in rest)
+
+
+def place_of(path: JsonPath) -> str:
+    """Write a path for a person: `eval_cases[0].conversation[1]`."""
+    place = ""
+    for step in path:
+        place = item_place(place, step) if isinstance(step, int) else field_place(place, step)
+    return place
+
+
+class Node(NamedTuple):
+    """A value and where it stands."""
+
+    value: Any
+    path: JsonPath = ()
+
+    def field(self, name: str) -> Node | None:
+        """Give the member of this name, in snake or camel case; None where it is missing, null, or this is no object."""
+        if isinstance(self.value, dict):
+            for spelled in (name, camel(name)):
+                if (found := self.value.get(spelled)) is not None:
+                    return Node(found, (*self.path, spelled))
+        return None
+
+    def items(self, name: str = "") -> Iterator[Node]:
+        """Give the items of this list, or of the list under this name; none where there is no list."""
+        node = self.field(name) if name else self
+        if node is not None and isinstance(node.value, list):
+            yield from (Node(each, (*node.path, index)) for index, each in enumerate(node.value))
+
+    def text(self, name: str) -> str:
+        """Give the text under this name; an empty one where there is none."""
+        found = self.field(name)
+        return found.value if found and isinstance(found.value, str) else ""
+
+    @property
+    def members(self) -> dict[str, Any]:
+        """The members of this object; none where it is no object."""
+        return self.value if isinstance(self.value, dict) else {}

@@ -1,0 +1,210 @@
+"""Tells what ADK's own models refuse in a case, and how that is mended."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from google.adk.evaluation.conversation_scenarios import ConversationScenario
+from google.adk.evaluation.eval_case import (
+    EvalCase,
+    IntermediateData,
+    Invocation,
+    InvocationEvent,
+    InvocationEvents,
+    SessionInput,
+)
+from google.adk.evaluation.eval_rubrics import Rubric, RubricContent
+from google.genai import types
+from pydantic import BaseModel, ValidationError
+
+from evalset.doctor.edits import Edit, Remove, Rename, Replace
+from evalset.doctor.model import JsonPath
+from evalset.doctor.nodes import Node, camel
+from evalset.doctor.notes import Notes
+from evalset.doctor.shown import short
+
+_MODELS: dict[str, tuple[type[BaseModel], ...]] = {
+    "conversation": (Invocation,),
+    "intermediate_data": (IntermediateData, InvocationEvents),
+    "invocation_events": (InvocationEvent,),
+    "user_content": (types.Content,),
+    "final_response": (types.Content,),
+    "content": (types.Content,),
+    "parts": (types.Part,),
+    "tool_uses": (types.FunctionCall,),
+    "function_call": (types.FunctionCall,),
+    "tool_responses": (types.FunctionResponse,),
+    "function_response": (types.FunctionResponse,),
+    "rubrics": (Rubric,),
+    "rubric_content": (RubricContent,),
+    "session_input": (SessionInput,),
+    "conversation_scenario": (ConversationScenario,),
+}
+_FORMS = ("IntermediateData", "InvocationEvents")
+_TOLD_ELSEWHERE = frozenset({"user_content", "eval_id"})
+_OLD_TOOL_USE = "expected_tool_use"
+_CLOSE = 0.8
+
+
+class Refusal(NamedTuple):
+    """What ADK refuses: where, why in pydantic's words, and whether a name is refused rather than a value."""
+
+    node: Node
+    reason: str
+    kind: str
+
+
+def note_refusals(case: Node, text: bytes, eval_id: str, notes: Notes) -> None:
+    """Note what ADK refuses in a case, save what other checks tell in better words.
+
+    Args:
+        case: The case.
+        text: Its JSON.
+        eval_id: Its id.
+        notes: Where to note it.
+    """
+    for refusal in _refusals(case, text):
+        if refusal.kind == "extra_forbidden":
+            _note_key(case, refusal, eval_id, notes)
+        else:
+            notes.add(
+                "refused-value", refusal.node.path, f"ADK refuses the whole file for this: {refusal.reason}.",
+                "Write what ADK expects there.", eval_id=eval_id,
+            )  # fmt: skip
+
+
+def _refusals(case: Node, text: bytes) -> Iterator[Refusal]:
+    try:
+        EvalCase.model_validate_json(text)
+    except ValidationError as error:
+        found = error.errors(include_url=False, include_input=False)
+    except Exception as error:  # noqa: BLE001 - a validator of ADK raises what it likes; the person is told
+        yield Refusal(case, f"{type(error).__name__}: {error}", "raised")
+        return
+    else:
+        return
+    for each in found:
+        node, form_fits = _located(case, each["loc"])
+        missing = each["type"] == "missing"
+        last = str(each["loc"][-1]) if each["loc"] else ""
+        if (
+            not form_fits
+            or not each["loc"]
+            or (missing and last in {camel(name) for name in _TOLD_ELSEWHERE})
+        ):
+            continue
+        reason = f"{_snake(last)!r} is missing" if missing else each["msg"].rstrip(".").lower()
+        yield Refusal(node, reason, each["type"])
+
+
+def _located(case: Node, loc: tuple[int | str, ...]) -> tuple[Node, bool]:
+    """Find the place that pydantic names; also tell whether it speaks of the form that the data is in."""
+    node, form_fits = case, True
+    for step in loc:
+        if step in _FORMS:
+            events = "invocation_events" in node.members or "invocationEvents" in node.members
+            form_fits = form_fits and (step == _FORMS[1]) == events
+            continue
+        inner = node.value
+        if isinstance(inner, dict) and isinstance(step, str):
+            spelled = next((name for name in (step, _snake(step), camel(step)) if name in inner), None)
+            if spelled is None:
+                break
+            node = Node(inner[spelled], (*node.path, spelled))
+        elif isinstance(inner, list) and isinstance(step, int) and step < len(inner):
+            node = Node(inner[step], (*node.path, step))
+        else:
+            break
+    return node, form_fits
+
+
+def _snake(name: str) -> str:
+    return "".join(f"_{letter.lower()}" if letter.isupper() else letter for letter in name)
+
+
+def _note_key(case: Node, refusal: Refusal, eval_id: str, notes: Notes) -> None:
+    path, value = refusal.node.path, refusal.node.value
+    name = str(path[-1])
+    parent = _parent(case, path)
+    if name == _OLD_TOOL_USE and _is_turn(path):
+        _note_old_tool_use(parent, path, value, eval_id, notes)
+        return
+    meaning = f"ADK does not know the name {name!r} here, and refuses the whole file for it."
+    free = [
+        field for field in _fields(path) if field not in parent.members and camel(field) not in parent.members
+    ]
+    same = next((field for field in free if _plain(field) == _plain(name)), None)
+    if same is not None:
+        notes.add(
+            "refused-key",
+            path,
+            meaning,
+            mend=f"spells it {same!r}",
+            edits=[Rename(path, same)],
+            eval_id=eval_id,
+        )
+    elif meant := difflib.get_close_matches(name, free, 1, _CLOSE):
+        notes.add("refused-key", path, meaning, f"Did you mean {meant[0]!r}?", eval_id=eval_id)
+    else:
+        notes.add(
+            "refused-key", path, meaning, mend="takes it out", edits=[Remove(path)], eval_id=eval_id,
+            loses=f"{name} = {short(value)}",
+        )  # fmt: skip
+
+
+def _note_old_tool_use(parent: Node, path: JsonPath, value: Any, eval_id: str, notes: Notes) -> None:
+    """Note the old form's list of calls in a turn of today's: they become its `intermediate_data` where it has none."""
+    meaning = "'expected_tool_use' is the old form's name: ADK refuses the whole file for it in a turn of today's form."
+    uses = value if isinstance(value, list) else [value]
+    known = all(
+        isinstance(use, dict) and set(use) <= {"tool_name", "tool_input"} and "tool_name" in use
+        for use in uses
+    )
+    calls = [{"name": use["tool_name"], "args": use.get("tool_input", {})} for use in uses] if known else []
+    if not calls and known:
+        notes.add(
+            "old-tool-use",
+            path,
+            meaning,
+            mend="takes out the empty list",
+            edits=[Remove(path)],
+            eval_id=eval_id,
+        )
+    elif known and parent.field("intermediate_data") is None:
+        edits: list[Edit] = [Rename(path, "intermediate_data"), Replace(path, {"tool_uses": calls})]
+        if "intermediate_data" in parent.members:
+            edits.insert(0, Remove((*path[:-1], "intermediate_data")))
+        notes.add(
+            "old-tool-use",
+            path,
+            meaning,
+            mend="writes the calls as 'intermediate_data'",
+            edits=edits,
+            eval_id=eval_id,
+        )
+    else:
+        remedy = "Write the calls as 'intermediate_data.tool_uses', each with 'name' and 'args'."
+        notes.add("old-tool-use", path, meaning, remedy, eval_id=eval_id)
+
+
+def _is_turn(path: JsonPath) -> bool:
+    return len(path) > 2 and path[-3] == "conversation"  # noqa: PLR2004 - the list, the turn's number, the name
+
+
+def _parent(case: Node, path: JsonPath) -> Node:
+    node = case
+    for step in path[len(case.path) : -1]:
+        node = Node(node.value[step], (*node.path, step))
+    return node
+
+
+def _fields(path: JsonPath) -> list[str]:
+    """Give the names that ADK knows at the place of a member."""
+    named = next((step for step in reversed(path[:-1]) if isinstance(step, str)), "")
+    return [field for model in _MODELS.get(_snake(named), ()) for field in model.model_fields]
+
+
+def _plain(name: str) -> str:
+    return name.replace("_", "").replace("-", "").replace(" ", "").lower()

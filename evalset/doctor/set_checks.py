@@ -1,0 +1,169 @@
+"""Checks an eval set as a whole: its form, its top, the ids of its cases."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+from google.adk.evaluation.eval_set import EvalSet
+
+from evalset.doctor.edits import Insert, Rename, Replace
+from evalset.doctor.model import Kind
+from evalset.doctor.nodes import Node, camel
+from evalset.doctor.notes import Notes
+from evalset.doctor.shown import listed
+from evalset.legacy import base_name
+from evalset.names import NAMELESS, flaw_of_eval_id, unique_eval_id
+from evalset.recorded.model import FORMAT
+
+_TOP = tuple(EvalSet.model_fields)
+_UNFIT_IN_SET_ID = re.compile(r"[/\\:\x00-\x1f]+")
+_UNFIT_IN_EVAL_ID = re.compile(r"[:,/\\\x00-\x1f\x7f\s]+")
+_MOST_KEYS = 6
+
+
+def kind_of(value: Any) -> Kind:
+    """Tell what a document is meant to be, whatever is wrong with it."""
+    if isinstance(value, dict):
+        if value.get("format") == FORMAT:
+            return "recorded environment"
+        if not value.keys().isdisjoint({"eval_cases", "evalCases"}):
+            return "eval set"
+        return "old eval data" if isinstance(value.get("data"), list) and "name" in value else "nothing known"
+    if isinstance(value, list) and value:
+        old = all(isinstance(each, dict) and ("query" in each or "data" in each) for each in value)
+        return "old eval data" if old else "nothing known"
+    return "nothing known"
+
+
+def note_unknown(value: Any, notes: Notes) -> None:
+    """Note a document that is no eval set, with what it is instead, as far as that can be told."""
+    if not isinstance(value, dict):
+        what = f"a list of {len(value)}" if isinstance(value, list) else f"a {type(value).__name__}"
+        words = f"The file is no eval set: it holds {what} where ADK expects an object with 'eval_set_id' and 'eval_cases'."
+    elif "eval_set_id" in value:
+        words = "The file is no eval set: it has no 'eval_cases'."
+    elif "criteria" in value:
+        words = "The file is a configuration of `adk eval` (it has 'criteria'), and no eval set."
+    elif "scenarios" in value:
+        words = "The file is a scenario file, which `adk eval_set add_eval_case` takes, and no eval set."
+    else:
+        names = list(map(str, value))
+        more = f" and {len(names) - _MOST_KEYS} more" if len(names) > _MOST_KEYS else ""
+        held = f"it has {listed(map(repr, names[:_MOST_KEYS]))}{more}" if names else "it is an empty object"
+        words = f"The file is no eval set: {held}, and neither 'eval_set_id' nor 'eval_cases'."
+    notes.add("not-an-eval-set", (), words, "Leave it out, or write its cases as an eval set.")
+
+
+def note_top(document: Node, file: Path, notes: Notes) -> None:
+    """Check the members at the top of an eval set."""
+    held = document.members
+    for name in held:
+        snake = next((known for known in _TOP if name == camel(known) != known), None)
+        if snake is not None and snake not in held:
+            notes.add(
+                "camel-case-top", (name,), f"ADK reads {snake!r} only in this spelling at the top of a file, and not {name!r}.",
+                mend=f"spells it {snake!r}", edits=[Rename((name,), snake)],
+                severity="error" if snake in {"eval_set_id", "eval_cases"} else "warning",
+            )  # fmt: skip
+        elif name not in _TOP:
+            notes.add(
+                "unknown-key", (name,), f"ADK does not know {name!r} at the top of an eval set, and drops it when it writes the file.",
+                "Keep it in a file of its own, or in the description.",
+            )  # fmt: skip
+    for name, kind in (("eval_set_id", str), ("name", str), ("description", str), ("eval_cases", list)):
+        value = held.get(name, held.get(camel(name)))
+        optional = name in {"name", "description"}
+        if value is not None and not isinstance(value, kind):
+            words = "text" if kind is str else "list"
+            notes.add(
+                "refused-value",
+                (name,),
+                f"ADK refuses the file: {name!r} is no {words}.",
+                f"Write a {words}.",
+            )
+        elif value is None and not optional and name == "eval_set_id":
+            _note_missing_id(held, file, notes)
+    _note_names(document, file, notes)
+    if isinstance(cases := held.get("eval_cases", held.get("evalCases")), list) and not cases:
+        notes.add(
+            "empty-set",
+            (),
+            "The set holds no cases, so an evaluation of it judges nothing.",
+            "Export a case into it.",
+        )
+
+
+def _note_missing_id(held: dict[str, Any], file: Path, notes: Notes) -> None:
+    made = _UNFIT_IN_SET_ID.sub("_", base_name(file)) or NAMELESS
+    edit = Replace(("eval_set_id",), made) if "eval_set_id" in held else Insert((), "eval_set_id", made)
+    notes.add(
+        "missing-set-id", (), "The set has no 'eval_set_id', so ADK refuses the file.",
+        mend=f"names it after its file: {made!r}", edits=[edit],
+    )  # fmt: skip
+
+
+def _note_names(document: Node, file: Path, notes: Notes) -> None:
+    node = document.field("eval_set_id")
+    if node is None or not isinstance(node.value, str):
+        return
+    set_id, named = node.value, base_name(file)
+    if not set_id or _UNFIT_IN_SET_ID.search(set_id) or set_id in {".", ".."}:
+        made = _UNFIT_IN_SET_ID.sub("_", set_id).strip(".") or _UNFIT_IN_SET_ID.sub("_", named) or NAMELESS
+        notes.add(
+            "unfit-set-id", node.path, f"`adk web` cannot open a set whose id is {set_id!r}: it holds what no file's name can.",
+            mend=f"calls it {made!r}", edits=[Replace(node.path, made)],
+        )  # fmt: skip
+    elif set_id != named:
+        notes.add(
+            "name-differs", node.path,
+            f"The file is named {named!r} and its set {set_id!r}: `adk web` lists it by the file, and results by the set.",
+            "Name both alike, if nothing else names either.",
+        )  # fmt: skip
+
+
+def note_ids(document: Node, file: Path, notes: Notes) -> None:
+    """Check the ids of the cases."""
+    taken: set[str] = {case.text("eval_id") for case in document.items("eval_cases")}
+    seen: set[str] = set()
+    for number, case in enumerate(document.items("eval_cases"), 1):
+        node = case.field("eval_id")
+        if node is None:
+            if isinstance(case.value, dict):
+                _note_no_id(case, number, file, taken, notes)
+            continue
+        eval_id = node.value
+        if not isinstance(eval_id, str):
+            continue  # ADK's own refusal tells it
+        if eval_id in seen:
+            made = unique_eval_id(_fit(eval_id), taken)
+            taken.add(made)
+            notes.add(
+                "duplicate-eval-id", node.path, f"Two cases have the id {eval_id!r}, so `adk eval` and `adk web` find only one of them.",
+                mend=f"calls this one {made!r}", edits=[Replace(node.path, made)], eval_id=eval_id,
+            )  # fmt: skip
+        elif flaw := flaw_of_eval_id(eval_id):
+            made = unique_eval_id(_fit(eval_id), taken)
+            taken.add(made)
+            notes.add(
+                "unfit-eval-id", node.path, f"The case cannot be chosen by its id: {flaw}.",
+                mend=f"calls it {made!r}", edits=[Replace(node.path, made)], eval_id=eval_id,
+                partner=[Rename(("cases", eval_id), made)],
+            )  # fmt: skip
+        seen.add(eval_id)
+
+
+def _note_no_id(case: Node, number: int, file: Path, taken: set[str], notes: Notes) -> None:
+    made = unique_eval_id(f"{_fit(base_name(file))}_{number}", taken)
+    taken.add(made)
+    spelled = next((name for name in ("eval_id", "evalId") if name in case.members), None)
+    edit = Replace((*case.path, spelled), made) if spelled else Insert(case.path, "eval_id", made)
+    notes.add(
+        "missing-eval-id", case.path, "The case has no 'eval_id', so ADK refuses the whole file.",
+        mend=f"calls it {made!r}", edits=[edit],
+    )  # fmt: skip
+
+
+def _fit(eval_id: str) -> str:
+    return _UNFIT_IN_EVAL_ID.sub("_", eval_id).strip("_") or NAMELESS

@@ -1,0 +1,76 @@
+"""Verifies golden traces: replays each case of an eval set without its world, and says where the agent went another way.
+
+    verification = verify(path)                        # all cases, once; see `verify` for agents, cases, runs, progress, stop
+    verification.status                                # "passed", "failed", "error" or "stopped"; `exit_code` for a command
+    for case in verification.cases:                    # a CaseResult for each, in the order of the file
+        case.eval_id, case.status, case.error          # the error says why a case could not be run at all
+        for run in case.runs:                          # a RunResult for each of `runs`
+            run.passed, run.checks, run.error          # a Check has a name, a status, a score, and its detail in a sentence
+            run.divergence                             # a Divergence: the first step that differs, or None
+
+A `Divergence` holds the turn (from 0), the step in it, golden and actual steps side by side from there, what differs in the
+arguments and in the text, and a verdict with its evidence, a sentence and one action:
+
+    accept(path, eval_id, run)                         # what the agent does now becomes the golden
+    repair(path, eval_id)                              # the golden is put right from what was recorded
+    divergence.turn, divergence.step                   # where to open the session
+
+`tolerances_of(path, eval_id)`, `keep_tolerances(path, eval_id, tolerances)` and `propose_tolerances(runs)` are for arguments
+that may differ; `eval_config(path)` gives the `EvalConfig` with which plain `adk eval` heeds them, too.
+
+Every result is a frozen pydantic model: `verification.model_dump(mode="json")`. `verify` needs no event loop and may be
+called in any thread. Errors are `VerifyError`s, ValueErrors with a text for a person. ADK is imported when one of these names
+is first used.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from evalset.verify.criteria import Criteria
+    from evalset.verify.errors import VerifyError
+    from evalset.verify.results import (
+        CaseResult,
+        Check,
+        Divergence,
+        RunResult,
+        Step,
+        Verification,
+        VerifyProgress,
+    )
+    from evalset.verify.verifying import verify
+
+_HOMES = {
+    "CaseResult": "evalset.verify.results",
+    "Check": "evalset.verify.results",
+    "Criteria": "evalset.verify.criteria",
+    "Divergence": "evalset.verify.results",
+    "RunResult": "evalset.verify.results",
+    "Step": "evalset.verify.results",
+    "Verification": "evalset.verify.results",
+    "VerifyError": "evalset.verify.errors",
+    "VerifyProgress": "evalset.verify.results",
+    "verify": "evalset.verify.verifying",
+}
+
+__all__ = [
+    "CaseResult",
+    "Check",
+    "Criteria",
+    "Divergence",
+    "RunResult",
+    "Step",
+    "Verification",
+    "VerifyError",
+    "VerifyProgress",
+    "verify",
+]
+
+
+def __getattr__(name: str) -> Any:
+    home = _HOMES.get(name)
+    if home is None:
+        raise AttributeError(f"module 'evalset.verify' has no attribute {name!r}")
+    return getattr(importlib.import_module(home), name)

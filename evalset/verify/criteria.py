@@ -1,0 +1,41 @@
+"""What is asked of a run: how the calls are compared, how alike the final responses are, and what else is looked at."""
+
+from __future__ import annotations
+
+from typing import Literal, TypeAlias
+
+from pydantic import Field
+
+from simulator.facts import Value
+
+Match: TypeAlias = Literal["exact", "in_order", "any_order"]
+
+TRAJECTORY, RESPONSE = "tool_trajectory_avg_score", "response_match_score"
+"""ADK's names of the two metrics that it looks at by default."""
+
+OVERLAP, STATE, RESPONSES = "response_word_overlap", "final_session_state", "stored_tool_responses"
+"""Our names of what ADK does not look at, and of what stands in for its response match where that is not installed."""
+
+DEFAULT_RESPONSE = 0.8
+
+
+class Criteria(Value):
+    """What a run has to fulfil.
+
+    Attributes:
+        match: ADK's match type of the trajectory.
+        ignore_args: Whether the arguments of calls may be any; a replay answers them by the tool alone then.
+        trajectory: The least score of the trajectory; None to leave it out.
+        response: The least score of the response match (ROUGE-1); None to leave it out.
+        state: Whether the session's final state is compared.
+        responses: Whether the tool responses that the eval set holds are compared.
+        tolerances: Whether the tolerances of the recorded environment are heeded.
+    """
+
+    match: Match = "exact"
+    ignore_args: bool = False
+    trajectory: float | None = Field(default=1.0, ge=0, le=1)
+    response: float | None = Field(default=DEFAULT_RESPONSE, ge=0, le=1)
+    state: bool = True
+    responses: bool = True
+    tolerances: bool = True

@@ -1,0 +1,184 @@
+"""Finds the first step in which a run goes another way than its golden. Pure; `judging` says what that tells."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple, TypeAlias
+
+from evalset.verify.aligning import aligned
+from evalset.verify.criteria import Criteria
+from evalset.verify.differences import text_pieces, value_differences
+from evalset.verify.results import Divergence, Pair, Step, What
+from simulator.jsonvalue import JsonObject, same
+
+Tolerates: TypeAlias = Callable[[str, JsonObject, JsonObject], bool]
+"""Tells whether a tool's arguments may be these (the last) where the golden has those."""
+
+
+def tolerates_nothing(tool: str, golden: JsonObject, actual: JsonObject) -> bool:  # noqa: ARG001 - it is a `Tolerates`
+    """Let arguments be the golden's alone."""
+    return same(golden, actual)
+
+
+class Compared(NamedTuple):
+    """How steps are compared.
+
+    Attributes:
+        criteria: What is asked.
+        tolerates: Which arguments may differ.
+        wrong_texts: The turns whose final response was found too different.
+        wrong_state: Whether the final state was.
+    """
+
+    criteria: Criteria
+    tolerates: Tolerates = tolerates_nothing
+    wrong_texts: frozenset[int] = frozenset()
+    wrong_state: bool = False
+
+
+class _Row(NamedTuple):
+    """A pair of steps, what differs in it, and the golden's place in its turn."""
+
+    pair: Pair
+    what: What
+    place: int
+
+
+def first_divergence(
+    golden: Sequence[Sequence[Step]], actual: Sequence[Sequence[Step]], compared: Compared
+) -> Divergence | None:
+    """Find the first step that differs.
+
+    Args:
+        golden: The golden's steps, turn by turn, as `steps_of` lays them out; behind those of the last turn, the state.
+        actual: The run's; it may have fewer turns, where something ended it.
+        compared: How they are compared.
+
+    Returns:
+        Where it is, not judged yet; None where nothing differs.
+    """
+    for turn, steps in enumerate(golden):
+        rows = _rows(steps, actual[turn] if turn < len(actual) else (), turn, compared)
+        for place, row in enumerate(rows):
+            if row.pair.differs:
+                return _divergence(turn, rows[place:])
+    return None
+
+
+def _divergence(turn: int, rows: Sequence[_Row]) -> Divergence:
+    first = rows[0]
+    golden, actual = first.pair.golden, first.pair.actual
+    has_text = golden is not None and actual is not None and first.what in {"text", "query"}
+    has_values = (
+        golden is not None and actual is not None and first.what in {"arguments", "response", "state"}
+    )
+    return Divergence(
+        turn=turn,
+        step=first.place,
+        what=first.what,
+        pairs=tuple(row.pair for row in rows),
+        differences=tuple(value_differences(golden.value, actual.value))
+        if golden and actual and has_values
+        else (),
+        text=text_pieces(golden.text, actual.text) if golden and actual and has_text else (),
+    )
+
+
+def _rows(golden: Sequence[Step], actual: Sequence[Step], turn: int, compared: Compared) -> list[_Row]:
+    """Set the steps of a turn side by side."""
+    ours, theirs = _Turn(golden), _Turn(actual)
+    end = len(golden) - (ours.state is not None)
+    return [
+        _row("query", ours.query, theirs.query, 0, differs=theirs.query is None),
+        *_call_rows(ours, theirs, compared),
+        _row(
+            "text",
+            ours.text,
+            theirs.text,
+            max(0, end - 1),
+            differs=turn in compared.wrong_texts or theirs.query is None,
+        ),
+        *_state_row(ours, theirs, end, compared),
+    ]
+
+
+def _row(what: What, golden: Step | None, actual: Step | None, place: int, *, differs: bool) -> _Row:
+    return _Row(Pair(golden=golden, actual=actual, differs=differs), what, place)
+
+
+def _state_row(ours: _Turn, theirs: _Turn, place: int, compared: Compared) -> Iterator[_Row]:
+    if ours.state is not None or theirs.state is not None:
+        yield _row("state", ours.state, theirs.state, place, differs=compared.wrong_state)
+
+
+def _call_rows(ours: _Turn, theirs: _Turn, compared: Compared) -> Iterator[_Row]:
+    criteria = compared.criteria
+
+    def alike(golden: int, actual: int) -> bool:
+        one, other = ours.calls[golden].call, theirs.calls[actual].call
+        return one.tool == other.tool and (
+            criteria.ignore_args or compared.tolerates(one.tool, _arguments(one), _arguments(other))
+        )
+
+    place = 1
+    for beside in aligned(len(ours.calls), len(theirs.calls), alike, criteria.match):
+        golden = None if beside.golden is None else ours.calls[beside.golden]
+        actual = None if beside.actual is None else theirs.calls[beside.actual]
+        place = golden.place if golden is not None else place
+        yield _Row(_pair(golden, actual, differs=not beside.alike), _what(golden, actual), place)
+        if (answers := _answers(golden, actual)) is not None:
+            differs = criteria.responses and beside.alike and _answered_otherwise(answers)
+            yield _Row(answers.model_copy(update={"differs": differs}), "response", place + 1)
+        place += 0 if golden is None else 1 + (golden.response is not None)
+
+
+def _pair(golden: _Call | None, actual: _Call | None, *, differs: bool) -> Pair:
+    return Pair(
+        golden=None if golden is None else golden.call,
+        actual=None if actual is None else actual.call,
+        differs=differs,
+    )
+
+
+def _what(golden: _Call | None, actual: _Call | None) -> What:
+    is_same_tool = golden is not None and actual is not None and golden.call.tool == actual.call.tool
+    return "arguments" if is_same_tool else "call"
+
+
+def _answers(golden: _Call | None, actual: _Call | None) -> Pair | None:
+    one, other = golden and golden.response, actual and actual.response
+    return None if one is None and other is None else Pair(golden=one, actual=other)
+
+
+def _answered_otherwise(pair: Pair) -> bool:
+    """Tell whether the golden holds another answer; one that holds none wants none."""
+    if pair.golden is None:
+        return False
+    return pair.actual is None or not same(pair.golden.value, pair.actual.value)
+
+
+def _arguments(step: Step) -> JsonObject:
+    return step.value if isinstance(step.value, dict) else {}
+
+
+class _Call(NamedTuple):
+    """A call, its answer where there is one, and its place in the turn."""
+
+    place: int
+    call: Step
+    response: Step | None
+
+
+class _Turn:
+    """The steps of a turn, by what they are."""
+
+    def __init__(self, steps: Sequence[Step]) -> None:
+        self.query = next((step for step in steps if step.kind == "query"), None)
+        self.text = next((step for step in steps if step.kind == "text"), None)
+        self.state = next((step for step in steps if step.kind == "state"), None)
+        self.calls = [
+            _Call(place, step, answer if answer is not None and answer.kind == "response" else None)
+            for place, step in enumerate(steps)
+            if step.kind == "call"
+            for answer in [steps[place + 1] if place + 1 < len(steps) else None]
+        ]

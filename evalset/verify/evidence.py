@@ -1,0 +1,134 @@
+"""Gathers what a verdict stands on: where the eval set and its recorded environment disagree, and which tools were declared otherwise."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from evalset.recorded.model import RecordedCall, RecordedCase, RecordedTurn
+from evalset.recorded.recorder import schema_digest
+from evalset.replay.following import only_asked
+from evalset.verify.results import Step
+from simulator.jsonvalue import JsonObject, copied, same
+from simulator.runtime.outcomes import as_tools_give
+from simulator.runtime.tool_shapes import ToolShapes
+from simulator.session.events import content_text, parts_of
+
+
+class Asked(NamedTuple):
+    """A call of the agent itself that the recording holds: what was asked, and what it was answered (None where nothing ran)."""
+
+    tool: str
+    arguments: JsonObject
+    response: JsonObject | None
+
+
+class RecordedSteps(NamedTuple):
+    """What the recorded environment says of a turn, as far as a golden says it too; `text` is None where no model was recorded."""
+
+    query: str
+    calls: tuple[Asked, ...]
+    text: str | None
+
+
+class Evidence(NamedTuple):
+    """What is known beside the golden and the run.
+
+    Attributes:
+        turns: What was recorded, turn by turn.
+        tools: The tools of which the recording holds calls or declarations.
+        state: The recorded final state.
+        changed_tools: For each tool that is declared otherwise than when it was recorded, in what way.
+    """
+
+    turns: tuple[RecordedSteps, ...]
+    tools: frozenset[str]
+    state: JsonObject
+    changed_tools: Mapping[str, str]
+
+
+def evidence_of(recorded: RecordedCase, agent: Any) -> Evidence:
+    """Gather what a recorded case and the agent as it is now tell."""
+    turns = tuple(map(_recorded_steps, recorded.turns))
+    called = {call.tool for turn in recorded.turns for call in turn.calls}
+    rejected = {call.tool for turn in recorded.turns for call in turn.rejected}
+    return Evidence(
+        turns=turns,
+        tools=frozenset({*called, *rejected, *recorded.tools}),
+        state=recorded.final_state,
+        changed_tools=changed_tools(recorded, agent),
+    )
+
+
+def changed_tools(recorded: RecordedCase, agent: Any) -> dict[str, str]:
+    """Say which tools are declared otherwise than when a case was recorded."""
+    if not recorded.tools:
+        return {}
+    now = ToolShapes(agent).known({}, ())
+    changed: dict[str, str] = {}
+    for name, tool in recorded.tools.items():
+        if name not in now:
+            changed[name] = f"the tool {name} is not declared any more"
+        elif schema_digest(now[name]) != tool.schema_digest:
+            changed[name] = (
+                f"the tool {name} is declared with other parameters, or another form of answers, than when it was recorded"
+            )
+    return changed
+
+
+def _recorded_steps(turn: RecordedTurn) -> RecordedSteps:
+    made = [
+        Asked(call.tool, call.arguments, _seen(call))
+        for place, call in enumerate(turn.calls)
+        if not call.within and not only_asked(turn.calls, place)
+    ]
+    rejected = [Asked(call.tool, call.arguments, None) for call in turn.rejected if not call.within]
+    return RecordedSteps(content_text(turn.query), (*made, *rejected), _last_text(turn))
+
+
+def _seen(call: RecordedCall) -> JsonObject | None:
+    """Give a tool's answer as ADK writes it into a response; None for an exception, which callbacks may have answered."""
+    if call.later is None and call.outcome.kind in {"raised", "deferred"}:
+        return None
+    given = as_tools_give(call.outcome) if call.later is None else call.later
+    return copied(given) if isinstance(given, dict) else {"result": copied(given)}
+
+
+def _last_text(turn: RecordedTurn) -> str | None:
+    """Give what the last model of a turn said, where that was text."""
+    said = [model for model in turn.models if not model.within and model.responses]
+    if not said:
+        return None
+    content = said[-1].responses[-1].get("content")
+    parts = parts_of(content)
+    if not parts or not all(isinstance(part.get("text"), str) for part in parts):
+        return None
+    return "\n".join(part["text"] for part in parts if not part.get("thought"))
+
+
+def disagreements(golden: Sequence[Step], recorded: RecordedSteps, tools: frozenset[str]) -> tuple[str, ...]:
+    """Say where a golden's turn and what was recorded of it disagree: calls and arguments, in sentences."""
+    wanted = [(step.tool, step.value) for step in golden if step.kind == "call" and step.tool in tools]
+    there = [(call.tool, call.arguments) for call in recorded.calls]
+    only_golden = _without(wanted, there)
+    only_recorded = _without(there, wanted)
+    return (
+        *(f"the eval set has a call of {tool} that was not recorded" for tool in dict.fromkeys(only_golden)),
+        *(
+            f"a call of {tool} was recorded that the eval set does not have"
+            for tool in dict.fromkeys(only_recorded)
+        ),
+    )
+
+
+def _without(these: Sequence[tuple[str, Any]], those: Sequence[tuple[str, Any]]) -> list[str]:
+    """Give the tools of the calls that are only in the first."""
+    left = list(those)
+    only: list[str] = []
+    for tool, arguments in these:
+        place = next((n for n, each in enumerate(left) if each[0] == tool and same(each[1], arguments)), None)
+        if place is None:
+            only.append(tool)
+        else:
+            del left[place]
+    return only

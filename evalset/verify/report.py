@@ -1,0 +1,116 @@
+"""Writes a verification for a person on a terminal, and as JSON for a program."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from evalset.verify.results import CaseResult, CaseStatus, Divergence, RunResult, Step, Verification
+from simulator.jsonvalue import canonical
+
+_SHOWN = 160
+_MARKS: dict[CaseStatus, str] = {"passed": "PASS", "failed": "FAIL", "error": "ERROR", "stopped": "STOPPED"}
+_COUNTED: dict[CaseStatus, str] = {
+    "passed": "passed",
+    "failed": "failed",
+    "error": "could not be run",
+    "stopped": "stopped",
+}
+
+
+def report(verification: Verification) -> str:
+    """Write what became of each case, and why, with the sum below."""
+    lines = [line for case in verification.cases for line in _case_lines(case, verification.runs)]
+    return "\n".join([*lines, *verification.models, *_sum(verification)]) + "\n"
+
+
+def _case_lines(case: CaseResult, runs: int) -> Iterator[str]:
+    passed = sum(run.passed for run in case.runs)
+    times = f" ({passed} of {len(case.runs)} runs)" if runs > 1 else ""
+    yield f"{_MARKS[case.status]} {case.eval_id}{times}"
+    for line in reasons(case):
+        yield f"    {line}"
+
+
+def reasons(case: CaseResult) -> list[str]:
+    """Say why a case did not pass: its error, or the first run that failed."""
+    if case.error:
+        return [case.error]
+    failed = next((run for run in case.runs if not run.passed), None)
+    return [] if failed is None else list(_run_lines(failed))
+
+
+def _run_lines(run: RunResult) -> Iterator[str]:
+    if run.error:
+        yield run.error
+    for check in run.checks:
+        if check.status in {"failed", "error"}:
+            score = "" if check.score is None else f" {check.score:.2f}, at least {check.threshold or 0:.2f}"
+            yield f"{check.name}{score}{f': {check.detail}' if check.detail else ''}"
+    if run.divergence is not None:
+        yield from _divergence_lines(run.divergence)
+
+
+def _divergence_lines(divergence: Divergence) -> Iterator[str]:
+    first = divergence.pairs[0]
+    yield f"first divergence: turn {divergence.turn + 1}, step {divergence.step + 1}"
+    yield f"  golden: {_told(first.golden)}"
+    yield f"  actual: {_told(first.actual)}"
+    for each in divergence.differences:
+        golden = canonical(each.golden) if each.in_golden else "nothing"
+        actual = canonical(each.actual) if each.in_actual else "nothing"
+        yield f"  {each.path or 'all of it'}: {_short(golden)} became {_short(actual)}"
+    yield f"{divergence.verdict.replace('_', ' ')}: {divergence.sentence}"
+    for sentence in divergence.evidence:
+        yield f"  {sentence}"
+
+
+def _told(step: Step | None) -> str:
+    if step is None:
+        return "nothing"
+    match step.kind:
+        case "call":
+            return _short(f"{step.tool}({canonical(step.value)})")
+        case "response":
+            return _short(f"{step.tool} answered {canonical(step.value)}")
+        case "state":
+            return _short(f"the state {canonical(step.value)}")
+        case "query" | "text":
+            return _short(repr(step.text))
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= _SHOWN else f"{text[: _SHOWN - 1]}…"
+
+
+def _sum(verification: Verification) -> Iterator[str]:
+    counts = ", ".join(
+        f"{count} {words}"
+        for status, words in _COUNTED.items()
+        if (count := verification.count(status)) or status == "passed"
+    )
+    yield f"{counts}, in {verification.seconds:.1f} s"
+    if verification.runs > 1:
+        for k in dict.fromkeys((1, verification.runs)):
+            if (share := verification.pass_power(k)) is not None:
+                yield f"pass^{k}: {share:.2f}"
+
+
+def as_json(verification: Verification) -> str:
+    """Write a verification as one JSON object. What runs that passed did is left out."""
+    document: dict[str, Any] = verification.model_dump(mode="json")
+    for case in document["cases"]:
+        for run in case["runs"]:
+            if run["passed"]:
+                del run["turns"]
+    sums = {
+        "status": verification.status,
+        "exit_code": verification.exit_code,
+        "passed": verification.count("passed"),
+        "failed": verification.count("failed"),
+        "errors": verification.count("error"),
+        "stopped": verification.count("stopped"),
+        "pass_power": [verification.pass_power(k) for k in range(1, verification.runs + 1)],
+    }
+    return json.dumps({**sums, **document}, ensure_ascii=False) + "\n"

@@ -1,0 +1,234 @@
+"""What a verification gives: frozen values that become JSON as they are. Turns and steps are counted from 0."""
+
+from __future__ import annotations
+
+from math import comb
+from pathlib import Path
+from typing import Literal, TypeAlias
+
+from pydantic import Field
+
+from evalset.recorded.model import RecordedModelTurn
+from evalset.verify.criteria import Criteria
+from simulator.facts import Value
+from simulator.jsonvalue import Json, JsonObject
+
+CheckStatus: TypeAlias = Literal["passed", "failed", "skipped", "error"]
+CaseStatus: TypeAlias = Literal["passed", "failed", "error", "stopped"]
+Players: TypeAlias = Literal["real", "recorded"]
+What: TypeAlias = Literal["query", "call", "arguments", "response", "text", "state"]
+Verdict: TypeAlias = Literal["agent_changed", "golden_stale", "environment_changed", "user_changed"]
+Action: TypeAlias = Literal["accept", "repair", "open"]
+
+
+class Check(Value):
+    """One thing that was looked at in a run.
+
+    Attributes:
+        name: ADK's name of a metric, or one of ours: `final_session_state`, `stored_tool_responses`, `response_word_overlap`.
+        status: Whether it passed; `skipped` and `error` were not looked at, and say why in `detail`. A skipped check fails no run.
+        score: From 0 to 1 (or as the metric has it); None where it was not looked at.
+        threshold: The least score that passes.
+        turns: The score of each turn, where the check has one.
+        detail: What is wrong, in a sentence; empty where nothing is.
+    """
+
+    name: str
+    status: CheckStatus
+    score: float | None = None
+    threshold: float | None = None
+    turns: tuple[float | None, ...] = ()
+    detail: str = ""
+
+
+class Step(Value):
+    """One step of a turn: what the user asks, a call, what it was answered, or the final text; behind the last turn, the state.
+
+    Attributes:
+        kind: Which of these.
+        author: Who made it, where that is told.
+        tool: The tool of a call or a response.
+        value: The arguments of a call, a response, or the state.
+        text: What was said, by the user or at last.
+    """
+
+    kind: Literal["query", "call", "response", "text", "state"]
+    author: str = ""
+    tool: str = ""
+    value: Json = None
+    text: str = ""
+
+
+class ValueDifference(Value):
+    """One place at which two JSON values differ; `is_there` tells what is missing from None."""
+
+    path: str
+    golden: Json = None
+    actual: Json = None
+    in_golden: bool = True
+    in_actual: bool = True
+
+
+class TextPiece(Value):
+    """A piece of a text as the golden and the actual one have it: in both, in the golden only, or in the actual one only."""
+
+    kind: Literal["same", "golden", "actual"]
+    text: str
+
+
+class Pair(Value):
+    """A step of the golden beside one of the run; None where there is none. `differs` leaves out what is tolerated."""
+
+    golden: Step | None = None
+    actual: Step | None = None
+    differs: bool = False
+
+
+class Divergence(Value):
+    """Where a run first goes another way than its golden, and what that tells.
+
+    Attributes:
+        turn: The turn.
+        step: The place of the step among the golden's steps of that turn; where they end, how many there are.
+        what: What differs there.
+        pairs: The steps of the turn side by side, from this one on.
+        differences: Where arguments, a response or the state differ.
+        text: The two texts, in pieces, where a text differs.
+        verdict: What the evidence says has changed.
+        evidence: What speaks for the verdict, in sentences.
+        sentence: What has happened, for a person.
+        action: What to do about it.
+    """
+
+    turn: int
+    step: int
+    what: What
+    pairs: tuple[Pair, ...]
+    differences: tuple[ValueDifference, ...] = ()
+    text: tuple[TextPiece, ...] = ()
+    verdict: Verdict = "agent_changed"
+    evidence: tuple[str, ...] = ()
+    sentence: str = ""
+    action: Action = "accept"
+
+
+class ActualTurn(Value):
+    """What happened in a turn of a run: ADK's `Invocation` in JSON, and what the agents' models answered on the way."""
+
+    invocation: JsonObject
+    models: tuple[RecordedModelTurn, ...] = ()
+
+
+class RunResult(Value):
+    """One replay of one case.
+
+    Attributes:
+        number: Which of the runs it is, from 1.
+        passed: Whether all checks passed and the run came to its end.
+        models: Who answered for the agents' models.
+        checks: What was looked at.
+        divergence: The first step that differs; None where it passed.
+        error: What ended the run before its time; empty where nothing did.
+        unrecorded: What was asked and not recorded, in sentences.
+        turns: What happened, up to where the run ended.
+        final_state: The session's state after it, without what lasts one invocation only.
+        seconds: How long it took.
+    """
+
+    number: int = 1
+    passed: bool
+    models: Players
+    checks: tuple[Check, ...] = ()
+    divergence: Divergence | None = None
+    error: str = ""
+    unrecorded: tuple[str, ...] = ()
+    turns: tuple[ActualTurn, ...] = ()
+    final_state: JsonObject = Field(default_factory=dict)
+    seconds: float = 0.0
+
+
+class CaseResult(Value):
+    """What became of one case.
+
+    Attributes:
+        eval_id: The case.
+        agent: The agent that was run, by ADK's name of its app; empty where none was found.
+        status: `passed` if all runs passed; `error` if it could not be run; `stopped` if not all its runs were made.
+        error: Why it could not be run.
+        golden: The golden's steps, turn by turn.
+        runs: Its runs, in their order.
+    """
+
+    eval_id: str
+    agent: str = ""
+    status: CaseStatus
+    error: str = ""
+    golden: tuple[tuple[Step, ...], ...] = ()
+    runs: tuple[RunResult, ...] = ()
+
+    @property
+    def divergence(self) -> Divergence | None:
+        """The divergence of the first run that has one."""
+        return next((run.divergence for run in self.runs if run.divergence is not None), None)
+
+    def pass_power(self, k: int) -> float:
+        """Estimate how likely `k` runs in a row all pass: the share of the choices of `k` of its runs that do.
+
+        Raises:
+            ValueError: It has fewer runs.
+        """
+        if not 0 < k <= len(self.runs):
+            raise ValueError(f"the case {self.eval_id!r} has {len(self.runs)} runs, and {k} are asked for")
+        return comb(sum(run.passed for run in self.runs), k) / comb(len(self.runs), k)
+
+
+class VerifyProgress(Value):
+    """How far a verification is: runs done of all, what was done last, and how that went."""
+
+    done: int
+    total: int
+    eval_id: str = ""
+    passed: bool | None = None
+
+
+class Verification(Value):
+    """What became of the cases of an eval set.
+
+    Attributes:
+        eval_set: The eval set.
+        environment: The recorded environment beside it.
+        criteria: What was asked of the runs.
+        runs: How many runs each case was to have.
+        cases: The cases that were chosen, in the order of the file.
+        models: Who answered for the agents' models, and why, in a sentence for each way that was taken.
+        seconds: How long it took.
+    """
+
+    eval_set: Path
+    environment: Path
+    criteria: Criteria = Criteria()
+    runs: int = 1
+    cases: tuple[CaseResult, ...] = ()
+    models: tuple[str, ...] = ()
+    seconds: float = 0.0
+
+    def count(self, status: CaseStatus) -> int:
+        """Count the cases of a status."""
+        return sum(case.status == status for case in self.cases)
+
+    @property
+    def status(self) -> CaseStatus:
+        """What became of it all: stopped, or else failed, or else error, or else passed."""
+        found = {case.status for case in self.cases}
+        worst: tuple[CaseStatus, ...] = ("stopped", "failed", "error")
+        return next((status for status in worst if status in found), "passed")
+
+    @property
+    def exit_code(self) -> int:
+        """0 all passed; 1 some failed; 2 some could not be run, and none failed; 130 stopped."""
+        return {"passed": 0, "failed": 1, "error": 2, "stopped": 130}[self.status]
+
+    def pass_power(self, k: int) -> float | None:
+        """Give pass^k: how likely `k` runs in a row of a case all pass, on average; None where no case has so many."""
+        found = [case.pass_power(k) for case in self.cases if len(case.runs) >= k]
+        return sum(found) / len(found) if found else None

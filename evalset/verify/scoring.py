@@ -1,0 +1,124 @@
+"""Makes a run's result of its replay: the checks, and where it failed, the first divergence."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from google.adk.evaluation.eval_case import Invocation
+
+from evalset.verify import checks
+from evalset.verify.criteria import OVERLAP, RESPONSE, STATE, Criteria
+from evalset.verify.divergence import Compared, first_divergence
+from evalset.verify.evidence import evidence_of
+from evalset.verify.judging import judged
+from evalset.verify.loading import Ready, Unready
+from evalset.verify.replaying import Replay
+from evalset.verify.results import ActualTurn, Check, Players, RunResult, Step
+from evalset.verify.steps import steps_of
+from simulator.jsonvalue import JsonObject
+from simulator.runtime.encoding import jsonable
+
+_TEMPORARY = "temp:"
+
+
+def golden_steps(each: Ready | Unready) -> tuple[tuple[Step, ...], ...]:
+    """Give the steps of a case's golden, turn by turn; behind the last, the final state where it is known."""
+    turns = [steps_of(invocation) for invocation in each.case.conversation or ()]
+    state = expected_state(each)
+    return _with_state(turns, state)
+
+
+def _with_state(turns: Sequence[tuple[Step, ...]], state: JsonObject | None) -> tuple[tuple[Step, ...], ...]:
+    if not turns or state is None:
+        return tuple(turns)
+    return (*turns[:-1], (*turns[-1], Step(kind="state", value=state)))
+
+
+def expected_state(each: Ready | Unready) -> JsonObject | None:
+    """Give the final state that a case wants: the eval set's, where it holds one, or else the recorded one.
+
+    ADK writes an empty one for each case, so that an empty one says nothing.
+    """
+    recorded = each.recorded.final_state if isinstance(each, Ready) else None
+    state = each.case.final_session_state or recorded
+    if state is None:
+        return None
+    written: JsonObject = jsonable(
+        {key: value for key, value in state.items() if not key.startswith(_TEMPORARY)}
+    )
+    return written
+
+
+async def scored(
+    each: Ready, replay: Replay, criteria: Criteria, *, number: int, models: Players
+) -> RunResult:
+    """Look at a replay of a case."""
+    expected = list(each.case.conversation or ())
+    missing = expected[len(replay.turns) :]
+    actual = [*replay.turns, *(Invocation(user_content=each.user_content) for each in missing)]
+    golden, ours = golden_steps(each), [steps_of(invocation) for invocation in replay.turns]
+    found = tuple(_checks(each, replay, actual, expected, criteria))
+    passed = not replay.error and all(check.status in {"passed", "skipped"} for check in found)
+    divergence = None
+    if not passed:
+        with_state = ours if missing or replay.error else _with_state(ours, replay.final_state)
+        divergence = first_divergence(golden, with_state, _compared(found, criteria))
+    if divergence is not None:
+        evidence = evidence_of(each.recorded, each.config.root_agent)
+        divergence = judged(divergence, golden, evidence, replay.unrecorded, replay.error)
+    return RunResult(
+        number=number,
+        passed=passed,
+        models=models,
+        checks=found,
+        divergence=divergence,
+        error=replay.error,
+        unrecorded=replay.unrecorded,
+        turns=tuple(
+            ActualTurn(invocation=_json(invocation), models=models)
+            for invocation, models in zip(replay.turns, replay.models, strict=True)
+        ),
+        final_state=replay.final_state,
+        seconds=round(replay.seconds, 4),
+    )
+
+
+def _json(invocation: Invocation) -> JsonObject:
+    return invocation.model_dump(mode="json", exclude_none=True)
+
+
+def _checks(
+    each: Ready,
+    replay: Replay,
+    actual: list[Invocation],
+    expected: list[Invocation],
+    criteria: Criteria,
+) -> list[Check]:
+    found: list[Check] = []
+    if criteria.trajectory is not None:
+        found.append(checks.trajectory(actual, expected, criteria))
+    if criteria.response is not None:
+        found.append(checks.response_match(actual, expected, criteria.response))
+    if criteria.responses:
+        found.append(checks.stored_responses([*map(steps_of, actual)], [*map(steps_of, expected)]))
+    if criteria.state:
+        state = expected_state(each)
+        found.append(
+            Check(name=STATE, status="skipped", detail="neither file holds a final state")
+            if state is None
+            else checks.final_state(replay.final_state, state)
+        )
+    return found
+
+
+def _compared(found: Sequence[Check], criteria: Criteria) -> Compared:
+    texts = next((check for check in found if check.name in {RESPONSE, OVERLAP}), None)
+    state = next((check for check in found if check.name == STATE), None)
+    wrong = (
+        frozenset(
+            turn for turn, score in enumerate(texts.turns) if score is None or score < (texts.threshold or 0)
+        )
+        if texts is not None
+        else frozenset[int]()
+    )
+    return Compared(criteria, wrong_texts=wrong, wrong_state=state is not None and state.status == "failed")

@@ -1,0 +1,134 @@
+"""Runs `python -m evalset verify`: what it writes, and its exit codes."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from xml.etree import ElementTree as ET
+
+import pytest
+
+from evalset.__main__ import main
+from tests.harness.processes import REPOSITORY, quiet_environment
+from tests.verify.desks import agents, copied_set, recorded_set
+
+
+@pytest.fixture(scope="module")
+def kept(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An eval set with two cases."""
+    return recorded_set(tmp_path_factory.mktemp("kept"), {"one": ["check A"], "two": ["check B", "note B"]})
+
+
+def test_all_pass(kept: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Each case has a line, and who answered for the models is named."""
+    code = main(["verify", str(kept), "--agents-dir", str(agents(tmp_path)), "--runs", "2"])
+    written = capsys.readouterr()
+    assert code == 0
+    assert written.out.splitlines()[:3] == [
+        "PASS one (2 of 2 runs)",
+        "PASS two (2 of 2 runs)",
+        "desk: real models (all can be asked from here)",
+    ]
+    assert "2 passed, in" in written.out
+    assert written.out.endswith("pass^1: 1.00\npass^2: 1.00\n")
+    assert "4 of 4: pass" in written.err
+
+
+def test_one_fails(kept: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The divergence is told, and stands in the JUnit file; the other case is chosen away."""
+    edited = copied_set(kept, tmp_path, ('"order": "A"', '"order": "Z\\u001b"'))
+    results = tmp_path / "junit.xml"
+    where = ["--agents-dir", str(agents(tmp_path)), "--junit", str(results), "--quiet"]
+    assert main(["verify", str(edited), *where]) == 1
+    written = capsys.readouterr()
+    assert written.err == ""
+    for line in (
+        "FAIL one",
+        '  golden: check({"order":"Z\\u001b"})',
+        '  actual: check({"order":"A"})',
+        "golden stale: The eval set and its recorded environment disagree with each other here.",
+        "PASS two",
+    ):
+        assert line in written.out
+    suite = ET.parse(results).getroot()[0]  # noqa: S314 - it was written here
+    assert (suite.attrib["tests"], suite.attrib["failures"]) == ("2", "1")
+    failure = suite.find("testcase[@name='one']/failure")
+    assert failure is not None
+    assert "golden stale" in (failure.text or "")
+    assert suite.find("testcase[@name='two']/failure") is None
+    assert main(["verify", str(edited), *where, "--case", "two"]) == 0
+
+
+def test_json_alone_stands_on_the_standard_output(
+    kept: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """With the sums, and the exit code."""
+    edited = copied_set(kept, tmp_path, ('"order": "A"', '"order": "Z"'))
+    assert main(["verify", str(edited), "--agents-dir", str(agents(tmp_path)), "--json"]) == 1
+    document = json.loads(capsys.readouterr().out)
+    assert (document["status"], document["passed"], document["failed"], document["exit_code"]) == (
+        "failed",
+        1,
+        1,
+        1,
+    )
+    one, two = document["cases"]
+    assert one["runs"][0]["divergence"]["verdict"] == "golden_stale"
+    assert one["runs"][0]["turns"]
+    assert "turns" not in two["runs"][0]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["SET", "--case", "three"], "there is no case 'three'"),
+        (["SET", "--runs", "0"], "0 is less than 1"),
+        (["SET", "--match", "some"], "invalid choice: 'some'"),
+        (["none.evalset.json"], "none.evalset.json: cannot be read"),
+        (["SET", "--junit", "/nowhere/at/all.xml"], "--junit: /nowhere/at/all.xml: cannot be written"),
+        (["SET", "--agent", "nobody"], "there is no agent 'nobody'"),
+    ],
+)
+def test_what_cannot_be_done_ends_with_2(
+    kept: Path, tmp_path: Path, arguments: list[str], words: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """And says why, on the standard error."""
+    given = [str(kept) if each == "SET" else each for each in arguments]
+    try:
+        code = main(["verify", *given, "--agents-dir", str(agents(tmp_path))])
+    except SystemExit as end:  # as argparse ends
+        code = int(end.code or 0)
+    assert code == 2
+    assert words in capsys.readouterr().err
+
+
+def test_only_commands_that_there_are_can_be_run(capsys: pytest.CaptureFixture[str]) -> None:
+    """The usage names them."""
+    assert [main([]), main(["verity"]), main(["--help"])] == [2, 2, 0]
+    written = capsys.readouterr()
+    assert "there is no command 'verity'" in written.err
+    assert "verify" in written.out
+
+
+@pytest.mark.process
+def test_an_interrupt_shows_what_was_done(kept: Path, tmp_path: Path) -> None:
+    """Of many runs; the process ends with 130, and what it wrote is whole."""
+    command = [sys.executable, "-m", "evalset", "verify", str(kept), "--runs", "100000", "--json"]
+    with subprocess.Popen(
+        [*command, "--agents-dir", str(agents(tmp_path))],
+        cwd=REPOSITORY,
+        env=quiet_environment(),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        assert process.stderr is not None
+        assert process.stderr.readline().startswith("1 of 200000: pass")
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert "interrupted" in err
+    assert json.loads(out)["status"] == "stopped"
