@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from evalset.caveats import warnings
     from evalset.documents import case_document, case_json, read_back
     from evalset.errors import EvalSetError, GoldenTraceError, ReadBackError, ScenarioError
+    from evalset.exporting.forms import EXPORT_FORMS, Exported, ExportError, export_cases
     from evalset.golden_trace import GoldenTraceBuilder
     from evalset.importing.files import import_cases
     from evalset.importing.found import Imported
@@ -58,6 +59,10 @@ _HOMES = {
     "scenarios_text": "evalset.scenarios",
     "user_turns": "evalset.scenarios",
     "EvalSetError": "evalset.errors",
+    "EXPORT_FORMS": "evalset.exporting.forms",
+    "ExportError": "evalset.exporting.forms",
+    "Exported": "evalset.exporting.forms",
+    "export_cases": "evalset.exporting.forms",
     "Imported": "evalset.importing.found",
     "import_cases": "evalset.importing.files",
     "EvalSetWriter": "evalset.writer",
@@ -76,10 +81,13 @@ _HOMES = {
 }
 
 __all__ = [
+    "EXPORT_FORMS",
     "AddedScenario",
     "CaseScript",
     "EvalSetError",
     "EvalSetWriter",
+    "ExportError",
+    "Exported",
     "GoldenTraceBuilder",
     "GoldenTraceError",
     "HermeticEnvironment",
@@ -93,6 +101,7 @@ __all__ = [
     "case_document",
     "case_json",
     "eval_id_for",
+    "export_cases",
     "import_cases",
     "preview",
     "read_back",

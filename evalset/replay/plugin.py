@@ -329,7 +329,8 @@ class _Context:
 def _answered_agent_tools(environment: RecordedEnvironment) -> frozenset[str]:
     """Name the tools that may be agents of which only the answers are known, as in what was imported."""
     turns = [turn for case in environment.cases.values() for turn in case.turns]
-    entered = {name for turn in turns for each in (*turn.calls, *turn.models) for name in each.within}
+    entered = {name for turn in turns for call in turn.calls for name in call.within}
+    entered |= {name for turn in turns for model in turn.models for name in model.within}
     return frozenset(call.tool for turn in turns for call in turn.calls) - entered
 
 

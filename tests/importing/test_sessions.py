@@ -124,7 +124,7 @@ def replayed(agent: Any, imported: Imported) -> list[list[tuple[str, Any]]]:
     plugin = HermeticEnvironment(RecordedEnvironment(cases=imported.environments), models="recorded")
 
     async def run() -> list[list[tuple[str, Any]]]:
-        service = InMemorySessionService()  # type: ignore[no-untyped-call] # ADK's class has no annotations
+        service = InMemorySessionService()
         app = App(name="desk", root_agent=agent, plugins=[plugin])
         async with Runner(app=app, session_service=service) as runner:
             assert case.session_input

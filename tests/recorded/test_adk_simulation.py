@@ -71,7 +71,7 @@ def answered(config: EnvironmentSimulationConfig, name: str, **arguments: Any) -
         raise SystemExit("the real tool ran")
 
     tool.__name__ = name
-    callback = EnvironmentSimulationFactory.create_callback(config)
+    callback: Any = EnvironmentSimulationFactory.create_callback(config)
     agent = LlmAgent(name="desk", tools=[tool])
     context: Any = type("Context", (), {"_invocation_context": type("Invocation", (), {"agent": agent})})()
     return asyncio.run(callback(FunctionTool(tool), arguments, context))
