@@ -68,7 +68,7 @@ class Exported(NamedTuple):
         return archive.getvalue()
 
 
-def export_cases(
+def export_cases(  # long: what each form holds is most of it
     cases: EvalSet | Iterable[EvalCase],
     form: ExportForm,
     *,
