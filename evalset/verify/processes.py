@@ -9,6 +9,7 @@ import sys
 import threading
 from collections.abc import Callable, Sequence
 from multiprocessing.connection import Connection, wait
+from multiprocessing.process import BaseProcess
 from typing import Any, Protocol, TypeAlias, TypeVar
 
 Item = TypeVar("Item")
@@ -19,6 +20,7 @@ _WORTH_A_PROCESS = 20
 """Cases for which another process pays: making it takes as long as a few replays."""
 
 _LOOKS_EVERY = 0.05
+_FORK: Any = multiprocessing.get_context("fork" if sys.platform != "win32" else None)
 
 
 class ProcessEndedError(RuntimeError):
@@ -71,19 +73,10 @@ def shared_out(
     Raises:
         ProcessEndedError: A process ended before it had done its part; the others are ended, too.
     """
-    context = multiprocessing.get_context("fork")
-    stopped = context.Event()
-    parts = [items[place::processes] for place in range(processes)]
-    ends = [context.Pipe(duplex=False) for _ in parts]
-    children = [
-        context.Process(target=_child, args=(work, part, sender, stopped), daemon=True)
-        for part, (_, sender) in zip(parts, ends, strict=True)
-    ]
-    for child, (_, sender) in zip(children, ends, strict=True):
-        child.start()
-        sender.close()
+    stopped = _FORK.Event()
+    children, receivers = _started(work, [items[place::processes] for place in range(processes)], stopped)
     try:
-        found: list[Sequence[Result]] = _gathered([receiver for receiver, _ in ends], tell, stop, stopped)
+        found: list[Sequence[Result]] = _gathered(receivers, tell, stop, stopped)
     except EOFError as error:
         for child in children:
             child.join(_LOOKS_EVERY)
@@ -96,6 +89,22 @@ def shared_out(
             child.terminate()
             child.join()
     return [found[place % processes][place // processes] for place in range(len(items))]
+
+
+def _started(
+    work: Work[Item, Told, Result], parts: Sequence[Sequence[Item]], stopped: Stop
+) -> tuple[list[BaseProcess], list[Connection]]:
+    """Start a process for each part; give what hears each."""
+    children: list[BaseProcess] = []
+    receivers: list[Connection] = []
+    for part in parts:
+        receiver, sender = _FORK.Pipe(duplex=False)
+        child = _FORK.Process(target=_child, args=(work, part, sender, stopped), daemon=True)
+        child.start()
+        sender.close()
+        children.append(child)
+        receivers.append(receiver)
+    return children, receivers
 
 
 class _Settable(Stop, Protocol):

@@ -193,7 +193,7 @@ def keep_tolerances(
         if eval_id not in before.cases:
             raise RecordedEnvironmentError(path, f"it holds no case {eval_id!r}")
         case = before.cases[eval_id].model_copy(update={"tolerances": tuple(tolerances)})
-        return RecordedEnvironment(cases={**before.cases, eval_id: case})
+        return before.model_copy(update={"cases": {**before.cases, eval_id: case}})
 
     try:
         change_environment(path, change)
