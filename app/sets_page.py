@@ -11,6 +11,7 @@ import streamlit as st
 
 from app import state
 from app.agents import catalogue
+from app.panels.evalsets.broken_set import broken_set
 from app.panels.evalsets.scene import (
     ApplyEdits,
     AskToSave,
@@ -56,10 +57,14 @@ def sets_page() -> None:
         return
     try:
         known = check_set(path, owner, homes)
+    except ValueError as error:  # it is no file, or not theirs
+        _carry_out(set_list(found_sets(homes, owner), str(error)), None)
+        return
+    try:
         with st.spinner("Opening the eval set"):
             desk = desks().of(owner, known)
-    except ValueError as error:  # an EvalSetError, or a file that is not theirs
-        _carry_out(set_list(found_sets(homes, owner), str(error)), None)
+    except ValueError as error:  # an EvalSetError
+        _carry_out(broken_set(known, owner, str(error)), None)
         return
     state.put("shown_set", str(known))
     scene = SetScene(known, desk.work, desk.drafts, owner, _agents(entries, known))

@@ -230,6 +230,11 @@ def follow(key: str, value: JsonValue) -> None:
     hold(key)
 
 
+def agree(key: str, value: JsonValue) -> None:
+    """Note that the session has taken over what the widget with this key says: `follow` leaves it as it is then."""
+    st.session_state[_SEEN + key] = value
+
+
 def forget_followed() -> None:
     """Let every followed widget show the session's own value again, after a command was carried out or failed."""
     for name in [str(name) for name in st.session_state if str(name).startswith(_SEEN)]:

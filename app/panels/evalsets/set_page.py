@@ -60,6 +60,11 @@ def set_page(scene: SetScene, shown: Shown) -> SetCommand | None:
     if shown.case is not None:
         return case_page(scene, shown.case, shown.part) or asked
     chosen = views("Part of the eval set", list(TABS), "set_tab")
+    if scene.work.is_changed and chosen != next(iter(TABS)):
+        st.info(
+            "This looks at the file as it was saved last; save your edits to have them in it.",
+            icon=":material/edit:",
+        )
     with st.container(key=f"set_{slug(chosen.lower())}", gap="small"):
         return TABS[chosen](scene) or asked
 

@@ -17,7 +17,16 @@ def _adk_eval(scene: SetScene) -> SetCommand | None:
     return None
 
 
+def _doctor(scene: SetScene) -> SetCommand | None:
+    from app.panels.evalsets.doctor_tab import doctor_tab  # noqa: PLC0415 - not before somebody looks there
+
+    bench = benches().of(scene.owner, scene.path)
+    doctor_tab(bench, facts_of(scene.path), unsaved=scene.work.is_changed)
+    return None
+
+
 TABS: Mapping[str, Tab] = {
     "Cases": cases_tab,
+    "Doctor": _doctor,
     "adk eval": _adk_eval,
 }
