@@ -5,10 +5,11 @@ from __future__ import annotations
 import sys
 import tempfile
 from collections import OrderedDict
+from collections.abc import Callable
 from pathlib import Path
 from threading import RLock
 from types import ModuleType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pydantic import JsonValue
 
@@ -44,6 +45,8 @@ class Bench:
         run: The last run of `adk eval`.
         jobs: The last work of each kind, by name.
         notes: What is to be said of something that was done, by the name of its place.
+        todo: Does what was shown, when somebody agrees.
+        writes: How often something was written from here.
     """
 
     def __init__(self, owner: str, eval_set: Path) -> None:
@@ -51,14 +54,20 @@ class Bench:
         self.options: dict[str, JsonValue] = {}
         self.criteria = CriteriaDraft(eval_set)
         self.run: AdkEvalRun | None = None
-        self.jobs: dict[str, Job[object]] = {}
+        self.jobs: dict[str, Job[Any]] = {}
         self.notes: dict[str, str] = {}
+        self.todo: Callable[[], None] | None = None
+        self.writes = 0
 
     @property
     def is_at_work(self) -> bool:
         """Whether something runs."""
         running = self.run is not None and not self.run.view().is_over
         return running or any(job.state == "running" for job in self.jobs.values())
+
+    def wrote(self) -> None:
+        """Note that something was written, so that what is known of the files is looked at anew."""
+        self.writes += 1
 
     def close(self) -> None:
         """End all that runs."""

@@ -13,7 +13,7 @@ from app.evaluating import Choice, spec_of
 from app.labels import literal
 from app.panels.evalsets.adk_results import adk_results, summary
 from app.panels.evalsets.criteria_editor import criteria_editor
-from app.panels.evalsets.remembered import key_of, option_key
+from app.panels.evalsets.remembered import keep_option, key_of, option_key
 from app.panels.evalsets.set_choices import agent_and_cases
 from app.panels.parts import problem, views
 from app.set_facts import SetFacts, environment_of
@@ -62,7 +62,7 @@ def _choice(bench: Bench, facts: SetFacts) -> Choice:
             format_func=lambda each: _HOW_WORDS[each],
             required=True,
         )
-        bench.options["adk_how"] = how
+        keep_option(bench, "adk_how", how)
         hermetic = how == "hermetic"
     if hermetic:
         models = st.checkbox(
@@ -70,7 +70,7 @@ def _choice(bench: Bench, facts: SetFacts) -> Choice:
             key=option_key(bench, "adk_models", initial=False),
             help="No key is needed then, and what the agent does is what it did",
         )
-        bench.options["adk_models"] = models
+        keep_option(bench, "adk_models", models)
     else:
         st.warning(
             "The agent's real tools run: what they change in the world is changed, for each case.",
@@ -250,7 +250,7 @@ def _earlier(bench: Bench, choice: Choice) -> None:
         key=option_key(bench, "adk_earlier", names[0]),
         format_func=lambda each: f"{when[each]}  {literal(each)}",
     )
-    bench.options["adk_earlier"] = name
+    keep_option(bench, "adk_earlier", name)
     path = next(each.path for each in kept if each.name == name)
     try:
         results = read_results(path.read_bytes())

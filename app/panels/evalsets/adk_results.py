@@ -7,7 +7,7 @@ import streamlit as st
 from app.bench import Bench
 from app.eval_tables import MARKS, call_lines, case_rows, fitting, metric_rows, rubric_rows
 from app.labels import literal, safe_label
-from app.panels.evalsets.remembered import option_key
+from app.panels.evalsets.remembered import keep_option, option_key
 from evalset.adk_runs.results import CaseResult, RunResults, TurnResult
 
 _VERDICTS = ("all", "failed", "passed", "not evaluated")
@@ -24,7 +24,8 @@ def adk_results(bench: Bench, results: RunResults, name: str) -> None:
         verdict = st.selectbox(
             "Verdict", _VERDICTS, key=option_key(bench, f"{name}_verdict", "all"), width=160
         )
-    bench.options.update({f"{name}_find": text or "", f"{name}_verdict": verdict})
+    keep_option(bench, f"{name}_find", text or "")
+    keep_option(bench, f"{name}_verdict", verdict)
     found = fitting(results, text or "", verdict)
     if not found:
         st.caption("No case is like this.")
@@ -49,7 +50,7 @@ def _one(bench: Bench, found: list[CaseResult], name: str) -> None:
     chosen = st.selectbox(
         "Case", ids, key=option_key(bench, f"{name}_case", shown), format_func=literal, width=420
     )
-    bench.options[f"{name}_case"] = chosen
+    keep_option(bench, f"{name}_case", chosen)
     case = next(case for case in found if case.eval_id == chosen)
     if case.problem:
         st.error("The agent did not come through, so nothing was measured.", icon=":material/error:")

@@ -8,7 +8,7 @@ from pydantic import JsonValue
 from app.bench import Bench
 from app.kept import slug
 from app.labels import literal
-from app.panels.evalsets.remembered import followed_key, key_of, option_key
+from app.panels.evalsets.remembered import followed_key, keep_option, key_of, option_key
 from evalset.eval_config.criteria import criterion_named
 from evalset.eval_config.editing import custom_metrics, threshold, value_at, with_threshold, with_value
 from simulator.jsonvalue import JsonObject
@@ -33,7 +33,8 @@ def own_metrics(bench: Bench, document: JsonObject) -> None:
             placeholder="package.module.function",
             help="Where Python finds it: ADK calls it with the metric, the actual and the expected turns, and the scenario",
         )
-    bench.options.update(own_name=name or "", own_path=path or "")
+    keep_option(bench, "own_name", name or "")
+    keep_option(bench, "own_path", path or "")
     with right:
         added = st.button("Add", key=key_of(bench, "own_add"), icon=":material/add:")
     if not added:

@@ -16,8 +16,14 @@ def key_of(bench: Bench, name: str) -> str:
 
 
 def option_key(bench: Bench, name: str, initial: JsonValue) -> str:
-    """Let the input that is drawn next show the option of this name; give its key. Put what it gives into `bench.options`."""
+    """Let the input that is drawn next show the option of this name; give its key. `keep_option` keeps what it says."""
     return followed_key(bench, name, bench.options.get(name, initial))
+
+
+def keep_option(bench: Bench, name: str, value: JsonValue) -> None:
+    """Keep what the input of an option says."""
+    bench.options[name] = value
+    state.agree(key_of(bench, name), value)
 
 
 def followed_key(bench: Bench, name: str, value: JsonValue) -> str:

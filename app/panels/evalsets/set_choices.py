@@ -10,7 +10,7 @@ from pydantic import JsonValue
 from app.agents import catalogue
 from app.bench import Bench
 from app.labels import literal
-from app.panels.evalsets.remembered import option_key
+from app.panels.evalsets.remembered import followed_key, keep_option, option_key
 from app.set_agents import fitting_agents
 from app.set_facts import SetFacts
 from simulator.agents import AgentSettingsError
@@ -44,11 +44,11 @@ def agent_choice(bench: Bench, facts: SetFacts) -> str:
         "Agent",
         names,
         index=None,
-        key=option_key(bench, "agent", now),
+        key=followed_key(bench, "agent", now),
         format_func=literal,
         placeholder="Which agent is it for?",
     )
-    bench.options["agent"] = chosen
+    keep_option(bench, "agent", chosen)
     return str(chosen or "")
 
 
@@ -62,18 +62,18 @@ def case_choice(bench: Bench, facts: SetFacts) -> tuple[str, ...]:
         chosen = st.multiselect(
             "Cases",
             facts.eval_ids,
-            key=option_key(bench, "cases", kept),
+            key=followed_key(bench, "cases", kept),
             format_func=literal,
             placeholder=f"All {len(facts.eval_ids)}",
         )
-        bench.options["cases"] = list(chosen)
+        keep_option(bench, "cases", list(chosen))
         return tuple(chosen)
     said = st.text_input(
         "Cases",
         key=option_key(bench, "case_pattern", ""),
         placeholder=f"All {len(facts.eval_ids):,}; or ids with * for any letters, parted by spaces",
     )
-    bench.options["case_pattern"] = said or ""
+    keep_option(bench, "case_pattern", said or "")
     patterns = (said or "").split()
     found = tuple(each for each in facts.eval_ids if any(fnmatchcase(each, one) for one in patterns))
     if patterns:
