@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, assert_never
 
 import streamlit as st
 
-from app import decisions, script_play, state
+from app import decisions, recorded_play, script_play, state
 from app.acknowledged import acknowledge
 from app.agents import catalogue
 from app.commands import (
+    AddAnswers,
     AddScenario,
     CloseBranches,
     CloseEnvironment,
@@ -216,7 +217,8 @@ def _script(live: LiveSession) -> None:
     form = None if live.read_only or live.at_rest else script_play.form_of(live)
     if form is None:
         return
-    asked = script_strip(live.script, lambda place: script_play.read(form).where(place), form.text)
+    where, recorded = lambda place: script_play.read(form).where(place), recorded_play.view_of(live)
+    asked = script_strip(live.script, where, form.text, recorded)
     match asked:
         case None:
             return
@@ -226,6 +228,8 @@ def _script(live: LiveSession) -> None:
             _carry_out(lambda: script_play.play_on(live), live)
         case ForgetScript():
             _carry_out(lambda: script_play.forget(live), live)
+        case AddAnswers():
+            _carry_out(lambda: recorded_play.add_answers(live), live)
         case never:
             assert_never(never)
 
@@ -313,7 +317,7 @@ def _commanded(live: LiveSession, asked: Command) -> None:
     command(live.simulation, asked)
 
 
-def _carry_out(work: Callable[[], None], live: LiveSession) -> None:
+def _carry_out(work: Callable[[], object], live: LiveSession) -> None:
     """Do what was asked for, keep what went wrong for the next run, and draw the page anew."""
     state.put("problem", None)
     state.put("changed", None)
