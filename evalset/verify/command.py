@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import gc
 import json
 import logging
 import os
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from evalset.verify.results import Verification, VerifyProgress
 
 _BAD, _INTERRUPTED = 2, 130
+_SELDOM = (50_000, 20, 100)
 
 
 def main(argv: Sequence[str]) -> int:
@@ -40,7 +42,7 @@ def main(argv: Sequence[str]) -> int:
     if not given.verbose:
         _hush()
     progress = Progress(sys.stderr, quiet=given.quiet)
-    with _stopped_by_interrupt(progress) as stop:
+    with _seldom_collected(), _stopped_by_interrupt(progress) as stop:
         try:
             return _carried_out(given, progress, stop)
         except VerifyError as error:
@@ -151,6 +153,17 @@ def _stopped_by_interrupt(progress: Progress) -> Iterator[threading.Event]:
         yield stop
     finally:
         signal.signal(signal.SIGINT, before)
+
+
+@contextmanager
+def _seldom_collected() -> Iterator[None]:
+    """Let the garbage collector look seldom: a replay leaves little, and each look at all that ADK has imported takes a while."""
+    before = gc.get_threshold()
+    gc.set_threshold(*_SELDOM)
+    try:
+        yield
+    finally:
+        gc.set_threshold(*before)
 
 
 def _hush() -> None:
