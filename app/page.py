@@ -59,6 +59,7 @@ from app.reopening import NotReopenedError, reopened
 from app.scene import Scene
 from app.seen import check_seen, saw
 from app.set_aside import show_set_aside, try_without_drafts, was_drawn
+from app.set_desk import desks
 from app.sets_page import sets_page
 from app.settling import AT_ONCE, settle
 from app.side import side
@@ -179,8 +180,14 @@ def _gather(live: LiveSession | None) -> None:
     shown = state.get("shown")
     looked_at = f"shared {live.session_id}" if live and live.read_only else ""
     own = live.session_id if live and not live.read_only else None
-    gather(state.drafts_of(str(shown)) if shown else Drafts(), own or looked_at)
+    on_set = state.get("shown_set")
+    drafts = state.drafts_of(str(shown)) if shown else Drafts()
+    if on_set:
+        drafts = desks().drafts(visitor().owner, str(on_set))
+    here = state.set_path() if state.is_on_sets() else None
+    gather(drafts, f"set {here}" if here else own or looked_at)
     state.put("shown", own)
+    state.put("shown_set", None)
 
 
 def _session(scene: Scene) -> None:
