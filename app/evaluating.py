@@ -12,6 +12,7 @@ from evalset.adk_runs.spec import EvalRunSpec
 from evalset.eval_config.checking import check
 from evalset.eval_config.editing import custom_metrics, option
 from evalset.recorded.files import sidecar_of
+from evalset.replay.unrecorded import Policy
 from simulator.agents import AgentCatalogue
 from simulator.facts import Value
 from simulator.jsonvalue import JsonObject
@@ -27,6 +28,7 @@ class Choice(Value):
     cases: tuple[str, ...] = ()
     hermetic: bool = True
     recorded_models: bool = False
+    unrecorded: Policy = "fail"
 
 
 def spec_of(bench: Bench, choice: Choice, agents: AgentCatalogue) -> EvalRunSpec:
@@ -55,6 +57,7 @@ def spec_of(bench: Bench, choice: Choice, agents: AgentCatalogue) -> EvalRunSpec
         config=document,
         environment=_environment(bench.eval_set) if choice.hermetic else None,
         models="recorded" if choice.hermetic and choice.recorded_models else "real",
+        unrecorded=choice.unrecorded,
         history=history_of(config),
     )
 

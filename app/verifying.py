@@ -11,6 +11,7 @@ from typing import Literal
 from app.agents import catalogue
 from app.jobs import Job, Progress, Report
 from app.labels import literal
+from evalset.replay.unrecorded import Policy
 from evalset.verify import Criteria, VerifyProgress, verify
 from evalset.verify.results import CaseResult, Divergence, Pair, Step, TextPiece, Verification
 from simulator.facts import Value
@@ -30,13 +31,24 @@ MOST_SHOWN = 4_000
 
 
 class Asked(Value):
-    """What is verified: cases (none for all), how often, against what, by which agent (empty for each case's own), whose models."""
+    """What is verified.
+
+    Attributes:
+        eval_set: The eval set.
+        agent: The agent's name; empty for the one that each case names.
+        cases: The ids of the cases; none for all.
+        runs: How often each is replayed.
+        models: Who answers for the agents' models.
+        unrecorded: What becomes of a call that was not recorded.
+        criteria: What is compared.
+    """
 
     eval_set: Path
     agent: str = ""
     cases: tuple[str, ...] = ()
     runs: int = 1
     models: Literal["auto", "real", "recorded"] = "auto"
+    unrecorded: Policy = "fail"
     criteria: Criteria = Criteria()
 
 
@@ -53,6 +65,7 @@ def verifying(asked: Asked) -> Job[Verification]:
             cases=asked.cases,
             runs=asked.runs,
             models=asked.models,
+            unrecorded=asked.unrecorded,
             criteria=asked.criteria,
             on_progress=lambda now: report(_progress(now)),
             stop=stop,

@@ -13,7 +13,7 @@ from app.jobs import Job
 from app.labels import literal
 from app.panels.evalsets.divergence import Action, divergence_panel
 from app.panels.evalsets.remembered import keep_option, key_of, option_key
-from app.panels.evalsets.set_choices import agent_and_cases
+from app.panels.evalsets.set_choices import agent_and_cases, unrecorded_choice
 from app.panels.evalsets.tolerance_editor import tolerance_editor
 from app.panels.evalsets.waiting import AT_ONCE_SECONDS, waiting
 from app.panels.parts import problem
@@ -140,6 +140,7 @@ def _asked(bench: Bench, facts: SetFacts) -> Asked:
     keep_option(bench, "verify_runs", runs)
     keep_option(bench, "verify_match", match)
     keep_option(bench, "verify_models", models)
+    unrecorded = unrecorded_choice(bench, "verify")
     return Asked.model_validate(
         {
             "eval_set": bench.eval_set,
@@ -147,6 +148,7 @@ def _asked(bench: Bench, facts: SetFacts) -> Asked:
             "cases": cases,
             "runs": runs,
             "models": models,
+            "unrecorded": unrecorded,
             "criteria": _criteria(bench, match),
         }
     )
