@@ -96,14 +96,13 @@ def _row(case: _Case, number: int) -> None:
             disabled=row["kind"] not in HINTS,
         )
     with gone:
-        removed = st.button(
+        if st.button(
             "Remove",
             key=key_of(case.bench, f"gone {number} {case.name}"),
             icon=":material/delete:",
             type="tertiary",
-        )
-    if removed:
-        case.put(rows[:number] + rows[number + 1 :])
+        ):
+            case.put(rows[:number] + rows[number + 1 :])
     now = {field: value or "" for field, value in said.items()}
     if now != row:
         case.put([*rows[:number], now, *rows[number + 1 :]])
