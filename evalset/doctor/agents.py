@@ -8,7 +8,8 @@ from typing import Any, NamedTuple
 
 from evalset.recorded.recorder import schema_digest
 from simulator.agent_config import SimulatedAgentConfig
-from simulator.agents import AgentCatalogue, AgentLoadError, AgentSettings
+from simulator.agents import AgentCatalogue, AgentSettings
+from simulator.agents.folder import AgentFolder
 from simulator.environment.declared_tools import STEERING
 from simulator.environment.things.connections import ToolShape
 
@@ -87,6 +88,9 @@ class Agents:
     Args:
         agents_dir: A folder of agents in ADK's convention, or the folder of one; None for none.
         known: Agents that are loaded already, by the names of their apps.
+
+    Raises:
+        AgentLoadError: The folder does not exist, cannot be read, or holds no agent.
     """
 
     def __init__(self, agents_dir: Path | None = None, known: Mapping[str, KnownAgent] | None = None) -> None:
@@ -94,12 +98,7 @@ class Agents:
         self._catalogue = (
             AgentCatalogue(AgentSettings(agents_dir=agents_dir, demos=False)) if agents_dir else None
         )
-        entries = self._catalogue.entries() if self._catalogue else ()
-        if broken := next(
-            (entry.error for entry in entries if entry.error and not entry.name.isidentifier()), None
-        ):
-            raise AgentLoadError(broken)
-        self._names = tuple(entry.name for entry in entries)
+        self._names = AgentFolder(agents_dir).names() if agents_dir else ()
         self.skipped: list[str] = []
         """Why agents could not be looked at."""
 
