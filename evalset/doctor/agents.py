@@ -109,19 +109,18 @@ class Agents:
 
     def of(self, file: Path, app_name: str) -> KnownAgent | None:
         """Give the agent of a case: by the name of its app, by the folder of its file, or the only one there is."""
+        if not self.any:
+            return None
         for name in (app_name, *(parent.name for parent in file.parents)):
             if name and (found := self._named(name)) is not None:
                 return found
         known = [each for each in self._known.values() if each]
         if len({*self._names, *(each.name for each in known)}) == 1:
             return known[0] if known else self._named(self._names[0])
-        if self.any:
-            what = (
-                f"{app_name!r}, which" if app_name else "an app that its cases do not name, and whose folder"
-            )
-            self.skipped.append(
-                f"Calls in {file} were not checked against the agent's tools: they are of {what} is none of the agents given."
-            )
+        what = f"{app_name!r}, which" if app_name else "an app that its cases do not name, and whose folder"
+        self.skipped.append(
+            f"Calls in {file} were not checked against the agent's tools: they are of {what} is none of the agents given."
+        )
         return None
 
     def _named(self, name: str) -> KnownAgent | None:

@@ -11,8 +11,8 @@ from evalset.doctor.agents import Agents, KnownAgent
 from evalset.doctor.calls import ToolPlace, in_old_turn, in_recorded_turn, in_turn
 from evalset.doctor.edits import Edit, Insert, Remove, Rename, Replace, apply
 from evalset.doctor.examining import old_turns
-from evalset.doctor.files import files_in
-from evalset.doctor.mending import content_of, groups, until_written
+from evalset.doctor.files import files_in, groups
+from evalset.doctor.mending import content_of, until_written
 from evalset.doctor.model import Changes, FileChange, Migration
 from evalset.doctor.nodes import Node
 from evalset.doctor.notes import Notes
