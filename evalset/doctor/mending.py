@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
-from typing import TypeAlias
 
 from pydantic_core import from_json
 
@@ -17,11 +16,10 @@ from evalset.doctor.nodes import Node
 from evalset.doctor.notes import Note, Notes
 from evalset.doctor.places import Places
 from evalset.doctor.reading import Document, read
-from evalset.doctor.writing import written
+from evalset.doctor.writing import until_written
 from evalset.existing import ChangedMeanwhileError
 
 _ROUNDS = 50
-_ATTEMPTS = 5
 
 
 def preview(
@@ -70,25 +68,6 @@ def mend(
     for group in groups(files_in(paths, problems)):
         done.extend(until_written(group, lambda these: _planned(these, settings, codes)))
     return Changes(files=tuple(done))
-
-
-Planner: TypeAlias = Callable[[tuple[Path, ...]], tuple[FileChange, ...]]
-"""Makes the changes of files that belong together; those that stay as they are are left out."""
-
-
-def until_written(group: tuple[Path, ...], plan: Planner) -> tuple[FileChange, ...]:
-    """Plan and write changes, again where somebody wrote one of the files meanwhile."""
-    planned: tuple[FileChange, ...] = ()
-    for _ in range(_ATTEMPTS):
-        planned = plan(group)
-        if any(each.problem for each in planned) or not planned:
-            return planned
-        try:
-            return written(planned)
-        except ChangedMeanwhileError:
-            continue
-    reason = "keeps changing; another program is writing it"
-    return tuple(each.model_copy(update={"problem": reason}) for each in planned)
 
 
 def content_of(file: Path) -> bytes | FileChange:

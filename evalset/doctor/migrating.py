@@ -12,13 +12,14 @@ from evalset.doctor.calls import ToolPlace, in_old_turn, in_recorded_turn, in_tu
 from evalset.doctor.edits import Edit, Insert, Remove, Rename, Replace, apply
 from evalset.doctor.examining import old_turns
 from evalset.doctor.files import files_in, groups
-from evalset.doctor.mending import content_of, until_written
+from evalset.doctor.mending import content_of
 from evalset.doctor.model import Changes, FileChange, Migration
 from evalset.doctor.nodes import Node
 from evalset.doctor.notes import Notes
 from evalset.doctor.places import Places
 from evalset.doctor.reading import read
 from evalset.doctor.set_checks import kind_of
+from evalset.doctor.writing import until_written
 
 _ROUNDS = 20
 
