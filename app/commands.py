@@ -253,7 +253,14 @@ MenuCommand: TypeAlias = (
 )
 """What is asked for in the menu of a session in the list."""
 
-SidebarCommand: TypeAlias = NewSession | OpenSession | CloseSession | KeptCommand
+
+class OpenSets(Value):
+    """Show the eval sets."""
+
+    kind: Literal["open_sets"] = "open_sets"
+
+
+SidebarCommand: TypeAlias = NewSession | OpenSets | OpenSession | CloseSession | KeptCommand
 """What is asked for beside it."""
 
 

@@ -11,6 +11,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
+from app.bench import benches
 from app.registry import registry
 from app.shelf import close_shelf
 
@@ -41,6 +42,7 @@ async def lifespan(_app: Any) -> AsyncIterator[dict[str, Any]]:
     finally:
         ready.cancel()
         tidying.cancel()
+        await asyncio.to_thread(benches().close_all)
         for error in await asyncio.to_thread(registry().close_all):
             _LOG.error("Closing a simulation failed", exc_info=error)
         try:

@@ -58,6 +58,7 @@ from app.reopening import NotReopenedError, reopened
 from app.scene import Scene
 from app.seen import check_seen, saw
 from app.set_aside import show_set_aside, try_without_drafts, was_drawn
+from app.sets_page import sets_page
 from app.settling import AT_ONCE, settle
 from app.side import side
 from app.stamps import TABS, followed_stamp, stamp_of
@@ -109,7 +110,10 @@ def page() -> None:
 
 def _shown(live: LiveSession | None) -> None:
     """Draw what the address names."""
-    if live is not None and live.read_only:
+    if state.is_on_sets():
+        side()
+        sets_page()
+    elif live is not None and live.read_only:
         watching(live)
     elif live is None and state.shared_token():
         not_shared(state.shared_token() or "")

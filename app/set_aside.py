@@ -65,7 +65,7 @@ def show_set_aside(live: LiveSession) -> None:
                 "What was typed here and not sent does not fit its fields, so they begin anew. This is what it says:"
             )
         )
-        st.code("\n".join(texts.values()), language="json", height=140)
+        st.code(literal("\n".join(texts.values())), language="json", height=140)
         st.button("Drop it", key="drop_aside", on_click=_drop, args=(live,))
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from app import state
-from app.commands import CloseSession, DeleteSession, KeptCommand, NewSession, OpenSession
+from app.commands import CloseSession, DeleteSession, KeptCommand, NewSession, OpenSession, OpenSets
 from app.panels.person import person
 from app.panels.sidebar import sidebar
 from app.registry import registry
@@ -41,6 +41,7 @@ def side() -> None:
         deleted=str(deleted) if deleted else None,
         trouble=trouble,
         export=_exporting(kept, who.owner),
+        on_sets=state.is_on_sets(),
     )
     person(who)
     match asked:
@@ -48,6 +49,9 @@ def side() -> None:
             return
         case NewSession():
             state.leave()
+        case OpenSets():
+            state.put("problem", None)
+            state.show_sets()
         case OpenSession(session_id=wanted):
             state.go_to(wanted)
         case CloseSession(session_id=ended):

@@ -23,6 +23,8 @@ from app.visiting import visitor
 _SESSION = "session"
 _SHARED = "shared"
 _VIEW = "view"
+_PAGE, _SETS = "page", "sets"
+_SET, _CASE = "set", "case"
 _PREFIX = "studio:"
 _SEEN = "studio:seen:"
 _TAB = "studio:tab"
@@ -33,6 +35,7 @@ VIEWS: tuple[View, ...] = get_args(View)
 Flag: TypeAlias = Literal[
     "agent",
     "branches_listed",
+    "cases_drawn",
     "changed",
     "deleted_rules",
     "deleted_session",
@@ -118,8 +121,40 @@ def leave() -> None:
         st.session_state.pop(_PREFIX + name, None)
     forget_followed()
     show(None)
-    for named in (_SESSION, _SHARED):
+    for named in (_SESSION, _SHARED, _PAGE, _SET, _CASE):
         st.query_params.pop(named, None)
+
+
+def is_on_sets() -> bool:
+    """Tell whether the address names the pages of the eval sets."""
+    return st.query_params.get(_PAGE) == _SETS
+
+
+def set_path() -> str | None:
+    """Give the path of the eval set in the address; None where it names none, and the list of sets is shown."""
+    return st.query_params.get(_SET) or None
+
+
+def case_key() -> str | None:
+    """Give the case in the address; None where it names none."""
+    return st.query_params.get(_CASE) or None
+
+
+def show_sets(path: str | None = None, case: str | None = None) -> None:
+    """Show the list of eval sets, or the set at a path, or a case of it; call `st.rerun` after."""
+    leave()
+    st.query_params[_PAGE] = _SETS
+    if path is not None:
+        st.query_params[_SET] = path
+        show_case(case)
+
+
+def show_case(key: str | None) -> None:
+    """Show a case of the set in the address, or all of them; call `st.rerun` after."""
+    if key is None:
+        st.query_params.pop(_CASE, None)
+    else:
+        st.query_params[_CASE] = key
 
 
 def view() -> View | None:
@@ -188,6 +223,11 @@ def follow(key: str, value: JsonValue) -> None:
         set_input(key, value)
         st.session_state[seen] = value
     hold(key)
+
+
+def agree(key: str, value: JsonValue) -> None:
+    """Note that the session has taken over what the widget with this key says: `follow` leaves it as it is then."""
+    st.session_state[_SEEN + key] = value
 
 
 def forget_followed() -> None:

@@ -27,7 +27,10 @@ if TYPE_CHECKING:
     from evalset.caveats import warnings
     from evalset.documents import case_document, case_json, read_back
     from evalset.errors import EvalSetError, GoldenTraceError, ReadBackError, ScenarioError
+    from evalset.exporting.forms import EXPORT_FORMS, Exported, ExportError, export_cases
     from evalset.golden_trace import GoldenTraceBuilder
+    from evalset.importing.files import import_cases
+    from evalset.importing.found import Imported
     from evalset.names import eval_id_for, snake_case, unique_eval_id
     from evalset.recorded.files import RecordedEnvironmentError
     from evalset.replay.plugin import HermeticEnvironment, UnrecordedCallError
@@ -56,6 +59,12 @@ _HOMES = {
     "scenarios_text": "evalset.scenarios",
     "user_turns": "evalset.scenarios",
     "EvalSetError": "evalset.errors",
+    "EXPORT_FORMS": "evalset.exporting.forms",
+    "ExportError": "evalset.exporting.forms",
+    "Exported": "evalset.exporting.forms",
+    "export_cases": "evalset.exporting.forms",
+    "Imported": "evalset.importing.found",
+    "import_cases": "evalset.importing.files",
     "EvalSetWriter": "evalset.writer",
     "GoldenTraceBuilder": "evalset.golden_trace",
     "GoldenTraceError": "evalset.errors",
@@ -72,13 +81,17 @@ _HOMES = {
 }
 
 __all__ = [
+    "EXPORT_FORMS",
     "AddedScenario",
     "CaseScript",
     "EvalSetError",
     "EvalSetWriter",
+    "ExportError",
+    "Exported",
     "GoldenTraceBuilder",
     "GoldenTraceError",
     "HermeticEnvironment",
+    "Imported",
     "ReadBackError",
     "RecordedEnvironmentError",
     "ScenarioError",
@@ -88,6 +101,8 @@ __all__ = [
     "case_document",
     "case_json",
     "eval_id_for",
+    "export_cases",
+    "import_cases",
     "preview",
     "read_back",
     "read_cases",

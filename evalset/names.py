@@ -40,6 +40,11 @@ def unique_eval_id(wanted: str, taken: Container[str]) -> str:
     return free
 
 
+def usable_eval_id(name: str) -> str:
+    """Make an eval id that ADK's commands can take of any name: what they cannot take becomes `_`."""
+    return name if name and flaw_of_eval_id(name) is None else _UNFIT.sub("_", name).strip() or "case"
+
+
 def flaw_of_eval_id(eval_id: str) -> str | None:
     """Say why an eval id cannot be used by `adk eval FILE:ID,ID` and `adk web`; None where it can."""
     if not eval_id.strip():

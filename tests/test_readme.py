@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import re
 import shlex
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -116,6 +118,23 @@ def test_the_simulated_tools_know_of_each_other() -> None:
     _, sensed = asyncio.run(play())
     assert sensed == {"temperature": 72.0, "humidity": 45}
     assert len(names["simulator"].get_state("room")["previous_calls"]) == 2
+
+
+def test_a_folder_of_sessions_becomes_a_pytest_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """With the eval set and its environment in one archive; what cannot be taken is printed."""
+    (script,) = [block for block in blocks("python") if "import_cases" in block]
+    monkeypatch.chdir(tmp_path)
+    parts = {"user": "Hello.", "desk": "Good morning."}
+    events = [{"author": who, "content": {"parts": [{"text": words}]}} for who, words in parts.items()]
+    Path("sessions").mkdir()
+    Path("sessions/chat.json").write_text(json.dumps({"id": "chat", "appName": "desk", "events": events}))
+    Path("sessions/damaged.session.json").write_text("{")
+    run(script)
+    with zipfile.ZipFile("test_desk.zip") as archive:
+        assert archive.namelist() == ["test_desk.py", "desk.evalset.json", "desk.environment.json"]
+    assert "damaged.session.json: it is no JSON" in capsys.readouterr().out
 
 
 def test_everything_that_it_links_to_is_there() -> None:

@@ -12,6 +12,7 @@ from app.commands import (
     KeptCommand,
     NewSession,
     OpenSession,
+    OpenSets,
     PurgeSession,
     SidebarCommand,
 )
@@ -42,6 +43,7 @@ def sidebar(
     deleted: str | None,
     trouble: str,
     export: Export | None = None,
+    on_sets: bool = False,
 ) -> SidebarCommand | None:
     """Draw the sidebar; give what was clicked.
 
@@ -51,25 +53,35 @@ def sidebar(
         deleted: The one that was deleted last and can be restored.
         trouble: Why sessions are not kept; empty where they are, or were not meant to be.
         export: Gives a kept session as a file; None where none is kept.
+        on_sets: The eval sets are on the screen.
     """
     asked: SidebarCommand | None = asked_in_menu()
     with st.sidebar:
         with st.container(key="brand"):
             st.markdown(":material/movie: **Golden Trace Studio**")
-        if st.button(
-            "New session",
-            key="new_session",
-            icon=":material/add:",
-            width="stretch",
-            disabled=current_id is None,
-        ):
-            asked = NewSession()
+        asked = _places(at_start=current_id is None and not on_sets, on_sets=on_sets) or asked
         _trouble(trouble)
         st.caption("Sessions")
         asked = _undo(deleted) or asked
         asked = _list(sessions, current_id, export) or asked
         if export is not None:
             asked = _import() or asked
+    return asked
+
+
+def _places(*, at_start: bool, on_sets: bool) -> SidebarCommand | None:
+    """Draw the ways to the start page and to the eval sets."""
+    asked: SidebarCommand | None = None
+    if st.button("New session", key="new_session", icon=":material/add:", width="stretch", disabled=at_start):
+        asked = NewSession()
+    if st.button(
+        "Eval sets",
+        key="open_sets",
+        icon=":material/checklist:",
+        width="stretch",
+        type="secondary" if on_sets else "tertiary",
+    ):
+        asked = OpenSets()
     return asked
 
 

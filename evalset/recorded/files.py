@@ -7,17 +7,18 @@ import json
 import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TypeVar
 
 from pydantic import ValidationError
 
 from evalset.atomic import sync_folder, write_whole
 from evalset.known import Identity, identity_of
 from evalset.locking import lock_path, system_lock
-from evalset.recorded.model import FORMAT, VERSION, RecordedCase, RecordedEnvironment, lean
+from evalset.recorded.model import FORMAT, VERSION, CaseNote, RecordedCase, RecordedEnvironment, lean
 
 _PATIENCE_SECONDS = 60.0
 _ATTEMPTS = 5
+Held = TypeVar("Held", RecordedCase, CaseNote)
 _EVAL_SET, _SIDECAR = ".evalset.json", ".environment.json"
 
 
@@ -43,8 +44,12 @@ def sidecar_of(eval_set: Path | str) -> Path:
 
 def environment_text(environment: RecordedEnvironment) -> str:
     """Write a recorded environment as it stands in its file: indented, its cases in the order of their ids."""
-    ordered = {eval_id: environment.cases[eval_id] for eval_id in sorted(environment.cases)}
-    document = lean(environment.model_copy(update={"cases": ordered}))
+    ordered = {
+        name: {eval_id: held[eval_id] for eval_id in sorted(held)}
+        for name in ("cases", "notes")
+        if (held := getattr(environment, name)) or name == "cases"
+    }
+    document = lean(environment.model_copy(update=ordered))
     return f"{json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False)}\n"
 
 
@@ -114,11 +119,28 @@ def put_cases(path: Path | str, cases: Mapping[str, RecordedCase | None]) -> Rec
     """
 
     def put(before: RecordedEnvironment) -> RecordedEnvironment:
-        kept = {eval_id: case for eval_id, case in before.cases.items() if eval_id not in cases}
-        new = {eval_id: case for eval_id, case in cases.items() if case is not None}
-        return RecordedEnvironment(cases=kept | new)
+        return before.model_copy(update={"cases": _put(before.cases, cases)})
 
     return change_environment(path, put)
+
+
+def put_all(
+    path: Path | str,
+    cases: Mapping[str, RecordedCase | None],
+    notes: Mapping[str, CaseNote | None],
+) -> RecordedEnvironment:
+    """Add or replace cases and notes at once, as `put_cases` does; None takes one away.
+
+    Raises:
+        RecordedEnvironmentError: As for `put_cases`.
+        OSError: As for `put_cases`.
+    """
+
+    def with_all(before: RecordedEnvironment) -> RecordedEnvironment:
+        put = {"cases": _put(before.cases, cases), "notes": _put(before.notes, notes)}
+        return before.model_copy(update=put)
+
+    return change_environment(path, with_all)
 
 
 def change_environment(
@@ -171,3 +193,8 @@ def _identity(target: Path) -> Identity | None:
         return identity_of(target.stat())
     except FileNotFoundError:
         return None
+
+
+def _put(before: Mapping[str, Held], put: Mapping[str, Held | None]) -> dict[str, Held]:
+    kept = {eval_id: held for eval_id, held in before.items() if eval_id not in put}
+    return kept | {eval_id: held for eval_id, held in put.items() if held is not None}

@@ -139,12 +139,23 @@ class RecordedCase(Value):
     turns: tuple[RecordedTurn, ...]
 
 
+class CaseNote(Value):
+    """What people say of a case: a text for whoever reads it, and words by which it is found."""
+
+    text: str = ""
+    tags: tuple[str, ...] = ()
+
+
 class RecordedEnvironment(Value):
-    """A sidecar file."""
+    """A sidecar file: what is recorded of the cases, and what people noted of them, each by its eval id.
+
+    A case may have a note and no recording: an eval set itself has no place for notes that every release of ADK reads.
+    """
 
     format: Literal["golden-trace-studio/environment"] = "golden-trace-studio/environment"
     version: int = VERSION
     cases: dict[str, RecordedCase] = Field(default_factory=dict)
+    notes: dict[str, CaseNote] = Field(default_factory=dict)
 
 
 def lean(value: Any) -> Any:

@@ -34,55 +34,57 @@ def said(text: str) -> types.Content:
     return types.Content(role="model", parts=[types.Part(text=text)])
 
 
+RUBRIC = Rubric(rubric_id="polite", rubric_content=RubricContent(text_property="It is polite."))
+QUALITY = EvalMetricResult(
+    metric_name="rubric_based_final_response_quality_v1",
+    threshold=0.5,
+    criterion=RubricsBasedCriterion(threshold=0.5, rubrics=[RUBRIC]),
+    score=1.0,
+    eval_status=EvalStatus.PASSED,
+    details=EvalMetricResultDetails(
+        rubric_scores=[RubricScore(rubric_id="polite", rationale="It says please.", score=1.0)]
+    ),
+)
+TOKENS = EvalMetricResult(
+    metric_name="token_usage_v1",
+    score=12.0,
+    eval_status=EvalStatus.INFORMATIONAL,
+    details=EvalMetricResultDetails(token_usage_details=TokenUsageDetails(total_tokens=12.0)),
+)
+UNMEASURED = EvalMetricResult(metric_name="safety_v1", threshold=0.8, eval_status=EvalStatus.NOT_EVALUATED)
+
+
+def turns() -> list[EvalMetricResultPerInvocation]:
+    """Give a turn of each form, the second one without an expectation."""
+    call = types.FunctionCall(name="find", args={"orderId": {"innerPart": 1}})
+    made = InvocationEvent(author="desk", content=types.Content(parts=[types.Part(function_call=call)]))
+    answer = types.Content(role="model", parts=[types.Part(text="hm", thought=True), types.Part(text="Yes.")])
+    actual = Invocation(
+        user_content=said("Where?"),
+        final_response=answer,
+        intermediate_data=InvocationEvents(invocation_events=[made]),
+    )
+    expected = Invocation(
+        user_content=said("Where?"),
+        final_response=said("There."),
+        intermediate_data=IntermediateData(tool_uses=[types.FunctionCall(name="look", args={})]),
+    )
+    return [
+        EvalMetricResultPerInvocation(
+            actual_invocation=actual, expected_invocation=expected, eval_metric_results=[QUALITY]
+        ),
+        EvalMetricResultPerInvocation(actual_invocation=Invocation(user_content=said("And?"))),
+    ]
+
+
 def result() -> EvalSetResult:
     """Give a result with rubrics, tokens, a turn of each form, and a case that failed before it had any."""
-    rubric = Rubric(rubric_id="polite", rubric_content=RubricContent(text_property="It is polite."))
-    quality = EvalMetricResult(
-        metric_name="rubric_based_final_response_quality_v1",
-        threshold=0.5,
-        criterion=RubricsBasedCriterion(threshold=0.5, rubrics=[rubric]),
-        score=1.0,
-        eval_status=EvalStatus.PASSED,
-        details=EvalMetricResultDetails(
-            rubric_scores=[RubricScore(rubric_id="polite", rationale="It says please.", score=1.0)]
-        ),
-    )
-    tokens = EvalMetricResult(
-        metric_name="token_usage_v1",
-        score=12.0,
-        eval_status=EvalStatus.INFORMATIONAL,
-        details=EvalMetricResultDetails(token_usage_details=TokenUsageDetails(total_tokens=12.0)),
-    )
-    unmeasured = EvalMetricResult(
-        metric_name="safety_v1", threshold=0.8, eval_status=EvalStatus.NOT_EVALUATED
-    )
-    call = types.FunctionCall(name="find", args={"orderId": {"innerPart": 1}})
-    events = InvocationEvents(
-        invocation_events=[
-            InvocationEvent(author="desk", content=types.Content(parts=[types.Part(function_call=call)]))
-        ]
-    )
-    thought = types.Content(
-        role="model", parts=[types.Part(text="hm", thought=True), types.Part(text="Yes.")]
-    )
-    turn = EvalMetricResultPerInvocation(
-        actual_invocation=Invocation(
-            user_content=said("Where?"), final_response=thought, intermediate_data=events
-        ),
-        expected_invocation=Invocation(
-            user_content=said("Where?"),
-            final_response=said("There."),
-            intermediate_data=IntermediateData(tool_uses=[types.FunctionCall(name="look", args={})]),
-        ),
-        eval_metric_results=[quality],
-    )
-    alone = EvalMetricResultPerInvocation(actual_invocation=Invocation(user_content=said("And?")))
     done = EvalCaseResult(
         eval_set_id="sums",
         eval_id="b",
         final_eval_status=EvalStatus.PASSED,
-        overall_eval_metric_results=[quality, tokens, unmeasured],
-        eval_metric_result_per_invocation=[turn, alone],
+        overall_eval_metric_results=[QUALITY, TOKENS, UNMEASURED],
+        eval_metric_result_per_invocation=turns(),
         session_id="s",
     )
     failed = EvalCaseResult(

@@ -73,12 +73,9 @@ def test_a_hermetic_run_needs_no_real_tool_and_changes_no_file(tmp_path: Path, r
     assert [case.eval_id for case in view.results.cases] == ["case-0", "case-2"]
     assert (view.turns_done, view.turns) == (4, 4)
     first = view.results.cases[0]
-    assert [(call.tool, call.arguments) for call in first.turns[0].actual_calls] == [
-        ("check", {"order": "0"}),
-        ("advisor", {"request": "visas"}),
-    ]
-    assert first.turns[0].actual_calls == first.turns[0].expected_calls
-    assert first.turns[0].actual_text == first.turns[0].expected_text
+    turn = first.turns[0]
+    assert [(call.tool, call.arguments["order"]) for call in turn.actual_calls[:1]] == [("check", "0")]
+    assert (turn.actual_calls, turn.actual_text) == (turn.expected_calls, turn.expected_text)
     trajectory = first.metric("tool_trajectory_avg_score")
     assert trajectory is not None
     assert (trajectory.score, trajectory.threshold, trajectory.status) == (1.0, 1.0, "passed")

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from streamlit.components.v2 import manifest_scanner
 
+from app.bench import benches
 from app.registry import registry
 from app.shelf import STORE_VARIABLE, close_shelf, shelf
 from simulator.store import JournalStore
@@ -28,6 +29,7 @@ def _components_are_looked_for_once() -> Iterator[None]:
 def _no_sessions_stay() -> Iterator[None]:
     yield
     registry().close_all()
+    benches().close_all()
 
 
 @pytest.fixture

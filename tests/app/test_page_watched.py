@@ -78,7 +78,12 @@ def test_recordings_and_what_is_set_for_tools_are_read(
     ):
         assert words in read
     assert "asked for a draft of each call" in read
-    assert {str(button.key) for button in tab.app.button} <= {"new_session", "environment_back", "log_out"}
+    assert {str(button.key) for button in tab.app.button} <= {
+        "new_session",
+        "open_sets",
+        "environment_back",
+        "log_out",
+    }
     assert [node.type for node in tab.nodes() if node.type in {"text_area", "toggle"}] == []
 
 

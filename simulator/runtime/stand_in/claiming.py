@@ -74,7 +74,7 @@ class Claiming(ABC, Generic[Play]):
         claimed = stand_in_of(context)
         if isinstance(claimed, _Claim) and claimed.who.may_answer(tool):
             return
-        if runs_agents(tool) and not self.lists(tool.name):
+        if runs_agents(tool) and not self.takes_over(tool.name):
             others = claimed.covered if isinstance(claimed, _Inside) else ()
             let_stand_in(_Inside((*others, (self, plugin))), context)
         else:
@@ -83,6 +83,10 @@ class Claiming(ABC, Generic[Play]):
     @abstractmethod
     def lists(self, tool_name: str) -> bool:
         """Tell whether a tool is named here, so that even one that runs agents, or that no agent has, is answered."""
+
+    def takes_over(self, tool_name: str) -> bool:
+        """Tell whether a tool that runs agents is answered itself, and runs none; by default where it is named here."""
+        return self.lists(tool_name)
 
     @abstractmethod
     def may_answer(self, tool: BaseTool) -> bool:

@@ -1,0 +1,61 @@
+"""Makes of what was chosen in the tab what a run of `adk eval` is given; no drawing here."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from app.bench import Bench
+from app.people import LOCAL
+from app.set_agents import history_of, place_of
+from app.set_facts import environment_of
+from evalset.adk_runs.spec import EvalRunSpec
+from evalset.eval_config.checking import check
+from evalset.eval_config.editing import custom_metrics
+from simulator.agents import AgentCatalogue
+from simulator.facts import Value
+
+
+class Choice(Value):
+    """What was chosen: the agent, the cases (none for all), and who stands for the tools and the models."""
+
+    agent: str = ""
+    cases: tuple[str, ...] = ()
+    hermetic: bool = True
+    recorded_models: bool = False
+
+
+def spec_of(bench: Bench, choice: Choice, agents: AgentCatalogue) -> EvalRunSpec:
+    """Give what is run.
+
+    Raises:
+        ValueError: The agent cannot be loaded, the criteria cannot work, or hold what somebody may not run here.
+    """
+    document = bench.criteria.document
+    if document is None:
+        raise ValueError(f"The criteria are no JSON: {bench.criteria.flaw}")
+    errors = [flaw for flaw in check(document) if flaw.severity == "error"]
+    if errors:
+        raise ValueError("\n".join(f"{flaw.place}: {flaw.sentence}" for flaw in errors))
+    if bench.owner != LOCAL and (own := custom_metrics(document)):
+        raise ValueError(
+            f"Several people use this server, so nobody's own metrics run in it: {', '.join(own)}. "
+            "Run `adk eval` with them in a terminal."
+        )
+    config = agents.config(choice.agent)
+    entry = next(each for each in agents.entries() if each.name == choice.agent)
+    return EvalRunSpec(
+        eval_set=bench.eval_set,
+        agent=place_of(entry, config, agents.settings),
+        cases=choice.cases,
+        config=document,
+        environment=_environment(bench.eval_set) if choice.hermetic else None,
+        models="recorded" if choice.hermetic and choice.recorded_models else "real",
+        history=history_of(config),
+    )
+
+
+def _environment(eval_set: Path) -> Path:
+    found = environment_of(eval_set)
+    if found is None:
+        raise ValueError("No recorded environment lies beside the set any more, so it cannot be replayed.")
+    return found

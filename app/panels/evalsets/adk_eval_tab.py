@@ -1,0 +1,261 @@
+"""The tab that runs `adk eval` itself on an eval set: its criteria, how it is run, how far it is, and what it found."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import streamlit as st
+
+from app.agents import catalogue
+from app.bench import Bench, benches
+from app.evaluating import Choice, spec_of
+from app.labels import literal
+from app.panels.evalsets.adk_results import adk_results, summary
+from app.panels.evalsets.criteria_editor import criteria_editor
+from app.panels.evalsets.remembered import keep_option, key_of, option_key
+from app.panels.evalsets.set_choices import agent_and_cases
+from app.panels.parts import problem, views
+from app.set_facts import SetFacts, environment_of
+from evalset.adk_runs.history import kept_results
+from evalset.adk_runs.installed import INSTALL, missing
+from evalset.adk_runs.results import ResultsError, read_results
+from evalset.adk_runs.run import AdkEvalRun, RunView, shown_command
+
+LOOK_AGAIN_SECONDS = 0.5
+COLUMNS = (1, 1.45)
+HOW = ("hermetic", "real")
+_HOW_WORDS = {"hermetic": "Replay hermetically", "real": "As it is: real tools run"}
+SIDES = ("Results", "Output", "Earlier results")
+
+
+def adk_eval_tab(bench: Bench, facts: SetFacts) -> None:
+    """Draw the tab."""
+    lacking = missing()
+    if lacking:
+        problem(
+            "`adk eval` is not installed completely. Install it where the studio runs, and start the studio anew:",
+            f"{INSTALL}\n\nmissing: {', '.join(lacking)}",
+        )
+    left, right = st.columns(COLUMNS, gap="medium")
+    with left:
+        choice = _choice(bench, facts)
+        _run(bench, choice, facts, may_run=not lacking)
+        criteria_editor(bench)
+    with right:
+        _results(bench, choice)
+
+
+def _choice(bench: Bench, facts: SetFacts) -> Choice:
+    """Draw what is run and how."""
+    agent, cases = agent_and_cases(bench, facts)
+    environment = environment_of(bench.eval_set)
+    hermetic = False
+    models = False
+    if environment is None:
+        st.caption("No recorded environment lies beside this set, so it cannot be replayed hermetically.")
+    else:
+        how = st.segmented_control(
+            "How it is run",
+            HOW,
+            key=option_key(bench, "adk_how", "hermetic"),
+            format_func=lambda each: _HOW_WORDS[each],
+            required=True,
+        )
+        keep_option(bench, "adk_how", how)
+        hermetic = how == "hermetic"
+    if hermetic:
+        models = st.checkbox(
+            "The models' turns come from the recording too",
+            key=option_key(bench, "adk_models", initial=False),
+            help="No key is needed then, and what the agent does is what it did",
+        )
+        keep_option(bench, "adk_models", models)
+    else:
+        st.warning(
+            "The agent's real tools run: what they change in the world is changed, for each case.",
+            icon=":material/warning:",
+        )
+    return Choice(agent=agent, cases=cases, hermetic=hermetic, recorded_models=models)
+
+
+def _run(bench: Bench, choice: Choice, facts: SetFacts, *, may_run: bool) -> None:
+    """Draw the buttons, and do what they say."""
+    run = bench.run
+    running = run is not None and not run.view().is_over
+    with st.container(horizontal=True, gap="xsmall", vertical_alignment="center"):
+        began = st.button(
+            "Run adk eval",
+            key=key_of(bench, "adk_run"),
+            type="primary",
+            icon=":material/play_arrow:",
+            disabled=running
+            or not may_run
+            or not choice.agent
+            or not facts.eval_ids
+            or bench.criteria.document is None,
+        )
+        if (
+            running
+            and st.button("Stop", key=key_of(bench, "adk_stop"), icon=":material/stop_circle:")
+            and run
+        ):
+            run.stop()
+            run.wait(0.3)
+            st.rerun()
+    if said := bench.notes.pop("adk_run", ""):
+        problem("The run did not begin.", said)
+    if began:
+        try:
+            with st.spinner("Starting `adk eval`"):
+                benches().start(bench, spec_of(bench, choice, catalogue()))
+        except (
+            ValueError
+        ) as error:  # the agent could not be loaded, the criteria are not theirs to run, or too many run
+            bench.notes["adk_run"] = str(error)
+        st.rerun()
+
+
+def _results(bench: Bench, choice: Choice) -> None:
+    with st.container(
+        horizontal=True, vertical_alignment="center", gap="xsmall", wrap=False, key="head_adk_results"
+    ):
+        st.markdown("**adk eval**", width="content")
+        run = bench.run
+        if run is not None:
+            _badge(run.view())
+        st.space("stretch")
+        side = views("adk eval: view", SIDES, "adk_side")
+    if run is not None and not run.view().is_over:
+        _progress(run)
+    match side:
+        case "Earlier results":
+            _earlier(bench, choice)
+        case "Output":
+            _output(run)
+        case _:
+            _found(bench, run)
+
+
+def _badge(view: RunView) -> None:
+    shown = {
+        "preparing": ("Preparing", "blue"),
+        "running": ("Running", "blue"),
+        "passed": ("All passed", "green"),
+        "failed": ("Not all passed", "red"),
+        "stopped": ("Stopped", "gray"),
+        "broken": ("Did not work", "red"),
+    }
+    words, color = shown[view.state]
+    st.badge(words, color=color)  # type: ignore[arg-type] # the colours are all ones that badges have
+
+
+def _progress(run: AdkEvalRun) -> None:
+    """Show how far a run is, and draw the page anew when it is over."""
+
+    def look() -> None:
+        view = run.view()
+        if view.is_over:
+            st.rerun()
+        words = _words(view)
+        share = min(1.0, view.turns_done / view.turns) if view.turns else 0.0
+        st.progress(share, text=words)
+        if view.output:
+            last = "\n".join(view.output.splitlines()[-3:])
+            st.code(literal(last), language=None, height=110)
+
+    st.fragment(look, run_every=LOOK_AGAIN_SECONDS)()
+
+
+def _words(view: RunView) -> str:
+    seconds = f"{view.seconds:.0f} s"
+    if view.state == "preparing":
+        return f"Reading the cases, {seconds}"
+    if view.turns is not None and view.turns_done >= view.turns:
+        return f"All {view.turns} turns are taken; scoring, {seconds}"
+    of = "" if view.turns is None else f" of {view.turns}"
+    return f"{view.turns_done}{of} turns taken, {seconds}"
+
+
+def _found(bench: Bench, run: AdkEvalRun | None) -> None:
+    if run is None:
+        st.caption("Nothing was run yet. Criteria and agent are on the left; results come here, as tables.")
+        return
+    view = run.view()
+    if view.problem:
+        problem("There are no results.", view.problem)
+        st.caption("The output says more.")
+    if view.state == "stopped":
+        st.caption("It was stopped, and left no results.")
+    if view.results is None:
+        return
+    st.caption(f"{summary(view.results)}, in {view.seconds:.0f} s")
+    adk_results(bench, view.results, "adk")
+    _kept(view)
+
+
+def _kept(view: RunView) -> None:
+    kept = view.kept
+    if kept is None:
+        return
+    with st.container(horizontal=True, gap="xsmall", vertical_alignment="center"):
+        st.download_button(
+            "Results of ADK",
+            data=kept.read_bytes if kept.is_file() else b"",
+            file_name=kept.name,
+            mime="application/json",
+            icon=":material/download:",
+            key="adk_results_file",
+            on_click="ignore",
+            disabled=not kept.is_file(),
+        )
+        with st.container(key="adk_results_path"):
+            st.text(literal(str(kept)), wrap=False)
+
+
+def _output(run: AdkEvalRun | None) -> None:
+    if run is None:
+        st.caption("Nothing was run yet.")
+        return
+    output = run.view().output
+    st.caption("The end of what the process has printed")
+    st.code(literal(output or "(nothing)"), language=None, height=420, wrap_lines=True)
+    st.caption("In a terminal, with the real tools")
+    command = shown_command(run.spec, _criteria_file(run))
+    st.code(literal(command), language="bash", wrap_lines=True)
+
+
+def _criteria_file(run: AdkEvalRun) -> Path | None:
+    file = run.spec.eval_set.with_name("test_config.json")
+    return file if file.is_file() else None
+
+
+def _earlier(bench: Bench, choice: Choice) -> None:
+    """Show what `adk eval` and `adk web` have kept for the agent, and runs of the studio."""
+    entry = next((each for each in catalogue().entries() if each.name == choice.agent), None)
+    if entry is None or entry.config is None:
+        st.caption("Choose an agent that is loaded.")
+        return
+    from app.set_agents import history_of  # noqa: PLC0415 - importing ADK's evaluation takes a second
+
+    kept = kept_results(history_of(entry.config))
+    if not kept:
+        st.caption("None was kept for this agent.")
+        return
+    names = [each.name for each in kept]
+    when = {each.name: time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(each.written)) for each in kept}
+    name = st.selectbox(
+        "Results",
+        names,
+        key=option_key(bench, "adk_earlier", names[0]),
+        format_func=lambda each: f"{when[each]}  {literal(each)}",
+    )
+    keep_option(bench, "adk_earlier", name)
+    path = next(each.path for each in kept if each.name == name)
+    try:
+        results = read_results(path.read_bytes())
+    except (ResultsError, OSError) as error:
+        problem("These results cannot be read.", str(error))
+        return
+    st.caption(summary(results))
+    adk_results(bench, results, "earlier")

@@ -1,0 +1,282 @@
+"""The tab of the doctor: what is wrong with an eval set, what a mend would change, and migrations of renamed tools."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, cast
+
+import streamlit as st
+
+from app.bench import Bench
+from app.examining import (
+    CHANGES,
+    EXAMINED,
+    MARKS,
+    SEVERITIES,
+    Ward,
+    examined,
+    finding_rows,
+    fitting,
+    previewed,
+    ward_of,
+    written,
+)
+from app.labels import literal
+from app.migration_lines import EXAMPLE, MigrationLineError, migration_from
+from app.panels.evalsets.remembered import followed_key, keep_option, key_of, option_key
+from app.panels.evalsets.set_choices import agent_choice
+from app.panels.evalsets.waiting import AT_ONCE_SECONDS, waiting
+from app.panels.parts import problem
+from app.set_facts import SetFacts
+
+if TYPE_CHECKING:
+    from app.jobs import Job
+    from evalset.doctor import Changes, Examination, FileChange
+
+COLUMNS = (1, 2.2)
+_FEW_ROWS, _TABLE_HEIGHT = 9, 360
+_MOST_ROWS = 1_000
+
+
+def doctor_tab(bench: Bench, facts: SetFacts, *, unsaved: bool = False) -> None:
+    """Draw the tab; where the set has edits that are not saved, nothing is written below them."""
+    left, right = st.columns(COLUMNS, gap="medium")
+    with left:
+        ward = _ward(bench, facts)
+        job = _examination(bench, ward)
+        _mend(bench, ward, job)
+        _migrate(bench, ward)
+    with right:
+        _changed(bench, unsaved=unsaved)
+        _found(bench, job)
+
+
+def _ward(bench: Bench, facts: SetFacts) -> Ward:
+    agent = agent_choice(bench, facts)
+    folder = st.checkbox(
+        "All eval data in this folder",
+        key=option_key(bench, "doctor_folder", initial=False),
+        help="Eval sets old and new, test files and recorded environments, in the folders below it too",
+    )
+    portable = st.checkbox(
+        "Hold it to every ADK from 1.24 on",
+        key=option_key(bench, "doctor_portable", initial=False),
+    )
+    keep_option(bench, "doctor_folder", folder)
+    keep_option(bench, "doctor_portable", portable)
+    return ward_of(bench.eval_set, agent, portable=portable, whole_folder=folder)
+
+
+def _examination(bench: Bench, ward: Ward) -> Job[Examination]:
+    """Examine at once where that was not done yet, or something else is to be examined, or a file has changed."""
+    asked = st.button("Examine again", key=key_of(bench, "doctor_examine"), icon=":material/stethoscope:")
+    about = f"{ward.model_dump_json()} {_stamp(ward)} {bench.writes}"
+    job = bench.jobs.get(EXAMINED)
+    if job is None or asked or bench.options.get("doctor_about") != about:
+        if job is not None:
+            job.stop()
+        job = bench.jobs[EXAMINED] = examined(ward)
+        bench.options["doctor_about"] = about
+        job.wait(AT_ONCE_SECONDS)
+    if job.state == "running":
+        waiting(job, "doctor_examination")
+    return job
+
+
+def _stamp(ward: Ward) -> str:
+    """Tell whether a file has changed; of a whole folder nobody looks at every file in each run."""
+    stamps = (path.stat() for path in ward.paths if path.exists())
+    return " ".join(f"{stamp.st_mtime_ns}:{stamp.st_size}" for stamp in stamps)
+
+
+def _mend(bench: Bench, ward: Ward, job: Job[Examination]) -> None:
+    found = job.result
+    if found is None or not found.mendable:
+        return
+    codes = list(dict.fromkeys(finding.code for finding in found.mendable))
+    kept = bench.options.get("doctor_codes")
+    shown: Any = [code for code in kept if code in codes] if isinstance(kept, list) else []
+    chosen = st.multiselect(
+        "Mend",
+        codes,
+        key=followed_key(bench, "doctor_codes", shown),
+        placeholder=f"All {len(codes)} kinds that can be mended",
+    )
+    keep_option(bench, "doctor_codes", list(chosen))
+    if st.button("Show what would change", key=key_of(bench, "doctor_preview"), icon=":material/difference:"):
+        _begin(bench, ward, list(chosen) or codes, "mend")
+
+
+def _migrate(bench: Bench, ward: Ward) -> None:
+    with st.expander("Tools and arguments were renamed", key="doctor_migration", type="compact"):
+        said = st.text_area(
+            "What has changed, a line each",
+            key=option_key(bench, "doctor_lines", ""),
+            placeholder=EXAMPLE,
+            height=130,
+            help="Done at once, in sets and recorded environments: two tools may swap their names",
+        )
+        keep_option(bench, "doctor_lines", said or "")
+        if st.button(
+            "Show what would change", key=key_of(bench, "doctor_migrate"), icon=":material/difference:"
+        ):
+            _begin(bench, ward, said or "", "migrate")
+    if wrong := bench.notes.pop("doctor_lines", ""):
+        problem("This says no migration.", wrong)
+
+
+def _begin(bench: Bench, ward: Ward, what: list[str] | str, kind: str) -> None:
+    """Look what would change."""
+    try:
+        asked = migration_from(what) if isinstance(what, str) else what
+    except MigrationLineError as error:
+        bench.notes["doctor_lines"] = str(error)
+        st.rerun()
+    if not isinstance(asked, list) and asked.is_empty:
+        bench.notes["doctor_lines"] = "There is no line yet."
+        st.rerun()
+    job = previewed(ward, asked)
+
+    def write() -> None:
+        if job.result is not None:
+            _start(bench, written(ward, asked, job.result, bench.wrote), "written")
+
+    bench.todo = write
+    _start(bench, job, kind)
+    st.rerun()
+
+
+def _start(bench: Bench, job: Job[Changes], kind: str) -> None:
+    bench.jobs[CHANGES] = job
+    bench.options["doctor_changes"] = kind
+    job.wait(AT_ONCE_SECONDS)
+
+
+def _changed(bench: Bench, *, unsaved: bool) -> None:
+    """Show what would be changed, and the way to do it; or what was."""
+    job: Job[Changes] | None = bench.jobs.get(CHANGES)
+    if job is None:
+        return
+    if job.state == "running":
+        waiting(job, "doctor_changes")
+        return
+    if job.problem:
+        problem("That did not work.", job.problem)
+        return
+    done = job.result
+    if done is None:
+        return
+    is_written = bench.options.get("doctor_changes") == "written"
+    with st.container(border=True, gap="xsmall", key="doctor_changed"):
+        for sentence in done.problems:
+            problem("A file stays as it is.", sentence)
+        if is_written:
+            _was_written(done)
+        else:
+            _would_be(bench, done, unsaved=unsaved)
+        for number, change in enumerate(done.files):
+            _diff(change, number)
+        if st.button("Close", key=key_of(bench, "doctor_close"), type="tertiary", icon=":material/close:"):
+            del bench.jobs[CHANGES]
+            st.rerun()
+
+
+def _was_written(done: Changes) -> None:
+    written = [change for change in done.files if change.written]
+    if written:
+        st.success(f"{_files(len(written))} changed. The old texts are kept.", icon=":material/check:")
+        st.code(literal("\n".join(str(copy) for copy in done.copies)), language=None, wrap_lines=True)
+    elif not done.problems:
+        st.caption("There was nothing left to change.")
+
+
+def _would_be(bench: Bench, done: Changes, *, unsaved: bool) -> None:
+    ready = [change for change in done.files if not change.problem]
+    if not ready:
+        if not done.problems:
+            st.caption("Nothing would change.")
+        return
+    losses = list(dict.fromkeys(each.loses for change in ready for each in change.mended if each.loses))
+    st.markdown(f"**{_files(len(ready))} would change.** A copy of each is kept.")
+    if losses:
+        st.warning("Something is lost by it, except in the copy:", icon=":material/warning:")
+        st.code(literal("\n".join(losses)), language=None, wrap_lines=True)
+    if unsaved:
+        st.caption("This set has edits that are not saved. Save or undo them first.")
+    agreed = st.button(
+        "Change them",
+        key=key_of(bench, "doctor_write"),
+        type="primary",
+        icon=":material/healing:",
+        disabled=unsaved,
+    )
+    if agreed and bench.todo is not None:
+        bench.todo()
+        st.rerun()
+
+
+def _files(count: int) -> str:
+    return "One file" if count == 1 else f"{count} files"
+
+
+def _diff(change: FileChange, number: int) -> None:
+    body = st.expander(
+        f"Difference {number + 1}", expanded=number == 0, key=f"doctor_diff_{number}", on_change="rerun"
+    )
+    if body.open:
+        with body:
+            st.text(literal(str(change.file)))
+            st.code(literal(change.diff), language="diff", height=260)
+
+
+def _found(bench: Bench, job: Job[Examination]) -> None:
+    if job.problem:
+        problem("The examination did not come to an end.", job.problem)
+        return
+    found = job.result
+    if found is None:
+        return
+    with st.container(horizontal=True, gap="xsmall", vertical_alignment="center", key="doctor_counts"):
+        st.markdown("**Findings**", width="content")
+        _counts(found)
+    for sentence in found.unreadable:
+        problem("A file could not be read.", sentence)
+    if not found.count("error") and not found.count("warning"):
+        st.success("Nothing is wrong with it, as far as the doctor can tell.", icon=":material/check:")
+    if found.findings:
+        _table(bench, found)
+    for sentence in found.skipped:
+        st.text(literal(sentence))
+
+
+def _counts(found: Examination) -> None:
+    colors = {"error": "red", "warning": "orange", "note": "gray"}
+    for severity in SEVERITIES:
+        if count := found.count(cast("Any", severity)):
+            st.badge(f"{count} {severity}{'s' if count > 1 else ''}", color=cast("Any", colors[severity]))
+
+
+def _table(bench: Bench, found: Examination) -> None:
+    with st.container(horizontal=True, gap="xsmall", vertical_alignment="bottom", key="doctor_filter"):
+        text = st.text_input(
+            "Find", key=option_key(bench, "doctor_find", ""), placeholder="Case, place, words", width=260
+        )
+        severity = st.selectbox(
+            "Severity",
+            ("all", *SEVERITIES),
+            key=option_key(bench, "doctor_severity", "all"),
+            format_func=lambda each: MARKS.get(each, each),
+            width=160,
+        )
+    keep_option(bench, "doctor_find", text or "")
+    keep_option(bench, "doctor_severity", severity)
+    rows = finding_rows(fitting(found.findings, severity, text or "")[:_MOST_ROWS])
+    if not rows:
+        st.caption("No finding is like this.")
+        return
+    st.dataframe(
+        rows,
+        hide_index=True,
+        height="content" if len(rows) <= _FEW_ROWS else _TABLE_HEIGHT,
+        column_config={"what it means": st.column_config.TextColumn(width="large")},
+        alt="What the doctor found, with severity, place and sentence",
+    )

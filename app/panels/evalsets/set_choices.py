@@ -1,0 +1,83 @@
+"""Which agent and which cases of an eval set are run: choices that the tabs draw alike."""
+
+from __future__ import annotations
+
+from fnmatch import fnmatchcase
+
+import streamlit as st
+from pydantic import JsonValue
+
+from app.agents import catalogue
+from app.bench import Bench
+from app.labels import literal
+from app.panels.evalsets.remembered import followed_key, keep_option, option_key
+from app.set_agents import fitting_agents
+from app.set_facts import SetFacts
+from simulator.agents import AgentSettingsError
+
+_MOST_LISTED = 400
+"""Of more cases than this a list is no help, and slow to send."""
+
+
+def agent_and_cases(bench: Bench, facts: SetFacts) -> tuple[str, tuple[str, ...]]:
+    """Draw both side by side; give the agent's name and the ids of the cases, none for all."""
+    left, right = st.columns(2, gap="small")
+    with left:
+        agent = agent_choice(bench, facts)
+    with right:
+        return agent, case_choice(bench, facts)
+
+
+def agent_choice(bench: Bench, facts: SetFacts) -> str:
+    """Draw the agents, the set's own first; give the name of the chosen one, empty where there is none."""
+    try:
+        entries = [entry for entry in catalogue().entries() if entry.state != "failed"]
+    except AgentSettingsError:
+        entries = []
+    names, is_known = fitting_agents(entries, bench.eval_set, facts.app_names)
+    if not names:
+        st.caption("There is no agent to run it with.")
+        return ""
+    before = bench.options.get("agent")
+    now = before if before in names else names[0] if is_known else None
+    chosen = st.selectbox(
+        "Agent",
+        names,
+        index=None,
+        key=followed_key(bench, "agent", now),
+        format_func=literal,
+        placeholder="Which agent is it for?",
+    )
+    keep_option(bench, "agent", chosen)
+    return str(chosen or "")
+
+
+def case_choice(bench: Bench, facts: SetFacts) -> tuple[str, ...]:
+    """Draw the cases; give the ids of the chosen ones, none for all."""
+    if len(facts.eval_ids) <= _MOST_LISTED:
+        before = bench.options.get("cases")
+        kept: list[JsonValue] = (
+            [each for each in before if each in facts.eval_ids] if isinstance(before, list) else []
+        )
+        chosen = st.multiselect(
+            "Cases",
+            facts.eval_ids,
+            key=followed_key(bench, "cases", kept),
+            format_func=literal,
+            placeholder=f"All {len(facts.eval_ids)}",
+        )
+        keep_option(bench, "cases", list(chosen))
+        return tuple(chosen)
+    said = st.text_input(
+        "Cases",
+        key=option_key(bench, "case_pattern", ""),
+        placeholder=f"All {len(facts.eval_ids):,}; or ids with * for any letters, parted by spaces",
+    )
+    keep_option(bench, "case_pattern", said or "")
+    patterns = (said or "").split()
+    found = tuple(each for each in facts.eval_ids if any(fnmatchcase(each, one) for one in patterns))
+    if patterns:
+        st.caption(
+            f"{len(found):,} cases are like this." if found else "No case is like this, so all are run."
+        )
+    return found

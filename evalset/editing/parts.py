@@ -1,0 +1,153 @@
+"""Reads of a case's raw JSON what happens in it, step by step, with the place of each step. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Literal, NamedTuple, TypeAlias
+
+from evalset.editing.places import Case, Where, field, listed
+
+Kind: TypeAlias = Literal["query", "text", "call", "response", "final"]
+
+
+class Step(NamedTuple):
+    """One step of a turn.
+
+    Attributes:
+        kind: What it is.
+        turn: The turn, from 0.
+        where: Its place in the case.
+        value: What stands there.
+        author: Who speaks or calls; empty where that is not said.
+        name: The tool of a call or an answer.
+        call_id: The id of a call, or of the call that is answered.
+    """
+
+    kind: Kind
+    turn: int
+    where: Where
+    value: Any
+    author: str = ""
+    name: str = ""
+    call_id: str = ""
+
+
+class CallSeen(NamedTuple):
+    """A call of a turn and the answers to it, as steps; more than one where a later one came."""
+
+    call: Step
+    answers: tuple[Step, ...]
+
+
+def turns_of(case: Case) -> list[Any]:
+    """Give the turns of a case; none where it is a scenario."""
+    return listed(case, "conversation")
+
+
+def steps_of(case: Case, turn: int) -> list[Step]:
+    """Give what happens in a turn, in order: an answer stands behind its call where the case does not say when it came."""
+    held = turns_of(case)[turn]
+    base: Where = ("conversation", turn)
+    found = [Step("query", turn, (*base, "user_content"), field(held, "user_content"), author="user")]
+    data = field(held, "intermediate_data")
+    if field(data, "invocation_events") is not None:
+        found += _of_events(data, turn, (*base, "intermediate_data"))
+    elif data is not None:
+        found += _of_lists(data, turn, (*base, "intermediate_data"))
+    final = field(held, "final_response")
+    if final is not None:
+        found.append(Step("final", turn, (*base, "final_response"), final))
+    return found
+
+
+def _of_lists(data: Any, turn: int, base: Where) -> Iterator[Step]:
+    answers = [
+        _answer(held, turn, (*base, "tool_responses", place))
+        for place, held in enumerate(listed(data, "tool_responses"))
+    ]
+    calls = [
+        _call(held, turn, (*base, "tool_uses", place)) for place, held in enumerate(listed(data, "tool_uses"))
+    ]
+    for seen in paired(calls, answers):
+        yield seen.call
+        for answer in seen.answers:
+            answers.remove(answer)
+            yield answer
+    yield from answers  # those that nobody has called
+    for place, held in enumerate(listed(data, "intermediate_responses")):
+        author, parts = (*held, "", [])[:2] if isinstance(held, list) else ("", [])
+        where = (*base, "intermediate_responses", place)
+        yield Step("text", turn, (*where, 1), parts, author=str(author))
+
+
+def _of_events(data: Any, turn: int, base: Where) -> Iterator[Step]:
+    for number, event in enumerate(listed(data, "invocation_events")):
+        author = str(field(event, "author", ""))
+        for place, part in enumerate(listed(field(event, "content"), "parts")):
+            where = (*base, "invocation_events", number, "content", "parts", place)
+            call, answer = field(part, "function_call"), field(part, "function_response")
+            if call is not None:
+                yield _call(call, turn, (*where, "function_call"), author)
+            elif answer is not None:
+                yield _answer(answer, turn, (*where, "function_response"), author)
+            else:
+                yield Step("text", turn, where, part, author=author)
+
+
+def _call(held: Any, turn: int, where: Where, author: str = "") -> Step:
+    name, call_id = (str(field(held, each, "")) for each in ("name", "id"))
+    return Step("call", turn, where, held, author, name, call_id)
+
+
+def _answer(held: Any, turn: int, where: Where, author: str = "") -> Step:
+    return _call(held, turn, where, author)._replace(kind="response")
+
+
+def paired(calls: list[Step], answers: list[Step]) -> list[CallSeen]:
+    """Find the answers to each call: by its id, and where there is none by the tool's name, the first that is left."""
+    left = list(answers)
+    found: list[CallSeen] = []
+    for call in calls:
+        own = [answer for answer in left if call.call_id and answer.call_id == call.call_id]
+        if not own and not call.call_id:
+            own = [answer for answer in left if answer.name == call.name][:1]
+        left = [answer for answer in left if answer not in own]
+        found.append(CallSeen(call, tuple(own)))
+    for place, seen in enumerate(found):
+        if not seen.answers:
+            own = [answer for answer in left if not answer.call_id and answer.name == seen.call.name][:1]
+            left = [answer for answer in left if answer not in own]
+            found[place] = seen._replace(answers=tuple(own))
+    return found
+
+
+def calls_of(case: Case, turn: int) -> list[CallSeen]:
+    """Give the calls of a turn with their answers, in the order of the calls."""
+    steps = steps_of(case, turn)
+    return paired(
+        [step for step in steps if step.kind == "call"], [step for step in steps if step.kind == "response"]
+    )
+
+
+def text_of(value: Any) -> str:
+    """Give the text of a content, a list of parts or one part; parts that are no text add nothing."""
+    parts = value if isinstance(value, list) else listed(value, "parts") or [value]
+    texts = [field(part, "text") for part in parts]
+    return "\n".join(text for text in texts if isinstance(text, str))
+
+
+def is_plain_text(value: Any) -> bool:
+    """Tell whether a content, a list of parts or one part is one text and nothing else, so that it can be edited as one."""
+    if isinstance(value, dict) and "parts" not in value:
+        return set(value) == {"text"} and isinstance(value["text"], str)
+    parts = value if isinstance(value, list) else listed(value, "parts")
+    return len(parts) == 1 and isinstance(parts[0], dict) and is_plain_text(parts[0])
+
+
+def with_text(value: Any, text: str) -> Any:
+    """Give a content, a list of parts or one part with another text; `is_plain_text` says where that can be."""
+    if isinstance(value, list):
+        return [{**value[0], "text": text}]
+    if "parts" in value:
+        return {**value, "parts": with_text(value["parts"], text)}
+    return {**value, "text": text}

@@ -1,0 +1,190 @@
+"""Writes a case as a test of `adk test`: the events that its replay shows, without what ADK does not compare."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from google.adk.evaluation.eval_case import (
+    EvalCase,
+    Invocation,
+    get_all_tool_calls,
+    get_all_tool_responses,
+)
+from google.genai import types
+from pydantic import JsonValue
+
+from evalset.confirmations import without_confirmations
+from evalset.recorded.model import RecordedCase, RecordedTurn
+from simulator.jsonvalue import JsonObject, copied, same
+from simulator.session.events import USER_AUTHOR
+
+_TRANSFER = "transfer_to_agent"
+
+
+class AdkTest(NamedTuple):
+    """A test as text, and in sentences what it cannot hold."""
+
+    text: str
+    losses: tuple[str, ...]
+
+
+def adk_test(case: EvalCase, environment: RecordedCase | None) -> AdkTest:
+    """Write a case as a test of `adk test`, for an agent whose `App` replays it with `HermeticEnvironment`.
+
+    `adk test` runs the agent and compares all of its events. What is recorded says which agent said what; without it, all is said
+    by one agent, one call after the other.
+
+    Args:
+        case: A case with a conversation.
+        environment: What is recorded of it.
+    """
+    plain = without_confirmations(case)
+    writer = _Writer(environment)
+    events: list[JsonValue] = [
+        event
+        for number, turn in enumerate(plain.conversation or ())
+        for event in writer.events(turn, _turn(environment, number))
+    ]
+    given = case.session_input
+    document: JsonObject = {
+        "appName": (given.app_name if given else "") or (environment.app_name if environment else ""),
+        "id": case.eval_id,
+        "userId": (given.user_id if given else "") or "user",
+        "events": events,
+    }
+    text = json.dumps(document, indent=2, sort_keys=True, ensure_ascii=False, allow_nan=False) + "\n"
+    return AdkTest(text, tuple(_losses(case, environment)))
+
+
+def _turn(environment: RecordedCase | None, number: int) -> RecordedTurn | None:
+    turns = environment.turns if environment else ()
+    return turns[number] if number < len(turns) else None
+
+
+def _losses(case: EvalCase, environment: RecordedCase | None) -> Iterator[str]:
+    name = f"the case {case.eval_id!r}"
+    if not case.conversation:
+        yield f"{name} holds no conversation, and a test of `adk test` without one is passed over"
+    if case.session_input and case.session_input.state:
+        yield f"{name} begins with a state, and `adk test` always begins with none"
+    if environment is None:
+        yield (
+            f"{name} has no recorded environment: which agent said what is not known, so all is written as said by one; "
+            "`adk test --rebuild` puts it right"
+        )
+
+
+class _Said(NamedTuple):
+    """What an agent said at once."""
+
+    agent: str
+    parts: Sequence[types.Part]
+
+
+class _Writer:
+    """Writes the events of one session: the ids of calls are numbered through, as `adk test` does."""
+
+    def __init__(self, environment: RecordedCase | None) -> None:
+        self._root = environment.agent if environment else "agent"
+        self._paths = {self._root: f"{self._root}@1"}
+        self._calls = 0
+
+    def events(self, turn: Invocation, recorded: RecordedTurn | None) -> Iterator[JsonObject]:
+        yield _event(USER_AUTHOR, "", _content(turn.user_content, "user"))
+        answers = {each.id: each for each in get_all_tool_responses(turn.intermediate_data) if each.id}
+        for said in _steps(turn, recorded, self._root):
+            yield from self._said(said, answers, recorded)
+
+    def _said(
+        self, said: _Said, answers: Mapping[str, types.FunctionResponse], recorded: RecordedTurn | None
+    ) -> Iterator[JsonObject]:
+        content = _content(types.Content(role="model", parts=list(said.parts)), "model")
+        path = self._paths.setdefault(said.agent, f"{self._paths[self._root]}/{said.agent}@1")
+        calls = [part.function_call for part in said.parts if part.function_call]
+        numbers = {call.id or "": self._number() for call in calls}
+        parts: Any = content["parts"]
+        for part in parts:
+            if "functionCall" in part:
+                part["functionCall"]["id"] = numbers[part["functionCall"].get("id", "")]
+        event = _event(said.agent, path, content)
+        late = {call.id for call in (recorded.calls if recorded else ()) if call.later is not None}
+        waits: list[JsonValue] = [numbers[call.id or ""] for call in calls if call.id in late]
+        if waits:
+            event["longRunningToolIds"] = waits
+        yield event
+        given = [
+            types.Part(
+                function_response=types.FunctionResponse(
+                    id=numbers[call.id or ""], name=call.name, response=answers[call.id or ""].response
+                )
+            )
+            for call in calls
+            if call.id in answers
+        ]
+        if given:
+            event = _event(said.agent, path, _content(types.Content(role="user", parts=given), "user"))
+            if actions := self._actions(calls, path, recorded):
+                event["actions"] = actions
+            yield event
+
+    def _number(self) -> str:
+        self._calls += 1
+        return f"fc-{self._calls}"
+
+    def _actions(
+        self, calls: Sequence[types.FunctionCall], path: str, recorded: RecordedTurn | None
+    ) -> JsonObject:
+        """Give what the tools of some calls did beside their answers."""
+        ids = {call.id for call in calls}
+        actions: JsonObject = {}
+        state: JsonObject = {}
+        for made in recorded.calls if recorded else ():
+            if made.id in ids and not made.within:
+                state |= copied(made.effects.state_delta)
+        if state:
+            actions["stateDelta"] = state
+        for call in calls:
+            target = str((call.args or {}).get("agent_name") or "")
+            if call.name == _TRANSFER and target:
+                actions["transferToAgent"] = target
+                self._paths.setdefault(target, f"{path}/{target}@1")
+        return actions
+
+
+def _steps(turn: Invocation, recorded: RecordedTurn | None, root: str) -> Iterator[_Said]:
+    """Give what was said: as the models of the agents are recorded, where these made the calls of the case; else as the case lists it."""
+    said = list(_recorded_steps(recorded)) if recorded else []
+    wanted = [(call.name, call.args or {}) for call in get_all_tool_calls(turn.intermediate_data)]
+    made = [part.function_call for each in said for part in each.parts if part.function_call]
+    if len(made) == len(wanted) and all(
+        call.name == name and same(call.args or {}, args)
+        for call, (name, args) in zip(made, wanted, strict=True)
+    ):
+        yield from said or [_Said(root, _final(turn))]
+        return
+    for call in get_all_tool_calls(turn.intermediate_data):
+        yield _Said(root, [types.Part(function_call=call)])
+    yield _Said(root, _final(turn))
+
+
+def _recorded_steps(recorded: RecordedTurn) -> Iterator[_Said]:
+    for model in recorded.models:
+        for response in model.responses if not model.within and not model.put_off else ():
+            content = types.Content.model_validate(response.get("content") or {})
+            if content.parts and not response.get("partial"):
+                yield _Said(model.agent, content.parts)
+
+
+def _final(turn: Invocation) -> Sequence[types.Part]:
+    return (turn.final_response.parts if turn.final_response else None) or ()
+
+
+def _content(content: types.Content, role: str) -> JsonObject:
+    written: JsonObject = content.model_dump(mode="json", by_alias=True, exclude_none=True)
+    return {**written, "role": role}
+
+
+def _event(author: str, path: str, content: JsonObject) -> JsonObject:
+    return {"author": author, "content": content, "nodeInfo": {"path": path}}

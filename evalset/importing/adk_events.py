@@ -1,0 +1,267 @@
+"""Makes facts of a studio's session from the events of an ADK session, so that it is exported and recorded like one."""
+
+from __future__ import annotations
+
+import copy
+import itertools
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from google.adk.events.event import Event
+from google.adk.models.llm_response import LlmResponse
+from google.genai import types
+
+from evalset.importing.found import ImportProblemError
+from simulator.environment.declared_tools import STEERING
+from simulator.facts import (
+    AgentSelected,
+    Deferred,
+    Fact,
+    ModelAnswered,
+    Outcome,
+    Provenance,
+    RequestDigests,
+    Returned,
+    SessionOpened,
+    ToolAnswered,
+    ToolEffects,
+    TurnEnded,
+    TurnStarted,
+)
+from simulator.jsonvalue import JsonObject, NotJsonError, copied
+from simulator.runtime.encoding import event_json
+from simulator.session.events import USER_AUTHOR
+from simulator.session.model import CONFIRMATION
+
+_ASKS_USER = "adk_request_"
+_TEMPORARY = "temp:"
+_REJECTED: JsonObject = {"error": "This tool call is rejected."}
+_NOTHING = RequestDigests(parts={}, chain="")
+_TAKEN_IN = Provenance(source="recorded", by="import")
+
+
+class AdkSession(NamedTuple):
+    """A session of ADK's.
+
+    Attributes:
+        session_id: Its id.
+        app_name: ADK's name of the app.
+        user_id: Whose it is.
+        state: What its state is at the end, as far as that is known.
+        events: Its events, in their order.
+    """
+
+    session_id: str
+    app_name: str
+    user_id: str
+    state: JsonObject
+    events: Sequence[Event]
+
+
+class _Turn(NamedTuple):
+    message: Event
+    events: list[Event]
+
+
+def facts_of(session: AdkSession) -> list[Fact]:
+    """Tell a session of ADK's as the facts of a session of ours.
+
+    What ADK does not keep is not told: exceptions and artifacts, who answered, and the models inside of agents that are tools.
+
+    Raises:
+        ImportProblemError: It holds nothing that a user said, or what JSON cannot hold.
+    """
+    turns = list(_turns(_with_ids(session.events)))
+    if not turns:
+        raise ImportProblemError("no user says anything in it")
+    try:
+        return list(_Teller(session, turns).facts())
+    except NotJsonError as error:
+        raise ImportProblemError(f"it holds a value that is {error}") from error
+
+
+def first_state(session: AdkSession) -> JsonObject:
+    """Give what a session's state held at first, as far as its end tells: what no event has changed."""
+    changed = {key for event in session.events for key in event.actions.state_delta}
+    kept = {key: value for key, value in session.state.items() if key not in changed}
+    return dict(copied({key: value for key, value in kept.items() if not key.startswith(_TEMPORARY)}))
+
+
+def _turns(events: Iterable[Event]) -> Iterator[_Turn]:
+    """Part events where the user speaks; what comes before is left out."""
+    turn: _Turn | None = None
+    for event in events:
+        if event.author == USER_AUTHOR and event.content and event.content.parts and not _path(event):
+            if turn is not None:
+                yield turn
+            turn = _Turn(event, [event])
+        elif turn is not None:
+            turn.events.append(event)
+    if turn is not None:
+        yield turn
+
+
+def _path(event: Event) -> str:
+    """Give the node that an event comes from: ADK's workflows say things in the user's name, too."""
+    return str(getattr(getattr(event, "node_info", None), "path", None) or "")
+
+
+def _with_ids(events: Iterable[Event]) -> Iterator[Event]:
+    """Give complete events whose calls have ids of their own, and whose responses have those of their calls."""
+    numbers = itertools.count(1)
+    taken: set[str] = set()
+    now: dict[str, str] = {}
+    waiting: list[tuple[str, str]] = []
+    for given in events:
+        if given.partial:
+            continue
+        event = copy.deepcopy(given)
+        for call in event.get_function_calls():
+            own = call.id or ""
+            call.id = own if own and own not in taken else f"{own or 'call'}-import-{next(numbers)}"
+            taken.add(call.id)
+            now[own] = call.id
+            waiting.append((call.name or "", call.id))
+        for response in event.get_function_responses():
+            response.id = now.get(response.id or "") if response.id else _next(waiting, response.name or "")
+            waiting = [each for each in waiting if each[1] != response.id]
+        if event.long_running_tool_ids:
+            event.long_running_tool_ids = {now.get(each, each) for each in event.long_running_tool_ids}
+        yield event
+
+
+def _next(waiting: Iterable[tuple[str, str]], name: str) -> str | None:
+    return next((call_id for called, call_id in waiting if called == name), None)
+
+
+class _Teller:
+    """Tells the turns of one session."""
+
+    def __init__(self, session: AdkSession, turns: Sequence[_Turn]) -> None:
+        self._session, self._turns = session, turns
+        everything = [event for turn in turns for event in turn.events]
+        self._calls = {call.id or "": call for event in everything for call in event.get_function_calls()}
+        self._callers = {
+            call.id or "": event.author for event in everything for call in event.get_function_calls()
+        }
+        self._questions = {
+            str(call_id): str((call.args or {}).get("originalFunctionCall", {}).get("id") or "")
+            for call_id, call in self._calls.items()
+            if call.name == CONFIRMATION
+        }
+        answered = (
+            (response.id or "", response)
+            for event in everything
+            if event.author != USER_AUTHOR
+            for response in event.get_function_responses()
+        )
+        self._last: dict[str, types.FunctionResponse] = dict(answered)
+        self._keys = itertools.count()
+
+    def facts(self) -> Iterator[Fact]:
+        session, begin = self._session, self._turns[0].message.timestamp
+        state = first_state(session)
+        yield SessionOpened(
+            at=begin,
+            session_id=session.session_id,
+            user_id=session.user_id or "user",
+            seed=session.session_id,
+        )
+        name = next((event.author for event in self._turns[0].events if event.author != USER_AUTHOR), "")
+        app_name = session.app_name or name or "agent"
+        yield AgentSelected(
+            at=begin, agent_name=name or app_name, app_name=app_name, initial_state=dict(copied(state))
+        )
+        for number, turn in enumerate(self._turns):
+            yield from self._turn(number, turn, state)
+
+    def _turn(self, number: int, turn: _Turn, state: dict[str, Any]) -> Iterator[Fact]:
+        message, at = turn.message, turn.message.timestamp
+        replies = bool(message.get_function_responses())
+        said: Any = message.content.model_dump(mode="json", exclude_none=True) if message.content else {}
+        yield TurnStarted(at=at, turn=number, purpose="reply" if replies else "query", message=said)
+        for event in turn.events:
+            state.update(_lasting(event.actions.state_delta))
+            if event.author != USER_AUTHOR:
+                yield from self._event(number, event)
+        yield TurnEnded(
+            at=turn.events[-1].timestamp,
+            turn=number,
+            events=tuple(event_json(event) for event in turn.events),
+            state=dict(copied(state)),
+        )
+
+    def _event(self, turn: int, event: Event) -> Iterator[Fact]:
+        responses = event.get_function_responses()
+        if responses:
+            yield from self._answers(turn, event, responses)
+        elif event.content and event.content.parts and not self._is_of_adk(event):
+            yield self._model(turn, event, event.content)
+        long_running = event.long_running_tool_ids or set()
+        for call in event.get_function_calls():
+            if call.id in long_running and call.id not in self._last and not _steers(call.name):
+                yield self._answer(turn, event, call, Deferred(), ToolEffects())
+
+    @staticmethod
+    def _is_of_adk(event: Event) -> bool:
+        return any((call.name or "").startswith(_ASKS_USER) for call in event.get_function_calls())
+
+    def _model(self, turn: int, event: Event, content: types.Content) -> ModelAnswered:
+        response = LlmResponse(content=content)
+        return ModelAnswered(
+            at=event.timestamp,
+            turn=turn,
+            key=self._key(turn),
+            agent=event.author,
+            digests=_NOTHING,
+            provenance=_TAKEN_IN,
+            responses=(response.model_dump(mode="json", exclude_none=True),),
+        )
+
+    def _answers(
+        self, turn: int, event: Event, responses: Iterable[types.FunctionResponse]
+    ) -> Iterator[ToolAnswered]:
+        """Tell what the tools answered; what they changed in the state is written down with the first of them."""
+        delta = _lasting(event.actions.state_delta)
+        for response in responses:
+            call = self._calls.get(response.id or "")
+            if call is None or _steers(call.name) or not self._counts(response):
+                continue
+            outcome = Returned(value=copied(response.response or {}))
+            yield self._answer(turn, event, call, outcome, ToolEffects(state_delta=delta))
+            delta = {}
+
+    def _counts(self, response: types.FunctionResponse) -> bool:
+        """Tell the answer of a tool from what stood for it until a person had confirmed the call, or did not."""
+        call_id = response.id or ""
+        if call_id not in self._questions.values():
+            return True
+        return self._last[call_id] is response and response.response != _REJECTED
+
+    def _answer(
+        self, turn: int, event: Event, call: types.FunctionCall, outcome: Outcome, effects: ToolEffects
+    ) -> ToolAnswered:
+        return ToolAnswered(
+            at=event.timestamp,
+            turn=turn,
+            key=self._key(turn),
+            agent=self._callers.get(call.id or "", event.author),
+            digests=_NOTHING,
+            provenance=_TAKEN_IN,
+            call_id=call.id or "",
+            tool_name=call.name or "",
+            arguments=dict(copied(call.args or {})),
+            outcome=outcome,
+            effects=effects,
+        )
+
+    def _key(self, turn: int) -> str:
+        return f"{turn}//{next(self._keys)}"
+
+
+def _steers(name: str | None) -> bool:
+    return not name or name in STEERING
+
+
+def _lasting(delta: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: copied(value) for key, value in delta.items() if not key.startswith(_TEMPORARY)}
