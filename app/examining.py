@@ -115,16 +115,31 @@ def finding_rows(findings: Sequence[Finding]) -> list[dict[str, str]]:
     return [
         {
             "severity": MARKS[finding.severity],
-            "file": literal(finding.file.name),
-            "place": literal(_place(finding)),
             "case": literal(finding.eval_id),
-            "what it means": literal(
-                finding.meaning + (f" ({finding.count} times)" if finding.count > 1 else "")
-            ),
-            "what to do": literal(("Mended: " if finding.mendable else "") + finding.remedy),
+            "what it means": literal(_meaning(finding)),
+            "what to do": literal(_remedy(finding)),
+            "place": literal(_place(finding)),
+            "file": literal(finding.file.name),
         }
         for finding in findings
     ]
+
+
+def sentences(findings: Sequence[Finding]) -> str:
+    """Write findings as lines that say all of each."""
+    return "\n".join(
+        f"{MARKS[finding.severity]} {finding.file.name} {_place(finding)}: {_meaning(finding)} {_remedy(finding)}".strip()
+        for finding in findings
+    )
+
+
+def _meaning(finding: Finding) -> str:
+    times = f" ({finding.count} times)" if finding.count > 1 else ""
+    return f"{finding.meaning}{times}"
+
+
+def _remedy(finding: Finding) -> str:
+    return f"Can be mended: {finding.remedy}" if finding.mendable else finding.remedy
 
 
 def _place(finding: Finding) -> str:

@@ -9,6 +9,7 @@ import streamlit as st
 
 from app import state
 from app.agents import catalogue
+from app.panels.evalsets.broken_set import broken_set
 from app.panels.evalsets.scene import (
     ApplyEdits,
     CloseSet,
@@ -42,10 +43,14 @@ def sets_page() -> None:
         return
     try:
         known = check_set(path, owner, homes)
-        desk = desks().of(owner, known)
-    except ValueError as error:  # an EvalSetError, or a file that is not theirs
+    except ValueError as error:  # it is no file, or not theirs
         state.put("problem", str(error))
         _carry_out(set_list(found_sets(homes, owner), str(error)), None)
+        return
+    try:
+        desk = desks().of(owner, known)
+    except ValueError as error:  # an EvalSetError
+        _carry_out(broken_set(known, owner, str(error)), None)
         return
     scene = SetScene(known, desk.work, desk.drafts, owner, _agents(entries, known))
     failed = state.get("problem")

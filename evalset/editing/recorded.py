@@ -271,5 +271,9 @@ def merged(first: RecordedCase, second: RecordedCase) -> RecordedCase:
             "turns": (*first.turns, *second.turns),
             "final_state": second.final_state,
             "tools": {**first.tools, **second.tools},
+            "tolerances": (
+                *first.tolerances,
+                *(each for each in second.tolerances if each not in first.tolerances),
+            ),
         }
     )

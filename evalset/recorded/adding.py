@@ -139,4 +139,4 @@ def _with_case(
     environment: RecordedEnvironment, eval_id: str, turns: Sequence[RecordedTurn]
 ) -> RecordedEnvironment:
     case = environment.cases[eval_id].model_copy(update={"turns": tuple(turns)})
-    return RecordedEnvironment(cases={**environment.cases, eval_id: case})
+    return environment.model_copy(update={"cases": {**environment.cases, eval_id: case}})

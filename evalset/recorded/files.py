@@ -45,11 +45,11 @@ def sidecar_of(eval_set: Path | str) -> Path:
 def environment_text(environment: RecordedEnvironment) -> str:
     """Write a recorded environment as it stands in its file: indented, its cases in the order of their ids."""
     ordered = {
-        name: {eval_id: held[eval_id] for eval_id in sorted(held)}
+        name: {eval_id: lean(held[eval_id]) for eval_id in sorted(held)}
         for name in ("cases", "notes")
         if (held := getattr(environment, name)) or name == "cases"
     }
-    document = lean(environment.model_copy(update=ordered))
+    document = {"format": environment.format, "version": environment.version, **ordered}
     return f"{json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False)}\n"
 
 
@@ -84,7 +84,9 @@ def parsed(path: Path, content: bytes) -> RecordedEnvironment:
             f"its version is {version}, and this reads up to {VERSION}: it was written by a newer release",
         )
     try:
-        return RecordedEnvironment.model_validate(document)
+        return RecordedEnvironment.model_validate(
+            {key: held for key, held in document.items() if key != "version"}
+        )
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         place = ".".join(str(part) for part in first["loc"])

@@ -6,13 +6,16 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, Field
 
+from evalset.recorded.tolerances import Tolerance
 from simulator.environment.injection.rules import InjectionRule
 from simulator.facts import Outcome, RaisedError, ToolEffects, Value
 from simulator.jsonvalue import JsonObject
 
 FORMAT = "golden-trace-studio/environment"
-VERSION = 1
-"""The version that is written. One that is newer is refused; one that is older, read."""
+VERSION = 2
+"""The newest version. A file of a newer one is refused; one of an older one is read."""
+
+_WITH_TOLERANCES = 2
 
 
 class Author(Value):
@@ -124,6 +127,7 @@ class RecordedCase(Value):
         final_state: What the session's state was at the end.
         rules: The injections as they were at the end.
         tools: The tools, by name.
+        tolerances: Which arguments of calls may differ from those that were recorded, and how far.
         turns: The invocations.
     """
 
@@ -136,6 +140,7 @@ class RecordedCase(Value):
     final_state: JsonObject = Field(default_factory=dict)
     rules: tuple[InjectionRule, ...] = ()
     tools: dict[str, RecordedTool] = Field(default_factory=dict)
+    tolerances: tuple[Tolerance, ...] = ()
     turns: tuple[RecordedTurn, ...]
 
 
@@ -153,9 +158,13 @@ class RecordedEnvironment(Value):
     """
 
     format: Literal["golden-trace-studio/environment"] = "golden-trace-studio/environment"
-    version: int = VERSION
     cases: dict[str, RecordedCase] = Field(default_factory=dict)
     notes: dict[str, CaseNote] = Field(default_factory=dict)
+
+    @property
+    def version(self) -> int:
+        """The version that its file has: the oldest whose readers understand all that it holds."""
+        return _WITH_TOLERANCES if any(case.tolerances for case in self.cases.values()) else 1
 
 
 def lean(value: Any) -> Any:
@@ -167,7 +176,7 @@ def lean(value: Any) -> Any:
             for name, field in fields.items()
             if (held := getattr(value, name)) != field.get_default(call_default_factory=True)
             or field.is_required()
-            or name in {"kind", "format", "version"}
+            or name in {"kind", "format"}
         }
     if isinstance(value, dict):
         return {name: lean(held) for name, held in value.items()}

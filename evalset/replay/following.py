@@ -13,6 +13,7 @@ from evalset.recorded.model import (
     RecordedTurn,
     RejectedCall,
 )
+from evalset.recorded.tolerances import Tolerance, tolerated
 from simulator.environment.recording.nearest_calls import nearest
 from simulator.environment.recording.recordings import RecordedCall as PlainCall
 from simulator.jsonvalue import JsonObject, canonical, same
@@ -42,7 +43,8 @@ class CaseFollowed:
     """One case, and how far a session has gone along it.
 
     The same call with the same arguments, asked again in the same turn, gets the next of its recorded answers. Calls that
-    run at once may come in any order.
+    run at once may come in any order. A call that differs only in what the case's tolerances let differ gets the answer of
+    one that was not asked yet, if none with its own arguments is left.
 
     Args:
         eval_id: The case's id.
@@ -83,16 +85,19 @@ class CaseFollowed:
 
     def _place(self, asked: Asked) -> int | None:
         calls = self.now.calls if self.now else ()
-        return next(
-            (
-                place
-                for place, call in enumerate(calls)
-                if (self.turn, place) not in self._used
-                and is_same_call(call, asked)
-                and not only_asked(calls, place)
-            ),
-            None,
-        )
+        left = [
+            place
+            for place, call in enumerate(calls)
+            if (self.turn, place) not in self._used
+            and self._fits(call, asked)
+            and not only_asked(calls, place)
+        ]
+        as_recorded = (place for place in left if same(calls[place].arguments, asked.arguments))
+        return next(as_recorded, left[0] if left else None)
+
+    def _fits(self, call: RecordedCall | RejectedCall, asked: Asked) -> bool:
+        """Tell whether a recorded call is the one that is asked, or differs only in what it may."""
+        return is_same_call(call, asked, self.case.tolerances)
 
     def confirmation(self, asked: Asked) -> JsonObject | None:
         """Give what a person had answered when the tool asked for a confirmation of this call; None where it asked none."""
@@ -100,7 +105,7 @@ class CaseFollowed:
             return None
         if (found := self.finds(asked)) is not None:
             return found.confirmed
-        rejected = (call for call in self.now.rejected if is_same_call(call, asked))
+        rejected = (call for call in self.now.rejected if self._fits(call, asked))
         return next((call.confirmed for call in rejected), None)
 
     def next_model_turn(self, agent: str, within: tuple[str, ...]) -> RecordedModelTurn:
@@ -149,7 +154,7 @@ class CaseFollowed:
         same_calls = [
             place
             for place, call in enumerate(calls)
-            if is_same_call(call, asked) and not only_asked(calls, place)
+            if self._fits(call, asked) and not only_asked(calls, place)
         ]
         if same_calls:
             count = len(same_calls)
@@ -157,7 +162,7 @@ class CaseFollowed:
         elsewhere = [
             number + 1
             for number, turn in enumerate(self.case.turns)
-            if number != self.turn and any(is_same_call(call, asked) for call in turn.calls)
+            if number != self.turn and any(self._fits(call, asked) for call in turn.calls)
         ]
         if elsewhere:
             return f"it was asked in turn {elsewhere[0]}"
@@ -185,9 +190,15 @@ def _written(asked: Asked) -> str:
     return f"{asked.tool}({arguments}){inside}"
 
 
-def is_same_call(call: RecordedCall | RejectedCall, asked: Asked) -> bool:
-    """Tell whether a recorded call is the one that is asked: the tool, the arguments, and where it is asked."""
-    return call.tool == asked.tool and call.within == asked.within and same(call.arguments, asked.arguments)
+def is_same_call(
+    call: RecordedCall | RejectedCall, asked: Asked, tolerances: Sequence[Tolerance] = ()
+) -> bool:
+    """Tell whether a recorded call is the one that is asked: the tool, where it is asked, and the arguments as far as they count."""
+    return (
+        call.tool == asked.tool
+        and call.within == asked.within
+        and tolerated(call.tool, call.arguments, asked.arguments, tolerances)
+    )
 
 
 def only_asked(calls: Sequence[RecordedCall], place: int) -> bool:

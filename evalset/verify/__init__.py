@@ -31,6 +31,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from evalset.verify.criteria import Criteria
     from evalset.verify.errors import VerifyError
+    from evalset.verify.metric import eval_config
+    from evalset.verify.proposing import keep_tolerances, propose_tolerances, tolerances_of
     from evalset.verify.results import (
         CaseResult,
         Check,
@@ -52,6 +54,10 @@ _HOMES = {
     "Verification": "evalset.verify.results",
     "VerifyError": "evalset.verify.errors",
     "VerifyProgress": "evalset.verify.results",
+    "eval_config": "evalset.verify.metric",
+    "keep_tolerances": "evalset.verify.proposing",
+    "propose_tolerances": "evalset.verify.proposing",
+    "tolerances_of": "evalset.verify.proposing",
     "verify": "evalset.verify.verifying",
 }
 
@@ -65,6 +71,10 @@ __all__ = [
     "Verification",
     "VerifyError",
     "VerifyProgress",
+    "eval_config",
+    "keep_tolerances",
+    "propose_tolerances",
+    "tolerances_of",
     "verify",
 ]
 

@@ -9,13 +9,14 @@ from collections.abc import Sequence
 from functools import cache
 
 from google.adk.evaluation.eval_case import Invocation
-from google.adk.evaluation.eval_metrics import EvalMetric, EvalStatus, ToolTrajectoryCriterion
+from google.adk.evaluation.eval_metrics import EvalMetric, EvalStatus
 from google.adk.evaluation.evaluator import EvaluationResult
-from google.adk.evaluation.trajectory_evaluator import TrajectoryEvaluator
 
+from evalset.recorded.tolerances import Tolerance
 from evalset.verify.criteria import OVERLAP, RESPONSE, RESPONSES, STATE, TRAJECTORY, Criteria
 from evalset.verify.results import Check, Step
 from evalset.verify.steps import spoken
+from evalset.verify.tolerating import compared_calls
 from simulator.jsonvalue import JsonObject, canonical, same
 
 _WORD = re.compile(r"\w+")
@@ -23,17 +24,15 @@ _WITHOUT_ROUGE = "ADK's response match needs google-adk[eval], which is not inst
 _SHOWN = 120
 
 
-def trajectory(actual: Sequence[Invocation], expected: Sequence[Invocation], criteria: Criteria) -> Check:
+def trajectory(
+    actual: Sequence[Invocation],
+    expected: Sequence[Invocation],
+    criteria: Criteria,
+    tolerances: Sequence[Tolerance] = (),
+) -> Check:
     """Compare the calls with ADK's evaluator. Both have the same number of turns."""
     threshold = 1.0 if criteria.trajectory is None else criteria.trajectory
-    criterion = ToolTrajectoryCriterion(
-        threshold=threshold,
-        match_type=ToolTrajectoryCriterion.MatchType[criteria.match.upper()],
-        ignore_args=criteria.ignore_args,
-    )
-    evaluator = TrajectoryEvaluator(eval_metric=EvalMetric(metric_name=TRAJECTORY, criterion=criterion))
-    found = evaluator.evaluate_invocations(list(actual), list(expected))
-    return _check(TRAJECTORY, threshold, found)
+    return _check(TRAJECTORY, threshold, compared_calls(actual, expected, criteria, tolerances))
 
 
 def _check(name: str, threshold: float, found: EvaluationResult) -> Check:

@@ -72,6 +72,7 @@ def _verified(given: argparse.Namespace, progress: Progress, stop: threading.Eve
         criteria=_criteria(given),
         at_once=given.at_once,
         timeout=given.timeout,
+        processes=given.processes,
         on_progress=lambda now: progress.line(_progress_words(now)),
         stop=stop,
     )
@@ -155,6 +156,12 @@ def _add_ways(parser: argparse.ArgumentParser) -> None:
         default=4,
         metavar="N",
         help="how many cases are replayed at a time; 4 by default",
+    )
+    parser.add_argument(
+        "--processes",
+        type=_count,
+        metavar="N",
+        help="in how many processes; by default one for each core, where there are cases enough (on Linux alone)",
     )
     parser.add_argument(
         "--timeout",

@@ -6,6 +6,8 @@ from typing import Literal, TypeAlias
 
 from pydantic import Field
 
+from evalset.recorded.model import RecordedCase
+from evalset.recorded.tolerances import EVERY_TOOL, Ignore
 from simulator.facts import Value
 
 Match: TypeAlias = Literal["exact", "in_order", "any_order"]
@@ -39,3 +41,9 @@ class Criteria(Value):
     state: bool = True
     responses: bool = True
     tolerances: bool = True
+
+    def allowing(self, recorded: RecordedCase) -> RecordedCase:
+        """Give a recorded case with the tolerances that are heeded: a replay answers what is not compared, too."""
+        heeded = recorded.tolerances if self.tolerances else ()
+        anything = (Ignore(tool=EVERY_TOOL),) if self.ignore_args else ()
+        return recorded.model_copy(update={"tolerances": (*heeded, *anything)})

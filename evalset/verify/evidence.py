@@ -7,9 +7,10 @@ from typing import Any, NamedTuple
 
 from evalset.recorded.model import RecordedCall, RecordedCase, RecordedTurn
 from evalset.recorded.recorder import schema_digest
+from evalset.recorded.tolerances import Tolerance, tolerated
 from evalset.replay.following import only_asked
 from evalset.verify.results import Step
-from simulator.jsonvalue import JsonObject, copied, same
+from simulator.jsonvalue import JsonObject, copied
 from simulator.runtime.outcomes import as_tools_give
 from simulator.runtime.tool_shapes import ToolShapes
 from simulator.session.events import content_text, parts_of
@@ -39,12 +40,14 @@ class Evidence(NamedTuple):
         tools: The tools of which the recording holds calls or declarations.
         state: The recorded final state.
         changed_tools: For each tool that is declared otherwise than when it was recorded, in what way.
+        tolerances: Which arguments may differ.
     """
 
     turns: tuple[RecordedSteps, ...]
     tools: frozenset[str]
     state: JsonObject
     changed_tools: Mapping[str, str]
+    tolerances: tuple[Tolerance, ...] = ()
 
 
 def evidence_of(recorded: RecordedCase, agent: Any) -> Evidence:
@@ -57,6 +60,7 @@ def evidence_of(recorded: RecordedCase, agent: Any) -> Evidence:
         tools=frozenset({*called, *rejected, *recorded.tools}),
         state=recorded.final_state,
         changed_tools=changed_tools(recorded, agent),
+        tolerances=recorded.tolerances,
     )
 
 
@@ -106,12 +110,14 @@ def _last_text(turn: RecordedTurn) -> str | None:
     return "\n".join(part["text"] for part in parts if not part.get("thought"))
 
 
-def disagreements(golden: Sequence[Step], recorded: RecordedSteps, tools: frozenset[str]) -> tuple[str, ...]:
+def disagreements(golden: Sequence[Step], recorded: RecordedSteps, evidence: Evidence) -> tuple[str, ...]:
     """Say where a golden's turn and what was recorded of it disagree: calls and arguments, in sentences."""
-    wanted = [(step.tool, step.value) for step in golden if step.kind == "call" and step.tool in tools]
+    wanted = [
+        (step.tool, step.value) for step in golden if step.kind == "call" and step.tool in evidence.tools
+    ]
     there = [(call.tool, call.arguments) for call in recorded.calls]
-    only_golden = _without(wanted, there)
-    only_recorded = _without(there, wanted)
+    only_golden = _without(wanted, there, evidence.tolerances)
+    only_recorded = _without(there, wanted, evidence.tolerances)
     return (
         *(f"the eval set has a call of {tool} that was not recorded" for tool in dict.fromkeys(only_golden)),
         *(
@@ -121,12 +127,21 @@ def disagreements(golden: Sequence[Step], recorded: RecordedSteps, tools: frozen
     )
 
 
-def _without(these: Sequence[tuple[str, Any]], those: Sequence[tuple[str, Any]]) -> list[str]:
+def _without(
+    these: Sequence[tuple[str, Any]], those: Sequence[tuple[str, Any]], tolerances: Sequence[Tolerance]
+) -> list[str]:
     """Give the tools of the calls that are only in the first."""
     left = list(those)
     only: list[str] = []
     for tool, arguments in these:
-        place = next((n for n, each in enumerate(left) if each[0] == tool and same(each[1], arguments)), None)
+        place = next(
+            (
+                number
+                for number, (other, others) in enumerate(left)
+                if tool == other and tolerated(tool, arguments, others, tolerances)
+            ),
+            None,
+        )
         if place is None:
             only.append(tool)
         else:

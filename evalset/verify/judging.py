@@ -92,7 +92,7 @@ def _stale_signs(
         or (divergence.what == "text" and not theirs.text)
         or _is_recorded_call(theirs, recorded)
     ):
-        yield from disagreements(golden[divergence.turn], recorded, evidence.tools)
+        yield from disagreements(golden[divergence.turn], recorded, evidence)
     elif divergence.what == "response" and _is_recorded_answer(theirs, recorded):
         yield f"the eval set holds another answer of {theirs.tool} than was recorded"
     elif divergence.what == "text" and recorded.text and theirs.text.strip() == recorded.text.strip():

@@ -7,6 +7,7 @@ import time
 from typing import Any, NamedTuple
 
 from google.adk.agents.callback_context import CallbackContext
+from google.adk.agents.run_config import RunConfig
 from google.adk.apps import App
 from google.adk.artifacts import InMemoryArtifactService
 from google.adk.evaluation.eval_case import EvalCase, Invocation
@@ -16,7 +17,7 @@ from google.adk.memory import InMemoryMemoryService
 from google.adk.models.llm_response import LlmResponse
 from google.adk.plugins.base_plugin import BasePlugin
 from google.adk.runners import Runner
-from google.adk.sessions import InMemorySessionService
+from google.adk.telemetry.context import ContentCapturingMode, TelemetryConfig
 from google.genai import types
 
 from evalset.recorded.model import Author, RecordedCase, RecordedEnvironment, RecordedModelTurn
@@ -25,10 +26,17 @@ from evalset.verify.results import Players
 from simulator.agent_config import SimulatedAgentConfig
 from simulator.jsonvalue import JsonObject, copied
 from simulator.runtime.encoding import jsonable
+from simulator.runtime.services import WatchedSessions
 from simulator.runtime.stand_in.claiming import within
 
 _TEMPORARY = "temp:"
 _USER = "user"
+_QUIET = RunConfig(
+    telemetry=TelemetryConfig(
+        genai_semconv_stability_opt_in="stable", capture_message_content=ContentCapturingMode.NO_CONTENT
+    )
+)
+"""Writing down each request for telemetry takes a third of a replay, and says nothing of the agent."""
 
 
 class Replay(NamedTuple):
@@ -81,7 +89,7 @@ class _Replay:
             cases, case=case.eval_id, models=models, name="verified_environment"
         )
         self._heard = _Heard()
-        self._sessions = InMemorySessionService()
+        self._sessions = WatchedSessions()
         self._runner = Runner(
             **_agent_of(config, [self.environment, self._heard]),
             session_service=self._sessions,
@@ -113,7 +121,8 @@ class _Replay:
         error = ""
         try:
             message = query.model_copy(deep=True)
-            async for event in self._runner.run_async(**self._session, new_message=message):
+            running = self._runner.run_async(**self._session, new_message=message, run_config=_QUIET)
+            async for event in running:
                 events.append(event)  # noqa: PERF401 - what came before an exception is kept
         except (Exception, SystemExit) as raised:  # noqa: BLE001 - an agent's own code may raise anything; it is told
             error = f"{type(raised).__name__}: {raised}"

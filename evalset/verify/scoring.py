@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 from google.adk.evaluation.eval_case import Invocation
 
+from evalset.recorded.tolerances import tolerated
 from evalset.verify import checks
 from evalset.verify.criteria import OVERLAP, RESPONSE, STATE, Criteria
 from evalset.verify.divergence import Compared, first_divergence
@@ -62,7 +64,7 @@ async def scored(
     divergence = None
     if not passed:
         with_state = ours if missing or replay.error else _with_state(ours, replay.final_state)
-        divergence = first_divergence(golden, with_state, _compared(found, criteria))
+        divergence = first_divergence(golden, with_state, _compared(found, criteria, each))
     if divergence is not None:
         evidence = evidence_of(each.recorded, each.config.root_agent)
         divergence = judged(divergence, golden, evidence, replay.unrecorded, replay.error)
@@ -96,7 +98,7 @@ def _checks(
 ) -> list[Check]:
     found: list[Check] = []
     if criteria.trajectory is not None:
-        found.append(checks.trajectory(actual, expected, criteria))
+        found.append(checks.trajectory(actual, expected, criteria, each.recorded.tolerances))
     if criteria.response is not None:
         found.append(checks.response_match(actual, expected, criteria.response))
     if criteria.responses:
@@ -111,7 +113,7 @@ def _checks(
     return found
 
 
-def _compared(found: Sequence[Check], criteria: Criteria) -> Compared:
+def _compared(found: Sequence[Check], criteria: Criteria, each: Ready) -> Compared:
     texts = next((check for check in found if check.name in {RESPONSE, OVERLAP}), None)
     state = next((check for check in found if check.name == STATE), None)
     wrong = (
@@ -121,4 +123,9 @@ def _compared(found: Sequence[Check], criteria: Criteria) -> Compared:
         if texts is not None
         else frozenset[int]()
     )
-    return Compared(criteria, wrong_texts=wrong, wrong_state=state is not None and state.status == "failed")
+    return Compared(
+        criteria,
+        tolerates=partial(tolerated, tolerances=each.recorded.tolerances),
+        wrong_texts=wrong,
+        wrong_state=state is not None and state.status == "failed",
+    )

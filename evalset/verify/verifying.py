@@ -7,12 +7,14 @@ import threading
 import time
 from collections.abc import Callable, Collection, Coroutine, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from itertools import count
 from pathlib import Path
-from typing import Any, Literal, TypeAlias, TypeVar
+from typing import Any, Literal, NamedTuple, TypeAlias, TypeVar
 
 from evalset.verify.criteria import Criteria
 from evalset.verify.errors import VerifyError
 from evalset.verify.loading import Agents, Ready, Unready, cases_to_verify, recorded_beside
+from evalset.verify.processes import ProcessEndedError, Stop, how_many, shared_out
 from evalset.verify.replaying import replayed
 from evalset.verify.results import (
     CaseResult,
@@ -51,6 +53,7 @@ def verify(  # long: what it takes is most of it
     criteria: Criteria | None = None,
     at_once: int = AT_ONCE,
     timeout: float = PATIENCE,
+    processes: int | None = 1,
     on_progress: Callable[[VerifyProgress], None] = lambda _: None,
     stop: threading.Event | None = None,
 ) -> Verification:
@@ -71,6 +74,8 @@ def verify(  # long: what it takes is most of it
         criteria: What is asked of each run.
         at_once: How many cases are replayed at a time.
         timeout: Seconds that one run may take.
+        processes: In how many processes; None for as many as pay. Where they cannot be made (elsewhere than on Linux, or beside
+            other threads, as in a page) it is one.
         on_progress: Told after each run, in the thread that replays.
         stop: Ends it when it is set; what was done by then is given.
 
@@ -87,18 +92,102 @@ def verify(  # long: what it takes is most of it
         agents = Agents(agent, Path(agents_dir) if agents_dir is not None else None, eval_set)
     except (UnknownAgentError, AgentLoadError, AgentConfigError) as error:
         raise VerifyError(str(error)) from error
+    asked = criteria or Criteria()
     wanted = cases_to_verify(eval_set, sidecar, cases, agents)
-    work = _Verifying(criteria or Criteria(), runs, models, on_progress, timeout)
-    results = _run(work.all(wanted, at_once, stop or threading.Event()))
+    jobs, told = _jobs(wanted, asked, models)
+    how = _How(asked, runs, at_once, timeout)
+    done = _all_done(jobs, how, processes, _counted(len(jobs) * runs, on_progress), stop or threading.Event())
+    results = {id(job.ready.case): result for job, result in zip(jobs, done, strict=True)}
     return Verification(
         eval_set=eval_set,
         environment=sidecar,
-        criteria=work.criteria,
+        criteria=asked,
         runs=runs,
-        cases=tuple(results),
-        models=tuple(dict.fromkeys(work.told)),
+        cases=tuple(_result(each, results.get(id(each.case), ()), runs) for each in wanted),
+        models=told,
         seconds=time.perf_counter() - began,
     )
+
+
+class _Job(NamedTuple):
+    """A case that is replayed, and who answers for its models."""
+
+    ready: Ready
+    models: Players
+
+
+class _How(NamedTuple):
+    """How cases are replayed."""
+
+    criteria: Criteria
+    runs: int
+    at_once: int
+    seconds: float
+
+
+class _Done(NamedTuple):
+    """A run that is done."""
+
+    eval_id: str
+    passed: bool
+
+
+def _counted(total: int, on_progress: Callable[[VerifyProgress], None]) -> Callable[[_Done], None]:
+    numbers = count(1)
+
+    def tell(done: _Done) -> None:
+        now = VerifyProgress(done=next(numbers), total=total, eval_id=done.eval_id, passed=done.passed)
+        on_progress(now)
+
+    return tell
+
+
+def _jobs(
+    cases: Sequence[Ready | Unready], criteria: Criteria, models: Models
+) -> tuple[list[_Job], tuple[str, ...]]:
+    """Decide for each case that is ready who answers for its models, and tell why."""
+    reasons: dict[int, str | None] = {}
+    jobs: list[_Job] = []
+    told: list[str] = []
+    for each in cases:
+        if isinstance(each, Unready):
+            continue
+        if models == "auto" and id(each.config) not in reasons:
+            reasons[id(each.config)] = model_reachability(each.config)
+        players, why = _players(each, models, reasons.get(id(each.config)))
+        told.append(f"{each.config.name}: {players} models ({why})")
+        jobs.append(_Job(each._replace(recorded=criteria.allowing(each.recorded)), players))
+    return jobs, tuple(dict.fromkeys(told))
+
+
+def _players(each: Ready, models: Models, reason: str | None) -> tuple[Players, str]:
+    if models != "auto":
+        return models, "as asked for"
+    if not reason:
+        return "real", "all can be asked from here"
+    if any(turn.models for turn in each.recorded.turns):
+        return "recorded", reason
+    return "real", f"no turn of a model is recorded, although {reason}"
+
+
+def _all_done(
+    jobs: Sequence[_Job], how: _How, processes: int | None, tell: Callable[[_Done], None], stop: Stop
+) -> list[tuple[RunResult, ...]]:
+    """Give the runs of each case that were done; of those that were not when it was stopped, what there is."""
+    number = how_many(processes, len(jobs))
+    if number == 1:
+        return _run(_replayed_all(jobs, how, tell, stop))
+    fewer = how._replace(at_once=max(1, how.at_once // number))
+
+    def work(
+        part: Sequence[_Job], tell: Callable[[_Done], None], stop: Stop
+    ) -> Sequence[tuple[RunResult, ...]]:
+        return asyncio.run(_replayed_all(part, fewer, tell, stop))
+
+    try:
+        return shared_out(work, jobs, number, tell, stop)
+    except ProcessEndedError as error:
+        raise VerifyError(str(error)) from error
 
 
 def _run(work: Coroutine[Any, Any, Result]) -> Result:
@@ -111,86 +200,45 @@ def _run(work: Coroutine[Any, Any, Result]) -> Result:
         return pool.submit(asyncio.run, work).result()
 
 
-class _Verifying:
-    def __init__(
-        self,
-        criteria: Criteria,
-        runs: int,
-        models: Models,
-        on_progress: Callable[[VerifyProgress], None],
-        timeout: float,
-    ) -> None:
-        self.criteria = criteria
-        self.told: list[str] = []
-        self._runs, self._models, self._timeout = runs, models, timeout
-        self._on_progress = on_progress
-        self._done = self._total = 0
-        self._reasons: dict[int, str | None] = {}
+async def _replayed_all(
+    jobs: Sequence[_Job], how: _How, tell: Callable[[_Done], None], stop: Stop
+) -> list[tuple[RunResult, ...]]:
+    free = asyncio.Semaphore(how.at_once)
+    runs: list[list[RunResult]] = [[] for _ in jobs]
 
-    async def all(
-        self, cases: Sequence[Ready | Unready], at_once: int, stop: threading.Event
-    ) -> list[CaseResult]:
-        """Give the result of each case; of those that were not done when it was stopped, what there is."""
-        self._total = sum(isinstance(each, Ready) for each in cases) * self._runs
-        free = asyncio.Semaphore(at_once)
-        runs: list[list[RunResult]] = [[] for _ in cases]
-        tasks = [
-            asyncio.create_task(self._case(each, found, free))
-            for each, found in zip(cases, runs, strict=True)
-            if isinstance(each, Ready)
-        ]
-        await _unless(stop, tasks)
-        return [self._result(each, found) for each, found in zip(cases, runs, strict=True)]
-
-    async def _case(self, each: Ready, found: list[RunResult], free: asyncio.Semaphore) -> None:
-        for number in range(1, self._runs + 1):
+    async def case(job: _Job, found: list[RunResult]) -> None:
+        for number in range(1, how.runs + 1):
             async with free:
-                result = await self._one(each, number)
-            found.append(result)
-            self._done += 1
-            self._on_progress(
-                VerifyProgress(
-                    done=self._done, total=self._total, eval_id=each.case.eval_id, passed=result.passed
-                )
-            )
+                found.append(await _one(job, how, number))
+            tell(_Done(job.ready.case.eval_id, found[-1].passed))
 
-    async def _one(self, each: Ready, number: int) -> RunResult:
-        models = self._players(each)
-        replay = await replayed(each.case, each.recorded, each.config, models, self._timeout)
-        return await scored(each, replay, self.criteria, number=number, models=models)
-
-    def _players(self, each: Ready) -> Players:
-        """Decide who answers for the models of a case, and tell why."""
-        key = id(each.config)
-        if key not in self._reasons:
-            self._reasons[key] = model_reachability(each.config) if self._models == "auto" else None
-        reason = self._reasons[key]
-        recorded = any(turn.models for turn in each.recorded.turns)
-        players: Players = "recorded" if reason and recorded else "real"
-        why = reason or "all can be asked from here"
-        if reason and not recorded:
-            why = f"no turn of a model is recorded, although {reason}"
-        if self._models != "auto":
-            players, why = self._models, "as asked for"
-        self.told.append(f"{each.config.name}: {players} models ({why})")
-        return players
-
-    def _result(self, each: Ready | Unready, runs: list[RunResult]) -> CaseResult:
-        if isinstance(each, Unready):
-            return CaseResult(
-                eval_id=each.case.eval_id, status="error", error=each.error, golden=golden_steps(each)
-            )
-        status: CaseStatus = "passed" if all(run.passed for run in runs) else "failed"
-        return CaseResult(
-            eval_id=each.case.eval_id,
-            agent=each.config.app_name,
-            status=status if len(runs) == self._runs else "stopped",
-            golden=golden_steps(each),
-            runs=tuple(runs),
-        )
+    await _unless(
+        stop, [asyncio.create_task(case(job, found)) for job, found in zip(jobs, runs, strict=True)]
+    )
+    return [*map(tuple, runs)]
 
 
-async def _unless(stop: threading.Event, tasks: Sequence[asyncio.Task[None]]) -> None:
+async def _one(job: _Job, how: _How, number: int) -> RunResult:
+    case, recorded, config = job.ready
+    replay = await replayed(case, recorded, config, job.models, how.seconds)
+    return await scored(job.ready, replay, how.criteria, number=number, models=job.models)
+
+
+def _result(each: Ready | Unready, runs: tuple[RunResult, ...], wanted: int) -> CaseResult:
+    golden = golden_steps(each)
+    if isinstance(each, Unready):
+        return CaseResult(eval_id=each.case.eval_id, status="error", error=each.error, golden=golden)
+    status: CaseStatus = "passed" if all(run.passed for run in runs) else "failed"
+    return CaseResult(
+        eval_id=each.case.eval_id,
+        agent=each.config.app_name,
+        status=status if len(runs) == wanted else "stopped",
+        golden=golden,
+        runs=runs,
+    )
+
+
+async def _unless(stop: Stop, tasks: Sequence[asyncio.Task[None]]) -> None:
     """Wait for tasks until they are done, or until it is to stop: then they are cancelled, and waited for."""
     waiting: set[asyncio.Task[None]] = set(tasks)
     while waiting and not stop.is_set():

@@ -10,9 +10,12 @@ from pathlib import Path
 import pytest
 
 from app.agents import catalogue
+from app.bench import benches
 from app.migration_lines import EXAMPLE, MigrationLineError, migration_from
+from app.people import LOCAL
+from app.set_desk import desks
 from evalset.doctor import DroppedArgument, Migration, RenamedArgument, SetArgument
-from tests.app.pages import HOSTILE
+from tests.app.pages import HOSTILE, Tab
 from tests.app.set_tabs import SetTab
 from tests.harness.processes import wait_until
 from tests.harness.tiny_agent import write_tiny_agent, write_tiny_eval_set
@@ -152,3 +155,21 @@ def test_a_line_that_says_nothing_is_named(text: str, reason: str) -> None:
     """By its number."""
     with pytest.raises(MigrationLineError, match=reason):
         migration_from(text)
+
+
+def test_a_set_that_cannot_be_opened_is_mended_and_opens(eval_set: Path) -> None:
+    """Its page says why, and has the doctor; after the mend the same address shows the cases."""
+    sound = eval_set.read_bytes()
+    eval_set.write_bytes(b"\xef\xbb\xbf" + sound)
+    tab = Tab(page="sets", set=str(eval_set))
+    assert "byte order mark" in tab.literal
+    bench = benches().of(LOCAL, eval_set)
+    wait_until(lambda: not bench.is_at_work, what="the doctor is done")
+    tab.run().click(tab.key("doctor_preview"))
+    wait_until(lambda: not bench.is_at_work, what="the doctor is done")
+    tab.run().click(tab.key("doctor_write"))
+    wait_until(lambda: not bench.is_at_work, what="the doctor is done")
+    tab.run()
+    assert eval_set.read_bytes() == sound
+    assert tab.has("set_tab")
+    desks().clear()

@@ -11,8 +11,14 @@ from typing import Any
 import pytest
 
 from evalset.recorded.adding import add_calls, add_played, new_answers
-from evalset.recorded.files import RecordedEnvironmentError, change_environment, put_cases, read_environment
-from evalset.recorded.model import Author, RecordedCall, RecordedCase, RecordedTurn, RejectedCall
+from evalset.recorded.files import (
+    RecordedEnvironmentError,
+    change_environment,
+    put_all,
+    put_cases,
+    read_environment,
+)
+from evalset.recorded.model import Author, CaseNote, RecordedCall, RecordedCase, RecordedTurn, RejectedCall
 from simulator.facts import Returned
 from tests.harness.processes import REPOSITORY
 
@@ -168,3 +174,11 @@ def test_two_processes_and_two_threads_lose_nothing(path: Path) -> None:
         assert [each for each in found if each.startswith(name)] == [
             f"{name} {number}" for number in range(25)
         ]
+
+
+def test_what_is_noted_of_cases_stays(path: Path) -> None:
+    """When answers join one."""
+    note = CaseNote(text="look at this one")
+    put_all(path, {}, {"two": note})
+    add_calls(path, "one", 0, [call("find", 3, "c")])
+    assert read_environment(path).notes == {"two": note}

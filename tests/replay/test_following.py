@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evalset.recorded.model import Author, RecordedCall, RecordedCase, RecordedModelTurn, RecordedTurn
+from evalset.recorded.tolerances import Ignore
 from evalset.replay.following import Asked, SessionFollowed, UnrecordedError
 from simulator.facts import Returned
 
@@ -150,3 +151,19 @@ def test_what_is_asked_elsewhere_says_where() -> None:
     followed.hear(said("go"))
     with pytest.raises(UnrecordedError, match="the same was asked by inner"):
         followed.call(Asked("a", {"x": 1}))
+
+
+def test_a_call_that_differs_in_what_may_differ_gets_the_answer_of_one_that_was_not_asked_yet() -> None:
+    """One that is as it was recorded has its own, whichever comes first; and there are no more answers than were recorded."""
+    anything = Ignore(tool="a", path="x")
+    case = case_of(
+        ("go", [made("a", 1, "one"), made("a", 2, "two"), made("b", 1, "b")]), tolerances=(anything,)
+    )
+    followed = SessionFollowed({"one": case})
+    followed.hear(said("go"))
+    order = [Asked("a", {"x": 2}), Asked("a", {"x": 7})]
+    assert [followed.call(each).outcome for each in order] == [Returned(value="two"), Returned(value="one")]
+    with pytest.raises(UnrecordedError, match="it was asked 2 times there, and is asked once more"):
+        followed.call(Asked("a", {"x": 1}))
+    with pytest.raises(UnrecordedError):
+        followed.call(Asked("b", {"x": 2}))

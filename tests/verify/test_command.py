@@ -113,22 +113,44 @@ def test_only_commands_that_there_are_can_be_run(capsys: pytest.CaptureFixture[s
     assert "verify" in written.out
 
 
-@pytest.mark.process
-def test_an_interrupt_shows_what_was_done(kept: Path, tmp_path: Path) -> None:
-    """Of many runs; the process ends with 130, and what it wrote is whole."""
-    command = [sys.executable, "-m", "evalset", "verify", str(kept), "--runs", "100000", "--json"]
-    with subprocess.Popen(
-        [*command, "--agents-dir", str(agents(tmp_path))],
+def started(*arguments: str | Path) -> subprocess.Popen[str]:
+    """Start the command as a process of its own."""
+    return subprocess.Popen(
+        [sys.executable, "-m", "evalset", "verify", *map(str, arguments)],
         cwd=REPOSITORY,
         env=quiet_environment(),
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
-    ) as process:
+    )
+
+
+@pytest.mark.process
+def test_an_interrupt_shows_what_was_done(kept: Path, tmp_path: Path) -> None:
+    """Of many runs in two processes; the command ends with 130, and what it wrote is whole."""
+    where = ("--agents-dir", str(agents(tmp_path)), "--processes", "2")
+    with started(kept, "--runs", "100000", "--json", *where) as process:
         assert process.stderr is not None
         assert process.stderr.readline().startswith("1 of 200000: pass")
         process.send_signal(signal.SIGINT)
         out, err = process.communicate(timeout=60)
     assert process.returncode == 130
     assert "interrupted" in err
-    assert json.loads(out)["status"] == "stopped"
+    document = json.loads(out)
+    assert (document["status"], [case["eval_id"] for case in document["cases"]]) == (
+        "stopped",
+        ["one", "two"],
+    )
+
+
+@pytest.mark.process
+def test_a_process_that_dies_is_told(kept: Path, tmp_path: Path) -> None:
+    """An agent's code may end it; the command says so, and ends with 2."""
+    dies = (
+        'if os.environ.get("NO_MODEL"):',
+        "if llm_request.contents[0].parts[0].text == 'check B':\n            os._exit(7)\n        if False:",
+    )
+    with started(kept, "--agents-dir", agents(tmp_path, dies), "--processes", "2") as process:
+        _, err = process.communicate(timeout=60)
+    assert process.returncode == 2
+    assert "a process that replays cases ended before its time (exit code 7)" in err

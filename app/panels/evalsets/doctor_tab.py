@@ -17,6 +17,7 @@ from app.examining import (
     finding_rows,
     fitting,
     previewed,
+    sentences,
     ward_of,
     written,
 )
@@ -34,7 +35,8 @@ if TYPE_CHECKING:
 
 COLUMNS = (1, 2.2)
 _FEW_ROWS, _TABLE_HEIGHT = 9, 360
-_MOST_ROWS = 1_000
+_LONG_DIFF, _DIFF_HEIGHT = 14, 300
+_MOST_ROWS, _MOST_SENTENCES = 1_000, 50
 
 
 def doctor_tab(bench: Bench, facts: SetFacts, *, unsaved: bool = False) -> None:
@@ -99,7 +101,7 @@ def _mend(bench: Bench, ward: Ward, job: Job[Examination]) -> None:
         "Mend",
         codes,
         key=followed_key(bench, "doctor_codes", shown),
-        placeholder=f"All {len(codes)} kinds that can be mended",
+        placeholder="All that can be mended",
     )
     keep_option(bench, "doctor_codes", list(chosen))
     if st.button("Show what would change", key=key_of(bench, "doctor_preview"), icon=":material/difference:"):
@@ -225,7 +227,8 @@ def _diff(change: FileChange, number: int) -> None:
     if body.open:
         with body:
             st.text(literal(str(change.file)))
-            st.code(literal(change.diff), language="diff", height=260)
+            is_long = change.diff.count("\n") > _LONG_DIFF
+            st.code(literal(change.diff), language="diff", height=_DIFF_HEIGHT if is_long else "content")
 
 
 def _found(bench: Bench, job: Job[Examination]) -> None:
@@ -269,7 +272,8 @@ def _table(bench: Bench, found: Examination) -> None:
         )
     keep_option(bench, "doctor_find", text or "")
     keep_option(bench, "doctor_severity", severity)
-    rows = finding_rows(fitting(found.findings, severity, text or "")[:_MOST_ROWS])
+    chosen = fitting(found.findings, severity, text or "")
+    rows = finding_rows(chosen[:_MOST_ROWS])
     if not rows:
         st.caption("No finding is like this.")
         return
@@ -280,3 +284,9 @@ def _table(bench: Bench, found: Examination) -> None:
         column_config={"what it means": st.column_config.TextColumn(width="large")},
         alt="What the doctor found, with severity, place and sentence",
     )
+    whole = st.expander("In full sentences", key="doctor_whole", type="compact", on_change="rerun")
+    if whole.open:
+        with whole:
+            st.code(literal(sentences(chosen[:_MOST_SENTENCES])), language=None, wrap_lines=True)
+            if len(chosen) > _MOST_SENTENCES:
+                st.caption(f"and {len(chosen) - _MOST_SENTENCES} more in the table")

@@ -1,0 +1,259 @@
+"""Says which arguments of a call may differ from the recorded ones, and how far: kept with a case, heeded by replay and by verification. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
+from typing import Annotated, Any, Literal, Self, TypeAlias
+
+import regex
+from pydantic import Field, model_validator
+
+from simulator.environment.injection.conditions import LONGEST_PATTERN, Matches, ValuePath, compiled_pattern
+from simulator.environment.language import paths
+from simulator.environment.value import Number
+from simulator.facts import Value
+from simulator.jsonvalue import Json, JsonObject, same
+
+EVERY_TOOL = "*"
+_SEARCH_SECONDS = 0.2
+_MISSING: Any = object()
+_ANYWHERE = -(10**12)
+"""The number of an item in a list without order, which no path names."""
+
+Place: TypeAlias = tuple[str | int, ...]
+"""Where a value stands in the arguments: names of fields and numbers of items."""
+
+
+class _Tolerance(Value):
+    """What all tolerances have.
+
+    Attributes:
+        tool: The tool; `*` for every one.
+        path: The place in the arguments, as `items[*].price`; empty for all of them. What stands at such a place, with all that
+            is in it, is compared as the tolerance says.
+    """
+
+    tool: str = Field(min_length=1)
+    path: ValuePath = ""
+
+
+class Exact(_Tolerance):
+    """The value is the recorded one: an exception from a wider tolerance."""
+
+    kind: Literal["exact"] = "exact"
+
+
+class Ignore(_Tolerance):
+    """The value may be any, and may be missing."""
+
+    kind: Literal["ignore"] = "ignore"
+
+
+class OneOf(_Tolerance):
+    """The value is one of these, or the recorded one."""
+
+    kind: Literal["one_of"] = "one_of"
+    values: tuple[Json, ...] = Field(min_length=1)
+
+
+class Pattern(_Tolerance):
+    """The value is a text that the regular expression matches as a whole."""
+
+    kind: Literal["regex"] = "regex"
+    pattern: str = Field(max_length=LONGEST_PATTERN)
+
+    @model_validator(mode="after")
+    def _can_be_read(self) -> Self:
+        _compiled(self.pattern)
+        return self
+
+
+class Range(_Tolerance):
+    """The value is a number from `low` to `high`, or not further from the recorded one than `distance`; what is None does not bound it."""
+
+    kind: Literal["range"] = "range"
+    low: Number | None = Field(default=None, allow_inf_nan=False)
+    high: Number | None = Field(default=None, allow_inf_nan=False)
+    distance: Number | None = Field(default=None, ge=0, allow_inf_nan=False)
+
+    @model_validator(mode="after")
+    def _has_a_bound(self) -> Self:
+        if self.low is None and self.high is None and self.distance is None:
+            raise ValueError("low, high and distance are all missing; set one")
+        if self.low is not None and self.high is not None and self.low > self.high:
+            raise ValueError(f"low is {self.low:g}, which is above high, {self.high:g}")
+        return self
+
+
+class Unordered(_Tolerance):
+    """The value is a list with the recorded items in any order; each is compared as the tolerances at `path[*]` say."""
+
+    kind: Literal["unordered"] = "unordered"
+
+
+class CaseInsensitive(_Tolerance):
+    """Texts are compared without regard to upper and lower case, at any depth."""
+
+    kind: Literal["case_insensitive"] = "case_insensitive"
+
+
+Tolerance: TypeAlias = Annotated[
+    Exact | Ignore | OneOf | Pattern | Range | Unordered | CaseInsensitive, Field(discriminator="kind")
+]
+
+
+def tolerated(
+    tool: str, recorded: JsonObject, asked: JsonObject, tolerances: Sequence[Tolerance] = ()
+) -> bool:
+    """Tell whether a call may stand for a recorded one of the same tool.
+
+    Of several tolerances for one place the one with the fewest `*` in its path counts, then one that names the tool, then the
+    last. What is as it was recorded is always right.
+
+    Args:
+        tool: The tool.
+        recorded: The recorded arguments.
+        asked: Those of the call.
+        tolerances: What may differ.
+    """
+    if same(recorded, asked):
+        return True
+    own = [each for each in tolerances if each.tool in {tool, EVERY_TOOL}]
+    return bool(own) and _Comparison(own).alike((), recorded, asked)
+
+
+class _Comparison:
+    def __init__(self, tolerances: Iterable[Tolerance]) -> None:
+        self._ranked = sorted(
+            ((paths.parse(each.path).steps, place, each) for place, each in enumerate(tolerances)),
+            key=lambda ranked: (
+                sum(_is_wild(step) for step in ranked[0]),
+                ranked[2].tool == EVERY_TOOL,
+                -ranked[1],
+            ),
+        )
+
+    def alike(self, place: Place, recorded: Any, asked: Any) -> bool:
+        """Compare what stands at a place, by the tolerance for it, or else piece by piece."""
+        if recorded is not _MISSING and asked is not _MISSING and same(recorded, asked):
+            return True
+        tolerance = self._at(place)
+        if tolerance is not None:
+            return self._allowed(tolerance, place, recorded, asked)
+        return self._pieces(place, recorded, asked)
+
+    def _at(self, place: Place) -> Tolerance | None:
+        return next((each for steps, _, each in self._ranked if _names(steps, place)), None)
+
+    def _pieces(self, place: Place, recorded: Any, asked: Any) -> bool:
+        if isinstance(recorded, dict) and isinstance(asked, dict):
+            return all(
+                self.alike((*place, name), recorded.get(name, _MISSING), asked.get(name, _MISSING))
+                for name in dict.fromkeys((*recorded, *asked))
+            )
+        if isinstance(recorded, list) and isinstance(asked, list):
+            return len(recorded) == len(asked) and all(
+                self.alike((*place, index), *pair)
+                for index, pair in enumerate(zip(recorded, asked, strict=True))
+            )
+        return False
+
+    def _allowed(self, tolerance: Tolerance, place: Place, recorded: Any, asked: Any) -> bool:
+        if tolerance.kind == "ignore":
+            return True
+        if recorded is _MISSING or asked is _MISSING:
+            return False
+        if tolerance.kind == "unordered":
+            return self._in_any_order(place, recorded, asked)
+        return _is_allowed(tolerance, recorded, asked)
+
+    def _in_any_order(self, place: Place, recorded: Any, asked: Any) -> bool:
+        if not (isinstance(recorded, list) and isinstance(asked, list) and len(recorded) == len(asked)):
+            return False
+        edges = [
+            [index for index, other in enumerate(asked) if self.alike((*place, _ANYWHERE), item, other)]
+            for item in recorded
+        ]
+        return _all_paired(edges)
+
+
+def _is_allowed(tolerance: Tolerance, recorded: Any, asked: Any) -> bool:
+    match tolerance:
+        case OneOf(values=values):
+            return any(same(value, asked) for value in values)
+        case Pattern(pattern=pattern):
+            return isinstance(asked, str) and _matches(pattern, asked)
+        case Range():
+            return _is_in(tolerance, recorded, asked)
+        case CaseInsensitive():
+            return same(_folded(recorded), _folded(asked))
+        case _:
+            return False
+
+
+def _all_paired(edges: Sequence[Sequence[int]]) -> bool:
+    """Tell whether each of the first can have one of the second of its own, by augmenting paths."""
+    partner: dict[int, int] = {}
+
+    def place(one: int, seen: set[int]) -> bool:
+        for other in edges[one]:
+            if other not in seen:
+                seen.add(other)
+                if other not in partner or place(partner[other], seen):
+                    partner[other] = one
+                    return True
+        return False
+
+    return all(place(one, set()) for one in range(len(edges)))
+
+
+def _is_wild(step: Any) -> bool:
+    return not isinstance(step, (str, int))
+
+
+def _names(steps: Sequence[Any], place: Place) -> bool:
+    """Tell whether a path names a place. A number from the end names nothing here: how long a list is may differ."""
+    return len(steps) == len(place) and all(
+        step == there if not _is_wild(step) else isinstance(there, int) == (step.kind == "[*]")
+        for step, there in zip(steps, place, strict=True)
+    )
+
+
+@lru_cache(maxsize=1_024)
+def _compiled(pattern: str) -> regex.Pattern[str]:
+    return compiled_pattern(Matches(pattern=pattern, whole=True))
+
+
+def _matches(pattern: str, text: str) -> bool:
+    try:
+        return _compiled(pattern).fullmatch(text, timeout=_SEARCH_SECONDS) is not None
+    except TimeoutError:
+        return False
+
+
+def _is_in(tolerance: Range, recorded: Any, asked: Any) -> bool:
+    if not _is_number(asked):
+        return False
+    is_near = tolerance.distance is None or (
+        _is_number(recorded) and abs(asked - recorded) <= tolerance.distance
+    )
+    return (
+        is_near
+        and (tolerance.low is None or asked >= tolerance.low)
+        and (tolerance.high is None or asked <= tolerance.high)
+    )
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
+
+
+def _folded(value: Any) -> Any:
+    if isinstance(value, str):
+        return value.casefold()
+    if isinstance(value, dict):
+        return {name: _folded(item) for name, item in value.items()}
+    if isinstance(value, list):
+        return [_folded(item) for item in value]
+    return value

@@ -1,0 +1,120 @@
+"""A metric for plain `adk eval`: the tool trajectory, with the tolerances that are kept beside the eval set.
+
+In an `EvalConfig`, as `eval_config` gives it:
+
+    {"criteria": {"tolerant_trajectory": {"threshold": 1.0, "environment": "/path/x.environment.json", "match_type": "IN_ORDER"}},
+     "custom_metrics": {"tolerant_trajectory": {"code_config": {"name": "evalset.verify.metric.tolerant_trajectory"}}}}
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from google.adk.evaluation.conversation_scenarios import ConversationScenario
+from google.adk.evaluation.eval_case import Invocation
+from google.adk.evaluation.eval_metrics import EvalMetric, ToolTrajectoryCriterion
+from google.adk.evaluation.evaluator import EvaluationResult
+
+from evalset.recorded.files import read_environment, sidecar_of
+from evalset.recorded.model import RecordedCase, RecordedEnvironment
+from evalset.replay.following import is_said_alike
+from evalset.replay.running_case import running_eval_id
+from evalset.verify.criteria import Criteria, Match
+from evalset.verify.tolerating import compared_calls
+from simulator.jsonvalue import JsonObject
+
+NAME = "tolerant_trajectory"
+_ENVIRONMENT = "environment"
+_MATCHES: dict[ToolTrajectoryCriterion.MatchType, Match] = {
+    ToolTrajectoryCriterion.MatchType.EXACT: "exact",
+    ToolTrajectoryCriterion.MatchType.IN_ORDER: "in_order",
+    ToolTrajectoryCriterion.MatchType.ANY_ORDER: "any_order",
+}
+
+
+def tolerant_trajectory(
+    eval_metric: EvalMetric,
+    actual_invocations: list[Invocation],
+    expected_invocations: list[Invocation] | None,
+    conversation_scenario: ConversationScenario | None = None,
+) -> EvaluationResult:
+    """Score the calls of a case as ADK's `tool_trajectory_avg_score` does, but for what its tolerances let differ.
+
+    Args:
+        eval_metric: The metric; its criterion names the `environment`, and may have `match_type` and `ignore_args`.
+        actual_invocations: What happened.
+        expected_invocations: The golden.
+        conversation_scenario: Not used.
+
+    Raises:
+        ValueError: There is no golden, the criterion names no recorded environment, or that does not tell which of its cases
+            this is.
+    """
+    del conversation_scenario
+    if expected_invocations is None:
+        raise ValueError(f"{NAME} compares with a golden, and this case has none")
+    given: dict[str, Any] = eval_metric.criterion.model_dump() if eval_metric.criterion else {}
+    if not given.get(_ENVIRONMENT):
+        raise ValueError(f"the criterion of {NAME} names no recorded environment: give it `{_ENVIRONMENT}`")
+    asked = ToolTrajectoryCriterion.model_validate(given)
+    criteria = Criteria(
+        match=_MATCHES[asked.match_type], ignore_args=asked.ignore_args, trajectory=asked.threshold
+    )
+    recorded = _case(_read(str(given[_ENVIRONMENT])), expected_invocations)
+    return compared_calls(actual_invocations, expected_invocations, criteria, recorded.tolerances)
+
+
+@lru_cache(maxsize=8)
+def _read(path: str) -> RecordedEnvironment:
+    return read_environment(path)
+
+
+def _case(environment: RecordedEnvironment, expected: list[Invocation]) -> RecordedCase:
+    """Find the case that is evaluated: by its id where ADK tells, or else by what the user says in it."""
+    eval_id = running_eval_id()
+    if eval_id is not None and eval_id in environment.cases:
+        return environment.cases[eval_id]
+    said = [turn.user_content.model_dump(mode="json", exclude_none=True) for turn in expected]
+    alike = [case for case in environment.cases.values() if _says(case, said)]
+    if not alike or any(case.tolerances != alike[0].tolerances for case in alike):
+        which = f"the case {eval_id!r}" if eval_id else "this case"
+        raise ValueError(f"the recorded environment does not tell the tolerances of {which}")
+    return alike[0]
+
+
+def _says(case: RecordedCase, said: list[JsonObject]) -> bool:
+    return len(case.turns) == len(said) and all(
+        is_said_alike(turn.query, query) for turn, query in zip(case.turns, said, strict=True)
+    )
+
+
+def eval_config(
+    eval_set: Path | str, *, environment: Path | str | None = None, criteria: Criteria | None = None
+) -> JsonObject:
+    """Give the `EvalConfig` with which plain `adk eval` compares as a verification does: calls with tolerances, and responses.
+
+    Args:
+        eval_set: The eval set.
+        environment: Its recorded environment; by default the one beside it.
+        criteria: How the calls are compared, and the least score of the responses.
+    """
+    asked = criteria or Criteria()
+    path = Path(environment) if environment is not None else sidecar_of(eval_set)
+    metric: JsonObject = {
+        "threshold": 1.0 if asked.trajectory is None else asked.trajectory,
+        _ENVIRONMENT: str(path.absolute()),
+        "match_type": asked.match.upper(),
+        "ignore_args": asked.ignore_args,
+    }
+    response: JsonObject = {} if asked.response is None else {"response_match_score": asked.response}
+    return {
+        "criteria": {NAME: metric, **response},
+        "custom_metrics": {
+            NAME: {
+                "code_config": {"name": f"{__name__}.{tolerant_trajectory.__name__}"},
+                "description": "The tool calls, but for what may differ.",
+            }
+        },
+    }
