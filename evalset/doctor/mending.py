@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 
-from pydantic_core import from_json
-
 from evalset.doctor.agents import Agents, KnownAgent
 from evalset.doctor.edits import Edit, Rename, apply
 from evalset.doctor.examining import Patient, Settings, as_partner, eval_set_beside, examined
@@ -121,11 +119,11 @@ class _Course:
         document = read(self.text, Notes(self._file))
         if document is None or document.places.text != self.text:
             return
-        for note in wanted:
-            edits = [edit for edit in note.partner if _is_free(edit, Node(document.value))]
-            if edits:
-                self._change(document.places, [note], edits)
-                document = Document(Places(self.text), from_json(self.text))
+        root = Node(document.value)
+        notes = [note for note in wanted if any(_is_free(edit, root) for edit in note.partner)]
+        self._change(
+            document.places, notes, [edit for note in notes for edit in note.partner if _is_free(edit, root)]
+        )
 
     def run(self, partner: Node | None) -> None:
         """Mend what can be mended; `partner` is the eval set of a recorded environment."""

@@ -157,7 +157,7 @@ def note_ids(document: Node, file: Path, notes: Notes) -> None:
             notes.add(
                 "unfit-eval-id", node.path, f"The case cannot be chosen by its id: {flaw}.",
                 mend=f"calls it {made!r}", edits=[Replace(node.path, made)], eval_id=eval_id,
-                partner=[Rename(("cases", eval_id), made)],
+                partner=[Rename(("cases", eval_id), made), Rename(("notes", eval_id), made)],
             )  # fmt: skip
         seen.add(eval_id)
 

@@ -86,10 +86,11 @@ def test_only_the_wanted_kinds_are_mended(tmp_path: Path) -> None:
 
 def test_an_id_changes_in_the_recorded_environment_too(tmp_path: Path) -> None:
     """A case that gets an id that can be used keeps what was recorded for it."""
-    environment = an_environment(**{"a:b": a_recorded_case()})
+    environment = an_environment(**{"a:b": a_recorded_case()}) | {"notes": {"a:b": {"text": "why"}}}
     put(tmp_path, {SET: in_bytes(a_set(a_case("a:b"))), ENVIRONMENT: in_bytes(environment)})
     assert sorted(written(mend([tmp_path]))) == [ENVIRONMENT, SET]
-    assert list(read_environment(tmp_path / ENVIRONMENT).cases) == ["a_b"]
+    found = read_environment(tmp_path / ENVIRONMENT)
+    assert list(found.cases) == list(found.notes) == ["a_b"]
     assert examine([tmp_path]).findings == ()
     assert (tmp_path / f"{ENVIRONMENT}.1.bak").read_bytes() == in_bytes(environment)
 

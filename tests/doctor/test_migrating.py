@@ -119,13 +119,26 @@ def test_a_recorded_environment_is_migrated_with_its_set(tmp_path: Path) -> None
         "calls": [a_recorded_call(), a_recorded_call(2, within=["find_order"], arguments={"order_id": "A-2"})],
         "models": [{"agent": "desk", "author": {"source": "model"}, "responses": [{"content": {"role": "model", "parts": [{"functionCall": {"name": "find_order", "args": {"order_id": "A-1"}}}]}}]}],
     }  # fmt: skip
-    case = a_recorded_case(turns=[turn], tools={"find_order": {"schema_digest": "x"}}, rules=[rule])
-    put(tmp_path, {SET: in_bytes(a_set()), ENVIRONMENT: in_bytes(an_environment(one=case))})
+    tolerances = [
+        {"kind": "ignore", "tool": "find_order", "path": "order_id[0].x"},
+        {"kind": "ignore", "tool": "other", "path": "order_id"},
+    ]
+    case = a_recorded_case(
+        turns=[turn],
+        tools={"find_order": {"schema_digest": "x"}},
+        rules=[rule],
+        tolerances=tolerances,
+    )
+    put(tmp_path, {SET: in_bytes(a_set()), ENVIRONMENT: in_bytes(an_environment(one=case) | {"version": 2})})
     assert [change.written for change in migrate([tmp_path], RENAMES).files] == [True, True]
     read_case = read_environment(tmp_path / ENVIRONMENT).cases["one"]
     assert set(read_case.tools) == {"look_up"}
     assert [call.tool for call in read_case.turns[0].calls] == ["look_up", "look_up"]
     assert read_case.turns[0].calls[1].within == ("look_up",)
+    assert [(each.tool, each.path) for each in read_case.tolerances] == [
+        ("look_up", "order[0].x"),
+        ("other", "order_id"),
+    ]
     assert read_case.rules[0].tool_name == "look_up"
     assert read_case.rules[0].match_args == {"order": "A-1"}
     assert b"find_order" not in (tmp_path / ENVIRONMENT).read_bytes()
