@@ -8,6 +8,7 @@ from pydantic import Field
 
 from app.exporting import ExportForm
 from app.opening import StartForm
+from app.recorded_play import RecordedForm
 from app.script_play import ScriptForm
 from app.shaping import Shape
 from simulator.environment.injection.rules import InjectionRule
@@ -301,8 +302,15 @@ class StartScript(Value):
     form: ScriptForm
 
 
+class StartRecorded(Value):
+    """Open a session and replay a recorded case in it."""
+
+    kind: Literal["start_recorded"] = "start_recorded"
+    form: RecordedForm
+
+
 StartCommand: TypeAlias = Annotated[
-    ChooseAgent | TryAgain | StartSession | StartScript, Field(discriminator="kind")
+    ChooseAgent | TryAgain | StartSession | StartScript | StartRecorded, Field(discriminator="kind")
 ]
 """What is asked for on the start page."""
 
@@ -325,7 +333,15 @@ class ForgetScript(Value):
     kind: Literal["forget_script"] = "forget_script"
 
 
-ScriptCommand: TypeAlias = Annotated[StopScript | PlayScriptOn | ForgetScript, Field(discriminator="kind")]
+class AddAnswers(Value):
+    """Add what was answered in a session to the recorded case that it replays."""
+
+    kind: Literal["add_answers"] = "add_answers"
+
+
+ScriptCommand: TypeAlias = Annotated[
+    StopScript | PlayScriptOn | ForgetScript | AddAnswers, Field(discriminator="kind")
+]
 """What is asked of the script in a session."""
 
 

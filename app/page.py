@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, assert_never
 
 import streamlit as st
 
-from app import decisions, script_play, state
+from app import decisions, recorded_play, script_play, state
 from app.acknowledged import acknowledge
 from app.agents import catalogue
 from app.commands import (
+    AddAnswers,
     AddScenario,
     CloseBranches,
     CloseEnvironment,
@@ -58,6 +59,7 @@ from app.reopening import NotReopenedError, reopened
 from app.scene import Scene
 from app.seen import check_seen, saw
 from app.set_aside import show_set_aside, try_without_drafts, was_drawn
+from app.set_desk import desks
 from app.sets_page import sets_page
 from app.settling import AT_ONCE, settle
 from app.side import side
@@ -178,8 +180,14 @@ def _gather(live: LiveSession | None) -> None:
     shown = state.get("shown")
     looked_at = f"shared {live.session_id}" if live and live.read_only else ""
     own = live.session_id if live and not live.read_only else None
-    gather(state.drafts_of(str(shown)) if shown else Drafts(), own or looked_at)
+    on_set = state.get("shown_set")
+    drafts = state.drafts_of(str(shown)) if shown else Drafts()
+    if on_set:
+        drafts = desks().drafts(visitor().owner, str(on_set))
+    here = state.set_path() if state.is_on_sets() else None
+    gather(drafts, f"set {here}" if here else own or looked_at)
     state.put("shown", own)
+    state.put("shown_set", None)
 
 
 def _session(scene: Scene) -> None:
@@ -209,7 +217,8 @@ def _script(live: LiveSession) -> None:
     form = None if live.read_only or live.at_rest else script_play.form_of(live)
     if form is None:
         return
-    asked = script_strip(live.script, lambda place: script_play.read(form).where(place), form.text)
+    where, recorded = lambda place: script_play.read(form).where(place), recorded_play.view_of(live)
+    asked = script_strip(live.script, where, form.text, recorded)
     match asked:
         case None:
             return
@@ -219,6 +228,8 @@ def _script(live: LiveSession) -> None:
             _carry_out(lambda: script_play.play_on(live), live)
         case ForgetScript():
             _carry_out(lambda: script_play.forget(live), live)
+        case AddAnswers():
+            _carry_out(lambda: recorded_play.add_answers(live), live)
         case never:
             assert_never(never)
 
@@ -306,7 +317,7 @@ def _commanded(live: LiveSession, asked: Command) -> None:
     command(live.simulation, asked)
 
 
-def _carry_out(work: Callable[[], None], live: LiveSession) -> None:
+def _carry_out(work: Callable[[], object], live: LiveSession) -> None:
     """Do what was asked for, keep what went wrong for the next run, and draw the page anew."""
     state.put("problem", None)
     state.put("changed", None)

@@ -26,12 +26,17 @@ _SOON = 0.4
 
 
 class ScriptForm(Value):
-    """A script that is to be played; `text` is YAML or JSON, and may be anything. Of an eval set, `case` is what is played."""
+    """A script that is to be played; `text` is YAML or JSON, and may be anything. Of an eval set, `case` is what is played.
+
+    Where it replays a recorded case, `recorded_in` is the recorded environment and `recorded_case` the case in it.
+    """
 
     agent: str
     text: str
     otherwise: Otherwise = ""
     case: str = ""
+    recorded_in: str = ""
+    recorded_case: str = ""
 
 
 @lru_cache(maxsize=4)

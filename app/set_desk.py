@@ -59,6 +59,12 @@ class Desks:
         with self._lock:
             self._desks[owner, str(path)] = Desk(work, Drafts())
 
+    def drafts(self, owner: str, path: str) -> Drafts:
+        """Give what somebody has typed on the page of a set; drafts that nobody keeps where it is not open."""
+        with self._lock:
+            desk = self._desks.get((owner, path))
+        return desk.drafts if desk is not None else Drafts()
+
     def reload(self, owner: str, path: Path) -> None:
         """Drop what somebody has edited, and open the set anew when it is asked for."""
         with self._lock:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Sequence
 from pathlib import Path
+from typing import assert_never
 
 import streamlit as st
 
@@ -12,21 +14,33 @@ from app.agents import catalogue
 from app.panels.evalsets.broken_set import broken_set
 from app.panels.evalsets.scene import (
     ApplyEdits,
+    AskToSave,
     CloseSet,
+    EditPart,
+    MergeSet,
     OpenCase,
     OpenSet,
+    PlayCase,
     RedoEdit,
+    ReloadSet,
+    SaveSet,
     SetCommand,
     SetScene,
     UndoEdit,
     UploadSet,
 )
 from app.panels.evalsets.set_list import set_list
-from app.panels.evalsets.set_page import set_page
+from app.panels.evalsets.set_page import Shown, set_page
 from app.panels.parts import problem
 from app.set_desk import desks
+from app.set_parts import Part, part_of
 from app.set_places import check_set, folders, found_sets, take_upload
+from app.set_play import play_case
 from app.visiting import visitor
+from evalset.editing.beside import open_beside
+from evalset.editing.merging import Conflict, conflicts, merged
+from evalset.editing.opened import open_set
+from evalset.editing.saving import Saved, has_changed_on_disk, save
 from simulator.agents import AgentEntry, AgentSettingsError
 
 _LOG = logging.getLogger(__name__)
@@ -44,19 +58,57 @@ def sets_page() -> None:
     try:
         known = check_set(path, owner, homes)
     except ValueError as error:  # it is no file, or not theirs
-        state.put("problem", str(error))
         _carry_out(set_list(found_sets(homes, owner), str(error)), None)
         return
     try:
-        desk = desks().of(owner, known)
+        with st.spinner("Opening the eval set"):
+            desk = desks().of(owner, known)
     except ValueError as error:  # an EvalSetError
         _carry_out(broken_set(known, owner, str(error)), None)
         return
+    state.put("shown_set", str(known))
     scene = SetScene(known, desk.work, desk.drafts, owner, _agents(entries, known))
+    _carry_out(set_page(scene, _shown(scene)), scene)
+
+
+def _shown(scene: SetScene) -> Shown:
+    """Say what of a set is on the screen: as the address and the drafts tell, so that a refresh shows the same."""
+    key = state.case_key()
+    case = key if key in scene.work.state.order else None
     failed = state.get("problem")
-    if failed:
-        problem("That did not work; nothing was changed.", str(failed))
-    _carry_out(set_page(scene, state.case_key()), scene)
+    done = state.get("set_saved")
+    both = _both(scene) if scene.work.is_changed and has_changed_on_disk(scene.work) else None
+    return Shown(
+        case=case,
+        part=_part(scene, case),
+        saving=bool(state.get("saving_set")) and scene.work.is_changed,
+        failed=str(failed) if failed else None,
+        done=tuple(done or ()),
+        both=both,
+    )
+
+
+def _both(scene: SetScene) -> Sequence[Conflict] | None:
+    try:
+        return conflicts(scene.work, open_set(scene.path))
+    except ValueError as error:  # an EvalSetError: the file is gone, or is no eval set at the moment
+        problem("The file cannot be read at the moment.", str(error))
+        return None
+
+
+def _part(scene: SetScene, case: str | None) -> Part | None:
+    name = scene.drafts.get(_editing(case)) if case is not None else None
+    if case is None or not name:
+        return None
+    part = part_of(scene.work, case, name)
+    if part is None:
+        scene.drafts.pop(_editing(case), None)
+    return part
+
+
+def _editing(case: str | None) -> str:
+    """Name the draft that says which part of a case is being edited."""
+    return f"editing {case}"
 
 
 def _entries() -> tuple[AgentEntry, ...]:
@@ -78,45 +130,102 @@ def _carry_out(asked: SetCommand | None, scene: SetScene | None) -> None:
     """Do what was asked for, keep what went wrong for the next run, and draw the page anew."""
     if asked is None:
         return
-    state.put("problem", None)
+    for flag in _OF_ONE_RUN:
+        state.put(flag, None)
     try:
         _done(asked, scene)
     except ValueError as error:  # an EditError or an EvalSetError: nothing was changed
-        state.put("problem", str(error))
+        is_typed = isinstance(asked, ApplyEdits) and asked.part
+        state.put("part_failed" if is_typed else "problem", str(error))
     except Exception as error:  # noqa: BLE001 - the page's edge: shown and kept
         _LOG.exception("A command on an eval set failed")
         state.put("problem", f"{type(error).__name__}: {error}")
     st.rerun()
 
 
+_OF_ONE_RUN: tuple[state.Flag, ...] = ("problem", "part_failed", "set_saved")
+
+
 def _done(asked: SetCommand, scene: SetScene | None) -> None:
     match asked:
         case CloseSet():
+            state.put("saving_set", None)
             state.show_sets()
         case OpenSet(path=path):
             state.show_sets(path)
         case UploadSet(name=name, content=content):
             state.show_sets(str(take_upload(visitor().owner, name, content)))
-        case OpenCase(key=key):
-            state.put("cases_drawn", int(state.get("cases_drawn") or 0) + 1)
-            state.show_case(key)
         case _ if scene is not None:
             _in_set(asked, scene)
         case _:
             pass
 
 
-def _in_set(asked: SetCommand, scene: SetScene) -> None:
-    work = scene.work
+def _in_set(asked: SetCommand, scene: SetScene) -> None:  # noqa: C901 - one arm for each kind of command
     match asked:
-        case ApplyEdits(edits=edits, then=then):
-            for edit in edits:
-                work.apply(edit)
-            if then is not None:
-                state.show_case(then)
+        case OpenCase(key=key):
+            # Another table, so that the line that was selected is not chosen again on the way back.
+            state.put("cases_drawn", int(state.get("cases_drawn") or 0) + 1)
+            state.show_case(key)
+        case EditPart():
+            _edit_part(asked, scene)
+        case ApplyEdits():
+            _apply(asked, scene)
+        case AskToSave(shown=shown):
+            state.put("saving_set", shown or None)
         case UndoEdit():
-            work.undo()
+            scene.work.undo()
         case RedoEdit():
-            work.redo()
-        case _:
-            pass
+            scene.work.redo()
+        case SaveSet():
+            saved = save(scene.work)
+            state.put("saving_set", None)
+            state.put("set_saved", list(_sentences(saved)))
+        case ReloadSet():
+            desks().reload(scene.owner, scene.path)
+            state.put("saving_set", None)
+        case MergeSet(keep_mine=mine):
+            theirs = open_set(scene.path)
+            work = merged(scene.work, theirs, open_beside(scene.path), mine)
+            desks().put(scene.owner, scene.path, work)
+        case PlayCase():
+            state.go_to(play_case(asked, scene.work, scene.owner).session_id)
+        case CloseSet() | OpenSet() | UploadSet():
+            raise ValueError(f"{asked.kind} is not for a set that is open")
+        case never:
+            assert_never(never)
+
+
+def _edit_part(asked: EditPart, scene: SetScene) -> None:
+    name = _editing(state.case_key())
+    state.put("part_failed", asked.failed or None)
+    if asked.name is None:
+        scene.drafts.pop(name, None)
+    else:
+        scene.drafts[name] = asked.name
+
+
+def _apply(asked: ApplyEdits, scene: SetScene) -> None:
+    work, key = scene.work, state.case_key()
+    before = set(work.state.order)
+    for edit in asked.edits:
+        work.apply(edit)
+    if asked.part:
+        scene.drafts.pop(_editing(key), None)
+    new = [each for each in work.state.order if each not in before]
+    if asked.then == "new" and new:
+        state.show_case(new[0])
+    elif asked.then == "all":
+        state.show_case(None)
+
+
+def _sentences(saved: Saved) -> list[str]:
+    """Say what a save did, beside the eval set itself."""
+    found = [f"{saved.path}: {saved.cases} case{'' if saved.cases == 1 else 's'} changed"]
+    if saved.beside:
+        found.append(f"What is recorded beside it was changed with it: {saved.beside}")
+    if saved.trouble:
+        found.append(f"What is recorded beside it could not be changed: {saved.trouble}")
+    if saved.converted_copy:
+        found.append(f"The text in ADK's old form is kept as {saved.converted_copy}")
+    return found

@@ -11,10 +11,12 @@ import streamlit as st
 from app import state
 from app.agents import catalogue, load_in_background
 from app.cast import cast_of
-from app.commands import ChooseAgent, StartScript, StartSession, TryAgain
+from app.commands import ChooseAgent, StartRecorded, StartScript, StartSession, TryAgain
 from app.opening import StartForm, open_session, unreachable
 from app.panels.parts import problem
+from app.panels.recorded_start import recorded_start
 from app.panels.start import Choice, start
+from app.recorded_play import RecordedForm, open_recorded, recorded_cases
 from app.registry import LiveSession
 from app.script_play import ScriptForm, open_script
 from app.visiting import visitor
@@ -40,7 +42,12 @@ def start_page() -> None:
     chosen = _chosen(entries)
     failed = state.get("problem")
     match start(
-        entries, chosen, _choice(chosen), str(failed) if failed else None, script_failed=_script_failed()
+        entries,
+        chosen,
+        _choice(chosen),
+        str(failed) if failed else None,
+        script_failed=_failed("script_problem"),
+        recorded=_recorded,
     ):
         case ChooseAgent(name=name):
             state.put("agent", name)
@@ -53,14 +60,26 @@ def start_page() -> None:
             _open(form.agent, partial(_session, agents, form), "problem")
         case StartScript(form=script):
             _open(script.agent, partial(_script, agents, script), "script_problem")
+        case StartRecorded(form=recorded):
+            _open(recorded.agent, partial(_replayed, agents, recorded), "recorded_problem")
     unread = sum(entry.state == "unread" for entry in entries)
     if unread:
         st.fragment(_look_again, run_every=LOOK_AGAIN_SECONDS)(agents, unread)
 
 
-def _script_failed() -> str | None:
-    failed = state.get("script_problem")
+def _failed(flag: state.Flag) -> str | None:
+    failed = state.get(flag)
     return str(failed) if failed else None
+
+
+def _recorded(entry: AgentEntry) -> StartRecorded | None:
+    """Draw where a recorded case of an agent is chosen."""
+    config = entry.config
+    if config is None:
+        return None
+    path = str(config.resolve_eval_set_path())
+    cases = partial(recorded_cases, owner=visitor().owner, config=config)
+    return recorded_start(entry.name, path, cases, _failed("recorded_problem"))
 
 
 def _look_again(agents: AgentCatalogue, unread_before: int) -> None:
@@ -96,10 +115,15 @@ def _script(agents: AgentCatalogue, form: ScriptForm) -> LiveSession:
     return open_script(form, agents.config(form.agent), visitor().owner)
 
 
+def _replayed(agents: AgentCatalogue, form: RecordedForm) -> LiveSession:
+    return open_recorded(form, agents.config(form.agent), visitor().owner)
+
+
 def _open(agent: str, opened: Callable[[], LiveSession], flag: state.Flag) -> None:
     """Open a session and go to it; keep what went wrong for the next run, where `flag` says."""
     state.put("problem", None)
     state.put("script_problem", None)
+    state.put("recorded_problem", None)
     try:
         with st.spinner("Opening the session"):
             live = opened()

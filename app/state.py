@@ -47,13 +47,18 @@ Flag: TypeAlias = Literal[
     "go_to",
     "looked",
     "menu_asked",
+    "part_failed",
     "problem",
     "replaced_rules",
     "saving_rule",
+    "saving_set",
     "scenario_added",
     "script_problem",
+    "recorded_problem",
     "seen_step",
+    "set_saved",
     "shown",
+    "shown_set",
     "tried",
     "unsaved_set",
     "unwritten",
@@ -71,6 +76,7 @@ _OF_ONE_SESSION: tuple[Flag, ...] = (
     "saving_rule",
     "scenario_added",
     "script_problem",
+    "recorded_problem",
     "unsaved_set",
     "exported",
     "problem",
@@ -151,6 +157,7 @@ def show_sets(path: str | None = None, case: str | None = None) -> None:
 
 def show_case(key: str | None) -> None:
     """Show a case of the set in the address, or all of them; call `st.rerun` after."""
+    put("part_failed", None)
     if key is None:
         st.query_params.pop(_CASE, None)
     else:

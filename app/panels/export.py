@@ -9,6 +9,7 @@ from typing import get_args
 
 import streamlit as st
 
+from app import state
 from app.commands import CloseExport, ExportCommand, WriteTrace
 from app.exporting import Exportable, ExportForm, TraceForm, Written, outline
 from app.jsontext import show_json
@@ -215,6 +216,14 @@ def _written(written: Written) -> None:
         )
         st.code(literal(written.command), language="bash", wrap_lines=True)
         _replay(written)
+        st.button(
+            "Open it in its eval set",
+            key="export_open_set",
+            icon=":material/checklist:",
+            help="There it can be edited. The session stays in the list on the left",
+            on_click=state.show_sets,
+            args=(written.path, written.eval_id),
+        )
 
 
 def _replay(written: Written) -> None:

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from app.commands import ForgetScript, PlayScriptOn, ScriptCommand, StopScript
+from app.commands import AddAnswers, ForgetScript, PlayScriptOn, ScriptCommand, StopScript
 from app.labels import literal
+from app.recorded_play import RecordedView
 from app.viewmodels import Badge
 
 if TYPE_CHECKING:
@@ -23,16 +24,22 @@ _SNIPPET_HEIGHT = 200
 _SHOWN_CHARACTERS = 20_000
 
 
-def script_strip(work: ScriptAtWork | None, where: Callable[[Place], str], text: str) -> ScriptCommand | None:
+def script_strip(
+    work: ScriptAtWork | None,
+    where: Callable[[Place], str],
+    text: str,
+    recorded: RecordedView | None = None,
+) -> ScriptCommand | None:
     """Draw it in one line, and all there is to know behind a click; give what was asked for.
 
     Args:
         work: The script that plays, or has played; None where it has not since the session was brought back.
         where: Names a place in the script for a person.
         text: The script.
+        recorded: The recorded case that it replays, and what is missing there; None where it replays none.
     """
     progress = work.progress if work is not None else None
-    words = _words(progress)
+    words = _words(progress) if recorded is None else _words_of_replay(progress, recorded)
     with st.container(
         horizontal=True,
         vertical_alignment="center",
@@ -41,16 +48,19 @@ def script_strip(work: ScriptAtWork | None, where: Callable[[Place], str], text:
         border=True,
         key="script_strip",
     ):
-        shown = _badge(progress)
+        shown = _badge(progress, "Replay" if recorded else "Script")
         st.badge(shown.text, icon=shown.icon, color=shown.color)
         with st.container(key="script_words", width="stretch"):
             st.text(literal(words))
         with st.popover("Details", key="script_details", type="tertiary", width="content"):
             st.text(literal(words))
+            if recorded is not None:
+                st.caption("Recorded in")
+                st.code(literal(f"{recorded.path}\n{recorded.case}"), language=None, wrap_lines=True)
             _more(progress, where)
             st.caption("The script")
             st.code(literal(_cut(text)), language="yaml", height=_SCRIPT_HEIGHT)
-        asked = _buttons(progress)
+        asked = _adding(recorded) or _buttons(progress)
     if work is not None and progress is not None and not progress.is_over:
         st.fragment(_watch, run_every=LOOK_AGAIN_SECONDS)(work, progress)
     return asked
@@ -70,19 +80,48 @@ def _watch(work: ScriptAtWork, drawn: ScriptProgress) -> None:
         st.rerun()
 
 
-def _badge(progress: ScriptProgress | None) -> Badge:
+def _badge(progress: ScriptProgress | None, what: str) -> Badge:
     icon = ":material/description:"
     if progress is None:
-        return Badge(text="Script at rest", color="gray", icon=icon)
+        return Badge(text=f"{what} at rest", color="gray", icon=icon)
     if progress.asks:
-        return Badge(text="Script waits for you", color="orange", icon=icon)
+        return Badge(text=f"{what} waits for you", color="orange", icon=icon)
     if not progress.is_over:
-        return Badge(text="Script plays", color="blue", icon=icon)
+        return Badge(text=f"{what} plays", color="blue", icon=icon)
     if progress.played is not None and progress.played.came_through:
-        return Badge(text="Script played", color="green", icon=icon)
+        return Badge(text=f"{what} played", color="green", icon=icon)
     if progress.played is not None and progress.played.stopped:
-        return Badge(text="Script stopped", color="gray", icon=icon)
-    return Badge(text="Script ended early", color="red", icon=icon)
+        return Badge(text=f"{what} stopped", color="gray", icon=icon)
+    return Badge(text=f"{what} ended early", color="red", icon=icon)
+
+
+def _words_of_replay(progress: ScriptProgress | None, recorded: RecordedView) -> str:
+    """Say how far a replay is; where something was not recorded, what is nearest."""
+    if recorded.problem:
+        return recorded.problem
+    if progress is None or not progress.asks:
+        missing = f" {_counted(recorded.missing)} not recorded yet." if recorded.missing else ""
+        return f"{_words(progress)}{missing}"
+    wanted = ", and ".join(each.words for each in progress.asks[:2])
+    nearest = f" {'; '.join(recorded.nearest)}." if recorded.nearest else ""
+    return f"Turn {progress.step.turn} of {progress.step.turns}: not recorded is {wanted}.{nearest} It goes on when you have answered."
+
+
+def _counted(number: int) -> str:
+    return "1 answer is" if number == 1 else f"{number} answers are"
+
+
+def _adding(recorded: RecordedView | None) -> ScriptCommand | None:
+    """Offer to add what was answered to the recorded case, where it lacks something."""
+    if recorded is None or not recorded.missing:
+        return None
+    added = st.button(
+        "Add to the recorded environment",
+        key="add_answers",
+        icon=":material/library_add:",
+        help="The case then gives these answers by itself, in this replay and in each evaluation",
+    )
+    return AddAnswers() if added else None
 
 
 def _words(progress: ScriptProgress | None) -> str:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import streamlit as st
 from pydantic import Field
 
 from app.cast import Cast
-from app.commands import ChooseAgent, StartCommand, StartSession, TryAgain
+from app.commands import ChooseAgent, StartCommand, StartRecorded, StartSession, TryAgain
 from app.kept import slug
 from app.labels import literal, safe_label
 from app.opening import AgentChoice, StartForm
@@ -39,8 +39,12 @@ def start(
     failed: str | None,
     *,
     script_failed: str | None = None,
+    recorded: Callable[[AgentEntry], StartRecorded | None] = lambda _: None,
 ) -> StartCommand | None:
-    """Draw the page; give what was asked for. `failed` says why the last attempt to begin did not work, by a script or without."""
+    """Draw the page; give what was asked for. `failed` says why the last attempt to begin did not work, by a script or without.
+
+    `recorded` draws where a recorded case is chosen.
+    """
     with st.container(key="start_head", gap="xxsmall"):
         st.subheader("Author a golden trace", anchor=False)
         st.caption(
@@ -54,7 +58,8 @@ def start(
         if chosen is None:
             st.caption("Choose an agent on the left.")
             return asked
-        return _form(chosen, choice, failed) or script_start(chosen.name, script_failed) or asked
+        begun = _form(chosen, choice, failed) or script_start(chosen.name, script_failed)
+        return begun or recorded(chosen) or asked
 
 
 def _agents(entries: Sequence[AgentEntry], chosen: AgentEntry | None) -> StartCommand | None:

@@ -151,3 +151,8 @@ def with_text(value: Any, text: str) -> Any:
     if "parts" in value:
         return {**value, "parts": with_text(value["parts"], text)}
     return {**value, "text": text}
+
+
+def agent_of(case: Case) -> str:
+    """Give the app that a case names; empty where it names none."""
+    return str(field(field(case, "session_input"), "app_name", ""))

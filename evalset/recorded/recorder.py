@@ -29,7 +29,11 @@ _DIGITS = 16
 
 
 def recorded_case(
-    session: SimulationSession, facts: Iterable[Fact], tools: Mapping[str, ToolShape] | None = None
+    session: SimulationSession,
+    facts: Iterable[Fact],
+    tools: Mapping[str, ToolShape] | None = None,
+    *,
+    so_far: bool = False,
 ) -> RecordedCase:
     """Record what the world answered in a session.
 
@@ -39,10 +43,11 @@ def recorded_case(
         session: The session.
         facts: Its facts, from the first to the head.
         tools: The tools as they are declared, by name, so that a later change of one is noticed.
+        so_far: Record every query, the one that is being answered and those that came to nothing, too.
     """
     known = list(facts)
     opened = next((fact for fact in known if isinstance(fact, SessionOpened)), None)
-    groups = [turns for turns in turns_by_query(session.turns) if not came_to_nothing(turns)]
+    groups = [turns for turns in turns_by_query(session.turns) if so_far or not came_to_nothing(turns)]
     return RecordedCase(
         agent=session.agent_name,
         app_name=session.app_name,

@@ -10,7 +10,7 @@ from simulator.scripts.background import ScriptAtWork, ScriptProgress
 from simulator.scripts.matching import Leftover
 from simulator.scripts.opening import ScriptedSession, of_now, open_for_script, play_script
 from simulator.scripts.playing import Asks, Played, ScriptPlay, Step
-from simulator.scripts.recorded import script_of
+from simulator.scripts.recorded import move_of, script_of
 from simulator.scripts.script import Script, ScriptTurn
 from simulator.scripts.snippets import Waits
 from simulator.scripts.texts import ScriptError, ScriptText, read_script, words_of, write_script
@@ -29,6 +29,7 @@ __all__ = [
     "ScriptedSession",
     "Step",
     "Waits",
+    "move_of",
     "of_now",
     "open_for_script",
     "play_script",

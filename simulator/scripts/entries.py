@@ -128,6 +128,8 @@ _Times: TypeAlias = Annotated[
 class ToolMove(Value):
     """The answer to a call of a tool (`*` for any), whose arguments hold `args`; lists and plain values have to be equal.
 
+    With `exactly`, the call has these arguments and no others.
+
     One of: what it `returns`; the error dict that it `fails` with; what it `raises`, as `TimeoutError: too slow` or in
     full; `later`, for a long-running tool; `draft`, the studio's own draft; `real`, what the real tool gives. It
     answers `times` calls, or `any` number.
@@ -135,6 +137,7 @@ class ToolMove(Value):
 
     tool: str = Field(min_length=1)
     args: JsonObject = Field(default_factory=dict)
+    exactly: Literal[True] | None = None
     agent: str = ""
     call_id: str = ""
     times: _Times = 1

@@ -122,7 +122,9 @@ class _Slot:
 def _answers(move: ToolMove, asked: _Asked) -> bool:
     if move.call_id and move.call_id != asked.call_id:
         return False
-    return (answers_any_tool(move) or move.tool == asked.tool_name) and holds(asked.arguments, move.args)
+    if not (answers_any_tool(move) or move.tool == asked.tool_name):
+        return False
+    return same(asked.arguments, move.args) if move.exactly else holds(asked.arguments, move.args)
 
 
 def _asked(request: Request | Answered) -> _Asked:

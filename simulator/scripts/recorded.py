@@ -233,17 +233,25 @@ def _words(body: Any, call: OpenCall) -> dict[str, Any]:
 
 
 def _move(fact: ModelAnswered) -> AgentMove:
-    complete = [response for response in fact.responses if not response.get("partial")]
-    contents = [response.get("content") for response in complete if not response.get("error_code")]
     if fact.error is not None:
         raise _UnsaidError(
             f"the model of {fact.agent} raised {fact.error.short_type}; no script can say that"
         )
-    if len(contents) != 1 or len(complete) != 1 or not (parts := parts_of(contents[0])):
+    move = move_of(fact.agent, fact.responses)
+    if move is None:
         raise _UnsaidError(
-            f"the model of {fact.agent} gave {len(complete)} answers, or an empty one; a script says one that is not"
+            f"the model of {fact.agent} gave several answers, or an empty one; a script says one that is not"
         )
-    return AgentMove(agent=fact.agent, **_compact([_own(part) for part in parts]))
+    return move
+
+
+def move_of(agent: str, responses: Iterable[JsonObject]) -> AgentMove | None:
+    """Write what a model answered (ADK's `LlmResponse`s in JSON) as a move of its agent; None where no move can say it."""
+    complete = [response for response in responses if not response.get("partial")]
+    contents = [response.get("content") for response in complete if not response.get("error_code")]
+    if len(contents) != 1 or len(complete) != 1 or not (parts := parts_of(contents[0])):
+        return None
+    return AgentMove(agent=agent, **_compact([_own(part) for part in parts]))
 
 
 def _own(part: Any) -> JsonObject:

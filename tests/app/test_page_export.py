@@ -74,6 +74,19 @@ def test_the_case_is_written_into_the_agents_eval_set(tab: Tab, target: Path) ->
     assert tab.app.button(key="export_write").disabled
 
 
+def test_the_written_case_is_opened_in_its_eval_set(tab: Tab, target: Path) -> None:
+    """A click leads from the export to the case on the page of its set, with what is recorded beside it."""
+    tab.click("export_write").click("export_open_set")
+    assert "Open in the simulator" in tab.words
+    assert "Recorded" in tab.words
+    (case,) = json.loads(target.read_bytes())["eval_cases"]
+    assert case["eval_id"] in tab.literal
+    assert tab.session_id is None
+    tab.click("case_back")
+    assert "1 cases" not in tab.words
+    assert "1 case" in tab.words
+
+
 def test_what_the_world_answered_lies_beside_it_and_the_page_shows_how_to_replay_it(
     tab: Tab, target: Path
 ) -> None:

@@ -13,6 +13,9 @@ from app.panels.evalsets.scene import OpenCase, SetCommand, SetScene
 from evalset.editing.rows import CaseRow
 
 PAGE_CASES = 50
+_LOW = 12
+"""So many rows have room in a window; a table of more scrolls."""
+
 _MOST_OPTIONS = 200
 _TURNS = {"Any length": (0, 10**9), "1 turn": (1, 1), "2 to 4 turns": (2, 4), "5 turns or more": (5, 10**9)}
 _KINDS = ("Conversations", "Scenarios", "Recorded", "Not recorded", "With rubrics", "Noted")
@@ -28,7 +31,8 @@ def cases_tab(scene: SetScene) -> SetCommand | None:
         return None
     found = _filtered(scene, rows)
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="cases_count"):
-        many = f"{len(found):,} of {len(rows):,} cases" if len(found) < len(rows) else f"{len(rows):,} cases"
+        of = f" of {len(rows):,}" if len(found) < len(rows) else ""
+        many = f"{len(found):,}{of} case{'' if len(rows) == 1 else 's'}"
         st.caption(many, width="content")
         st.space("stretch")
         pages = -(-len(found) // PAGE_CASES) or 1
@@ -47,12 +51,12 @@ def _table(scene: SetScene, shown: Sequence[CaseRow]) -> SetCommand | None:
         [_line(scene, row) for row in shown],
         key=f"cases_table_{state.get('cases_drawn') or 0}",
         hide_index=True,
-        height="auto" if len(shown) <= 12 else 460,  # noqa: PLR2004 - as many rows as a window has room for
+        height="auto" if len(shown) <= _LOW else 460,
         on_select="rerun",
         selection_mode="single-row",
         column_config={
             "case": st.column_config.TextColumn(width="medium"),
-            "first query": st.column_config.TextColumn(width="large"),
+            "first query": st.column_config.TextColumn(width="medium"),
             "turns": st.column_config.NumberColumn(width="small"),
         },
         alt="The cases of the set",

@@ -62,13 +62,31 @@ class OpenCase(Value):
 
 
 class ApplyEdits(Value):
-    """Carry out edits, one after the other; `then` is the case to show after them, None the same as before."""
+    """Carry out edits, one after the other.
+
+    `then` says what is shown after them: the case that is shown now, the new one behind it, or all cases. `part` is the
+    name of the part in whose editor they were made.
+    """
 
     kind: Literal["apply_edits"] = "apply_edits"
     edits: tuple[Edit, ...]
-    then: str | None = None
-    done: str = ""
-    """Whose inputs have done their work and are forgotten then."""
+    then: Literal["same", "new", "all"] = "same"
+    part: str = ""
+
+
+class EditPart(Value):
+    """Open the editor of a part of the case; None closes it. `failed` says why what was typed there was not taken over."""
+
+    kind: Literal["edit_part"] = "edit_part"
+    name: str | None = None
+    failed: str = ""
+
+
+class AskToSave(Value):
+    """Show what a save would change, or no longer."""
+
+    kind: Literal["ask_to_save"] = "ask_to_save"
+    shown: bool = True
 
 
 class UndoEdit(Value):
@@ -118,6 +136,8 @@ SetCommand: TypeAlias = (
     | UploadSet
     | OpenCase
     | ApplyEdits
+    | EditPart
+    | AskToSave
     | UndoEdit
     | RedoEdit
     | SaveSet
