@@ -59,7 +59,8 @@ def edits(draw: st.DrawFn, value: Any) -> Edit:
         path = places[1][0]
     if isinstance(path[-1], str) and draw(st.booleans()):
         return Rename(path, "renamed to something new")
-    return draw(st.sampled_from([Replace(path, draw(VALUES)), Remove(path)]))
+    ways: list[Edit] = [Replace(path, draw(VALUES)), Remove(path)]
+    return draw(st.sampled_from(ways))
 
 
 @given(st.data())
@@ -85,9 +86,7 @@ def test_an_edit_changes_one_place_and_no_other_byte(data: st.DataObject) -> Non
     edited = apply(Places(text), [edit])
     assert edited.waiting == ()
     wanted = changed(value, edit)
-    found = json.loads(edited.text)
-    assert found == wanted
-    assert json.dumps(found) == json.dumps(wanted) or isinstance(edit, Insert)
+    assert json.dumps(json.loads(edited.text)) == json.dumps(wanted)
     start, stop = Places(text).value(edit.path if isinstance(edit, Insert) else edit.path[:-1])
     assert edited.text.startswith(text[:start])
     assert edited.text.endswith(text[stop:])
@@ -96,7 +95,10 @@ def test_an_edit_changes_one_place_and_no_other_byte(data: st.DataObject) -> Non
 @given(st.data())
 def test_many_edits_are_made_in_rounds(data: st.DataObject) -> None:
     """Items and members taken out at once leave what the others are, with all their commas right."""
-    value = {"a": data.draw(st.lists(VALUES, max_size=6)), "b": {str(number): number for number in range(5)}}
+    value: dict[str, Any] = {
+        "a": data.draw(st.lists(VALUES, max_size=6)),
+        "b": {str(number): number for number in range(5)},
+    }
     text = data.draw(formatted(value))
     doomed: list[JsonPath] = [path for path, _ in paths(value) if len(path) == 2 and data.draw(st.booleans())]
     wanted = {

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from evalset import EvalSetWriter
+from evalset import EvalSetWriter, atomic
 from evalset.doctor import Changes, examine, mend, preview
 from evalset.doctor import mending as mending_room
 from evalset.doctor import writing as writing_room
@@ -128,7 +128,7 @@ def test_a_disk_that_refuses_leaves_both_files_as_they_were(
         ENVIRONMENT: in_bytes(an_environment(**{"a:b": a_recorded_case()})),
     }
     put(tmp_path, files)
-    real = writing_room.write_whole
+    real = atomic.write_whole
 
     def refuse(target: Path, *pieces: Any, **more: Any) -> os.stat_result:
         if target.name == SET:

@@ -43,6 +43,15 @@ RENAMES = Migration(
 )
 
 
+QUESTION = {
+    "function_call": {
+        "id": "q", "name": "adk_request_confirmation",
+        "args": {"originalFunctionCall": {"id": "c", "name": "find_order", "args": {"order_id": "A"}}},
+    }
+}  # fmt: skip
+"""ADK's question whether a tool may run, which quotes the call."""
+
+
 def read(folder: Path, name: str = SET) -> Any:
     """Read a file as JSON."""
     return json.loads((folder / name).read_bytes())
@@ -50,14 +59,8 @@ def read(folder: Path, name: str = SET) -> Any:
 
 def test_every_place_of_a_set_is_migrated(tmp_path: Path) -> None:
     """Calls and answers in lists, in events, in messages, and quoted in a question; texts that only look alike stay."""
-    question = {
-        "function_call": {
-            "id": "q", "name": "adk_request_confirmation",
-            "args": {"originalFunctionCall": {"id": "c", "name": "find_order", "args": {"order_id": "A"}}},
-        }
-    }  # fmt: skip
     in_events = a_turn(
-        2, intermediate_data=events(an_event(a_call(order_id="A", old=1), question), an_event(an_answer()))
+        2, intermediate_data=events(an_event(a_call(order_id="A", old=1), QUESTION), an_event(an_answer()))
     )
     camel = {
         "toolUses": [{"name": "find_order"}],

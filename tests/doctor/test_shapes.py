@@ -197,7 +197,9 @@ def test_the_old_tool_use_in_a_turn_of_today_is_mended(tmp_path: Path) -> None:
     with pytest.raises(TypeError):
         loaded(path)
     mend([path])
-    first, second = loaded(path).eval_cases[0].conversation or ()
+    conversation = loaded(path).eval_cases[0].conversation
+    assert conversation
+    first, second = conversation
     assert first.intermediate_data is None
     assert second.model_dump(exclude_none=True)["intermediate_data"]["tool_uses"] == [
         {"name": "switch", "args": {"device": "lamp"}}

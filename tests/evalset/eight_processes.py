@@ -162,7 +162,7 @@ def run(path: Path, seconds: float, moments: Random) -> list[list[object]]:
     kills = 0
     with selectors.DefaultSelector() as selector:
         selector.register(reads, selectors.EVENT_READ)
-        next_kill = time.monotonic() + moments.uniform(0.05, 0.3)
+        next_kill = time.monotonic() + moments.uniform(0.1, 0.6)
         while (now := time.monotonic()) < end or (
             now < end + PATIENCE and not all(word in heard for word in KINDS)
         ):
@@ -173,7 +173,7 @@ def run(path: Path, seconds: float, moments: Random) -> list[list[object]]:
                 kill(alive[slot])
                 kills += 1
                 alive[slot] = child(SLOTS[slot], path, next(lives), writes)
-                next_kill = time.monotonic() + moments.uniform(0.05, 0.3)
+                next_kill = time.monotonic() + moments.uniform(0.1, 0.6)
     for process in alive.values():
         kill(process)
     os.close(writes)
