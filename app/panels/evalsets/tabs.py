@@ -25,8 +25,15 @@ def _doctor(scene: SetScene) -> SetCommand | None:
     return None
 
 
+def _exchange(scene: SetScene) -> SetCommand | None:
+    from app.panels.evalsets.exchange_tab import exchange_tab  # noqa: PLC0415 - not before somebody looks there
+
+    return exchange_tab(benches().of(scene.owner, scene.path), scene)
+
+
 TABS: Mapping[str, Tab] = {
     "Cases": cases_tab,
     "Doctor": _doctor,
     "adk eval": _adk_eval,
+    "Import & export": _exchange,
 }
