@@ -145,11 +145,17 @@ def test_the_doctor_examines_mends_and_migrates(
     commands = re.findall(r"^python -m evalset (doctor .*)$", "".join(blocks("sh")), re.MULTILINE)
     monkeypatch.chdir(tmp_path)
     agent = "from google.adk.agents import LlmAgent\ndef look_up(order: str): ...\n"
-    Path("agents/desk").mkdir(parents=True)
-    Path("agents/desk/agent.py").write_text(f"{agent}root_agent = LlmAgent(name='desk', tools=[look_up])\n")
+    Path("agents/readme_desk").mkdir(parents=True)
+    Path("agents/readme_desk/agent.py").write_text(
+        f"{agent}root_agent = LlmAgent(name='desk', tools=[look_up])\n"
+    )
     call = {"name": "find_order", "args": {"order_id": "A-1"}}
     turn = {"user_content": {"parts": [{"text": "Where?"}]}, "intermediate_data": {"tool_uses": [call]}}
-    case = {"eval_id": "one", "conversation": [turn], "session_input": {"app_name": "desk", "user_id": "me"}}
+    case = {
+        "eval_id": "one",
+        "conversation": [turn],
+        "session_input": {"app_name": "readme_desk", "user_id": "me"},
+    }
     Path("evals").mkdir()
     Path("evals/orders.evalset.json").write_text(json.dumps({"eval_set_id": "orders", "eval_cases": [case]}))
     assert [start(shlex.split(command)) for command in commands] == [1, 0, 0]
