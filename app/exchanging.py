@@ -47,15 +47,19 @@ class Upload(Value):
 def looked_into(uploads: Sequence[Upload], path: Path | None = None) -> Job[Imported]:
     """Begin to look what cases files hold: those that were uploaded, or the file or folder at a path of the server."""
 
-    def work(report: Report, _: Event) -> Imported:
+    def work(report: Report, stop: Event) -> Imported:
         from evalset.importing.files import import_cases  # noqa: PLC0415 - importing ADK's evaluation takes a second
 
-        report(Progress(words="Looking into the files"))
+        def goes_on(found: int) -> bool:
+            report(Progress(words=f"Looking into the files: {found:,} cases"))
+            return not stop.is_set()
+
+        goes_on(0)
         try:
             if path is not None:
-                return import_cases(path)
+                return import_cases(path, goes_on=goes_on)
             with tempfile.TemporaryDirectory(prefix="imports-") as folder:
-                return import_cases(_written(uploads, Path(folder)))
+                return import_cases(_written(uploads, Path(folder)), goes_on=goes_on)
         except OSError as error:
             raise ValueError(f"{path or 'The upload'} cannot be read: {error.strerror or error}") from error
 
@@ -125,13 +129,15 @@ def prepared(
     chosen = tuple(keys) or work.state.order
     held = {key: work.held(key) for key in chosen}
 
-    def export(report: Report, _: Event) -> Exported:
+    def export(report: Report, stop: Event) -> Exported:
         from google.adk.evaluation.eval_case import EvalCase  # noqa: PLC0415 - as above
 
         from evalset.exporting.forms import export_cases  # noqa: PLC0415 - as above
 
         report(Progress(words="Writing the cases"))
-        cases = [EvalCase.model_validate(each.case) for each in held.values()]
+        cases = [EvalCase.model_validate(each.case) for each in held.values() if not stop.is_set()]
+        if len(cases) < len(held):
+            raise ValueError("It was stopped.")
         known = {
             case.eval_id: each.recorded
             for case, each in zip(cases, held.values(), strict=True)

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, get_args
 
 import pytest
+from streamlit.testing.v1 import AppTest
 
 from app.bench import Bench, benches
 from app.exchanging import EXPORTED, FORM_NAMES, IMPORTED, Upload, looked_into
@@ -169,3 +170,24 @@ def test_what_was_prepared_is_not_offered_for_something_else(path: Path) -> None
     made = exported(tab, path, "evalset")
     assert made is not None
     assert [case["eval_id"] for case in json.loads(made.files[0].text)["eval_cases"]] == ["two"]
+
+
+_OTHER = """
+from pathlib import Path
+from app.bench import benches
+from app.panels.evalsets.exchange_tab import exchange_tab
+from app.panels.evalsets.scene import SetScene
+from app.set_desk import desks
+
+path = Path({path!r})
+desk = desks().of("somebody", path)
+exchange_tab(benches().of("somebody", path), SetScene(path, desk.work, desk.drafts, "somebody"))
+"""
+
+
+def test_where_others_use_the_server_no_path_of_it_can_be_given(path: Path) -> None:
+    """They upload what they want to take in."""
+    app = AppTest.from_string(_OTHER.format(path=str(path)), default_timeout=60).run()
+    assert not app.exception
+    assert [each.label for each in app.text_input] == []
+    assert [each.label for each in app.selectbox] == ["Form"]

@@ -159,18 +159,7 @@ def _export(bench: Bench, scene: SetScene) -> None:
         format_func=lambda key: literal(names.get(key, key)),
         placeholder=f"All {len(names):,}",
     )
-    agents_dir = ""
-    if form == "pytest":
-        agents_dir = (
-            st.text_input(
-                "Folder of the agents, from that of the test file",
-                key=option_key(bench, "export_agents", ""),
-                placeholder="the same folder",
-                help="The test file, the eval set and what is recorded lie side by side",
-            )
-            or ""
-        )
-        keep_option(bench, "export_agents", agents_dir)
+    agents_dir = _agents_dir(bench) if form == "pytest" else ""
     about = f"{form} {sorted(chosen)} {agents_dir} {len(scene.work.edits)} {scene.work.opened.identity}"
     if st.button(
         "Prepare", key=key_of(bench, "export_prepare"), icon=":material/outbox:", disabled=not names
@@ -182,6 +171,17 @@ def _export(bench: Bench, scene: SetScene) -> None:
         st.rerun()
     if bench.options.get("export_about") == about:
         _exported(bench)
+
+
+def _agents_dir(bench: Bench) -> str:
+    said = st.text_input(
+        "Folder of the agents, from that of the test file",
+        key=option_key(bench, "export_agents", ""),
+        placeholder="the same folder",
+        help="The test file, the eval set and what is recorded lie side by side",
+    )
+    keep_option(bench, "export_agents", said or "")
+    return said or ""
 
 
 def _exported(bench: Bench) -> None:
