@@ -240,7 +240,8 @@ def _note_calls(case: Case, turn: Node, notes: Notes) -> None:
         notes.add(
             "confirmation-round", asking[0].at.path,
             f"A person was asked {what} here. Plain `adk eval` cannot answer: it stops at the question, and the rest of the turn fails.",
-            "Replay it with HermeticEnvironment, and compare without arguments.", eval_id=case.eval_id,
+            "Replay it with HermeticEnvironment; for an exact comparison, repair the case from what was recorded: the question then lies there alone.",
+            eval_id=case.eval_id,
         )  # fmt: skip
     _note_ids(case, calls, notes)
     _note_pairs(case, turn, [each for each in places if each.role != "quoted"], notes)
