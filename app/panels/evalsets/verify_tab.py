@@ -114,6 +114,28 @@ def _mended(bench: Bench) -> Edit | None:
 
 def _asked(bench: Bench, facts: SetFacts) -> Asked:
     agent, cases = agent_and_cases(bench, facts)
+    runs, match = _runs_and_match(bench)
+    models = st.selectbox(
+        "Who answers for the models",
+        list(_MODELS),
+        key=option_key(bench, "verify_models", "auto"),
+        format_func=lambda each: _MODELS[each],
+    )
+    keep_option(bench, "verify_models", models)
+    return Asked.model_validate(
+        {
+            "eval_set": bench.eval_set,
+            "agent": agent,
+            "cases": cases,
+            "runs": runs,
+            "models": models,
+            "unrecorded": unrecorded_choice(bench, "verify"),
+            "criteria": _criteria(bench, match),
+        }
+    )
+
+
+def _runs_and_match(bench: Bench) -> tuple[int, str]:
     first, second = st.columns(2, gap="small")
     with first:
         runs = st.number_input(
@@ -131,27 +153,9 @@ def _asked(bench: Bench, facts: SetFacts) -> Asked:
             key=option_key(bench, "verify_match", "exact"),
             format_func=lambda each: _MATCHES[each],
         )
-    models = st.selectbox(
-        "Who answers for the models",
-        list(_MODELS),
-        key=option_key(bench, "verify_models", "auto"),
-        format_func=lambda each: _MODELS[each],
-    )
     keep_option(bench, "verify_runs", runs)
     keep_option(bench, "verify_match", match)
-    keep_option(bench, "verify_models", models)
-    unrecorded = unrecorded_choice(bench, "verify")
-    return Asked.model_validate(
-        {
-            "eval_set": bench.eval_set,
-            "agent": agent,
-            "cases": cases,
-            "runs": runs,
-            "models": models,
-            "unrecorded": unrecorded,
-            "criteria": _criteria(bench, match),
-        }
-    )
+    return runs, match
 
 
 def _criteria(bench: Bench, match: str) -> Criteria:
@@ -224,6 +228,22 @@ def _outcome(bench: Bench, asked: Asked, edit: Callable[[Mend], Callable[[], Edi
     if verification is None:
         return None
     _sum(bench, verification)
+    found = _found(bench, verification)
+    if not found:
+        st.caption("No case is like this.")
+        return None
+    rows = case_rows(found, verification.runs)
+    st.dataframe(
+        rows,
+        hide_index=True,
+        height="content" if len(rows) <= _FEW_ROWS else _TABLE_HEIGHT,
+        alt="The cases with their verdicts and where they first go another way",
+    )
+    return _case(bench, found, asked.agent, edit)
+
+
+def _found(bench: Bench, verification: Verification) -> list[CaseResult]:
+    """Draw the filter; give the cases that are like it."""
     with st.container(horizontal=True, gap="xsmall", vertical_alignment="bottom", key="verify_filter"):
         text = st.text_input(
             "Find a case", key=option_key(bench, "verify_find", ""), placeholder="Part of its id", width=260
@@ -237,18 +257,7 @@ def _outcome(bench: Bench, asked: Asked, edit: Callable[[Mend], Callable[[], Edi
         )
     keep_option(bench, "verify_find", text or "")
     keep_option(bench, "verify_verdict", verdict)
-    found = fitting(verification.cases, text or "", verdict)
-    if not found:
-        st.caption("No case is like this.")
-        return None
-    rows = case_rows(found, verification.runs)
-    st.dataframe(
-        rows,
-        hide_index=True,
-        height="content" if len(rows) <= _FEW_ROWS else _TABLE_HEIGHT,
-        alt="The cases with their verdicts and where they first go another way",
-    )
-    return _case(bench, found, asked.agent, edit)
+    return fitting(verification.cases, text or "", verdict)
 
 
 def _sum(bench: Bench, verification: Verification) -> None:
