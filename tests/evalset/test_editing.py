@@ -184,7 +184,16 @@ def test_what_is_recorded_follows_the_cases(path: Path) -> None:
     assert raw(path, "rest")["session_input"]["state"] == {"tier": "gold", "last": "A-1"}
     assert "final_session_state" not in raw(path, "one")
     assert set(environment.notes) == {"one", "rest", "whole"}
-    work.apply(MergeCases(case="one", other="rest"))
+    for one, other in (("one", "rest"), ("two", "one"), ("three", "two")):
+        work.apply(MergeCases(case=one, other=other))
+    assert work.case("three")["final_session_state"] == {"seen": ["A-1"]}
+    work.undo()
+    work.undo()
+    work.apply(SplitCase(case="one", turn=1, eval_id="late"))
+    work.apply(MergeCases(case="two", other="one"))
+    assert "final_session_state" not in work.case("two")
+    for _ in range(2):
+        work.undo()
     work.apply(DeleteCase(case="copy"))
     save(work)
     environment = read_environment(sidecar_of(path))
