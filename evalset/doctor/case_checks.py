@@ -16,6 +16,10 @@ from evalset.doctor.shown import listed, short
 
 _APP_NAME = re.compile(r"[a-zA-Z][a-zA-Z0-9_-]*")
 _TIMES = ("duration", "model_duration", "tool_duration")
+_KNOWN_IN_CASES, _KNOWN_IN_SESSIONS, _KNOWN_IN_EVENTS = (
+    frozenset(spelled for name in model.model_fields for spelled in (name, camel(name)))
+    for model in (EvalCase, SessionInput, InvocationEvent)
+)
 _OLDER = "ADK refuses it in some releases from 1.24 on"
 
 
@@ -83,8 +87,10 @@ def _note_which_conversation(case: Case, notes: Notes) -> None:
 
 def _note_extras(case: Case, notes: Notes) -> None:
     """Tell of names that ADK keeps in a case without knowing them."""
-    for node, model in ((case.node, EvalCase), (case.node.field("session_input"), SessionInput)):
-        known = {spelled for name in model.model_fields for spelled in (name, camel(name))}
+    for node, known in (
+        (case.node, _KNOWN_IN_CASES),
+        (case.node.field("session_input"), _KNOWN_IN_SESSIONS),
+    ):
         for name in node.members if node else ():
             if name not in known:
                 notes.add(
@@ -174,9 +180,8 @@ def _note_late_fields(case: Case, turn: Node, notes: Notes) -> None:
     events = list((turn.field("intermediate_data") or Node(None)).items("invocation_events"))
     for event in events:
         late += [(event.field(name), name) for name in ("usage_metadata", "model_version")]
-        known = {spelled for name in InvocationEvent.model_fields for spelled in (name, camel(name))}
         for name in event.members:
-            if name not in known:
+            if name not in _KNOWN_IN_EVENTS:
                 words = f"ADK 2.13 passes over {name!r} in an event, and loses it when it writes the file; {_OLDER}."
                 notes.add(
                     "unknown-key",

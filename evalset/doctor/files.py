@@ -90,3 +90,24 @@ def _tells_of_cases(path: Path) -> bool:
     except OSError:
         return False
     return any(word in text for word in _TELLTALE)
+
+
+def eval_set_of(environment: Path) -> Path | None:
+    """Find the eval set that a recorded environment belongs to."""
+    stem = environment.name.removesuffix(".environment.json")
+    for ending in (".evalset.json", ".test.json", ".json"):
+        path = environment.with_name(f"{stem}{ending}")
+        if path.is_file() and sidecar_of(path).name == environment.name:
+            return path
+    return None
+
+
+def groups(files: Iterable[Path]) -> list[tuple[Path, ...]]:
+    """Set each recorded environment beside its eval set: what belongs together is changed together."""
+    named = list(dict.fromkeys(files))
+    paired: dict[Path, list[Path]] = {file: [file] for file in named if not is_environment(file)}
+    for file in named:
+        if is_environment(file):
+            beside = eval_set_of(file)
+            paired.setdefault(beside if beside in paired else file, []).append(file)
+    return [tuple(group) for group in paired.values()]

@@ -89,11 +89,8 @@ def _refusals(case: Node, text: bytes) -> Iterator[Refusal]:
         node, form_fits = _located(case, each["loc"])
         missing = each["type"] == "missing"
         last = str(each["loc"][-1]) if each["loc"] else ""
-        if (
-            not form_fits
-            or not each["loc"]
-            or (missing and last in {camel(name) for name in _TOLD_ELSEWHERE})
-        ):
+        told = missing and last in {camel(name) for name in _TOLD_ELSEWHERE}
+        if not form_fits or told or (not each["loc"] and each["type"] == "value_error"):
             continue
         reason = f"{_snake(last)!r} is missing" if missing else each["msg"].rstrip(".").lower()
         yield Refusal(node, reason, each["type"])

@@ -119,6 +119,16 @@ class RenameCase(Value):
     eval_id: str
 
 
+class ReplaceCase(Value):
+    """Let a case be another one of the same eval id, with what is recorded of that; `words` say why."""
+
+    kind: Literal["replace_case"] = "replace_case"
+    case: str
+    value: JsonObject
+    recorded: RecordedCase | None
+    words: str
+
+
 class DuplicateCase(Value):
     """Make another case with the same content, behind it."""
 
@@ -181,6 +191,7 @@ InCase: TypeAlias = (
     | RemoveTurn
     | NoteCase
     | RenameCase
+    | ReplaceCase
 )
 """Edits of one case that stays one."""
 
@@ -207,6 +218,8 @@ def words_of(edit: Edit) -> str:  # noqa: PLR0911 - one line for each kind
             return "Remove a turn"
         case NoteCase():
             return "Change the note"
+        case ReplaceCase():
+            return edit.words
         case _:
             return edit.kind.replace("_", " ").capitalize()
 

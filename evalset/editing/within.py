@@ -14,6 +14,7 @@ from evalset.editing.edits import (
     RemoveTurn,
     RemoveValue,
     RenameCase,
+    ReplaceCase,
     SetCall,
     SetResponse,
     SetText,
@@ -46,11 +47,8 @@ def edited(case: Case, edit: InCase) -> Case:  # noqa: C901, PLR0911, PLR0912 - 
             return _set_call(case, edit)
         case SetResponse():
             held = _there(case, edit.where)
-            return (
-                put(case, (*edit.where, "response"), copied(edit.response))
-                if isinstance(held, dict)
-                else case
-            )
+            where = (*edit.where, "response")
+            return put(case, where, copied(edit.response)) if isinstance(held, dict) else case
         case AddCall():
             return _add_call(case, edit)
         case RemoveCall():
@@ -63,6 +61,8 @@ def edited(case: Case, edit: InCase) -> Case:  # noqa: C901, PLR0911, PLR0912 - 
             return put(case, ("eval_id",), edit.eval_id)
         case NoteCase():
             return case
+        case ReplaceCase():
+            return put(copied(edit.value), ("eval_id",), at(case, ("eval_id",)))
         case never:
             assert_never(never)
 

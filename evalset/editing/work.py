@@ -21,6 +21,7 @@ from evalset.editing.edits import (
     OfSet,
     RemoveTurn,
     RenameCase,
+    ReplaceCase,
     SplitCase,
 )
 from evalset.editing.opened import OpenedSet
@@ -199,6 +200,8 @@ class SetWork:
                 self._check_free(edit.eval_id, but=edit.case)
             case NoteCase():
                 after = after._replace(note=CaseNote(text=edit.text, tags=edit.tags))
+            case ReplaceCase():
+                after = after._replace(recorded=edit.recorded)
             case MoveTurn() | RemoveTurn():
                 after = after._replace(recorded=_with_turns(before, edit))
             case _:

@@ -15,6 +15,9 @@ arguments and in the text, and a verdict with its evidence, a sentence and one a
     repair(path, eval_id)                              # the golden is put right from what was recorded
     divergence.turn, divergence.step                   # where to open the session
 
+Both write at once, as the eval-set editor saves. `accepting(held, key, run)` and `repairing(held, key, config)` give the edit for
+a `SetWork` instead, so that a page shows what changes first. Only a run with `came_to_its_end` can be accepted.
+
 `tolerances_of(path, eval_id)`, `keep_tolerances(path, eval_id, tolerances)` and `propose_tolerances(runs)` are for arguments
 that may differ; `eval_config(path)` gives the `EvalConfig` with which plain `adk eval` heeds them, too.
 
@@ -31,6 +34,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from evalset.verify.criteria import Criteria
     from evalset.verify.errors import VerifyError
+    from evalset.verify.mending import accept, accepting, repair, repairing
     from evalset.verify.metric import eval_config
     from evalset.verify.proposing import keep_tolerances, propose_tolerances, tolerances_of
     from evalset.verify.results import (
@@ -54,6 +58,10 @@ _HOMES = {
     "Verification": "evalset.verify.results",
     "VerifyError": "evalset.verify.errors",
     "VerifyProgress": "evalset.verify.results",
+    "accept": "evalset.verify.mending",
+    "accepting": "evalset.verify.mending",
+    "repair": "evalset.verify.mending",
+    "repairing": "evalset.verify.mending",
     "eval_config": "evalset.verify.metric",
     "keep_tolerances": "evalset.verify.proposing",
     "propose_tolerances": "evalset.verify.proposing",
@@ -71,9 +79,13 @@ __all__ = [
     "Verification",
     "VerifyError",
     "VerifyProgress",
+    "accept",
+    "accepting",
     "eval_config",
     "keep_tolerances",
     "propose_tolerances",
+    "repair",
+    "repairing",
     "tolerances_of",
     "verify",
 ]

@@ -69,6 +69,7 @@ def _verified(given: argparse.Namespace, progress: Progress, stop: threading.Eve
         cases=given.case,
         runs=given.runs,
         models=given.models,
+        unrecorded=given.unrecorded,
         criteria=_criteria(given),
         at_once=given.at_once,
         timeout=given.timeout,
@@ -150,6 +151,13 @@ def _add_ways(parser: argparse.ArgumentParser) -> None:
         help="replay each case K times: it passes if all do (pass^K)",
     )
     parser.add_argument("--models", choices=("auto", "real", "recorded"), default="auto", help=_MODELS)
+    parser.add_argument(
+        "--unrecorded",
+        choices=("fail", "rules", "generate"),
+        default="fail",
+        help="what becomes of a call that was not recorded: it fails (the default), or the case's rules answer it, or else an "
+        "offline draft",
+    )
     parser.add_argument(
         "--at-once",
         type=_count,

@@ -80,6 +80,13 @@ def changed_tools(recorded: RecordedCase, agent: Any) -> dict[str, str]:
     return changed
 
 
+def gone_tools(recorded: RecordedCase, agent: Any) -> tuple[str, ...]:
+    """Name the tools that were declared when a case was recorded, answered in it, and are not declared any more."""
+    now = ToolShapes(agent).known({}, ())
+    called = {call.tool for turn in recorded.turns for call in turn.calls}
+    return tuple(name for name in recorded.tools if name in called and name not in now)
+
+
 def _recorded_steps(turn: RecordedTurn) -> RecordedSteps:
     made = [
         Asked(call.tool, call.arguments, _seen(call))

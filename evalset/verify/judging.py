@@ -26,8 +26,9 @@ def judged(
     divergence: Divergence,
     golden: Sequence[Sequence[Step]],
     evidence: Evidence,
-    unrecorded: Sequence[str] = (),
-    error: str = "",
+    why: str = "",
+    *,
+    is_whole: bool = True,
 ) -> Divergence:
     """Give a divergence with its verdict.
 
@@ -35,14 +36,14 @@ def judged(
         divergence: Where the run goes another way.
         golden: The golden's steps, turn by turn.
         evidence: What is known beside.
-        unrecorded: What the run asked and nothing was recorded for.
-        error: What ended the run early.
+        why: What ended the run early, or what it asked and nothing was recorded for.
+        is_whole: Whether the run came to its end and all it asked was answered, so that it can be accepted.
     """
     found = (
         _user(divergence, golden, evidence)
         or _stale(divergence, golden, evidence)
         or _environment(divergence, golden, evidence)
-        or _agent(divergence, unrecorded, error)
+        or _agent(divergence, why, is_whole=is_whole)
     )
     return divergence.model_copy(update=found._asdict())
 
@@ -131,25 +132,20 @@ def _environment(
     )
 
 
-def _agent(divergence: Divergence, unrecorded: Sequence[str], error: str) -> _Judgement:
-    told = list(unrecorded[:1])
-    if not told and error:
-        told.append(f"the run ended early: {error}")
-    told.append("the eval set and the recording agree, and the tools are declared as they were")
-    if unrecorded or error:
-        return _Judgement(
-            "agent_changed",
-            "open",
-            f"The agent {_does(divergence)}, and the recording cannot go on from there. Where that is right, open the session "
-            "at this step and record it anew; where it is not, mend the agent.",
-            tuple(told),
-        )
-    return _Judgement(
-        "agent_changed",
-        "accept",
-        f"The agent {_does(divergence)}. Where that is right, accept it as the new golden; where it is not, mend the agent.",
-        tuple(told),
+def _agent(divergence: Divergence, why: str, *, is_whole: bool) -> _Judgement:
+    told = (
+        *([why] if why else []),
+        "the eval set and the recording agree, and the tools are declared as they were",
     )
+    does = _does(divergence)
+    if is_whole:
+        sentence = f"The agent {does}. Where that is right, accept it as the new golden; where it is not, mend the agent."
+        return _Judgement("agent_changed", "accept", sentence, told)
+    sentence = (
+        f"The agent {does}, and the recording cannot go on from there. Where that is right, open the session at this step and "
+        "record it anew; where it is not, mend the agent."
+    )
+    return _Judgement("agent_changed", "open", sentence, told)
 
 
 def _does(divergence: Divergence) -> str:

@@ -17,7 +17,7 @@ from evalset.recorded.files import RecordedEnvironmentError, read_environment, s
 from evalset.recorded.model import RecordedCase, RecordedEnvironment
 from evalset.verify.errors import VerifyError
 from evalset.writer import EvalSetWriter
-from simulator.agent_config import SimulatedAgentConfig
+from simulator.agent_config import AgentConfigError, SimulatedAgentConfig
 from simulator.agents import (
     DEMOS,
     AgentCatalogue,
@@ -130,6 +130,38 @@ def _prepared(
 def _app_names(case: EvalCase, recorded: RecordedCase) -> tuple[str, ...]:
     given = (case.session_input.app_name,) if case.session_input and case.session_input.app_name else ()
     return tuple(dict.fromkeys((*given, recorded.app_name)))
+
+
+def agents_for(
+    eval_set: Path, agent: SimulatedAgentConfig | str | None, agents_dir: Path | str | None
+) -> Agents:
+    """Give what finds the agents of an eval set's cases.
+
+    Raises:
+        VerifyError: The agent that was named is not there, or cannot be loaded.
+    """
+    try:
+        return Agents(agent, Path(agents_dir) if agents_dir is not None else None, eval_set)
+    except (UnknownAgentError, AgentLoadError, AgentConfigError) as error:
+        raise VerifyError(str(error)) from error
+
+
+def agent_of(
+    eval_set: Path | str,
+    recorded: RecordedCase | None,
+    agent: SimulatedAgentConfig | str | None = None,
+    agents_dir: Path | str | None = None,
+) -> SimulatedAgentConfig:
+    """Give the agent of one case.
+
+    Raises:
+        VerifyError: It is not there, or cannot be loaded.
+    """
+    agents = agents_for(Path(eval_set), agent, agents_dir)
+    try:
+        return agents.of((recorded.app_name,) if recorded is not None else ())
+    except (UnknownAgentError, AgentLoadError) as error:
+        raise VerifyError(str(error)) from error
 
 
 class Agents:

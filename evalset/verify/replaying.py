@@ -22,7 +22,9 @@ from google.genai import types
 
 from evalset.recorded.model import Author, RecordedCase, RecordedEnvironment, RecordedModelTurn
 from evalset.replay.plugin import HermeticEnvironment
+from evalset.replay.unrecorded import MadeAnswer, Policy
 from evalset.verify.results import Players
+from evalset.verify.running import PATIENCE
 from simulator.agent_config import SimulatedAgentConfig
 from simulator.jsonvalue import JsonObject, copied
 from simulator.runtime.encoding import jsonable
@@ -46,12 +48,21 @@ class Replay(NamedTuple):
     models: list[tuple[RecordedModelTurn, ...]]
     final_state: JsonObject
     unrecorded: tuple[str, ...]
+    made: tuple[MadeAnswer, ...]
     error: str
     seconds: float
 
 
+class Ways(NamedTuple):
+    """How a case is replayed: who answers for the agents' models, and calls that were not recorded; how long it may take."""
+
+    models: Players = "real"
+    unrecorded: Policy = "fail"
+    seconds: float = PATIENCE
+
+
 async def replayed(
-    case: EvalCase, recorded: RecordedCase, config: SimulatedAgentConfig, models: Players, seconds: float
+    case: EvalCase, recorded: RecordedCase, config: SimulatedAgentConfig, ways: Ways
 ) -> Replay:
     """Replay a case in a session of its own; whatever the agent raises ends it, and is told as its error.
 
@@ -59,21 +70,21 @@ async def replayed(
         case: The case, for what the user says.
         recorded: What was recorded for it.
         config: The agent.
-        models: Who answers for the agents' models.
-        seconds: How long it may take.
+        ways: How it is replayed.
     """
-    replay = _Replay(case, recorded, config, models)
+    replay = _Replay(case, recorded, config, ways)
     began = time.perf_counter()
     try:
-        async with asyncio.timeout(seconds):
+        async with asyncio.timeout(ways.seconds):
             error = await replay.run()
     except TimeoutError:
-        error = f"it took more than {seconds:g} seconds"
+        error = f"it took more than {ways.seconds:g} seconds"
     return Replay(
         turns=replay.turns,
         models=replay.models,
         final_state=await replay.final_state(),
         unrecorded=tuple(replay.environment.missed),
+        made=tuple(replay.environment.made),
         error=error,
         seconds=time.perf_counter() - began,
     )
@@ -81,12 +92,16 @@ async def replayed(
 
 class _Replay:
     def __init__(
-        self, case: EvalCase, recorded: RecordedCase, config: SimulatedAgentConfig, models: Players
+        self, case: EvalCase, recorded: RecordedCase, config: SimulatedAgentConfig, ways: Ways
     ) -> None:
         self._case, self._recorded = case, recorded
         cases = RecordedEnvironment(cases={case.eval_id: recorded})
         self.environment = HermeticEnvironment(
-            cases, case=case.eval_id, models=models, name="verified_environment"
+            cases,
+            case=case.eval_id,
+            models=ways.models,
+            unrecorded=ways.unrecorded,
+            name="verified_environment",
         )
         self._heard = _Heard()
         self._sessions = WatchedSessions()

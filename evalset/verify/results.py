@@ -9,6 +9,7 @@ from typing import Literal, TypeAlias
 from pydantic import Field
 
 from evalset.recorded.model import RecordedModelTurn
+from evalset.replay.unrecorded import MadeAnswer
 from evalset.verify.criteria import Criteria
 from simulator.facts import Value
 from simulator.jsonvalue import Json, JsonObject
@@ -129,7 +130,8 @@ class RunResult(Value):
         checks: What was looked at.
         divergence: The first step that differs; None where it passed.
         error: What ended the run before its time; empty where nothing did.
-        unrecorded: What was asked and not recorded, in sentences.
+        unrecorded: What was asked and not recorded, in sentences; they say who answered all the same.
+        made: The calls that were answered though they were not recorded, where a policy said so.
         turns: What happened, up to where the run ended.
         final_state: The session's state after it, without what lasts one invocation only.
         seconds: How long it took.
@@ -142,9 +144,15 @@ class RunResult(Value):
     divergence: Divergence | None = None
     error: str = ""
     unrecorded: tuple[str, ...] = ()
+    made: tuple[MadeAnswer, ...] = ()
     turns: tuple[ActualTurn, ...] = ()
     final_state: JsonObject = Field(default_factory=dict)
     seconds: float = 0.0
+
+    @property
+    def came_to_its_end(self) -> bool:
+        """Whether every call had an answer and nothing ended the run early, so that it can be accepted as a golden."""
+        return not self.error and len(self.made) >= len(self.unrecorded)
 
 
 class CaseResult(Value):

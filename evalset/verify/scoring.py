@@ -67,7 +67,9 @@ async def scored(
         divergence = first_divergence(golden, with_state, _compared(found, criteria, each))
     if divergence is not None:
         evidence = evidence_of(each.recorded, each.config.root_agent)
-        divergence = judged(divergence, golden, evidence, replay.unrecorded, replay.error)
+        is_whole = not replay.error and len(replay.made) >= len(replay.unrecorded)
+        why = replay.error or "; ".join(replay.unrecorded[:1])
+        divergence = judged(divergence, golden, evidence, why, is_whole=is_whole)
     return RunResult(
         number=number,
         passed=passed,
@@ -76,6 +78,7 @@ async def scored(
         divergence=divergence,
         error=replay.error,
         unrecorded=replay.unrecorded,
+        made=replay.made,
         turns=tuple(
             ActualTurn(invocation=_json(invocation), models=models)
             for invocation, models in zip(replay.turns, replay.models, strict=True)

@@ -5,17 +5,17 @@ from __future__ import annotations
 import asyncio
 import threading
 import time
-from collections.abc import Callable, Collection, Coroutine, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Collection, Sequence
 from itertools import count
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, TypeAlias, TypeVar
+from typing import Literal, NamedTuple, TypeAlias
 
+from evalset.replay.unrecorded import Policy
 from evalset.verify.criteria import Criteria
 from evalset.verify.errors import VerifyError
-from evalset.verify.loading import Agents, Ready, Unready, cases_to_verify, recorded_beside
+from evalset.verify.loading import Ready, Unready, agents_for, cases_to_verify, recorded_beside
 from evalset.verify.processes import ProcessEndedError, Stop, how_many, shared_out
-from evalset.verify.replaying import replayed
+from evalset.verify.replaying import Ways, replayed
 from evalset.verify.results import (
     CaseResult,
     CaseStatus,
@@ -24,19 +24,15 @@ from evalset.verify.results import (
     Verification,
     VerifyProgress,
 )
+from evalset.verify.running import PATIENCE, run
 from evalset.verify.scoring import golden_steps, scored
-from simulator.agent_config import AgentConfigError, SimulatedAgentConfig
-from simulator.agents import AgentLoadError, UnknownAgentError
+from simulator.agent_config import SimulatedAgentConfig
 from simulator.runtime.reachability import model_reachability
 
 Models: TypeAlias = Literal["auto", "real", "recorded"]
-Result = TypeVar("Result")
 
 AT_ONCE = 4
 """How many cases are replayed at a time, as `adk eval` does."""
-
-PATIENCE = 300.0
-"""Seconds that one run may take."""
 
 _LOOKS_EVERY = 0.05
 
@@ -50,6 +46,7 @@ def verify(  # long: what it takes is most of it
     cases: Collection[str] = (),
     runs: int = 1,
     models: Models = "auto",
+    unrecorded: Policy = "fail",
     criteria: Criteria | None = None,
     at_once: int = AT_ONCE,
     timeout: float = PATIENCE,
@@ -71,6 +68,8 @@ def verify(  # long: what it takes is most of it
         runs: How many times each case is replayed.
         models: Who answers for the agents' models: themselves, or the recording. `auto` takes the recording where one of
             them cannot be asked from here (it has no key, for one) and the case holds recorded turns of models.
+        unrecorded: What becomes of a call that was not recorded, as `HermeticEnvironment` has it: it fails, or the case's rules
+            answer it, or else an offline draft. A run in which all are answered can be accepted, answers and all.
         criteria: What is asked of each run.
         at_once: How many cases are replayed at a time.
         timeout: Seconds that one run may take.
@@ -88,14 +87,11 @@ def verify(  # long: what it takes is most of it
     eval_set = Path(path)
     sidecar = Path(environment) if environment is not None else recorded_beside(eval_set)
     began = time.perf_counter()
-    try:
-        agents = Agents(agent, Path(agents_dir) if agents_dir is not None else None, eval_set)
-    except (UnknownAgentError, AgentLoadError, AgentConfigError) as error:
-        raise VerifyError(str(error)) from error
+    agents = agents_for(eval_set, agent, agents_dir)
     asked = criteria or Criteria()
     wanted = cases_to_verify(eval_set, sidecar, cases, agents)
     jobs, told = _jobs(wanted, asked, models)
-    how = _How(asked, runs, at_once, timeout)
+    how = _How(asked, runs, at_once, Ways(unrecorded=unrecorded, seconds=timeout))
     done = _all_done(jobs, how, processes, _counted(len(jobs) * runs, on_progress), stop or threading.Event())
     results = {id(job.ready.case): result for job, result in zip(jobs, done, strict=True)}
     return Verification(
@@ -117,12 +113,12 @@ class _Job(NamedTuple):
 
 
 class _How(NamedTuple):
-    """How cases are replayed."""
+    """How cases are replayed; who answers for the models, each job says."""
 
     criteria: Criteria
     runs: int
     at_once: int
-    seconds: float
+    ways: Ways
 
 
 class _Done(NamedTuple):
@@ -176,7 +172,7 @@ def _all_done(
     """Give the runs of each case that were done; of those that were not when it was stopped, what there is."""
     number = how_many(processes, len(jobs))
     if number == 1:
-        return _run(_replayed_all(jobs, how, tell, stop))
+        return run(_replayed_all(jobs, how, tell, stop))
     fewer = how._replace(at_once=max(1, how.at_once // number))
 
     def work(
@@ -188,16 +184,6 @@ def _all_done(
         return shared_out(work, jobs, number, tell, stop)
     except ProcessEndedError as error:
         raise VerifyError(str(error)) from error
-
-
-def _run(work: Coroutine[Any, Any, Result]) -> Result:
-    """Run in this thread; in one of its own where this one has a loop that runs."""
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        return asyncio.run(work)
-    with ThreadPoolExecutor(1) as pool:
-        return pool.submit(asyncio.run, work).result()
 
 
 async def _replayed_all(
@@ -220,7 +206,7 @@ async def _replayed_all(
 
 async def _one(job: _Job, how: _How, number: int) -> RunResult:
     case, recorded, config = job.ready
-    replay = await replayed(case, recorded, config, job.models, how.seconds)
+    replay = await replayed(case, recorded, config, how.ways._replace(models=job.models))
     return await scored(job.ready, replay, how.criteria, number=number, models=job.models)
 
 

@@ -123,6 +123,8 @@ SETS = [
     Pitfall("refused-value", _turned(creation_timestamp="soon"), "eval_cases[0].conversation[0].creation_timestamp"),
     Pitfall("refused-value", a_set(a_case(session_input={"app_name": "desk"})), "eval_cases[0].session_input"),
     Pitfall("refused-value", a_set(name=1), "name"),
+    Pitfall("refused-value", a_set(eval_cases=None), "eval_cases"),
+    Pitfall("refused-value", a_set(creation_timestamp="soon"), "creation_timestamp"),
 ]  # fmt: skip
 
 CASES = [

@@ -79,7 +79,7 @@ def test_a_sound_set_with_its_environment_has_no_findings(tmp_path: Path) -> Non
     put(tmp_path, {SET: in_bytes(a_set()), ENVIRONMENT: in_bytes(an_environment())})
     without_agent = examine([tmp_path])
     assert without_agent.findings == ()
-    assert [file.kind for file in without_agent.files] == ["recorded environment", "eval set"]
+    assert [file.kind for file in without_agent.files] == ["eval set", "recorded environment"]
     assert "--agents-dir" in without_agent.skipped[0]
     with_agent = examine([tmp_path], agents=agents())
     assert with_agent.findings == ()

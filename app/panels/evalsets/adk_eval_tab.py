@@ -14,13 +14,14 @@ from app.labels import literal
 from app.panels.evalsets.adk_results import adk_results, summary
 from app.panels.evalsets.criteria_editor import criteria_editor
 from app.panels.evalsets.remembered import keep_option, key_of, option_key
-from app.panels.evalsets.set_choices import agent_and_cases
+from app.panels.evalsets.set_choices import agent_and_cases, unrecorded_choice
 from app.panels.parts import problem, views
 from app.set_facts import SetFacts, environment_of
 from evalset.adk_runs.history import kept_results
 from evalset.adk_runs.installed import INSTALL, missing
 from evalset.adk_runs.results import ResultsError, read_results
 from evalset.adk_runs.run import AdkEvalRun, RunView, shown_command
+from evalset.replay.unrecorded import Policy
 
 LOOK_AGAIN_SECONDS = 0.5
 COLUMNS = (1, 1.45)
@@ -50,8 +51,8 @@ def _choice(bench: Bench, facts: SetFacts) -> Choice:
     """Draw what is run and how."""
     agent, cases = agent_and_cases(bench, facts)
     environment = environment_of(bench.eval_set)
-    hermetic = False
-    models = False
+    hermetic = models = False
+    unrecorded: Policy = "fail"
     if environment is None:
         st.caption("No recorded environment lies beside this set, so it cannot be replayed hermetically.")
     else:
@@ -71,12 +72,13 @@ def _choice(bench: Bench, facts: SetFacts) -> Choice:
             help="No key is needed then, and what the agent does is what it did",
         )
         keep_option(bench, "adk_models", models)
+        unrecorded = unrecorded_choice(bench, "adk")
     else:
         st.warning(
             "The agent's real tools run: what they change in the world is changed, for each case.",
             icon=":material/warning:",
         )
-    return Choice(agent=agent, cases=cases, hermetic=hermetic, recorded_models=models)
+    return Choice(agent=agent, cases=cases, hermetic=hermetic, recorded_models=models, unrecorded=unrecorded)
 
 
 def _run(bench: Bench, choice: Choice, facts: SetFacts, *, may_run: bool) -> None:
