@@ -215,6 +215,18 @@ def test_a_case_that_adk_refuses_is_named_and_nothing_is_written(path: Path) -> 
             work.apply(RenameCase(case="two", eval_id=wanted))
 
 
+def test_a_case_with_a_key_twice_is_not_written_anew(path: Path) -> None:
+    """One of the two values would be lost, so the save names the key; other cases are saved."""
+    path.write_text(path.read_text().replace('"owner": "me"', '"owner": "me", "owner": "you"', 1))
+    work = work_on(path)
+    work.apply(SetText(case="two", where=("conversation", 0, "user_content"), text="Else?"))
+    save(work)
+    work.apply(SetText(case="one", where=("conversation", 0, "user_content"), text="Else?"))
+    with pytest.raises(InvalidCaseError, match="'owner' stands twice"):
+        save(work)
+    assert path.read_text().count('"owner"') == 4
+
+
 def test_what_does_not_fit_is_refused_and_changes_nothing(path: Path) -> None:
     """Each error names the place."""
     work = work_on(path)
