@@ -301,7 +301,22 @@ def test_data_in_the_old_form_is_opened_and_saved_in_todays(tmp_path: Path) -> N
     assert open_set(old).rows[0].eval_id == "first"
 
 
-@pytest.mark.parametrize("text", ["", "{", "[]x", "\ufeff{}", '{"eval_cases": []}', "7"])
+CASE = '{"eval_set_id": "x", "eval_cases": [{"eval_id": "a", "conversation": [], "x": %s}]}'
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("", "{", "[]x", "\ufeff{}", '{"eval_cases": []}', "7", '{"eval_set_id": 1, "eval_cases": []}'),
+        *(
+            '{"eval_set_id": "x", "eval_cases": {}}',
+            '{"eval_set_id": "x", "eval_cases": [1]}',
+            CASE % '"\\ud800"',
+        ),
+        *(CASE % "1" + "x", CASE % "1,", CASE % "[1 2]", CASE % ("[" * 5000), CASE % ("1" * 5000)),
+        '{"eval_set_id": "x", "eval_cases": [{"eval_id": "a"} {"eval_id": "b"}]}',
+    ],
+)
 def test_what_is_no_eval_set_is_refused_with_the_reason(tmp_path: Path, text: str) -> None:
     """The error names the file."""
     path = tmp_path / "broken.evalset.json"

@@ -38,6 +38,7 @@ from evalset.editing.rows import row_of
 from evalset.editing.saving import save, text_of_set
 from evalset.editing.work import SetWork
 from evalset.errors import EvalSetError
+from evalset.outline import outline_of
 from evalset.recorded.files import read_environment, sidecar_of
 from tests.evalset.editing_sets import record_case, work_on, write_set
 
@@ -153,5 +154,5 @@ def test_a_set_that_anybody_has_damaged_is_opened_or_refused(first: Path, text: 
     else:
         said = f"{path}: opened"
         assert text_of_set(work) == path.read_bytes()
-        assert work.rows()
+        assert {row.eval_id for row in work.rows()} == outline_of(path, path.read_bytes()).ids
     assert said.startswith(f"{path}: ")
