@@ -9,6 +9,7 @@ from typing import NamedTuple
 from google.adk.evaluation.eval_case import EvalCase, InvocationEvent, SessionInput
 
 from evalset.doctor.calls import ASKS_A_PERSON, CONFIRMATION, ToolPlace, in_turn
+from evalset.doctor.confirmation_rounds import without_questions
 from evalset.doctor.edits import Insert, Remove, Replace
 from evalset.doctor.nodes import Node, camel
 from evalset.doctor.notes import Notes
@@ -24,11 +25,17 @@ _OLDER = "ADK refuses it in some releases from 1.24 on"
 
 
 class Case(NamedTuple):
-    """A case, its id, and whether it shall be readable by every ADK from 1.24 on."""
+    """A case and its id.
+
+    Attributes:
+        portable: Whether every ADK from 1.24 on shall read it.
+        confirmed: The calls of which the recorded environment knows what a person said to them.
+    """
 
     node: Node
     eval_id: str
     portable: bool = False
+    confirmed: frozenset[str] = frozenset()
 
 
 def note_case(case: Case, notes: Notes) -> None:
@@ -237,11 +244,18 @@ def _note_calls(case: Case, turn: Node, notes: Notes) -> None:
     asking = [place for place in calls if place.name.startswith(ASKS_A_PERSON)]
     if asking:
         what = "whether a tool may run" if any(each.name == CONFIRMATION for each in asking) else "something"
-        notes.add(
-            "confirmation-round", asking[0].at.path,
-            f"A person was asked {what} here. Plain `adk eval` cannot answer: it stops at the question, and the rest of the turn fails.",
-            "Replay it with HermeticEnvironment, and compare without arguments.", eval_id=case.eval_id,
-        )  # fmt: skip
+        words = f"A person was asked {what} here. Plain `adk eval` cannot answer: it stops at the question, and the rest of the turn fails."
+        if edits := without_questions(turn, case.confirmed):
+            notes.add(
+                "confirmation-round", asking[0].at.path, words, eval_id=case.eval_id, edits=edits,
+                mend="takes out the question and what was said to it, which the recorded environment keeps and a replay says again",
+                loses="the question, its answer, and what stood for the tool's answer until then",
+            )  # fmt: skip
+        else:
+            remedy = (
+                "Record the case, and replay it with HermeticEnvironment, which says what the person said."
+            )
+            notes.add("confirmation-round", asking[0].at.path, words, remedy, eval_id=case.eval_id)
     _note_ids(case, calls, notes)
     _note_pairs(case, turn, [each for each in places if each.role != "quoted"], notes)
     _note_parallel(case, turn, notes)

@@ -10,6 +10,7 @@ from evalset.doctor import agent_checks, environment_checks, set_checks
 from evalset.doctor.agents import Agents, KnownAgent
 from evalset.doctor.calls import in_old_turn, in_recorded_turn, in_turn
 from evalset.doctor.case_checks import Case, note_case
+from evalset.doctor.confirmation_rounds import confirmed_calls
 from evalset.doctor.files import eval_set_of, files_in, groups, is_environment, read_content
 from evalset.doctor.model import Examination, ExaminedFile, Kind
 from evalset.doctor.nodes import Node
@@ -82,6 +83,8 @@ def _group(group: tuple[Path, ...], settings: Settings, unreadable: list[str]) -
     for file in group:
         try:
             text = read_content(file).text
+            if not is_environment(file):
+                partner = environment_in(group)
             if is_environment(file) and len(group) == 1:
                 partner = eval_set_beside(file)
         except ChangedMeanwhileError:
@@ -99,6 +102,18 @@ def as_partner(document: Document | None) -> Node:
     """Give an eval set for its recorded environment to be checked against; one without a value where it cannot be read."""
     is_set = document is not None and set_checks.kind_of(document.value) == "eval set"
     return Node(document.value) if document is not None and is_set else Node(None)
+
+
+def environment_in(group: tuple[Path, ...]) -> Node | None:
+    """Read the recorded environment among files that belong together; None where there is none, or none that can be read.
+
+    Raises:
+        OSError: It cannot be read.
+        ChangedMeanwhileError: It was written each time that it was read.
+    """
+    file = next((each for each in group if is_environment(each)), None)
+    document = read(read_content(file).text, Notes(file)) if file else None
+    return Node(document.value) if document else None
 
 
 def eval_set_beside(environment: Path) -> Node | None:
@@ -120,7 +135,7 @@ def examined(file: Path, text: bytes, settings: Settings, *, partner: Node | Non
         text: What it holds.
         settings: How.
         partner: For a recorded environment, the eval set beside it, without a value where that cannot be read; None where
-            there is none.
+            there is none. For an eval set, the recorded environment beside it, where that can be read.
     """
     notes = Notes(file)
     document = read(text, notes)
@@ -133,7 +148,7 @@ def examined(file: Path, text: bytes, settings: Settings, *, partner: Node | Non
         case "recorded environment":
             cases = _environment(document, notes, settings, partner)
         case "eval set":
-            cases = _eval_set(document, notes, settings)
+            cases = _eval_set(document, notes, settings, partner)
         case "old eval data":
             cases = note_old_form(file, document.value, notes.text, notes)
             _old_calls(document.value, notes, settings)
@@ -143,13 +158,16 @@ def examined(file: Path, text: bytes, settings: Settings, *, partner: Node | Non
     return Patient(notes, document, kind, cases)
 
 
-def _eval_set(document: Document, notes: Notes, settings: Settings) -> int:
+def _eval_set(document: Document, notes: Notes, settings: Settings, environment: Node | None) -> int:
     root = Node(document.value)
     set_checks.note_top(root, notes.file, notes)
     set_checks.note_ids(root, notes.file, notes)
     cases = list(root.items("eval_cases"))
+    recorded = environment_checks.cases_of(environment) if environment else {}
     for node in cases:
-        case = Case(node, node.text("eval_id"), settings.portable)
+        eval_id = node.text("eval_id")
+        confirmed = confirmed_calls(recorded[eval_id]) if eval_id in recorded else frozenset()
+        case = Case(node, eval_id, settings.portable, confirmed)
         note_case(case, notes)
         start, stop = document.places.value(node.path)
         note_refusals(node, document.places.text[start:stop], case.eval_id, notes)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from evalset.doctor.agents import Agents, KnownAgent
 from evalset.doctor.edits import Edit, Rename, apply
-from evalset.doctor.examining import Patient, Settings, as_partner, eval_set_beside, examined
+from evalset.doctor.examining import Patient, Settings, as_partner, environment_in, eval_set_beside, examined
 from evalset.doctor.files import files_in, groups, is_environment, read_content
 from evalset.doctor.model import Changes, FileChange, Finding
 from evalset.doctor.nodes import Node
@@ -95,13 +95,20 @@ def _planned(
             course.take_over(wanted)
             course.run(partner if len(group) > 1 else eval_set_beside(file))
         else:
-            course.run(None)
+            course.run(_environment(group))
             partner, wanted = as_partner(course.document), course.for_partner
         if course.text != before:
             changes.append(
                 FileChange(file=file, before=before, after=course.text, mended=tuple(course.mended))
             )
     return tuple(changes)
+
+
+def _environment(group: tuple[Path, ...]) -> Node | None:
+    try:
+        return environment_in(group)
+    except (OSError, ChangedMeanwhileError):  # said when its own turn comes
+        return None
 
 
 class _Course:
@@ -126,7 +133,7 @@ class _Course:
         )
 
     def run(self, partner: Node | None) -> None:
-        """Mend what can be mended; `partner` is the eval set of a recorded environment."""
+        """Mend what can be mended; `partner` is what `examined` takes."""
         for _ in range(_ROUNDS):
             patient = examined(self._file, self.text, self._settings, partner=partner)
             self.document = patient.document

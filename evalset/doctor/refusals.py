@@ -23,6 +23,7 @@ from evalset.doctor.edits import Edit, Remove, Rename, Replace
 from evalset.doctor.model import JsonPath
 from evalset.doctor.nodes import Node, camel
 from evalset.doctor.notes import Notes
+from evalset.doctor.reading import Doubled
 from evalset.doctor.shown import short
 
 _MODELS: dict[str, tuple[type[BaseModel], ...]] = {
@@ -142,6 +143,8 @@ def _note_key(case: Node, refusal: Refusal, eval_id: str, notes: Notes) -> None:
             edits=[Rename(path, same)],
             eval_id=eval_id,
         )
+    elif isinstance(parent.value, Doubled) and name in parent.value.names:
+        notes.add("refused-key", path, meaning, "Decide first which of the two is meant.", eval_id=eval_id)
     elif meant := difflib.get_close_matches(name, free, 1, _CLOSE):
         notes.add("refused-key", path, meaning, f"Did you mean {meant[0]!r}?", eval_id=eval_id)
     else:

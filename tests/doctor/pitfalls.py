@@ -120,6 +120,7 @@ SETS = [
     Pitfall("refused-key", _turned(**{"Final-Response": None, "final_response": a_message("model")}), mendable=True),
     Pitfall("refused-key", _turned(invocation_idd="x"), "eval_cases[0].conversation[0].invocation_idd", mendable=True),
     Pitfall("refused-key", _turned(rubriks=[]), "eval_cases[0].conversation[0].rubriks"),
+    Pitfall("refused-key", in_bytes(_turned(notes="x")).replace(b'"notes": "x"', b'"notes": "x", "notes": "y"'), "eval_cases[0].conversation[0].notes"),
     Pitfall("refused-value", _turned(creation_timestamp="soon"), "eval_cases[0].conversation[0].creation_timestamp"),
     Pitfall("refused-value", a_set(a_case(session_input={"app_name": "desk"})), "eval_cases[0].session_input"),
     Pitfall("refused-value", a_set(name=1), "name"),

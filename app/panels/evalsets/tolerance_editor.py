@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from app.bench import Bench
 from app.panels.evalsets.remembered import followed_key, key_of
@@ -31,6 +32,10 @@ class _Case(NamedTuple):
     def name(self) -> str:
         """The name of the option at the bench."""
         return _name(self.eval_id)
+
+    def key(self, number: int, field: str) -> str:
+        """Let the input of a field show what its row says; give its key."""
+        return followed_key(self.bench, f"{field} {number} {self.name}", self.rows[number][field])
 
     def put(self, rows: list[Row] | None) -> None:
         """Keep other rows, None for those that are saved, and draw them."""
@@ -66,36 +71,10 @@ def _name(eval_id: str) -> str:
 
 
 def _row(case: _Case, number: int) -> None:
-    row, rows = case.rows[number], case.rows
-    seen: Any = "visible" if number == 0 else "collapsed"
-    tool, path, kind, more, gone = st.columns(_COLUMNS, gap="xsmall", vertical_alignment="bottom")
-
-    def key(field: str) -> str:
-        return followed_key(case.bench, f"{field} {number} {case.name}", row[field])
-
-    with tool:
-        said = {"tool": st.text_input("Tool", key=key("tool"), label_visibility=seen, placeholder="*")}
-    with path:
-        said["path"] = st.text_input(
-            "Argument", key=key("path"), label_visibility=seen, placeholder="items[*].price; empty: all"
-        )
-    with kind:
-        said["kind"] = st.selectbox(
-            "May be",
-            list(KINDS),
-            key=key("kind"),
-            format_func=lambda each: KINDS[each],
-            label_visibility=seen,
-        )
-    with more:
-        said["more"] = st.text_input(
-            "Which",
-            key=key("more"),
-            label_visibility=seen,
-            placeholder=HINTS.get(row["kind"], ""),
-            disabled=row["kind"] not in HINTS,
-        )
-    with gone:
+    rows = case.rows
+    *columns, last = st.columns(_COLUMNS, gap="xsmall", vertical_alignment="bottom")
+    now = _said(case, number, columns)
+    with last:
         if st.button(
             "Remove",
             key=key_of(case.bench, f"gone {number} {case.name}"),
@@ -103,9 +82,38 @@ def _row(case: _Case, number: int) -> None:
             type="tertiary",
         ):
             case.put(rows[:number] + rows[number + 1 :])
-    now = {field: value or "" for field, value in said.items()}
-    if now != row:
+    if now != rows[number]:
         case.put([*rows[:number], now, *rows[number + 1 :]])
+
+
+def _said(case: _Case, number: int, columns: Sequence[DeltaGenerator]) -> Row:
+    """Draw the inputs of a row; give what they say."""
+    row, seen = case.rows[number], cast("Any", "visible" if number == 0 else "collapsed")
+    tool, path, kind, more = columns
+    said = {
+        "tool": tool.text_input("Tool", key=case.key(number, "tool"), label_visibility=seen, placeholder="*"),
+        "path": path.text_input(
+            "Argument",
+            key=case.key(number, "path"),
+            label_visibility=seen,
+            placeholder="items[*].price; empty: all",
+        ),
+        "kind": kind.selectbox(
+            "May be",
+            list(KINDS),
+            key=case.key(number, "kind"),
+            format_func=lambda each: KINDS[each],
+            label_visibility=seen,
+        ),
+        "more": more.text_input(
+            "Which",
+            key=case.key(number, "more"),
+            label_visibility=seen,
+            placeholder=HINTS.get(row["kind"], ""),
+            disabled=row["kind"] not in HINTS,
+        ),
+    }
+    return {field: value or "" for field, value in said.items()}
 
 
 def _buttons(case: _Case) -> None:
