@@ -9,18 +9,22 @@ from pydantic import JsonValue
 from evalset.eval_config.editing import (
     ConfigError,
     criteria_in,
+    custom_metrics,
+    option,
     read_document,
     starting_document,
     usual_value,
     value_at,
     with_criterion,
     with_custom_metric,
+    with_value,
     written,
 )
 from evalset.eval_config.files import config_of, load, save
 from simulator.jsonvalue import JsonObject
 
 _BOM = "\ufeff"
+_TRAJECTORY = "tool_trajectory_avg_score"
 
 
 class CriteriaDraft:
@@ -101,6 +105,24 @@ class CriteriaDraft:
         else:
             self._off[name] = value_at(document, ("criteria", name))
             self.take(with_criterion(document, name, None))
+
+    def heed_tolerances(self, eval_set: Path) -> None:
+        """Compare the calls with the tolerances that are kept with the recording, in the place of ADK's own metric for them."""
+        # Behind it stands ADK's evaluation, which takes a second to import.
+        from evalset.verify import eval_config  # noqa: PLC0415 - as above
+
+        document = self.document
+        if document is None:
+            return
+        wanted = eval_config(eval_set)
+        (name,) = custom_metrics(wanted)
+        metric = {**value_at(wanted, ("criteria", name))}
+        for field in ("match_type", "ignore_args"):
+            if (said := option(document, _TRAJECTORY, (field,))) is not None:
+                metric[field] = said
+        self.switch(_TRAJECTORY, on=False)
+        made = with_criterion(self.document or {}, name, metric)
+        self.take(with_value(made, ("custom_metrics", name), value_at(wanted, ("custom_metrics", name))))
 
     def own_metric(self, name: str, path: str | None) -> None:
         """Add a metric of one's own, or take it away."""

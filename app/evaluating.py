@@ -10,9 +10,15 @@ from app.set_agents import history_of, place_of
 from app.set_facts import environment_of
 from evalset.adk_runs.spec import EvalRunSpec
 from evalset.eval_config.checking import check
-from evalset.eval_config.editing import custom_metrics
+from evalset.eval_config.editing import custom_metrics, option
+from evalset.recorded.files import sidecar_of
+from evalset.replay.unrecorded import Policy
 from simulator.agents import AgentCatalogue
 from simulator.facts import Value
+from simulator.jsonvalue import JsonObject
+
+TOLERANT = "evalset.verify.metric.tolerant_trajectory"
+"""The studio's own metric: the trajectory with the tolerances of a recorded environment."""
 
 
 class Choice(Value):
@@ -22,6 +28,7 @@ class Choice(Value):
     cases: tuple[str, ...] = ()
     hermetic: bool = True
     recorded_models: bool = False
+    unrecorded: Policy = "fail"
 
 
 def spec_of(bench: Bench, choice: Choice, agents: AgentCatalogue) -> EvalRunSpec:
@@ -36,7 +43,7 @@ def spec_of(bench: Bench, choice: Choice, agents: AgentCatalogue) -> EvalRunSpec
     errors = [flaw for flaw in check(document) if flaw.severity == "error"]
     if errors:
         raise ValueError("\n".join(f"{flaw.place}: {flaw.sentence}" for flaw in errors))
-    if bench.owner != LOCAL and (own := custom_metrics(document)):
+    if bench.owner != LOCAL and (own := _of_others(document, bench.eval_set)):
         raise ValueError(
             f"Several people use this server, so nobody's own metrics run in it: {', '.join(own)}. "
             "Run `adk eval` with them in a terminal."
@@ -50,8 +57,19 @@ def spec_of(bench: Bench, choice: Choice, agents: AgentCatalogue) -> EvalRunSpec
         config=document,
         environment=_environment(bench.eval_set) if choice.hermetic else None,
         models="recorded" if choice.hermetic and choice.recorded_models else "real",
-        history=history_of(config),
+        unrecorded=choice.unrecorded,
+        history=history_of(config) if bench.owner == LOCAL else None,
     )
+
+
+def _of_others(document: JsonObject, eval_set: Path) -> list[str]:
+    """Name the metrics that run code, or read files, which are not the studio's own for this set."""
+    ours = str(sidecar_of(eval_set))
+    return [
+        name
+        for name, path in custom_metrics(document).items()
+        if path != TOLERANT or option(document, name, ("environment",)) != ours
+    ]
 
 
 def _environment(eval_set: Path) -> Path:

@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 
 from google.adk.evaluation.eval_case import EvalCase, IntermediateData, Invocation, InvocationEvents
 from google.genai import types
-from pydantic import ValidationError
 
 from evalset.documents import loaded
 from evalset.errors import ScenarioError
@@ -49,7 +48,7 @@ def read_cases(text: str) -> dict[str, EvalCase]:
     """
     try:
         return {case.eval_id: case for case in loaded(text).eval_cases}
-    except (OSError, ValueError, TypeError, KeyError, AttributeError, ValidationError) as error:
+    except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
         raise ScenarioError(f"ADK's loader cannot read the eval set: {error!r}") from error
 
 

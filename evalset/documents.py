@@ -80,7 +80,7 @@ def read_back(source: Path | str, case: EvalCase) -> None:
     """
     try:
         found_set = loaded(source)
-    except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
+    except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
         raise ReadBackError(f"ADK's loader cannot read the eval set: {error!r}") from error
     found = [read for read in found_set.eval_cases if read.eval_id == case.eval_id]
     if len(found) != 1:

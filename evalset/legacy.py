@@ -27,7 +27,7 @@ def convert_old_form(path: Path, text: bytes) -> EvalSet | None:
     """
     try:
         value = json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
     cases = _old_cases(path, value)
     if cases is None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 import sqlite3
 import time
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, closing, contextmanager
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, ExitStack, closing, contextmanager
 from pathlib import Path
 from typing import TypeAlias
 
@@ -41,15 +41,47 @@ def folder_lock(path: Path, timeout: float) -> Iterator[None]:
         LockTimeoutError: It was not free within `timeout` seconds.
         OSError: The folder cannot be opened, or the lock file cannot be made.
     """
+    with _one_folder([path], timeout):
+        yield
+
+
+@contextmanager
+def system_locks(paths: Iterable[Path], timeout: float) -> Iterator[None]:
+    """Hold this system's locks of several files at once, as `system_lock` holds that of one.
+
+    Files of one folder share its lock, where folders have some: taken twice by one process it would wait for itself.
+
+    Raises:
+        LockTimeoutError: One was not free within `timeout` seconds.
+        OSError: As `system_lock`.
+    """
+    by_folder: dict[Path, list[Path]] = {}
+    for path in sorted(set(paths)):
+        by_folder.setdefault(path.parent, []).append(path)
+    with ExitStack() as held:
+        for together in by_folder.values():
+            if HAS_FLOCK:
+                held.enter_context(_one_folder(together, timeout))
+            else:  # pragma: no cover - as for `HAS_FLOCK`
+                for path in together:
+                    held.enter_context(database_lock(path, timeout))
+        yield
+
+
+@contextmanager
+def _one_folder(paths: Sequence[Path], timeout: float) -> Iterator[None]:
+    """Hold the lock of the folder in which all of these files are, or one for each of them."""
     deadline = time.monotonic() + timeout
-    descriptor = os.open(path.parent, os.O_RDONLY | os.O_CLOEXEC)
+    descriptor = os.open(paths[0].parent, os.O_RDONLY | os.O_CLOEXEC)
     try:
         try:
-            _wait(descriptor, path, deadline)
+            _wait(descriptor, paths[0], deadline)
         except LockTimeoutError:
             raise
         except OSError:  # network file systems lock only what is open for writing, which no folder is
-            with flock_lock(path, max(0.0, deadline - time.monotonic())):
+            with ExitStack() as held:
+                for path in paths:
+                    held.enter_context(flock_lock(path, max(0.0, deadline - time.monotonic())))
                 yield
         else:
             yield

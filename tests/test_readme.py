@@ -14,6 +14,7 @@ import pytest
 from google.adk.evaluation.local_eval_sets_manager import load_eval_set_from_file
 from google.adk.runners import InMemoryRunner
 
+from evalset.__main__ import main as start
 from evalset.command import main
 from simulator import demo_agent
 
@@ -135,6 +136,36 @@ def test_a_folder_of_sessions_becomes_a_pytest_file(
     with zipfile.ZipFile("test_desk.zip") as archive:
         assert archive.namelist() == ["test_desk.py", "desk.evalset.json", "desk.environment.json"]
     assert "damaged.session.json: it is no JSON" in capsys.readouterr().out
+
+
+def test_the_doctor_examines_mends_and_migrates(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The commands stand in the README as they are run: a flaw is found, it is mended, and a renamed tool fits its agent."""
+    commands = re.findall(r"^python -m evalset (doctor .*)$", "".join(blocks("sh")), re.MULTILINE)
+    monkeypatch.chdir(tmp_path)
+    agent = "from google.adk.agents import LlmAgent\ndef look_up(order: str): ...\n"
+    Path("agents/readme_desk").mkdir(parents=True)
+    Path("agents/readme_desk/agent.py").write_text(
+        f"{agent}root_agent = LlmAgent(name='desk', tools=[look_up])\n"
+    )
+    call = {"name": "find_order", "args": {"order_id": "A-1"}}
+    turn = {"user_content": {"parts": [{"text": "Where?"}]}, "intermediate_data": {"tool_uses": [call]}}
+    case = {
+        "eval_id": "one",
+        "conversation": [turn],
+        "session_input": {"app_name": "readme_desk", "user_id": "me"},
+    }
+    Path("evals").mkdir()
+    Path("evals/orders.evalset.json").write_text(json.dumps({"eval_set_id": "orders", "eval_cases": [case]}))
+    assert [start(shlex.split(command)) for command in commands] == [1, 0, 0]
+    assert start(shlex.split(commands[0])) == 0
+    said = capsys.readouterr().out
+    assert said.count("unknown-tool") == 1
+    assert said.count("orders.evalset.json.") == 2
+    (mended,) = load_eval_set_from_file("evals/orders.evalset.json", "orders").eval_cases
+    assert "look_up" in mended.model_dump_json()
+    assert '"role":"user"' in mended.model_dump_json()
 
 
 def test_everything_that_it_links_to_is_there() -> None:

@@ -60,7 +60,7 @@ def script_strip(
             _more(progress, where)
             st.caption("The script")
             st.code(literal(_cut(text)), language="yaml", height=_SCRIPT_HEIGHT)
-        asked = _adding(recorded) or _buttons(progress)
+        asked = _adding(recorded) or _buttons(progress, "replay" if recorded else "script")
     if work is not None and progress is not None and not progress.is_over:
         st.fragment(_watch, run_every=LOOK_AGAIN_SECONDS)(work, progress)
     return asked
@@ -167,10 +167,10 @@ def _more(progress: ScriptProgress | None, where: Callable[[Place], str]) -> Non
         st.code(literal(snippet), language="yaml", height=_SNIPPET_HEIGHT if is_long else "content")
 
 
-def _buttons(progress: ScriptProgress | None) -> ScriptCommand | None:
+def _buttons(progress: ScriptProgress | None, what: str) -> ScriptCommand | None:
     if progress is not None and not progress.is_over:
         stopped = st.button(
-            "Stop the script",
+            f"Stop the {what}",
             key="stop_script",
             icon=":material/stop_circle:",
             help="You play on by yourself; it can go on later, where it was",

@@ -11,6 +11,7 @@ from pydantic import Field
 
 from evalset.documents import loaded, set_json
 from evalset.errors import EvalSetError
+from evalset.replay.unrecorded import Policy
 from simulator.facts import Value
 from simulator.jsonvalue import JsonObject
 
@@ -59,6 +60,7 @@ class EvalRunSpec(Value):
         config: The document of an `EvalConfig`.
         environment: The recorded environment that stands for the tools; None lets the real tools run.
         models: Who answers for the agent's models, where there is a recorded environment.
+        unrecorded: What becomes of a call that was not recorded, where there is one.
         history: A folder to keep the results file in, beside the run's own; None keeps it there alone.
     """
 
@@ -68,6 +70,7 @@ class EvalRunSpec(Value):
     config: JsonObject = Field(default_factory=dict)
     environment: Path | None = None
     models: Literal["real", "recorded"] = "real"
+    unrecorded: Policy = "fail"
     history: Path | None = None
 
 

@@ -56,7 +56,9 @@ def wrapped(module_file: str) -> App:
     spec = EvalRunSpec.model_validate_json((folder / SPEC_FILE).read_text(encoding="utf-8"))
     plugins: list[BasePlugin] = [TurnsTaken(folder.parent.parent / PROGRESS_FILE)]
     if spec.environment is not None:
-        plugins.insert(0, HermeticEnvironment(spec.environment, models=spec.models))
+        plugins.insert(
+            0, HermeticEnvironment(spec.environment, models=spec.models, unrecorded=spec.unrecorded)
+        )
     found = _found(spec.agent)
     if isinstance(found, App):
         return found.model_copy(update={"plugins": [*plugins, *found.plugins]})

@@ -3,14 +3,22 @@
 from __future__ import annotations
 
 import difflib
+import json
 from collections.abc import Iterable
+from functools import lru_cache
 
 from evalset.doctor.agents import KnownAgent
 from evalset.doctor.calls import ToolPlace
 from evalset.doctor.nodes import Node
 from evalset.doctor.notes import Notes
 from evalset.doctor.shown import listed
-from simulator.environment.schema.schemas import check, in_words
+from simulator.environment.schema.schemas import (
+    BrokenSchemaError,
+    Problem,
+    check_normal,
+    in_words,
+    normalise,
+)
 
 _MOST_PROBLEMS = 3
 
@@ -24,13 +32,27 @@ def note_calls(places: Iterable[ToolPlace], agent: KnownAgent, eval_id: str, not
             _note_gone(place, agent, eval_id, notes)
         elif (tool := agent.tools.get(place.name)) is not None:
             given = place.arguments.value if place.arguments else {}
-            if problems := check(given, tool.parameters):
+            if problems := _problems(given, json.dumps(tool.parameters)):
                 node = place.arguments or place.at
                 words = "; ".join(in_words(problems, _MOST_PROBLEMS))
                 notes.add(
                     "refused-arguments", node.path, f"The tool {place.name!r} does not take these arguments: {words}.",
                     "Migrate them: rename, drop or set arguments.", eval_id=eval_id,
                 )  # fmt: skip
+
+
+def _problems(given: object, schema: str) -> tuple[Problem, ...]:
+    normal = _normal(schema)
+    return () if normal is None else check_normal(given, normal)
+
+
+@lru_cache(maxsize=256)
+def _normal(schema: str) -> str | None:
+    """Bring the schema of a tool, of which there are few, into its normal form; None where it is itself broken."""
+    try:
+        return json.dumps(normalise(json.loads(schema)))
+    except BrokenSchemaError:
+        return None
 
 
 def _note_gone(place: ToolPlace, agent: KnownAgent, eval_id: str, notes: Notes) -> None:

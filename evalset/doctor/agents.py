@@ -8,7 +8,8 @@ from typing import Any, NamedTuple
 
 from evalset.recorded.recorder import schema_digest
 from simulator.agent_config import SimulatedAgentConfig
-from simulator.agents import AgentCatalogue, AgentLoadError, AgentSettings
+from simulator.agents import AgentCatalogue, AgentSettings
+from simulator.agents.folder import AgentFolder
 from simulator.environment.declared_tools import STEERING
 from simulator.environment.things.connections import ToolShape
 
@@ -87,6 +88,9 @@ class Agents:
     Args:
         agents_dir: A folder of agents in ADK's convention, or the folder of one; None for none.
         known: Agents that are loaded already, by the names of their apps.
+
+    Raises:
+        AgentLoadError: The folder does not exist, cannot be read, or holds no agent.
     """
 
     def __init__(self, agents_dir: Path | None = None, known: Mapping[str, KnownAgent] | None = None) -> None:
@@ -94,12 +98,7 @@ class Agents:
         self._catalogue = (
             AgentCatalogue(AgentSettings(agents_dir=agents_dir, demos=False)) if agents_dir else None
         )
-        entries = self._catalogue.entries() if self._catalogue else ()
-        if broken := next(
-            (entry.error for entry in entries if entry.error and not entry.name.isidentifier()), None
-        ):
-            raise AgentLoadError(broken)
-        self._names = tuple(entry.name for entry in entries)
+        self._names = AgentFolder(agents_dir).names() if agents_dir else ()
         self.skipped: list[str] = []
         """Why agents could not be looked at."""
 
@@ -110,19 +109,18 @@ class Agents:
 
     def of(self, file: Path, app_name: str) -> KnownAgent | None:
         """Give the agent of a case: by the name of its app, by the folder of its file, or the only one there is."""
+        if not self.any:
+            return None
         for name in (app_name, *(parent.name for parent in file.parents)):
             if name and (found := self._named(name)) is not None:
                 return found
         known = [each for each in self._known.values() if each]
         if len({*self._names, *(each.name for each in known)}) == 1:
             return known[0] if known else self._named(self._names[0])
-        if self.any:
-            what = (
-                f"{app_name!r}, which" if app_name else "an app that its cases do not name, and whose folder"
-            )
-            self.skipped.append(
-                f"Calls in {file} were not checked against the agent's tools: they are of {what} is none of the agents given."
-            )
+        what = f"{app_name!r}, which" if app_name else "an app that its cases do not name, and whose folder"
+        self.skipped.append(
+            f"Calls in {file} were not checked against the agent's tools: they are of {what} is none of the agents given."
+        )
         return None
 
     def _named(self, name: str) -> KnownAgent | None:

@@ -9,6 +9,7 @@ from typing import NamedTuple
 from google.adk.evaluation.eval_case import EvalCase, InvocationEvent, SessionInput
 
 from evalset.doctor.calls import ASKS_A_PERSON, CONFIRMATION, ToolPlace, in_turn
+from evalset.doctor.confirmation_rounds import without_questions
 from evalset.doctor.edits import Insert, Remove, Replace
 from evalset.doctor.nodes import Node, camel
 from evalset.doctor.notes import Notes
@@ -16,15 +17,27 @@ from evalset.doctor.shown import listed, short
 
 _APP_NAME = re.compile(r"[a-zA-Z][a-zA-Z0-9_-]*")
 _TIMES = ("duration", "model_duration", "tool_duration")
+_KNOWN_IN_CASES, _KNOWN_IN_SESSIONS, _KNOWN_IN_EVENTS = (
+    frozenset(spelled for name in model.model_fields for spelled in (name, camel(name)))
+    for model in (EvalCase, SessionInput, InvocationEvent)
+)
 _OLDER = "ADK refuses it in some releases from 1.24 on"
 
 
 class Case(NamedTuple):
-    """A case, its id, and whether it shall be readable by every ADK from 1.24 on."""
+    """A case and its id.
+
+    Attributes:
+        portable: Whether every ADK from 1.24 on shall read it.
+        confirmed: The calls of which the recorded environment knows what a person said to them.
+        agent: ADK's name of the agent, where that is known.
+    """
 
     node: Node
     eval_id: str
     portable: bool = False
+    confirmed: frozenset[str] = frozenset()
+    agent: str = ""
 
 
 def note_case(case: Case, notes: Notes) -> None:
@@ -83,8 +96,10 @@ def _note_which_conversation(case: Case, notes: Notes) -> None:
 
 def _note_extras(case: Case, notes: Notes) -> None:
     """Tell of names that ADK keeps in a case without knowing them."""
-    for node, model in ((case.node, EvalCase), (case.node.field("session_input"), SessionInput)):
-        known = {spelled for name in model.model_fields for spelled in (name, camel(name))}
+    for node, known in (
+        (case.node, _KNOWN_IN_CASES),
+        (case.node.field("session_input"), _KNOWN_IN_SESSIONS),
+    ):
         for name in node.members if node else ():
             if name not in known:
                 notes.add(
@@ -94,21 +109,30 @@ def _note_extras(case: Case, notes: Notes) -> None:
                 )  # fmt: skip
 
 
+def _is_app_name(name: str) -> bool:
+    return bool(_APP_NAME.fullmatch(name)) and name != "user"
+
+
 def _note_session(case: Case, notes: Notes) -> None:
     given = case.node.field("session_input")
     if given is None:
         return
     app = given.field("app_name")
-    if (
-        app is not None
-        and isinstance(app.value, str)
-        and (not _APP_NAME.fullmatch(app.value) or app.value == "user")
-    ):
-        notes.add(
-            "unfit-app-name", app.path,
-            f"No app of ADK can be called {app.value!r}: a name begins with a letter, and holds letters, digits, '_' and '-'.",
-            "Write the name of the agent's folder.", eval_id=case.eval_id,
-        )  # fmt: skip
+    if app is not None and isinstance(app.value, str) and not _is_app_name(app.value):
+        words = f"No app of ADK can be called {app.value!r}: a name begins with a letter, and holds letters, digits, '_' and '-'."
+        if _is_app_name(case.agent):
+            notes.add(
+                "unfit-app-name", app.path, words, mend=f"writes the agent's name, {case.agent!r}",
+                edits=[Replace(app.path, case.agent)], eval_id=case.eval_id,
+            )  # fmt: skip
+        else:
+            notes.add(
+                "unfit-app-name",
+                app.path,
+                words,
+                "Write the name of the agent's folder.",
+                eval_id=case.eval_id,
+            )
     if (pinned := given.field("session_id")) is not None:
         notes.add(
             "not-portable", pinned.path, f"'session_id' came with a late release: {_OLDER}.",
@@ -174,9 +198,8 @@ def _note_late_fields(case: Case, turn: Node, notes: Notes) -> None:
     events = list((turn.field("intermediate_data") or Node(None)).items("invocation_events"))
     for event in events:
         late += [(event.field(name), name) for name in ("usage_metadata", "model_version")]
-        known = {spelled for name in InvocationEvent.model_fields for spelled in (name, camel(name))}
         for name in event.members:
-            if name not in known:
+            if name not in _KNOWN_IN_EVENTS:
                 words = f"ADK 2.13 passes over {name!r} in an event, and loses it when it writes the file; {_OLDER}."
                 notes.add(
                     "unknown-key",
@@ -232,11 +255,18 @@ def _note_calls(case: Case, turn: Node, notes: Notes) -> None:
     asking = [place for place in calls if place.name.startswith(ASKS_A_PERSON)]
     if asking:
         what = "whether a tool may run" if any(each.name == CONFIRMATION for each in asking) else "something"
-        notes.add(
-            "confirmation-round", asking[0].at.path,
-            f"A person was asked {what} here. Plain `adk eval` cannot answer: it stops at the question, and the rest of the turn fails.",
-            "Replay it with HermeticEnvironment, and compare without arguments.", eval_id=case.eval_id,
-        )  # fmt: skip
+        words = f"A person was asked {what} here. Plain `adk eval` cannot answer: it stops at the question, and the rest of the turn fails."
+        if edits := without_questions(turn, case.confirmed):
+            notes.add(
+                "confirmation-round", asking[0].at.path, words, eval_id=case.eval_id, edits=edits,
+                mend="takes out the question and what was said to it, which the recorded environment keeps and a replay says again",
+                loses="the question, its answer, and what stood for the tool's answer until then",
+            )  # fmt: skip
+        else:
+            remedy = (
+                "Record the case, and replay it with HermeticEnvironment, which says what the person said."
+            )
+            notes.add("confirmation-round", asking[0].at.path, words, remedy, eval_id=case.eval_id)
     _note_ids(case, calls, notes)
     _note_pairs(case, turn, [each for each in places if each.role != "quoted"], notes)
     _note_parallel(case, turn, notes)
@@ -280,7 +310,8 @@ def _note_pairs(case: Case, turn: Node, places: list[ToolPlace], notes: Notes) -
         )  # fmt: skip
     if waiting:
         names = listed(place.name or "no name" for place in waiting.values())
-        words = f"The answers of {len(waiting)} calls are not stored ({names}); ADK never reads them and asks the real tools."
+        stored = f"answers of {len(waiting)} calls are" if len(waiting) > 1 else "answer of a call is"
+        words = f"The {stored} not stored ({names}); ADK never reads them and asks the real tools."
         remedy = "Nothing needs to be done for `adk eval`; a hermetic replay takes them from a recorded environment."
         notes.add("call-without-response", turn.path, words, remedy, eval_id=case.eval_id, count=len(waiting))
 

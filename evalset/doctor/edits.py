@@ -89,9 +89,11 @@ def apply(places: Places, edits: Iterable[Edit]) -> Edited:
             made.extend((splice, (plain,)) for splice in _changed(places, plain))
     for path, doomed in removed.items():
         made.extend(_cuts(places, path, doomed))
+    waiting = [insert for path in added.keys() & removed.keys() for insert in added.pop(path)]
     for path, inserts in added.items():
         made.extend((splice, tuple(inserts)) for splice in _added(places, path, inserts))
-    return _spliced(places.text, made)
+    edited = _spliced(places.text, made)
+    return edited._replace(waiting=(*edited.waiting, *waiting))
 
 
 @dataclass(frozen=True)

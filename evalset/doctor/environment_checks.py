@@ -51,7 +51,7 @@ def note_fit(eval_set: Node, environment: Node, notes: Notes) -> None:
     for eval_id, case in held.items():
         if eval_id in recorded:
             _note_case(eval_id, case, recorded[eval_id], notes)
-        elif case.field("conversation") is not None:
+        elif recorded and case.field("conversation") is not None:
             words = f"The case {eval_id!r} of the eval set was not recorded, so it cannot be replayed without its real tools."
             notes.add(
                 "environment-lacks-case",

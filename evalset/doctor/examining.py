@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -10,7 +10,8 @@ from evalset.doctor import agent_checks, environment_checks, set_checks
 from evalset.doctor.agents import Agents, KnownAgent
 from evalset.doctor.calls import in_old_turn, in_recorded_turn, in_turn
 from evalset.doctor.case_checks import Case, note_case
-from evalset.doctor.files import files_in, is_environment, read_content
+from evalset.doctor.confirmation_rounds import confirmed_calls
+from evalset.doctor.files import eval_set_of, files_in, groups, is_environment, read_content
 from evalset.doctor.model import Examination, ExaminedFile, Kind
 from evalset.doctor.nodes import Node
 from evalset.doctor.notes import Notes
@@ -18,7 +19,6 @@ from evalset.doctor.old_checks import note_old_form
 from evalset.doctor.reading import Document, read
 from evalset.doctor.refusals import note_refusals
 from evalset.existing import ChangedMeanwhileError
-from evalset.recorded.files import sidecar_of
 
 WITHOUT_AGENT = (
     "Calls were not checked against the agent's tools and their schemas: no agents were given (--agents-dir)."
@@ -68,50 +68,63 @@ def examine(
     """
     settings = Settings(Agents(Path(agents_dir) if agents_dir else None, agents), portable)
     unreadable: list[str] = []
-    patients = [
-        patient for file in files_in(paths, unreadable) if (patient := _admitted(file, settings, unreadable))
-    ]
+    files: list[ExaminedFile] = []
+    for group in groups(files_in(paths, unreadable)):
+        files.extend(_group(group, settings, unreadable))
     skipped = list(dict.fromkeys(settings.agents.skipped))
-    if not settings.agents.any and any(patient.cases for patient in patients):
+    if not settings.agents.any and any(file.cases for file in files):
         skipped.append(WITHOUT_AGENT)
-    return Examination(
-        files=tuple(patient.examined() for patient in patients),
-        skipped=tuple(skipped),
-        unreadable=tuple(unreadable),
-    )
+    return Examination(files=tuple(files), skipped=tuple(skipped), unreadable=tuple(unreadable))
 
 
-def _admitted(file: Path, settings: Settings, unreadable: list[str]) -> Patient | None:
-    try:
-        return examined(file, read_content(file).text, settings, partner=_partner(file))
-    except ChangedMeanwhileError:
-        unreadable.append(f"{file}: keeps changing; another program is writing it")
-    except OSError as error:
-        unreadable.append(f"{file}: cannot be read: {error.strerror or error}")
-    return None
+def _group(group: tuple[Path, ...], settings: Settings, unreadable: list[str]) -> Iterator[ExaminedFile]:
+    """Examine an eval set and its recorded environment, which is checked against it."""
+    partner: Node | None = None
+    for file in group:
+        try:
+            text = read_content(file).text
+            if not is_environment(file):
+                partner = environment_in(group)
+            if is_environment(file) and len(group) == 1:
+                partner = eval_set_beside(file)
+        except ChangedMeanwhileError:
+            unreadable.append(f"{file}: keeps changing; another program is writing it")
+            continue
+        except OSError as error:
+            unreadable.append(f"{file}: cannot be read: {error.strerror or error}")
+            continue
+        patient = examined(file, text, settings, partner=partner)
+        partner = as_partner(patient.document)
+        yield patient.examined()
 
 
-def _partner(file: Path) -> Node | None:
-    """Read the eval set of a recorded environment; None where there is none that can be read."""
-    if not is_environment(file):
-        return None
-    beside = eval_set_of(file)
-    if beside is None:
-        return None
-    document = read(read_content(beside).text, Notes(beside))
-    return (
-        Node(document.value) if document and set_checks.kind_of(document.value) == "eval set" else Node(None)
-    )
+def as_partner(document: Document | None) -> Node:
+    """Give an eval set for its recorded environment to be checked against; one without a value where it cannot be read."""
+    is_set = document is not None and set_checks.kind_of(document.value) == "eval set"
+    return Node(document.value) if document is not None and is_set else Node(None)
 
 
-def eval_set_of(environment: Path) -> Path | None:
-    """Find the eval set that a recorded environment belongs to."""
-    stem = environment.name.removesuffix(".environment.json")
-    for ending in (".evalset.json", ".test.json", ".json"):
-        path = environment.with_name(f"{stem}{ending}")
-        if path.is_file() and sidecar_of(path).name == environment.name:
-            return path
-    return None
+def environment_in(group: tuple[Path, ...]) -> Node | None:
+    """Read the recorded environment among files that belong together; None where there is none, or none that can be read.
+
+    Raises:
+        OSError: It cannot be read.
+        ChangedMeanwhileError: It was written each time that it was read.
+    """
+    file = next((each for each in group if is_environment(each)), None)
+    document = read(read_content(file).text, Notes(file)) if file else None
+    return Node(document.value) if document else None
+
+
+def eval_set_beside(environment: Path) -> Node | None:
+    """Read the eval set of a recorded environment; None where there is none.
+
+    Raises:
+        OSError: It cannot be read.
+        ChangedMeanwhileError: It was written each time that it was read.
+    """
+    beside = eval_set_of(environment)
+    return None if beside is None else as_partner(read(read_content(beside).text, Notes(beside)))
 
 
 def examined(file: Path, text: bytes, settings: Settings, *, partner: Node | None = None) -> Patient:
@@ -122,7 +135,7 @@ def examined(file: Path, text: bytes, settings: Settings, *, partner: Node | Non
         text: What it holds.
         settings: How.
         partner: For a recorded environment, the eval set beside it, without a value where that cannot be read; None where
-            there is none.
+            there is none. For an eval set, the recorded environment beside it, where that can be read.
     """
     notes = Notes(file)
     document = read(text, notes)
@@ -135,7 +148,7 @@ def examined(file: Path, text: bytes, settings: Settings, *, partner: Node | Non
         case "recorded environment":
             cases = _environment(document, notes, settings, partner)
         case "eval set":
-            cases = _eval_set(document, notes, settings)
+            cases = _eval_set(document, notes, settings, partner)
         case "old eval data":
             cases = note_old_form(file, document.value, notes.text, notes)
             _old_calls(document.value, notes, settings)
@@ -145,18 +158,22 @@ def examined(file: Path, text: bytes, settings: Settings, *, partner: Node | Non
     return Patient(notes, document, kind, cases)
 
 
-def _eval_set(document: Document, notes: Notes, settings: Settings) -> int:
+def _eval_set(document: Document, notes: Notes, settings: Settings, environment: Node | None) -> int:
     root = Node(document.value)
     set_checks.note_top(root, notes.file, notes)
     set_checks.note_ids(root, notes.file, notes)
     cases = list(root.items("eval_cases"))
+    recorded = environment_checks.cases_of(environment) if environment else {}
     for node in cases:
-        case = Case(node, node.text("eval_id"), settings.portable)
+        eval_id = node.text("eval_id")
+        confirmed = confirmed_calls(recorded[eval_id]) if eval_id in recorded else frozenset()
+        app_name = (node.field("session_input") or Node(None)).text("app_name")
+        agent = settings.agents.of(notes.file, app_name)
+        case = Case(node, eval_id, settings.portable, confirmed, agent.name if agent else "")
         note_case(case, notes)
         start, stop = document.places.value(node.path)
-        note_refusals(node, document.places.text[start:stop], case.eval_id, notes)
-        app_name = (node.field("session_input") or Node(None)).text("app_name")
-        if (agent := settings.agents.of(notes.file, app_name)) is not None:
+        note_refusals(node, document.places.text[start:stop], eval_id, notes)
+        if agent is not None:
             agent_checks.note_app(node, agent, case.eval_id, notes)
             for turn in node.items("conversation"):
                 agent_checks.note_calls(in_turn(turn), agent, case.eval_id, notes)

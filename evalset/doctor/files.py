@@ -16,6 +16,8 @@ EVAL_SET, OLD_TEST, ENVIRONMENT = ".evalset.json", ".test.json", ".environment.j
 _ENDINGS = (EVAL_SET, OLD_TEST, ENVIRONMENT)
 _TELLTALE = (b'"eval_cases"', b'"evalCases"', b'"expected_tool_use"', FORMAT.encode())
 _PASSED_OVER = frozenset({"node_modules", "__pycache__"})
+_HEAD = 1 << 20
+"""So much of a file with another name is looked at."""
 _PATIENCE = 5
 
 
@@ -61,6 +63,8 @@ def files_in(paths: Iterable[Path | str], problems: list[str]) -> list[Path]:
             found |= dict.fromkeys(inside)
         elif not path.exists():
             problems.append(f"{path}: there is no such file")
+        elif not path.is_file():
+            problems.append(f"{path}: is not a file")
         else:
             found[path] = None
             beside = sidecar_of(path)
@@ -86,7 +90,29 @@ def _in_folder(folder: Path, problems: list[str]) -> Iterator[Path]:
 def _tells_of_cases(path: Path) -> bool:
     """Tell whether a file with any other name holds eval data."""
     try:
-        text = path.read_bytes()
+        with path.open("rb") as file:
+            text = file.read(_HEAD)
     except OSError:
         return False
     return any(word in text for word in _TELLTALE)
+
+
+def eval_set_of(environment: Path) -> Path | None:
+    """Find the eval set that a recorded environment belongs to."""
+    stem = environment.name.removesuffix(".environment.json")
+    for ending in (".evalset.json", ".test.json", ".json"):
+        path = environment.with_name(f"{stem}{ending}")
+        if path.is_file() and sidecar_of(path).name == environment.name:
+            return path
+    return None
+
+
+def groups(files: Iterable[Path]) -> list[tuple[Path, ...]]:
+    """Set each recorded environment beside its eval set: what belongs together is changed together."""
+    named = list(dict.fromkeys(files))
+    paired: dict[Path, list[Path]] = {file: [file] for file in named if not is_environment(file)}
+    for file in named:
+        if is_environment(file):
+            beside = eval_set_of(file)
+            paired.setdefault(beside if beside in paired else file, []).append(file)
+    return [tuple(group) for group in paired.values()]

@@ -2,26 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
-from typing import Any, TypeAlias
-
-from pydantic_core import from_json
 
 from evalset.doctor.agents import Agents, KnownAgent
 from evalset.doctor.edits import Edit, Rename, apply
-from evalset.doctor.examining import Patient, Settings, eval_set_of, examined
-from evalset.doctor.files import files_in, is_environment, read_content
+from evalset.doctor.examining import Patient, Settings, as_partner, environment_in, eval_set_beside, examined
+from evalset.doctor.files import files_in, groups, is_environment, read_content
 from evalset.doctor.model import Changes, FileChange, Finding
 from evalset.doctor.nodes import Node
 from evalset.doctor.notes import Note, Notes
 from evalset.doctor.places import Places
 from evalset.doctor.reading import Document, read
-from evalset.doctor.writing import written
+from evalset.doctor.writing import until_written
 from evalset.existing import ChangedMeanwhileError
 
 _ROUNDS = 50
-_ATTEMPTS = 5
 
 
 def preview(
@@ -72,36 +68,6 @@ def mend(
     return Changes(files=tuple(done))
 
 
-def groups(files: Iterable[Path]) -> list[tuple[Path, ...]]:
-    """Set each recorded environment beside its eval set: what belongs together is changed together."""
-    named = list(dict.fromkeys(files))
-    paired: dict[Path, list[Path]] = {file: [file] for file in named if not is_environment(file)}
-    for file in named:
-        if is_environment(file):
-            beside = eval_set_of(file)
-            paired.setdefault(beside if beside in paired else file, []).append(file)
-    return [tuple(group) for group in paired.values()]
-
-
-Planner: TypeAlias = Callable[[tuple[Path, ...]], tuple[FileChange, ...]]
-"""Makes the changes of files that belong together; those that stay as they are are left out."""
-
-
-def until_written(group: tuple[Path, ...], plan: Planner) -> tuple[FileChange, ...]:
-    """Plan and write changes, again where somebody wrote one of the files meanwhile."""
-    planned: tuple[FileChange, ...] = ()
-    for _ in range(_ATTEMPTS):
-        planned = plan(group)
-        if any(each.problem for each in planned) or not planned:
-            return planned
-        try:
-            return written(planned)
-        except ChangedMeanwhileError:
-            continue
-    reason = "keeps changing; another program is writing it"
-    return tuple(each.model_copy(update={"problem": reason}) for each in planned)
-
-
 def content_of(file: Path) -> bytes | FileChange:
     """Read a file, or say as a change why it cannot be."""
     try:
@@ -127,15 +93,22 @@ def _planned(
         course = _Course(file, before, settings, codes)
         if is_environment(file):
             course.take_over(wanted)
-            course.run(partner if len(group) > 1 else _set_beside(file))
+            course.run(partner if len(group) > 1 else eval_set_beside(file))
         else:
-            course.run(None)
-            partner, wanted = Node(course.value), course.for_partner
+            course.run(_environment(group))
+            partner, wanted = as_partner(course.document), course.for_partner
         if course.text != before:
             changes.append(
                 FileChange(file=file, before=before, after=course.text, mended=tuple(course.mended))
             )
     return tuple(changes)
+
+
+def _environment(group: tuple[Path, ...]) -> Node | None:
+    try:
+        return environment_in(group)
+    except (OSError, ChangedMeanwhileError):  # said when its own turn comes
+        return None
 
 
 class _Course:
@@ -144,7 +117,7 @@ class _Course:
     def __init__(self, file: Path, text: bytes, settings: Settings, codes: Collection[str] | None) -> None:
         self._file, self._settings, self._codes = file, settings, codes
         self.text = text
-        self.value: Any = None
+        self.document: Document | None = None
         self.mended: list[Finding] = []
         self.for_partner: list[Note] = []
 
@@ -153,17 +126,17 @@ class _Course:
         document = read(self.text, Notes(self._file))
         if document is None or document.places.text != self.text:
             return
-        for note in wanted:
-            edits = [edit for edit in note.partner if _is_free(edit, Node(document.value))]
-            if edits:
-                self._change(document.places, [note], edits)
-                document = Document(Places(self.text), from_json(self.text))
+        root = Node(document.value)
+        notes = [note for note in wanted if any(_is_free(edit, root) for edit in note.partner)]
+        self._change(
+            document.places, notes, [edit for note in notes for edit in note.partner if _is_free(edit, root)]
+        )
 
     def run(self, partner: Node | None) -> None:
-        """Mend what can be mended; `partner` is the eval set of a recorded environment."""
+        """Mend what can be mended; `partner` is what `examined` takes."""
         for _ in range(_ROUNDS):
             patient = examined(self._file, self.text, self._settings, partner=partner)
-            self.value = patient.document.value if patient.document else None
+            self.document = patient.document
             if not self._round(patient):
                 return
 
@@ -208,11 +181,3 @@ def _is_free(edit: Edit, document: Node) -> bool:
         and edit.path[-1] in node
         and edit.name not in node
     )
-
-
-def _set_beside(environment: Path) -> Node | None:
-    beside = eval_set_of(environment)
-    if beside is None or isinstance(text := content_of(beside), FileChange):
-        return None
-    document = read(text, Notes(beside))
-    return Node(document.value) if document else Node(None)

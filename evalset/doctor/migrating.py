@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
@@ -11,16 +12,19 @@ from evalset.doctor.agents import Agents, KnownAgent
 from evalset.doctor.calls import ToolPlace, in_old_turn, in_recorded_turn, in_turn
 from evalset.doctor.edits import Edit, Insert, Remove, Rename, Replace, apply
 from evalset.doctor.examining import old_turns
-from evalset.doctor.files import files_in
-from evalset.doctor.mending import content_of, groups, until_written
+from evalset.doctor.files import files_in, groups
+from evalset.doctor.mending import content_of
 from evalset.doctor.model import Changes, FileChange, Migration
 from evalset.doctor.nodes import Node
 from evalset.doctor.notes import Notes
 from evalset.doctor.places import Places
 from evalset.doctor.reading import read
 from evalset.doctor.set_checks import kind_of
+from evalset.doctor.writing import until_written
+from evalset.recorded.tolerances import EVERY_TOOL
 
 _ROUNDS = 20
+_FIRST_STEP = re.compile(r"[^.\[]+")
 
 
 def preview_migration(
@@ -188,7 +192,23 @@ class _Course:
                         yield from self._renamed(outer)
         for rule in case.items("rules"):
             yield from self._rule(rule)
+        for tolerance in case.items("tolerances"):
+            yield from self._tolerance(tolerance)
         yield from self._tools(case)
+
+    def _tolerance(self, tolerance: Node) -> Iterator[Edit]:
+        tool, path = tolerance.text("tool"), tolerance.text("path")
+        name = _FIRST_STEP.match(path)
+        for each in self._migration.renamed:
+            if name is None or each.old != name.group():
+                continue
+            if each.tool == tool:
+                self._done[f"What may differ in {each.old!r} of {tool!r} may differ in {each.new!r}"] += 1
+                yield Replace((*tolerance.path, "path"), each.new + path[name.end() :])
+            elif tool == EVERY_TOOL:
+                words = f"What may differ in {each.old!r} of every tool was left as it is, though {each.tool!r} calls it {each.new!r} now."
+                self._notes.add("migration-left", tolerance.path, words, "Add a tolerance for the new name.")
+        yield from self._renamed(tolerance.field("tool"))
 
     def _rule(self, rule: Node) -> Iterator[Edit]:
         tool = rule.field("tool_name")

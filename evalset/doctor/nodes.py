@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cache
 from typing import Any, NamedTuple
 
 from evalset.doctor.model import JsonPath
 from simulator.environment.language.paths import field_place, item_place
 
 
+@cache
 def camel(name: str) -> str:
     """Spell a name of ADK in camel case: `eval_id` is `evalId`."""
     first, *rest = name.split("_")
@@ -31,11 +33,13 @@ class Node(NamedTuple):
 
     def field(self, name: str) -> Node | None:
         """Give the member of this name, in snake or camel case; None where it is missing, null, or this is no object."""
-        if isinstance(self.value, dict):
-            for spelled in (name, camel(name)):
-                if (found := self.value.get(spelled)) is not None:
-                    return Node(found, (*self.path, spelled))
-        return None
+        held = self.value
+        if not isinstance(held, dict):
+            return None
+        if (found := held.get(name)) is not None:
+            return Node(found, (*self.path, name))
+        spelled = camel(name)
+        return Node(found, (*self.path, spelled)) if (found := held.get(spelled)) is not None else None
 
     def items(self, name: str = "") -> Iterator[Node]:
         """Give the items of this list, or of the list under this name; none where there is no list."""

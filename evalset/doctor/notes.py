@@ -13,6 +13,7 @@ from evalset.doctor.model import Finding, JsonPath, Severity
 from evalset.doctor.nodes import place_of
 from evalset.doctor.places import Places
 
+_LONGEST = 800
 MOST = 100
 """How many findings of one kind a file shows."""
 
@@ -92,8 +93,8 @@ class Notes:
             Note(
                 code=code,
                 path=path,
-                meaning=meaning,
-                remedy=mend or remedy,
+                meaning=_cut(meaning),
+                remedy=_cut(mend or remedy),
                 severity=severity or CODES[code].severity,
                 eval_id=eval_id,
                 loses=loses,
@@ -125,9 +126,9 @@ class Notes:
         return tuple(found)
 
 
-def finding_of(file: Path, note: Note, places: Places | None) -> Finding:
-    """Place one finding."""
-    return _finding(file, note, places, note.count)
+def _cut(words: str) -> str:
+    """Cut a sentence that quotes a file at length."""
+    return words if len(words) <= _LONGEST else f"{words[:_LONGEST]}…"
 
 
 def _finding(file: Path, note: Note, places: Places | None, count: int) -> Finding:

@@ -72,31 +72,29 @@ def read(content: bytes, notes: Notes) -> Document | None:
 
 def _decoded(content: bytes, notes: Notes) -> bytes | None:
     """Give the text in UTF-8 without a byte order mark."""
-    if content.startswith(BOM):
+    text = content.removeprefix(BOM)
+    encoding = _wide(text)
+    try:
+        characters = text.decode(encoding or "utf-8")
+        read_over = characters.removeprefix("\ufeff").encode() if encoding else text
+    except UnicodeError as error:
+        start = len(content) - len(text) + getattr(error, "start", 0)
+        notes.add(
+            "not-utf8", (), f"The file is no text in UTF-8 (byte {start}), so ADK cannot read it.",
+            "Save it in UTF-8; which encoding it has cannot be told for sure.", at=Places(content).at(start),
+        )  # fmt: skip
+        return None
+    if len(text) != len(content):
         notes.add(
             "byte-order-mark", (), "The file starts with a byte order mark, which ADK's loader cannot read.",
             mend="takes the mark away", whole=True,
         )  # fmt: skip
-        content = content[len(BOM) :]
-    encoding = _wide(content)
-    try:
-        if encoding is None:
-            content.decode()
-            return content
-        text = content.decode(encoding).lstrip("\ufeff").encode()
-    except UnicodeError as error:
-        start = getattr(error, "start", 0)
-        place = Places(content).at(start)
+    if encoding:
         notes.add(
-            "not-utf8", (), f"The file is no text in UTF-8 (byte {start}), so ADK cannot read it.",
-            "Save it in UTF-8; which encoding it has cannot be told for sure.", at=place,
+            "not-utf8", (), f"The file is a text in {encoding.upper()}, and ADK reads UTF-8 only.",
+            mend="writes the same text in UTF-8", whole=True,
         )  # fmt: skip
-        return None
-    notes.add(
-        "not-utf8", (), f"The file is a text in {encoding.upper()}, and ADK reads UTF-8 only.",
-        mend="writes the same text in UTF-8", whole=True,
-    )  # fmt: skip
-    return text
+    return read_over
 
 
 def _wide(content: bytes) -> str | None:

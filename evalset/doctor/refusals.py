@@ -23,6 +23,7 @@ from evalset.doctor.edits import Edit, Remove, Rename, Replace
 from evalset.doctor.model import JsonPath
 from evalset.doctor.nodes import Node, camel
 from evalset.doctor.notes import Notes
+from evalset.doctor.reading import Doubled
 from evalset.doctor.shown import short
 
 _MODELS: dict[str, tuple[type[BaseModel], ...]] = {
@@ -89,11 +90,8 @@ def _refusals(case: Node, text: bytes) -> Iterator[Refusal]:
         node, form_fits = _located(case, each["loc"])
         missing = each["type"] == "missing"
         last = str(each["loc"][-1]) if each["loc"] else ""
-        if (
-            not form_fits
-            or not each["loc"]
-            or (missing and last in {camel(name) for name in _TOLD_ELSEWHERE})
-        ):
+        told = missing and last in {camel(name) for name in _TOLD_ELSEWHERE}
+        if not form_fits or told or (not each["loc"] and each["type"] == "value_error"):
             continue
         reason = f"{_snake(last)!r} is missing" if missing else each["msg"].rstrip(".").lower()
         yield Refusal(node, reason, each["type"])
@@ -145,6 +143,8 @@ def _note_key(case: Node, refusal: Refusal, eval_id: str, notes: Notes) -> None:
             edits=[Rename(path, same)],
             eval_id=eval_id,
         )
+    elif isinstance(parent.value, Doubled) and name in parent.value.names:
+        notes.add("refused-key", path, meaning, "Decide first which of the two is meant.", eval_id=eval_id)
     elif meant := difflib.get_close_matches(name, free, 1, _CLOSE):
         notes.add("refused-key", path, meaning, f"Did you mean {meant[0]!r}?", eval_id=eval_id)
     else:

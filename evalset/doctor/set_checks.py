@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from google.adk.evaluation.eval_set import EvalSet
+from pydantic import ValidationError
 
 from evalset.doctor.edits import Insert, Rename, Replace
 from evalset.doctor.model import Kind
@@ -72,19 +73,9 @@ def note_top(document: Node, file: Path, notes: Notes) -> None:
                 "unknown-key", (name,), f"ADK does not know {name!r} at the top of an eval set, and drops it when it writes the file.",
                 "Keep it in a file of its own, or in the description.",
             )  # fmt: skip
-    for name, kind in (("eval_set_id", str), ("name", str), ("description", str), ("eval_cases", list)):
-        value = held.get(name, held.get(camel(name)))
-        optional = name in {"name", "description"}
-        if value is not None and not isinstance(value, kind):
-            words = "text" if kind is str else "list"
-            notes.add(
-                "refused-value",
-                (name,),
-                f"ADK refuses the file: {name!r} is no {words}.",
-                f"Write a {words}.",
-            )
-        elif value is None and not optional and name == "eval_set_id":
-            _note_missing_id(held, file, notes)
+    if held.get("eval_set_id", held.get("evalSetId")) is None:
+        _note_missing_id(held, file, notes)
+    _note_values(held, notes)
     _note_names(document, file, notes)
     if isinstance(cases := held.get("eval_cases", held.get("evalCases")), list) and not cases:
         notes.add(
@@ -93,6 +84,23 @@ def note_top(document: Node, file: Path, notes: Notes) -> None:
             "The set holds no cases, so an evaluation of it judges nothing.",
             "Export a case into it.",
         )
+
+
+def _note_values(held: dict[str, Any], notes: Notes) -> None:
+    """Note values at the top that ADK refuses; the cases are looked at one by one."""
+    spelled = {name: name if name in held else camel(name) for name in _TOP}
+    given = {name: held[spelling] for name, spelling in spelled.items() if spelling in held}
+    if isinstance(given.get("eval_cases"), list):
+        given["eval_cases"] = []
+    if given.get("eval_set_id") is None:
+        given["eval_set_id"] = ""
+    try:
+        EvalSet.model_validate(given)
+    except ValidationError as error:
+        for flaw in error.errors(include_url=False, include_input=False):
+            name = spelled[str(flaw["loc"][0])]
+            words = f"ADK refuses the whole file for {name!r}: {flaw['msg'].rstrip('.').lower()}."
+            notes.add("refused-value", (name,), words, "Write what ADK expects there.")
 
 
 def _note_missing_id(held: dict[str, Any], file: Path, notes: Notes) -> None:
@@ -149,7 +157,7 @@ def note_ids(document: Node, file: Path, notes: Notes) -> None:
             notes.add(
                 "unfit-eval-id", node.path, f"The case cannot be chosen by its id: {flaw}.",
                 mend=f"calls it {made!r}", edits=[Replace(node.path, made)], eval_id=eval_id,
-                partner=[Rename(("cases", eval_id), made)],
+                partner=[Rename(("cases", eval_id), made), Rename(("notes", eval_id), made)],
             )  # fmt: skip
         seen.add(eval_id)
 

@@ -1,32 +1,73 @@
-"""Writes a changed file: under its lock, at once, and with a copy of the old text beside it."""
+"""Writes changed files: under their locks, each at once, and with a copy of the old text beside it."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
+from typing import TypeAlias
 
 from evalset.atomic import sync_folder, write_whole
 from evalset.doctor.files import Content, is_environment, read_content
 from evalset.doctor.model import FileChange
 from evalset.existing import ChangedMeanwhileError, status_of
-from evalset.known import identity_of
-from evalset.locking import LockTimeoutError, lock_path, system_lock
+from evalset.known import Identity, identity_of
+from evalset.locking import LockTimeoutError, lock_path, system_locks
 
-_PATIENCE_SECONDS = 30.0
+_PATIENCE_SECONDS = 60.0
+_ATTEMPTS = 5
+
+Planner: TypeAlias = Callable[[tuple[Path, ...]], tuple[FileChange, ...]]
+"""Makes the changes of files that belong together; those that stay as they are are left out."""
 
 
-def written(changes: Sequence[FileChange]) -> tuple[FileChange, ...]:
-    """Write changes that belong together; what cannot be written says why, and then none of them stays written.
+def until_written(group: tuple[Path, ...], plan: Planner) -> tuple[FileChange, ...]:
+    """Make changes in files that belong together, and write them; what cannot be written says why, and then none stays written.
+
+    They are planned before anybody else is kept out, and once more where somebody wrote one of the files until then.
+    """
+    seen = _states(group)
+    planned = plan(group)
+    if not planned or any(each.problem for each in planned):
+        return planned
+    try:
+        with system_locks([lock_path(_target(file)) for file in group], _PATIENCE_SECONDS):
+            for _ in range(_ATTEMPTS):
+                if _states(group) != seen:
+                    seen, planned = _states(group), plan(group)
+                if not planned or any(each.problem for each in planned):
+                    return planned
+                with suppress(ChangedMeanwhileError):  # by a program that takes no lock
+                    return _written(planned)
+    except LockTimeoutError:
+        reason = f"another program has been writing it for {_PATIENCE_SECONDS:g} seconds"
+    except OSError as error:
+        reason = f"the system refused: {error.strerror or error}"
+    else:
+        reason = "keeps changing; another program is writing it"
+    return tuple(each.model_copy(update={"problem": reason}) for each in planned)
+
+
+def _target(file: Path) -> Path:
+    return Path(os.path.realpath(file))
+
+
+def _states(group: tuple[Path, ...]) -> list[Identity | None]:
+    found = [status_of(file) for file in group]
+    return [identity_of(status) if status else None for status in found]
+
+
+def _written(changes: Sequence[FileChange]) -> tuple[FileChange, ...]:
+    """Write changes under their locks.
 
     Recorded environments come first: who is killed in between can mend again, and the eval set still tells what to do.
 
     Raises:
         ChangedMeanwhileError: One of the files is no longer what the change was made for; all are as they were.
     """
-    ordered = sorted(changes, key=lambda each: not is_environment(each.file))
     done: list[FileChange] = []
-    for change in ordered:
+    for change in sorted(changes, key=lambda each: not is_environment(each.file)):
         try:
             done.append(_write(change))
         except ChangedMeanwhileError:
@@ -34,39 +75,27 @@ def written(changes: Sequence[FileChange]) -> tuple[FileChange, ...]:
             raise
         except OSError as error:
             _take_back(done)
+            reason = f"the system refused: {error.strerror or error}"
+            beside = f"stays as it is, as {change.file.name} could not be written"
             return tuple(
-                each.model_copy(
-                    update={
-                        "problem": _reason(error)
-                        if each is change
-                        else f"stays as it is, as {change.file.name} could not be written"
-                    }
-                )
-                for each in changes
+                each.model_copy(update={"problem": reason if each is change else beside}) for each in changes
             )
     return tuple(reversed(done))
 
 
-def _reason(error: OSError) -> str:
-    if isinstance(error, LockTimeoutError):
-        return f"another program has been writing it for {_PATIENCE_SECONDS:g} seconds"
-    return f"the system refused: {error.strerror or error}"
-
-
 def _write(change: FileChange) -> FileChange:
-    target = Path(os.path.realpath(change.file))
+    target = _target(change.file)
     if not os.access(target, os.W_OK):
         raise PermissionError(13, "the file is read-only", str(target))
-    with system_lock(lock_path(target), _PATIENCE_SECONDS):
-        found = read_content(target)
-        if found.text != change.before:
-            raise ChangedMeanwhileError
-        copy = keep_copy(target, found.text)
-        try:
-            _put(target, found, change.after)
-        except BaseException:
-            copy.unlink(missing_ok=True)
-            raise
+    found = read_content(target)
+    if found.text != change.before:
+        raise ChangedMeanwhileError
+    copy = keep_copy(target, found.text)
+    try:
+        _put(target, found, change.after)
+    except BaseException:
+        copy.unlink(missing_ok=True)
+        raise
     return change.model_copy(update={"written": True, "copy_kept": copy})
 
 
@@ -83,13 +112,12 @@ def _put(target: Path, found: Content, text: bytes) -> None:
 def _take_back(done: Sequence[FileChange]) -> None:
     """Put the old texts back, where nobody has written since."""
     for change in done:
-        target = Path(os.path.realpath(change.file))
-        with system_lock(lock_path(target), _PATIENCE_SECONDS):
-            found = read_content(target)
-            if found.text == change.after:
-                _put(target, found, change.before)
-                if change.copy_kept is not None:
-                    change.copy_kept.unlink(missing_ok=True)
+        target = _target(change.file)
+        found = read_content(target)
+        if found.text == change.after:
+            _put(target, found, change.before)
+            if change.copy_kept is not None:
+                change.copy_kept.unlink(missing_ok=True)
 
 
 def keep_copy(target: Path, text: bytes) -> Path:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,7 @@ from pydantic import ValidationError
 from evalset.errors import EvalSetError
 from evalset.importing.adk_events import AdkSession
 from evalset.importing.databases import MAGIC, take_database
-from evalset.importing.found import FoundCase, Harvest, Imported, ImportProblemError
+from evalset.importing.found import FoundCase, Harvest, Imported, ImportProblemError, StoppedImportError
 from evalset.importing.known_answers import known_answers
 from evalset.importing.sessions import case_of_facts, case_of_session
 from evalset.legacy import base_name, convert_old_form
@@ -35,7 +35,7 @@ _NAMED = (".evalset.json", ".test.json", ".session.json", ".db", ".sqlite", ".sq
 _NOTHING_KNOWN = "it is neither an eval set (today's or the older form), nor a session of ADK or of the studio, nor a test of `adk test`"
 
 
-def import_cases(path: Path | str) -> Imported:
+def import_cases(path: Path | str, *, goes_on: Callable[[int], bool] = lambda _: True) -> Imported:
     """Import the cases of a file or a folder: eval sets old and new, sessions of ADK and of the studio, tests of `adk test`.
 
     An eval set brings along what is recorded beside it; for other cases the answers that stand in the file itself are recorded.
@@ -44,6 +44,7 @@ def import_cases(path: Path | str) -> Imported:
 
     Args:
         path: A JSON file, a SQLite file (of `adk web`, or the studio's own), or a folder of them.
+        goes_on: Asked with each case, with how many were found before; False ends the import with those.
 
     Returns:
         The cases with what is known of their environments. What cannot be read is among the problems, with its place.
@@ -52,10 +53,18 @@ def import_cases(path: Path | str) -> Imported:
         OSError: There is no such file or folder, or it cannot be read.
     """
     path = Path(path)
-    harvest = Harvest()
-    if not path.is_dir():
-        _take(path, path.name, harvest, is_sure=True)
-        return harvest.imported()
+    harvest = Harvest(goes_on)
+    try:
+        if path.is_dir():
+            _take_folder(path, harvest)
+        else:
+            _take(path, path.name, harvest, is_sure=True)
+    except StoppedImportError:
+        harvest.tell(path.name, "the import was stopped; the cases that were found by then are here")
+    return harvest.imported()
+
+
+def _take_folder(path: Path, harvest: Harvest) -> None:
     for file in sorted(path.rglob("*")):
         if file.suffix in {".json", ".db", ".sqlite", ".sqlite3"} and file.is_file():
             place = file.relative_to(path).as_posix()
@@ -63,7 +72,6 @@ def import_cases(path: Path | str) -> Imported:
                 _take(file, place, harvest, is_sure=file.name.endswith(_NAMED))
             except OSError as error:
                 harvest.tell(place, f"it cannot be read: {error.strerror or error}")
-    return harvest.imported()
 
 
 def _take(path: Path, place: str, harvest: Harvest, *, is_sure: bool) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 from google.adk.evaluation.eval_case import EvalCase
@@ -36,16 +36,31 @@ class ImportProblemError(ValueError):
     """Something cannot be imported; the text says why, without the place."""
 
 
-class Harvest:
-    """Gathers what is found, and gives each case an id of its own."""
+class StoppedImportError(Exception):
+    """Nobody wants any more of it; what was found by then is there."""
 
-    def __init__(self) -> None:
+
+class Harvest:
+    """Gathers what is found, and gives each case an id of its own.
+
+    Args:
+        goes_on: Asked with each case, with how many were found before; False ends the import.
+    """
+
+    def __init__(self, goes_on: Callable[[int], bool] = lambda _: True) -> None:
+        self._goes_on = goes_on
         self._cases: dict[str, FoundCase] = {}
         self._problems: list[str] = []
 
     def take(self, place: str, found: Iterable[FoundCase]) -> None:
-        """Take in cases that were found at a place."""
+        """Take in cases that were found at a place.
+
+        Raises:
+            StoppedImportError: The import is to end.
+        """
         for each in found:
+            if not self._goes_on(len(self._cases)):
+                raise StoppedImportError
             wanted, case = each.case.eval_id, each.case
             free = unique_eval_id(usable_eval_id(wanted), self._cases)
             if free != wanted:

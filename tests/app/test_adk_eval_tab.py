@@ -10,7 +10,14 @@ import pytest
 
 from app.agents import catalogue
 from app.bench import benches
+from app.evaluating import TOLERANT, Choice, spec_of
 from app.panels.evalsets import adk_eval_tab as tab_module
+from app.people import LOCAL
+from evalset.adk_runs.spec import EvalRunSpec
+from evalset.eval_config.checking import check
+from evalset.eval_config.editing import criteria_in, custom_metrics, option
+from evalset.recorded.files import environment_text, sidecar_of
+from evalset.recorded.model import RecordedEnvironment
 from tests.app.pages import HOSTILE
 from tests.app.set_tabs import SetTab
 from tests.harness.forked import CAN_FORK, start_forked
@@ -165,3 +172,42 @@ def test_a_run_goes_on_after_a_refresh_and_its_results_are_tables(
     assert "adk eval" in tab.literal
     tab.choose("adk_side", "Earlier results")
     assert "1 passed" in tab.words
+
+
+def test_the_tolerances_of_the_recording_are_heeded(eval_set: Path) -> None:
+    """The studio's own metric takes the place of ADK's, as that was told to match; the criteria have no flaw."""
+    sidecar_of(eval_set).write_text(environment_text(RecordedEnvironment()))
+    tab = SetTab(TAB, eval_set)
+    tab.app.selectbox(key=tab.key("match_tool_trajectory_avg_score")).select("IN_ORDER")
+    tab.run().click(tab.key("own_tolerant"))
+    document = tab.bench.criteria.document
+    assert document is not None
+    assert custom_metrics(document) == {"tolerant_trajectory": TOLERANT}
+    assert option(document, "tolerant_trajectory", ("match_type",)) == "IN_ORDER"
+    assert option(document, "tolerant_trajectory", ("environment",)) == str(sidecar_of(eval_set))
+    assert "tool_trajectory_avg_score" not in criteria_in(document)
+    assert check(document) == ()
+
+
+def test_others_run_no_code_of_their_own_here(eval_set: Path) -> None:
+    """Where several people use the server a metric of one's own is refused; the studio's own for this set is not."""
+    sidecar_of(eval_set).write_text(environment_text(RecordedEnvironment()))
+    bench = benches().of("browser-1", eval_set)
+    choice = Choice(agent="adder")
+    bench.criteria.heed_tolerances(eval_set)
+    spec = spec_of(bench, choice, catalogue())
+    assert (spec.environment, spec.history) == (sidecar_of(eval_set), None)
+    bench.criteria.own_metric("mine", "os.system")
+    with pytest.raises(ValueError, match="nobody's own metrics run in it: mine"):
+        spec_of(bench, choice, catalogue())
+    local = spec_of_local(eval_set)
+    assert local.config == bench.criteria.document
+    assert local.history == eval_set.parent / ".adk" / "eval_history"
+
+
+def spec_of_local(eval_set: Path) -> EvalRunSpec:
+    """What whose machine it is runs with the same criteria."""
+    bench = benches().of(LOCAL, eval_set)
+    bench.criteria.heed_tolerances(eval_set)
+    bench.criteria.own_metric("mine", "os.system")
+    return spec_of(bench, Choice(agent="adder"), catalogue())

@@ -120,9 +120,12 @@ SETS = [
     Pitfall("refused-key", _turned(**{"Final-Response": None, "final_response": a_message("model")}), mendable=True),
     Pitfall("refused-key", _turned(invocation_idd="x"), "eval_cases[0].conversation[0].invocation_idd", mendable=True),
     Pitfall("refused-key", _turned(rubriks=[]), "eval_cases[0].conversation[0].rubriks"),
+    Pitfall("refused-key", in_bytes(_turned(notes="x")).replace(b'"notes": "x"', b'"notes": "x", "notes": "y"'), "eval_cases[0].conversation[0].notes"),
     Pitfall("refused-value", _turned(creation_timestamp="soon"), "eval_cases[0].conversation[0].creation_timestamp"),
     Pitfall("refused-value", a_set(a_case(session_input={"app_name": "desk"})), "eval_cases[0].session_input"),
     Pitfall("refused-value", a_set(name=1), "name"),
+    Pitfall("refused-value", a_set(eval_cases=None), "eval_cases"),
+    Pitfall("refused-value", a_set(creation_timestamp="soon"), "creation_timestamp"),
 ]  # fmt: skip
 
 CASES = [
@@ -135,6 +138,7 @@ CASES = [
     Pitfall("two-conversations", a_set(a_case(conversation=[], conversation_scenario=_SCENARIO)), "eval_cases[0]", mendable=True),
     Pitfall("empty-conversation", a_set(a_case(conversation=[])), "eval_cases[0].conversation"),
     Pitfall("unfit-app-name", a_set(a_case(session_input={"app_name": "my desk!", "user_id": "u"})), "eval_cases[0].session_input.app_name"),
+    Pitfall("unfit-app-name", a_set(a_case(session_input={"app_name": "", "user_id": "u"})), with_agent=True, mendable=True),
     Pitfall("other-app-name", a_set(a_case(session_input={"app_name": "other", "user_id": "u"})), with_agent=True),
     Pitfall("not-portable", _turned(duration=1.5), "eval_cases[0].conversation[0].duration"),
     Pitfall("not-portable", _turned(duration=1.5), mendable=True, portable=True),

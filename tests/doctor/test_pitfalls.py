@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from functools import cache
 from pathlib import Path
 
@@ -11,7 +12,7 @@ from google.adk.evaluation.local_eval_sets_manager import load_eval_set_from_fil
 from evalset.doctor import CODES, Examination, examine, known_agent, mend
 from evalset.doctor.agents import KnownAgent
 from evalset.recorded.files import read_environment
-from tests.doctor.examples import a_set, an_environment, in_bytes, put, the_agent
+from tests.doctor.examples import a_case, a_set, an_environment, in_bytes, put, the_agent
 from tests.doctor.pitfalls import ALL, ENVIRONMENT, SET, Pitfall
 
 
@@ -79,8 +80,27 @@ def test_a_sound_set_with_its_environment_has_no_findings(tmp_path: Path) -> Non
     put(tmp_path, {SET: in_bytes(a_set()), ENVIRONMENT: in_bytes(an_environment())})
     without_agent = examine([tmp_path])
     assert without_agent.findings == ()
-    assert [file.kind for file in without_agent.files] == ["recorded environment", "eval set"]
+    assert [file.kind for file in without_agent.files] == ["eval set", "recorded environment"]
     assert "--agents-dir" in without_agent.skipped[0]
     with_agent = examine([tmp_path], agents=agents())
     assert with_agent.findings == ()
     assert with_agent.skipped == ()
+
+
+def test_what_is_no_file_is_named_and_not_waited_for(tmp_path: Path) -> None:
+    """A pipe never gives its end; what is not there, and a folder without eval data, are named too."""
+    os.mkfifo(tmp_path / "pipe.json")
+    (tmp_path / "empty").mkdir()
+    examination = examine([tmp_path / "pipe.json", tmp_path / "none.json", tmp_path / "empty"])
+    assert examination.files == ()
+    assert [words.split(": ", 1)[1] for words in examination.unreadable] == [
+        "is not a file",
+        "there is no such file",
+        "the folder holds no eval sets, tests or recorded environments",
+    ]
+
+
+def test_a_sentence_quotes_no_page(tmp_path: Path) -> None:
+    """A name of a megabyte is cut where a finding quotes it."""
+    put(tmp_path, {SET: in_bytes(a_set(a_case("a:" * 500_000)))})
+    assert max(len(each.meaning) + len(each.remedy) for each in examine([tmp_path]).findings) < 2_000

@@ -204,6 +204,24 @@ def test_a_folder_is_searched_and_each_case_has_an_id_of_its_own(tmp_path: Path)
     )
 
 
+def test_an_import_can_be_stopped(tmp_path: Path) -> None:
+    """It gives what was found by then, and says so."""
+    for name in "abc":
+        written(tmp_path, f"{name}.evalset.json", set_of(LISTED, name=name))
+    asked: list[int] = []
+
+    def goes_on(found: int) -> bool:
+        asked.append(found)
+        return found < 2
+
+    imported = import_cases(tmp_path, goes_on=goes_on)
+    assert [case.eval_id for case in imported.cases] == ["a", "b"]
+    assert asked == [0, 1, 2]
+    assert imported.problems == (
+        f"{tmp_path.name}: the import was stopped; the cases that were found by then are here",
+    )
+
+
 def test_there_has_to_be_a_file(tmp_path: Path) -> None:
     """Else the system's error comes out."""
     with pytest.raises(FileNotFoundError):

@@ -14,13 +14,15 @@ from app.labels import literal
 from app.panels.evalsets.adk_results import adk_results, summary
 from app.panels.evalsets.criteria_editor import criteria_editor
 from app.panels.evalsets.remembered import keep_option, key_of, option_key
-from app.panels.evalsets.set_choices import agent_and_cases
+from app.panels.evalsets.set_choices import agent_and_cases, unrecorded_choice
 from app.panels.parts import problem, views
+from app.people import LOCAL
 from app.set_facts import SetFacts, environment_of
 from evalset.adk_runs.history import kept_results
 from evalset.adk_runs.installed import INSTALL, missing
 from evalset.adk_runs.results import ResultsError, read_results
 from evalset.adk_runs.run import AdkEvalRun, RunView, shown_command
+from evalset.replay.unrecorded import Policy
 
 LOOK_AGAIN_SECONDS = 0.5
 COLUMNS = (1, 1.45)
@@ -41,7 +43,7 @@ def adk_eval_tab(bench: Bench, facts: SetFacts) -> None:
     with left:
         choice = _choice(bench, facts)
         _run(bench, choice, facts, may_run=not lacking)
-        criteria_editor(bench)
+        criteria_editor(bench, facts.scenarios)
     with right:
         _results(bench, choice)
 
@@ -50,8 +52,8 @@ def _choice(bench: Bench, facts: SetFacts) -> Choice:
     """Draw what is run and how."""
     agent, cases = agent_and_cases(bench, facts)
     environment = environment_of(bench.eval_set)
-    hermetic = False
-    models = False
+    hermetic = models = False
+    unrecorded: Policy = "fail"
     if environment is None:
         st.caption("No recorded environment lies beside this set, so it cannot be replayed hermetically.")
     else:
@@ -71,12 +73,13 @@ def _choice(bench: Bench, facts: SetFacts) -> Choice:
             help="No key is needed then, and what the agent does is what it did",
         )
         keep_option(bench, "adk_models", models)
+        unrecorded = unrecorded_choice(bench, "adk")
     else:
         st.warning(
             "The agent's real tools run: what they change in the world is changed, for each case.",
             icon=":material/warning:",
         )
-    return Choice(agent=agent, cases=cases, hermetic=hermetic, recorded_models=models)
+    return Choice(agent=agent, cases=cases, hermetic=hermetic, recorded_models=models, unrecorded=unrecorded)
 
 
 def _run(bench: Bench, choice: Choice, facts: SetFacts, *, may_run: bool) -> None:
@@ -232,6 +235,9 @@ def _criteria_file(run: AdkEvalRun) -> Path | None:
 
 def _earlier(bench: Bench, choice: Choice) -> None:
     """Show what `adk eval` and `adk web` have kept for the agent, and runs of the studio."""
+    if bench.owner != LOCAL:
+        st.caption("Several people use this server, so results stay with the run that they came from.")
+        return
     entry = next((each for each in catalogue().entries() if each.name == choice.agent), None)
     if entry is None or entry.config is None:
         st.caption("Choose an agent that is loaded.")

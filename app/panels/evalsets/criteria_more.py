@@ -6,9 +6,11 @@ import streamlit as st
 from pydantic import JsonValue
 
 from app.bench import Bench
+from app.evaluating import TOLERANT
 from app.kept import slug
 from app.labels import literal
 from app.panels.evalsets.remembered import followed_key, keep_option, key_of, option_key
+from app.set_facts import environment_of
 from evalset.eval_config.criteria import criterion_named
 from evalset.eval_config.editing import custom_metrics, threshold, value_at, with_threshold, with_value
 from simulator.jsonvalue import JsonObject
@@ -21,6 +23,15 @@ _MOST_TURNS = 20
 
 def own_metrics(bench: Bench, document: JsonObject) -> None:
     """Draw the metrics of one's own, and the way to add one."""
+    if environment_of(bench.eval_set) is not None and st.button(
+        "Heed the tolerances of the recording",
+        key=key_of(bench, "own_tolerant"),
+        icon=":material/rule:",
+        disabled=TOLERANT in custom_metrics(document).values(),
+        help="Compares the calls as `tool_trajectory_avg_score` does, but for the arguments that may differ",
+    ):
+        bench.criteria.heed_tolerances(bench.eval_set)
+        st.rerun()
     for name, path in custom_metrics(document).items():
         _own_metric(bench, document, name, path)
     left, middle, right = st.columns((1, 1.6, 0.6), gap="small", vertical_alignment="bottom")

@@ -13,8 +13,14 @@ from app.labels import literal
 from app.panels.evalsets.remembered import followed_key, keep_option, option_key
 from app.set_agents import fitting_agents
 from app.set_facts import SetFacts
+from evalset.replay.unrecorded import Policy
 from simulator.agents import AgentSettingsError
 
+_UNRECORDED: dict[Policy, str] = {
+    "fail": "fails, with the nearest one",
+    "rules": "is answered by the rules, or fails",
+    "generate": "is answered by the rules, or drafted",
+}
 _MOST_LISTED = 400
 """Of more cases than this a list is no help, and slow to send."""
 
@@ -26,6 +32,19 @@ def agent_and_cases(bench: Bench, facts: SetFacts) -> tuple[str, tuple[str, ...]
         agent = agent_choice(bench, facts)
     with right:
         return agent, case_choice(bench, facts)
+
+
+def unrecorded_choice(bench: Bench, tab: str) -> Policy:
+    """Draw what becomes of a call that was not recorded; `tab` tells the choices of two tabs apart."""
+    name = f"{tab}_unrecorded"
+    chosen = st.selectbox(
+        "A call that was not recorded",
+        list(_UNRECORDED),
+        key=option_key(bench, name, "fail"),
+        format_func=lambda each: _UNRECORDED[each],
+    )
+    keep_option(bench, name, chosen)
+    return chosen
 
 
 def agent_choice(bench: Bench, facts: SetFacts) -> str:

@@ -4,15 +4,43 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+import streamlit as st
+
 from app.bench import benches
 from app.panels.evalsets.cases_tab import cases_tab
-from app.panels.evalsets.scene import SetCommand, SetScene, Tab
+from app.panels.evalsets.scene import ApplyEdits, SetCommand, SetScene, Tab
 from app.set_facts import facts_of
+
+
+def _verify(scene: SetScene) -> SetCommand | None:
+    from app.mending import edit_of, played_until  # noqa: PLC0415 - not before somebody looks there
+    from app.panels.evalsets.verify_tab import OpenAt, verify_tab  # noqa: PLC0415 - as above
+
+    _as_saved(scene)
+    bench = benches().of(scene.owner, scene.path)
+    asked = verify_tab(bench, facts_of(scene.path), lambda mend: edit_of(scene, mend))
+    if asked is None:
+        return None
+    if not isinstance(asked, OpenAt):
+        return ApplyEdits(edits=(asked,))
+    try:
+        return played_until(scene, asked)
+    except ValueError as error:  # an EditError: the case is another one in the edits
+        bench.notes["verify"] = str(error)
+        return st.rerun()
+
+
+def _as_saved(scene: SetScene) -> None:
+    if scene.work.is_changed:
+        st.info(
+            "What is run is the file as it is saved; your edits are not in it yet.", icon=":material/info:"
+        )
 
 
 def _adk_eval(scene: SetScene) -> SetCommand | None:
     from app.panels.evalsets.adk_eval_tab import adk_eval_tab  # noqa: PLC0415 - not before somebody looks there
 
+    _as_saved(scene)
     adk_eval_tab(benches().of(scene.owner, scene.path), facts_of(scene.path))
     return None
 
@@ -25,8 +53,16 @@ def _doctor(scene: SetScene) -> SetCommand | None:
     return None
 
 
+def _exchange(scene: SetScene) -> SetCommand | None:
+    from app.panels.evalsets.exchange_tab import exchange_tab  # noqa: PLC0415 - not before somebody looks there
+
+    return exchange_tab(benches().of(scene.owner, scene.path), scene)
+
+
 TABS: Mapping[str, Tab] = {
     "Cases": cases_tab,
+    "Verify": _verify,
     "Doctor": _doctor,
     "adk eval": _adk_eval,
+    "Import & export": _exchange,
 }

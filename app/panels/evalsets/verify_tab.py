@@ -1,0 +1,379 @@
+"""The tab of the verification: replays the cases without their world, and shows where the agent goes another way, and why."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+import streamlit as st
+
+from app.bench import Bench
+from app.jobs import Job
+from app.labels import literal
+from app.panels.evalsets.divergence import Action, divergence_panel
+from app.panels.evalsets.remembered import keep_option, key_of, option_key
+from app.panels.evalsets.set_choices import agent_and_cases, unrecorded_choice
+from app.panels.evalsets.tolerance_editor import tolerance_editor
+from app.panels.evalsets.waiting import AT_ONCE_SECONDS, waiting
+from app.panels.parts import problem
+from app.set_facts import SetFacts, environment_of
+from app.verifying import MARKS, VERIFIED, Asked, case_rows, fitting, verifying
+from evalset.verify import Criteria
+from evalset.verify.junit import junit
+
+if TYPE_CHECKING:
+    from evalset.editing.edits import Edit
+    from evalset.verify.results import CaseResult, RunResult, Step, Verification
+
+COLUMNS = (1, 1.9)
+_MATCHES = {
+    "exact": "Exactly these calls",
+    "in_order": "These in order, others between",
+    "any_order": "These in any order, others too",
+}
+_MODELS = {
+    "auto": "As it can be: asked, or recorded where no key is there",
+    "real": "The models themselves",
+    "recorded": "The recording",
+}
+_MOST_RUNS = 50
+EDITED = "edited"
+"""The name of the work at a bench that makes an edit."""
+
+_FEW_ROWS, _TABLE_HEIGHT, _MOST_CHOICES = 8, 320, 1_000
+
+
+class OpenAt(NamedTuple):
+    """Open a case in a session of this agent, at a step of a turn, both from 0; `golden` are the steps of the turn."""
+
+    agent: str
+    eval_id: str
+    turn: int
+    step: int
+    golden: tuple[Step, ...]
+
+
+class Mend(NamedTuple):
+    """Change the golden of a case after a run: accept what the agent did, or repair it from the recording."""
+
+    action: Literal["accept", "repair"]
+    agent: str
+    eval_id: str
+    run: RunResult
+
+
+class _About(NamedTuple):
+    """A run of a case that is shown, and the agent that it is opened with."""
+
+    agent: str
+    case: CaseResult
+    run: RunResult
+
+
+def verify_tab(
+    bench: Bench, facts: SetFacts, edit: Callable[[Mend], Callable[[], Edit]]
+) -> OpenAt | Edit | None:
+    """Draw the tab.
+
+    Args:
+        bench: The set's bench.
+        facts: What is known of the set.
+        edit: Gives the work that makes an edit of a mend; it may take a while, and raises a ValueError where there is none.
+
+    Returns:
+        The session that shall be opened, or the edit that shall be made.
+    """
+    mended = _mended(bench)
+    if mended is not None:
+        return mended
+    left, right = st.columns(COLUMNS, gap="medium")
+    with left:
+        asked = _asked(bench, facts)
+        job: Job[Verification] | None = bench.jobs.get(VERIFIED)
+        _run(bench, asked, facts, job)
+    with right:
+        return _outcome(bench, asked, edit)
+
+
+def _mended(bench: Bench) -> Edit | None:
+    """Give the edit that was asked for, once it is made."""
+    job: Job[Edit] | None = bench.jobs.get(EDITED)
+    if job is None:
+        return None
+    if job.state == "running":
+        waiting(job, "mend")
+        return None
+    del bench.jobs[EDITED]
+    if job.problem:
+        bench.notes["verify"] = job.problem
+        return None
+    bench.notes["verify_done"] = "The golden is changed, and not saved yet. Save the set, and verify again."
+    return job.result
+
+
+def _asked(bench: Bench, facts: SetFacts) -> Asked:
+    agent, cases = agent_and_cases(bench, facts)
+    runs, match = _runs_and_match(bench)
+    models = st.selectbox(
+        "Who answers for the models",
+        list(_MODELS),
+        key=option_key(bench, "verify_models", "auto"),
+        format_func=lambda each: _MODELS[each],
+    )
+    keep_option(bench, "verify_models", models)
+    return Asked.model_validate(
+        {
+            "eval_set": bench.eval_set,
+            "agent": agent,
+            "cases": cases,
+            "runs": runs,
+            "models": models,
+            "unrecorded": unrecorded_choice(bench, "verify"),
+            "criteria": _criteria(bench, match),
+        }
+    )
+
+
+def _runs_and_match(bench: Bench) -> tuple[int, str]:
+    first, second = st.columns(2, gap="small")
+    with first:
+        runs = st.number_input(
+            "Runs",
+            key=option_key(bench, "verify_runs", 1),
+            min_value=1,
+            max_value=_MOST_RUNS,
+            step=1,
+            help="Of each case. Of several runs pass^k is told: how likely k in a row all pass",
+        )
+    with second:
+        match = st.selectbox(
+            "The calls match",
+            list(_MATCHES),
+            key=option_key(bench, "verify_match", "exact"),
+            format_func=lambda each: _MATCHES[each],
+        )
+    keep_option(bench, "verify_runs", runs)
+    keep_option(bench, "verify_match", match)
+    return runs, match
+
+
+def _criteria(bench: Bench, match: str) -> Criteria:
+    with st.expander("What else is compared", key="verify_more", type="compact"):
+        response = st.number_input(
+            "Words of the response, at least",
+            key=option_key(bench, "verify_response", Criteria().response),
+            min_value=0.0,
+            max_value=1.0,
+            step=0.05,
+            help="ROUGE-1, as ADK's response_match_score; empty leaves it out",
+        )
+        keep_option(bench, "verify_response", response)
+        flags = {
+            "ignore_args": ("Ignore the arguments of calls", False),
+            "state": ("The session's final state", True),
+            "responses": ("The tool responses that the set holds", True),
+            "tolerances": ("Heed the tolerances", True),
+        }
+        said: dict[str, bool] = {}
+        for name, (label, usual) in flags.items():
+            said[name] = st.checkbox(label, key=option_key(bench, f"verify_{name}", usual))
+            keep_option(bench, f"verify_{name}", said[name])
+    return Criteria.model_validate({"match": match, "response": response, **said})
+
+
+def _run(bench: Bench, asked: Asked, facts: SetFacts, job: Job[Verification] | None) -> None:
+    recorded = environment_of(bench.eval_set) is not None
+    running = job is not None and job.state == "running"
+    if not recorded:
+        st.caption(
+            "No recorded environment lies beside this set, so there is nothing to replay: export cases from a session, or run "
+            "`adk eval` with the real tools."
+        )
+    if st.button(
+        "Verify",
+        key=key_of(bench, "verify_go"),
+        type="primary",
+        icon=":material/verified:",
+        disabled=running or not recorded or not facts.eval_ids,
+        help="No real tool runs",
+    ):
+        _forget_notes(bench)
+        begun = bench.jobs[VERIFIED] = verifying(asked)
+        begun.wait(AT_ONCE_SECONDS)
+        st.rerun()
+    if job is not None and running:
+        waiting(job, "verify")
+
+
+def _forget_notes(bench: Bench) -> None:
+    for name in ("verify", "verify_done"):
+        bench.notes.pop(name, None)
+
+
+def _outcome(bench: Bench, asked: Asked, edit: Callable[[Mend], Callable[[], Edit]]) -> OpenAt | None:
+    if wrong := bench.notes.get("verify"):
+        problem("That was not done.", wrong)
+    if said := bench.notes.get("verify_done"):
+        st.success(said, icon=":material/check:")
+    job: Job[Verification] | None = bench.jobs.get(VERIFIED)
+    if job is None:
+        st.caption(
+            "Nothing was verified yet. The cases are replayed with what was recorded, and no real tool runs."
+        )
+        return None
+    if job.problem:
+        problem("The verification did not come to an end.", job.problem)
+    verification = job.result
+    if verification is None:
+        return None
+    _sum(bench, verification)
+    found = _found(bench, verification)
+    if not found:
+        st.caption("No case is like this.")
+        return None
+    rows = case_rows(found, verification.runs)
+    st.dataframe(
+        rows,
+        hide_index=True,
+        height="content" if len(rows) <= _FEW_ROWS else _TABLE_HEIGHT,
+        alt="The cases with their verdicts and where they first go another way",
+    )
+    return _case(bench, found, asked.agent, edit)
+
+
+def _found(bench: Bench, verification: Verification) -> list[CaseResult]:
+    """Draw the filter; give the cases that are like it."""
+    with st.container(horizontal=True, gap="xsmall", vertical_alignment="bottom", key="verify_filter"):
+        text = st.text_input(
+            "Find a case", key=option_key(bench, "verify_find", ""), placeholder="Part of its id", width=260
+        )
+        verdict = st.selectbox(
+            "Verdict",
+            ("all", *MARKS),
+            key=option_key(bench, "verify_verdict", "all"),
+            format_func=lambda each: MARKS.get(each, each),
+            width=180,
+        )
+    keep_option(bench, "verify_find", text or "")
+    keep_option(bench, "verify_verdict", verdict)
+    return fitting(verification.cases, text or "", verdict)
+
+
+def _sum(bench: Bench, verification: Verification) -> None:
+    with st.container(horizontal=True, gap="xsmall", vertical_alignment="center", key="verify_sum"):
+        shown: Any = {"passed": "green", "failed": "red", "error": "red", "stopped": "gray"}
+        for status in MARKS:
+            if count := verification.count(status):  # type: ignore[arg-type] # the marks are of all statuses
+                st.badge(f"{count} {MARKS[status]}", color=shown[status])
+        power = verification.pass_power(verification.runs)
+        if verification.runs > 1 and power is not None:
+            st.badge(f"pass^{verification.runs} = {power:.2f}", color="blue")
+        st.caption(f"{verification.seconds:.1f} s", width="content")
+        st.space("stretch")
+        st.download_button(
+            "JUnit",
+            data=lambda: junit(verification),
+            file_name="verify.xml",
+            mime="application/xml",
+            icon=":material/download:",
+            key=key_of(bench, "verify_junit"),
+            on_click="ignore",
+        )
+        st.download_button(
+            "JSON",
+            data=lambda: json.dumps(verification.model_dump(mode="json"), indent=2, ensure_ascii=False),
+            file_name="verify.json",
+            mime="application/json",
+            icon=":material/download:",
+            key=key_of(bench, "verify_json"),
+            on_click="ignore",
+        )
+    for sentence in verification.models:
+        st.text(literal(sentence))
+
+
+def _case(
+    bench: Bench, found: list[CaseResult], agent: str, edit: Callable[[Mend], Callable[[], Edit]]
+) -> OpenAt | None:
+    """Draw one case, at first one that did not pass."""
+    ids = [case.eval_id for case in found[:_MOST_CHOICES]]
+    first = next((case.eval_id for case in found if case.status != "passed"), ids[0])
+    if bench.options.get("verify_case") not in ids:
+        bench.options["verify_case"] = first if first in ids else ids[0]
+    chosen = st.selectbox(
+        "Case", ids, key=option_key(bench, "verify_case", first), format_func=literal, width=420
+    )
+    keep_option(bench, "verify_case", chosen)
+    case = next(case for case in found if case.eval_id == chosen)
+    if case.error:
+        problem("The case could not be run.", case.error)
+    run = _one_run(bench, case)
+    opened = None
+    if run is not None:
+        if run.error:
+            problem("The run ended before its time.", run.error)
+        _checks(run)
+        if run.divergence is not None:
+            action = divergence_panel(bench, run.divergence, can_accept=run.came_to_its_end)
+            opened = _done(bench, _About(agent or case.agent, case, run), action, edit)
+    with st.expander("Tolerances of this case", key="verify_tolerances", type="compact"):
+        tolerance_editor(bench, case.eval_id, case.runs)
+    return opened
+
+
+def _one_run(bench: Bench, case: CaseResult) -> RunResult | None:
+    if not case.runs:
+        return None
+    if len(case.runs) == 1:
+        return case.runs[0]
+    numbers = [run.number for run in case.runs]
+    failed = next((run.number for run in case.runs if not run.passed), numbers[0])
+    if bench.options.get("verify_which") not in numbers:
+        bench.options["verify_which"] = failed
+    passed = {run.number: run.passed for run in case.runs}
+    number = st.segmented_control(
+        "Run",
+        numbers,
+        key=option_key(bench, "verify_which", failed),
+        format_func=lambda each: f"{'✓' if passed[each] else '✗'} {each}",
+        required=True,
+    )
+    keep_option(bench, "verify_which", number)
+    return next(run for run in case.runs if run.number == number)
+
+
+def _checks(run: RunResult) -> None:
+    rows = [
+        {
+            "check": literal(check.name),
+            "verdict": check.status,
+            "score": "" if check.score is None else f"{check.score:.2f}",
+            "at least": "" if check.threshold is None else f"{check.threshold:.2f}",
+            "what is wrong": literal(check.detail),
+        }
+        for check in run.checks
+    ]
+    if rows:
+        st.dataframe(rows, hide_index=True, alt="What was looked at in this run")
+
+
+def _done(
+    bench: Bench, about: _About, action: Action | None, edit: Callable[[Mend], Callable[[], Edit]]
+) -> OpenAt | None:
+    """Do what shall be done about a divergence; give the session that shall be opened."""
+    case, run, divergence = about.case, about.run, about.run.divergence
+    if action is None or divergence is None:
+        return None
+    if action == "open":
+        golden = case.golden[divergence.turn] if divergence.turn < len(case.golden) else ()
+        return OpenAt(about.agent, case.eval_id, divergence.turn, divergence.step, golden)
+    _forget_notes(bench)
+    try:
+        work = edit(Mend(action, about.agent, case.eval_id, run))
+    except ValueError as error:  # an EditError: the case is another one in the edits
+        bench.notes["verify"] = str(error)
+        return st.rerun()
+    job = bench.jobs[EDITED] = Job(lambda *_: work(), "mend-golden")
+    job.wait(AT_ONCE_SECONDS)
+    return st.rerun()

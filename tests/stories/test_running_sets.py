@@ -1,0 +1,93 @@
+"""A set that cannot be opened is mended by the doctor, verified, put right where it is stale, and judged by `adk eval`, all on its page."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from urllib.parse import quote
+
+import pytest
+from playwright.sync_api import expect
+
+from evalset import EvalSetWriter, GoldenTraceBuilder
+from evalset.recorded.export import record
+from simulator import Seats, Simulation, demo_agent
+from tests.harness.browser import Studio
+
+pytestmark = [pytest.mark.browser, pytest.mark.process, pytest.mark.xdist_group("stories sets")]
+
+AGENT, QUERY, PATIENCE = "order_desk", "Where is order A-1002?", 60.0
+BOM = b"\xef\xbb\xbf"
+JUDGED_MS = 120_000.0
+
+
+@pytest.fixture
+def stale(tmp_path: Path) -> Path:
+    """A set with two recorded cases; one of its goldens calls with another argument, and a byte order mark stands before all."""
+    path = tmp_path / "desk.evalset.json"
+    config = demo_agent(AGENT)
+    with Simulation.open(config, seats=Seats(tools={"*": "offline"}), seed="seed") as simulation:
+        assert simulation.query(QUERY, wait=PATIENCE)
+        facts = [fact for _, fact in simulation.journal.path()]
+        for eval_id in ("first", "second"):
+            case = GoldenTraceBuilder(simulation.session, eval_id=eval_id).build()
+            EvalSetWriter(path, AGENT).write_eval_case(case)
+            record(path, eval_id, simulation.session, facts, config.root_agent)
+    head, calls, rest = path.read_text().partition('"tool_uses"')
+    path.write_bytes(BOM + f"{head}{calls}{rest.replace('A-1002', 'A-9999', 1)}".encode())
+    return path
+
+
+def test_a_set_is_mended_verified_and_judged_on_its_page(studio: Studio, stale: Path) -> None:
+    """Nothing of it needs a terminal, and a run goes on while the browser loads the page anew."""
+    studio.open(f"{studio.url}/?page=sets&set={quote(str(stale))}")
+    mend(studio)
+    assert not stale.read_bytes().startswith(BOM)
+
+    studio.choose("set_tab", "Verify")
+    verify(studio)
+    expect(studio.keyed("verify_sum")).to_contain_text("1 ✗ failed")
+    expect(studio.keyed("divergence")).to_contain_text("The golden is stale")
+    studio.press(studio.button("divergence_repair"))
+    expect(studio.keyed("set_head")).to_contain_text("Not saved")
+    studio.rest()
+    studio.press(studio.button("set_save"))
+    studio.keyed("save_line").wait_for()
+    studio.rest()
+    studio.press(studio.button("save_set"))
+    expect(studio.keyed("set_head")).not_to_contain_text("Not saved")
+    studio.rest()
+    assert "A-9999" not in stale.read_text()
+    verify(studio)
+    expect(studio.keyed("verify_sum")).to_contain_text("2 ✓ passed")
+
+    studio.choose("set_tab", "adk eval")
+    studio.press(studio.button("adk_run"))
+    studio.button("adk_stop").wait_for()
+    studio.page.reload()
+    studio.keyed("set_tab").wait_for()
+    studio.choose("set_tab", "adk eval")
+    expect(studio.keyed("head_adk_results")).to_contain_text("All passed", timeout=JUDGED_MS)
+    expect(studio.page.get_by_text(re.compile("^2 passed"))).to_be_visible()
+
+
+def mend(studio: Studio) -> None:
+    """Let the doctor mend what can be mended, when it has said what would change."""
+    expect(studio.page.get_by_text("The eval set was not opened.")).to_be_visible()
+    studio.button("doctor_preview").wait_for()
+    studio.rest()
+    studio.press(studio.button("doctor_preview"))
+    studio.button("doctor_write").wait_for()
+    studio.rest()
+    studio.press(studio.button("doctor_write"))
+    studio.keyed("set_tab").wait_for()
+    studio.rest()
+
+
+def verify(studio: Studio) -> None:
+    """Verify, and wait for what comes of it."""
+    studio.rest()
+    studio.press(studio.button("verify_go"))
+    expect(studio.button("verify_go")).to_be_enabled()
+    studio.keyed("verify_sum").wait_for()
+    studio.rest()
