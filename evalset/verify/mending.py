@@ -343,7 +343,12 @@ def _recorded_turn(
     ]
     models = before.models
     if result.models == "real" and not _say_the_same(before.models, happened.models):
-        models = happened.models
+        # Agents run by tools that keep plugins out were not heard.
+        heard = {(model.agent, model.within) for model in happened.models}
+        unheard = [
+            model for model in before.models if model.within and (model.agent, model.within) not in heard
+        ]
+        models = (*happened.models, *unheard)
     return before.model_copy(update={"calls": (*calls, *made), "models": models})
 
 

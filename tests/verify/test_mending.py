@@ -16,6 +16,7 @@ from tests.verify.desks import TWO_TURNS, agents, copied_set, recorded_set, the_
 
 SAYS = ('"; ".join(f"{a.name}: {a.response}" for a in answered)', '"I am done, and how!"')
 LEAVES_OUT = ('for each in step.split(",")', 'for each in step.split(",") if each.strip() != "check B"')
+ALONE = ("AgentTool(advisor)", "AgentTool(advisor, include_plugins=False)")
 LOWER = ("return calls(tool, order=order)", "return calls(tool, order=order.lower())")
 
 
@@ -36,14 +37,16 @@ def with_more(eval_set: Path) -> dict[str, Any]:
     return document
 
 
-@pytest.mark.parametrize("change", [SAYS, LEAVES_OUT], ids=["says", "leaves out"])
+@pytest.mark.parametrize(
+    "made", [[SAYS], [LEAVES_OUT], [SAYS, ALONE]], ids=["says", "leaves out", "without plugins"]
+)
 def test_what_is_accepted_passes_with_either_models(
-    kept: Path, tmp_path: Path, change: tuple[str, str]
+    kept: Path, tmp_path: Path, made: list[tuple[str, str]]
 ) -> None:
     """The agent's own, and the recorded ones: those follow. Rubrics, unknown keys and the other case stay as they are."""
     eval_set = copied_set(kept, tmp_path)
     before = with_more(eval_set)
-    changed = agents(tmp_path, change)
+    changed = agents(tmp_path, *made)
     run = the_run(verify(eval_set, agents_dir=changed, cases=["two"]))
     assert not run.passed
     saved = accept(eval_set, "two", run)
