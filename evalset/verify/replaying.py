@@ -96,17 +96,16 @@ class _Replay:
     ) -> None:
         self._case, self._recorded = case, recorded
         cases = RecordedEnvironment(cases={case.eval_id: recorded})
-        self.environment = HermeticEnvironment(
+        self.environment = _Listening(
             cases,
             case=case.eval_id,
             models=ways.models,
             unrecorded=ways.unrecorded,
             name="verified_environment",
         )
-        self._heard = _Heard()
         self._sessions = WatchedSessions()
         self._runner = Runner(
-            **_agent_of(config, [self.environment, self._heard]),
+            **_agent_of(config, [self.environment]),
             session_service=self._sessions,
             artifact_service=InMemoryArtifactService(),
             memory_service=InMemoryMemoryService(),
@@ -143,7 +142,7 @@ class _Replay:
             error = f"{type(raised).__name__}: {raised}"
         finally:
             self.turns.append(_invocation(query, events))
-            self.models.append(self._heard.taken())
+            self.models.append(self.environment.taken())
         return error or _error_told(events)
 
     async def final_state(self) -> JsonObject:
@@ -181,12 +180,10 @@ def _error_told(events: list[Event]) -> str:
     return f"the model answered with the error {last.error_code}: {last.error_message or 'no reason'}"
 
 
-class _Heard(BasePlugin):
-    """Keeps what the agents' models answer, as a recording holds it."""
+class _Listening(HermeticEnvironment):
+    """Replays what was recorded, and keeps what the agents' models answer, as a recording holds it."""
 
-    def __init__(self) -> None:
-        super().__init__("verified_models")
-        self._turns: list[RecordedModelTurn] = []
+    _heard: tuple[RecordedModelTurn, ...] = ()
 
     async def after_model_callback(
         self, *, callback_context: CallbackContext, llm_response: LlmResponse
@@ -194,17 +191,16 @@ class _Heard(BasePlugin):
         """Keep a whole answer."""
         if not llm_response.partial:
             response = llm_response.model_dump(mode="json", by_alias=True, exclude_none=True)
-            self._turns.append(
-                RecordedModelTurn(
-                    agent=callback_context.agent_name,
-                    within=within(),
-                    responses=(response,),
-                    author=Author(source="model"),
-                )
+            turn = RecordedModelTurn(
+                agent=callback_context.agent_name,
+                within=within(),
+                responses=(response,),
+                author=Author(source="model"),
             )
+            self._heard = (*self._heard, turn)
         return None
 
     def taken(self) -> tuple[RecordedModelTurn, ...]:
         """Give what was heard since the last time."""
-        turns, self._turns = tuple(self._turns), []
+        turns, self._heard = self._heard, ()
         return turns
