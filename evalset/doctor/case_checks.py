@@ -30,12 +30,14 @@ class Case(NamedTuple):
     Attributes:
         portable: Whether every ADK from 1.24 on shall read it.
         confirmed: The calls of which the recorded environment knows what a person said to them.
+        agent: ADK's name of the agent, where that is known.
     """
 
     node: Node
     eval_id: str
     portable: bool = False
     confirmed: frozenset[str] = frozenset()
+    agent: str = ""
 
 
 def note_case(case: Case, notes: Notes) -> None:
@@ -107,21 +109,30 @@ def _note_extras(case: Case, notes: Notes) -> None:
                 )  # fmt: skip
 
 
+def _is_app_name(name: str) -> bool:
+    return bool(_APP_NAME.fullmatch(name)) and name != "user"
+
+
 def _note_session(case: Case, notes: Notes) -> None:
     given = case.node.field("session_input")
     if given is None:
         return
     app = given.field("app_name")
-    if (
-        app is not None
-        and isinstance(app.value, str)
-        and (not _APP_NAME.fullmatch(app.value) or app.value == "user")
-    ):
-        notes.add(
-            "unfit-app-name", app.path,
-            f"No app of ADK can be called {app.value!r}: a name begins with a letter, and holds letters, digits, '_' and '-'.",
-            "Write the name of the agent's folder.", eval_id=case.eval_id,
-        )  # fmt: skip
+    if app is not None and isinstance(app.value, str) and not _is_app_name(app.value):
+        words = f"No app of ADK can be called {app.value!r}: a name begins with a letter, and holds letters, digits, '_' and '-'."
+        if _is_app_name(case.agent):
+            notes.add(
+                "unfit-app-name", app.path, words, mend=f"writes the agent's name, {case.agent!r}",
+                edits=[Replace(app.path, case.agent)], eval_id=case.eval_id,
+            )  # fmt: skip
+        else:
+            notes.add(
+                "unfit-app-name",
+                app.path,
+                words,
+                "Write the name of the agent's folder.",
+                eval_id=case.eval_id,
+            )
     if (pinned := given.field("session_id")) is not None:
         notes.add(
             "not-portable", pinned.path, f"'session_id' came with a late release: {_OLDER}.",
@@ -299,7 +310,8 @@ def _note_pairs(case: Case, turn: Node, places: list[ToolPlace], notes: Notes) -
         )  # fmt: skip
     if waiting:
         names = listed(place.name or "no name" for place in waiting.values())
-        words = f"The answers of {len(waiting)} calls are not stored ({names}); ADK never reads them and asks the real tools."
+        stored = f"answers of {len(waiting)} calls are" if len(waiting) > 1 else "answer of a call is"
+        words = f"The {stored} not stored ({names}); ADK never reads them and asks the real tools."
         remedy = "Nothing needs to be done for `adk eval`; a hermetic replay takes them from a recorded environment."
         notes.add("call-without-response", turn.path, words, remedy, eval_id=case.eval_id, count=len(waiting))
 

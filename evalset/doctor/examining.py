@@ -167,12 +167,13 @@ def _eval_set(document: Document, notes: Notes, settings: Settings, environment:
     for node in cases:
         eval_id = node.text("eval_id")
         confirmed = confirmed_calls(recorded[eval_id]) if eval_id in recorded else frozenset()
-        case = Case(node, eval_id, settings.portable, confirmed)
+        app_name = (node.field("session_input") or Node(None)).text("app_name")
+        agent = settings.agents.of(notes.file, app_name)
+        case = Case(node, eval_id, settings.portable, confirmed, agent.name if agent else "")
         note_case(case, notes)
         start, stop = document.places.value(node.path)
-        note_refusals(node, document.places.text[start:stop], case.eval_id, notes)
-        app_name = (node.field("session_input") or Node(None)).text("app_name")
-        if (agent := settings.agents.of(notes.file, app_name)) is not None:
+        note_refusals(node, document.places.text[start:stop], eval_id, notes)
+        if agent is not None:
             agent_checks.note_app(node, agent, case.eval_id, notes)
             for turn in node.items("conversation"):
                 agent_checks.note_calls(in_turn(turn), agent, case.eval_id, notes)

@@ -138,6 +138,7 @@ CASES = [
     Pitfall("two-conversations", a_set(a_case(conversation=[], conversation_scenario=_SCENARIO)), "eval_cases[0]", mendable=True),
     Pitfall("empty-conversation", a_set(a_case(conversation=[])), "eval_cases[0].conversation"),
     Pitfall("unfit-app-name", a_set(a_case(session_input={"app_name": "my desk!", "user_id": "u"})), "eval_cases[0].session_input.app_name"),
+    Pitfall("unfit-app-name", a_set(a_case(session_input={"app_name": "", "user_id": "u"})), with_agent=True, mendable=True),
     Pitfall("other-app-name", a_set(a_case(session_input={"app_name": "other", "user_id": "u"})), with_agent=True),
     Pitfall("not-portable", _turned(duration=1.5), "eval_cases[0].conversation[0].duration"),
     Pitfall("not-portable", _turned(duration=1.5), mendable=True, portable=True),
