@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Sequence
 
 from app.labels import literal
@@ -26,6 +27,17 @@ def case_rows(cases: Sequence[CaseResult], metric_names: Sequence[str]) -> list[
         }
         for case in cases
     ]
+
+
+def unevaluated(results: RunResults) -> dict[str, int]:
+    """Count by metric in how many cases it has no score though it has a threshold: ADK passes such a case all the same."""
+    missed = (
+        metric.name
+        for case in results.cases
+        for metric in case.metrics
+        if metric.status == "not evaluated" and metric.threshold is not None
+    )
+    return dict(Counter(missed))
 
 
 def _cell(metric: MetricResult | None) -> str:

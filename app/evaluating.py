@@ -58,7 +58,7 @@ def spec_of(bench: Bench, choice: Choice, agents: AgentCatalogue) -> EvalRunSpec
         environment=_environment(bench.eval_set) if choice.hermetic else None,
         models="recorded" if choice.hermetic and choice.recorded_models else "real",
         unrecorded=choice.unrecorded,
-        history=history_of(config),
+        history=history_of(config) if bench.owner == LOCAL else None,
     )
 
 

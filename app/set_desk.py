@@ -17,6 +17,9 @@ from evalset.editing.work import SetWork
 
 MOST_WORKS = 60
 MOST_OPENED = 6
+MOST_BYTES = 600_000_000
+"""So much do the sets hold that people have open; those in which nothing waits to be saved are let go of first."""
+
 _HOLDER = "golden_trace_studio_sets"
 
 
@@ -94,9 +97,16 @@ class Desks:
 
     def _make_room(self) -> None:
         """Let go of what was looked at longest ago: first of sets in which nothing waits to be saved."""
-        while len(self._desks) > MOST_WORKS:
-            idle = (key for key, desk in self._desks.items() if not desk.work.is_changed)
-            self._desks.pop(next(idle, next(iter(self._desks))))
+        while len(self._desks) > MOST_WORKS or (len(self._desks) > 1 and self._bytes() > MOST_BYTES):
+            *before, _ = self._desks.items()  # the last one is looked at now
+            idle = [key for key, desk in before if not desk.work.is_changed]
+            if not idle and len(self._desks) <= MOST_WORKS:
+                return
+            del self._desks[idle[0] if idle else before[0][0]]
+
+    def _bytes(self) -> int:
+        opened = {id(desk.work.opened): len(desk.work.opened.text) for desk in self._desks.values()}
+        return sum(opened.values())
 
 
 def desks() -> Desks:

@@ -111,12 +111,12 @@ def check_set(path: str, owner: str, homes: Iterable[Path]) -> Path:
 
 def uploads_of(owner: str) -> Path:
     """Give the folder in which what somebody uploads is kept as long as the server runs; it need not be there."""
-    return _uploads() / hashlib.sha256(owner.encode()).hexdigest()[:32]
+    return Path(_uploads().name) / hashlib.sha256(owner.encode()).hexdigest()[:32]
 
 
 @cache
-def _uploads() -> Path:
-    return Path(tempfile.mkdtemp(prefix="golden-trace-sets-"))
+def _uploads() -> tempfile.TemporaryDirectory[str]:
+    return tempfile.TemporaryDirectory(prefix="golden-trace-sets-")
 
 
 def take_upload(owner: str, name: str, content: bytes) -> Path:

@@ -83,6 +83,9 @@ _OF_ONE_SESSION: tuple[Flag, ...] = (
     "changed",
     "tried",
     "unwritten",
+    "part_failed",
+    "saving_set",
+    "set_saved",
 )
 
 

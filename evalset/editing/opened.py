@@ -11,15 +11,17 @@ from typing import Any, NamedTuple
 
 from pydantic_core import from_json
 
-from evalset.editing.places import Case
+from evalset.editing.places import Case, field
 from evalset.editing.rows import CaseRow, row_of, unlike
-from evalset.editing.scanning import Bytes, entries, value_of
+from evalset.editing.scanning import Bytes, end_of, entries, rest_of, value_of
 from evalset.errors import EvalSetError
 from evalset.known import Identity, identity_of
 from evalset.outline import CASES, SET_ID, outline_of
 from evalset.splice import Layout
 
 _ATTEMPTS = 5
+_HALF = rb"\ud"
+"""How the escape of a surrogate begins, alone or in a pair."""
 
 
 class Span(NamedTuple):
@@ -44,8 +46,7 @@ class OpenedSet:
 
     def __init__(self, path: Path, text: bytes, identity: Identity, old_text: bytes | None = None) -> None:
         self.path, self.text, self.identity, self.old_text = path, text, identity, old_text
-        self.layout: Layout = outline_of(path, text).layout
-        self.rows, self.spans = _read_cases(text)
+        self.rows, self.spans = _checked_cases(path, text)
         self.places = {row.key: place for place, row in enumerate(self.rows)}
 
     def case(self, key: str) -> Case:
@@ -64,6 +65,11 @@ class OpenedSet:
             KeyError: There is none.
         """
         return self.text[slice(*self.spans[self.places[key]])]
+
+    @cached_property
+    def layout(self) -> Layout:
+        """How cases are written in it, and where one more would go."""
+        return outline_of(self.path, self.text).layout
 
     @cached_property
     def about(self) -> dict[str, Any]:
@@ -125,20 +131,54 @@ def _converted(path: Path, text: bytes) -> bytes | None:
     return None if converted is None else set_json(converted).encode()
 
 
+def _checked_cases(path: Path, text: bytes) -> tuple[tuple[CaseRow, ...], Sequence[Span]]:
+    """Read the cases in one pass where the text is plainly an eval set; where it is not, let the outline say what is wrong.
+
+    Half of a surrogate pair is the one thing that this pass reads and ADK's parser does not.
+    """
+    if _HALF not in text and _HALF.upper() not in text:
+        try:
+            return _read_cases(text)
+        except (ValueError, RecursionError):  # not valid JSON, or not an eval set: said below
+            pass
+    outline_of(path, text)
+    try:
+        return _read_cases(text)
+    except (
+        ValueError,
+        RecursionError,
+    ) as error:  # what ADK reads and Python does not: a number of 5,000 digits
+        raise EvalSetError(path, f"cannot be read: {error}") from error
+
+
 def _read_cases(text: bytes) -> tuple[tuple[CaseRow, ...], Sequence[Span]]:
     characters = text.decode()
     count = Bytes(characters)
     start = value_of(characters, CASES)
+    if start is None:
+        raise ValueError(f"there are no {CASES}")
     rows: list[CaseRow] = []
     spans: list[Span] = []
     taken: set[str] = set()
-    for entry in entries(characters, start or 0):
+    stop = start + 1
+    for entry in entries(characters, start):
+        if not isinstance(entry.value, dict) or not isinstance(field(entry.value, "eval_id"), str):
+            raise ValueError("an entry is no case")  # noqa: TRY004 - as all that makes it no eval set
         row = row_of("", entry.value)
         key = row.eval_id if row.eval_id not in taken else unlike(row.eval_id, taken)
         taken.add(key)
         rows.append(row._replace(key=key))
         spans.append(Span(count.before(entry.start), count.before(entry.stop)))
+        stop = entry.stop
+    rest = rest_of(characters, end_of(characters, stop))
+    set_id = value_of(characters[:start] + "null" + "}", SET_ID)
+    _check_about(rest, has_id_before=set_id is not None and characters[set_id] == '"')
     return tuple(rows), spans
+
+
+def _check_about(rest: dict[str, Any], *, has_id_before: bool) -> None:
+    if CASES in rest or not (has_id_before or isinstance(rest.get(SET_ID), str)):
+        raise ValueError(f"it has no {SET_ID}, or two lists of cases")
 
 
 def _without_cases(opened: OpenedSet) -> dict[str, Any]:

@@ -53,7 +53,11 @@ def field(held: Any, name: str, default: Any = None) -> Any:
 
 def listed(held: Any, name: str) -> list[Any]:
     """Give a field that is a list; an empty one where it is something else."""
-    found = field(held, name)
+    if not isinstance(held, dict):
+        return []
+    found = held.get(name)
+    if found is None:
+        found = held.get(camel(name))
     return found if isinstance(found, list) else []
 
 

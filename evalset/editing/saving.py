@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -151,6 +152,7 @@ def check(work: SetWork, state: State, touched: list[str]) -> None:
         eval_id = held.case.get("eval_id", field(held.case, "eval_id")) if held else work.row(key).eval_id
         if key in fresh and held is not None:
             _check_case(work.opened.path, key, held.case)
+            _check_keys(work.opened, key)
             if eval_id in seen:
                 raise InvalidCaseError(work.opened.path, key, f"two cases have the eval id {eval_id!r}")
         elif seen.get(eval_id) in fresh:
@@ -169,6 +171,21 @@ def _check_case(path: Path, key: str, case: Case) -> None:
         EvalCase.model_validate(case)
     except ValidationError as error:
         raise InvalidCaseError(path, key, f"case {name!r}: {_first(error)}") from None
+
+
+def _check_keys(opened: OpenedSet, key: str) -> None:
+    """Refuse to write anew a case in which a key stands twice in one object: one of its values would be lost."""
+    if key not in opened.places:
+        return
+
+    def checked(pairs: list[tuple[str, Any]]) -> None:
+        names = [name for name, _ in pairs]
+        if len(set(names)) < len(names):
+            twice = next(name for place, name in enumerate(names) if name in names[:place])
+            reason = f"case {key!r}: {twice!r} stands twice in one object, and only one of the two would stay"
+            raise InvalidCaseError(opened.path, key, reason)
+
+    json.loads(opened.raw(key), object_pairs_hook=checked)
 
 
 def _first(error: ValidationError) -> str:

@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 _BLANKS = re.compile(r"[ \t\r\n]*+")
-_BETWEEN = re.compile(r"[ \t\r\n]*+,?[ \t\r\n]*+")
 _decode = json.JSONDecoder().raw_decode
 
 
@@ -24,36 +23,102 @@ class Entry(NamedTuple):
 def members(text: str, start: int = 0) -> Iterator[Entry]:
     """Give the members of the object that begins there, one after the other, so that none has to be held.
 
-    The text is known to be valid JSON.
+    Raises:
+        ValueError: It is no object, or no valid JSON.
     """
-    place = _after(_BLANKS, text, start) + 1
-    while text[place := _after(_BETWEEN, text, place)] != "}":
-        name, place = _decode(text, place)
-        place = _after(_BLANKS, text, _after(_BLANKS, text, place) + 1)
-        value, stop = _decode(text, place)
-        yield Entry(name, value, place, stop)
-        place = stop
+    place = _opened(text, start, "{")
+    while text[place] != "}":
+        name, value_at = _name(text, place)
+        value, stop = _decode(text, value_at)
+        yield Entry(name, value, value_at, stop)
+        place = _next(text, stop, "}")
 
 
 def entries(text: str, start: int) -> Iterator[Entry]:
-    """Give the entries of the list that begins there. The text is known to be valid JSON."""
-    place = _after(_BLANKS, text, start) + 1
-    while text[place := _after(_BETWEEN, text, place)] != "]":
+    """Give the entries of the list that begins there.
+
+    Raises:
+        ValueError: It is no list, or no valid JSON.
+    """
+    place = _opened(text, start, "[")
+    while text[place] != "]":
         value, stop = _decode(text, place)
         yield Entry("", value, place, stop)
-        place = stop
+        place = _next(text, stop, "]")
 
 
 def value_of(text: str, name: str) -> int | None:
-    """Give where the value of a member of the object begins; None where there is none. No value is held."""
-    place = _after(_BLANKS, text, 0) + 1
-    while text[place := _after(_BETWEEN, text, place)] != "}":
-        found, place = _decode(text, place)
-        place = _after(_BLANKS, text, _after(_BLANKS, text, place) + 1)
+    """Give where the value of a member of the object begins; None where there is none. No value is held.
+
+    Raises:
+        ValueError: What stands before it is no valid JSON.
+    """
+    place = _opened(text, 0, "{")
+    while text[place] != "}":
+        found, place = _name(text, place)
         if found == name:
             return place
-        _, place = _decode(text, place)
+        _, stop = _decode(text, place)
+        place = _next(text, stop, "}")
     return None
+
+
+def rest_of(text: str, stop: int) -> dict[str, Any]:
+    """Read the members of the object that follow the value that ends there, to the very end of the text.
+
+    Raises:
+        ValueError: It is no valid JSON.
+    """
+    found: dict[str, Any] = {}
+    place = _next(text, stop, "}")
+    while text[place] != "}":
+        name, place = _name(text, place)
+        found[name], stop = _decode(text, place)
+        place = _next(text, stop, "}")
+    if _after(_BLANKS, text, place + 1) != len(text):
+        raise ValueError("something follows after the end of the object")
+    return found
+
+
+def end_of(text: str, place: int) -> int:
+    """Give the place behind the bracket that closes a list behind its last entry, which ends at `place`."""
+    return _after(_BLANKS, text, place) + 1
+
+
+def _opened(text: str, start: int, bracket: str) -> int:
+    place = _after(_BLANKS, text, start)
+    if text[place : place + 1] != bracket:
+        raise ValueError(f"{bracket} is expected at character {place}")
+    return _there(text, place + 1)
+
+
+def _name(text: str, place: int) -> tuple[str, int]:
+    """Read the name of a member; give it, and where its value begins."""
+    name, stop = _decode(text, place)
+    colon = _there(text, stop)
+    if not isinstance(name, str) or text[colon] != ":":
+        raise ValueError(f"no member begins at character {place}")
+    return name, _there(text, colon + 1)
+
+
+def _next(text: str, stop: int, closing: str) -> int:
+    """Give where the next entry begins behind the one that ends there, or the closing bracket."""
+    place = _there(text, stop)
+    if text[place] == closing:
+        return place
+    if text[place] != ",":
+        raise ValueError(f", or {closing} is expected at character {place}")
+    place = _there(text, place + 1)
+    if text[place] == closing:
+        raise ValueError(f"another entry is expected at character {place}")
+    return place
+
+
+def _there(text: str, place: int) -> int:
+    found = _after(_BLANKS, text, place)
+    if found >= len(text):
+        raise ValueError("the text ends too early")
+    return found
 
 
 def _after(pattern: re.Pattern[str], text: str, place: int) -> int:

@@ -312,7 +312,8 @@ def _merged(one: Held, other: Held, edit: MergeCases) -> Held:
     if not (first and second):
         raise EditError("a scenario has no turns to merge")
     made = put(one.case, ("conversation",), copied([*first, *second]))
-    made = put(made, ("final_session_state",), copied(at(other.case, ("final_session_state",))))
+    end = at(other.case, ("final_session_state",))
+    made = put(made, ("final_session_state",), end if end is ABSENT else copied(end))
     rubrics = _joined_rubrics(one.case, other.case)
     if rubrics:
         made = put(made, ("rubrics",), rubrics)

@@ -67,6 +67,13 @@ class CaseFollowed:
         self.turn += 1
         return is_said_alike(self.case.turns[self.turn].query, message)
 
+    def answers_alone(self, tool: str) -> bool:
+        """Tell whether answers of a tool are recorded, and nothing that happened inside of it."""
+        turns = self.case.turns
+        entered = any(tool in call.within for turn in turns for call in turn.calls)
+        entered = entered or any(tool in model.within for turn in turns for model in turn.models)
+        return not entered and any(call.tool == tool for turn in turns for call in turn.calls)
+
     @property
     def now(self) -> RecordedTurn | None:
         """The turn that is replayed."""

@@ -79,8 +79,8 @@ class _Answers(Claiming[Replayed]):
     def lists(self, tool_name: str) -> bool:  # noqa: ARG002 - what runs agents runs them, and those are replayed
         return False
 
-    def takes_over(self, tool_name: str) -> bool:
-        return self._plugin.answers_agent_tool(tool_name)
+    def takes_over(self, tool_name: str, context: Any) -> bool:
+        return self._plugin.answers_agent_tool(self.session(context), tool_name)
 
     def may_answer(self, tool: BaseTool) -> bool:  # noqa: ARG002 - nothing real runs
         return True
@@ -141,7 +141,6 @@ class HermeticEnvironment(BasePlugin):
         self._case, self._models, self._policy = case, models, unrecorded
         if case is not None:
             self._check(case)
-        self._agent_tools = _answered_agent_tools(self._environment)
         self.missed: list[str] = []
         self.made: list[MadeAnswer] = []
         self._answers = _Answers(self)
@@ -151,9 +150,12 @@ class HermeticEnvironment(BasePlugin):
             known = ", ".join(map(repr, sorted(self._environment.cases)[:5])) or "none"
             raise UnrecordedCallError(f"no case {eval_id!r} is recorded; there are {known}")
 
-    def answers_agent_tool(self, tool_name: str) -> bool:
-        """Tell whether the answers of a tool that is an agent were recorded, and nothing of what happened inside of it."""
-        return tool_name in self._agent_tools
+    @staticmethod
+    def answers_agent_tool(replayed: Replayed, tool_name: str) -> bool:
+        """Tell whether of a tool that is an agent only the answers are known, as in what was imported: then it does not run."""
+        with replayed.lock:
+            followed = replayed.followed.nearest if replayed.followed else None
+        return followed is not None and followed.answers_alone(tool_name)
 
     # ------------------------------------------------------------ which case
 
@@ -324,14 +326,6 @@ class _Context:
 
     def __init__(self, invocation: InvocationContext) -> None:
         self._invocation_context = invocation
-
-
-def _answered_agent_tools(environment: RecordedEnvironment) -> frozenset[str]:
-    """Name the tools that may be agents of which only the answers are known, as in what was imported."""
-    turns = [turn for case in environment.cases.values() for turn in case.turns]
-    entered = {name for turn in turns for call in turn.calls for name in call.within}
-    entered |= {name for turn in turns for model in turn.models for name in model.within}
-    return frozenset(call.tool for turn in turns for call in turn.calls) - entered
 
 
 def _given(call: RecordedCall) -> Any:

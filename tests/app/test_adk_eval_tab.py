@@ -195,11 +195,14 @@ def test_others_run_no_code_of_their_own_here(eval_set: Path) -> None:
     bench = benches().of("browser-1", eval_set)
     choice = Choice(agent="adder")
     bench.criteria.heed_tolerances(eval_set)
-    assert spec_of(bench, choice, catalogue()).environment == sidecar_of(eval_set)
+    spec = spec_of(bench, choice, catalogue())
+    assert (spec.environment, spec.history) == (sidecar_of(eval_set), None)
     bench.criteria.own_metric("mine", "os.system")
     with pytest.raises(ValueError, match="nobody's own metrics run in it: mine"):
         spec_of(bench, choice, catalogue())
-    assert spec_of_local(eval_set).config == bench.criteria.document
+    local = spec_of_local(eval_set)
+    assert local.config == bench.criteria.document
+    assert local.history == eval_set.parent / ".adk" / "eval_history"
 
 
 def spec_of_local(eval_set: Path) -> EvalRunSpec:

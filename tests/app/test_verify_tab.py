@@ -13,6 +13,7 @@ from app.bench import Bench, benches
 from app.people import LOCAL
 from app.set_desk import desks
 from app.verifying import VERIFIED
+from evalset.editing.edits import DeleteCase
 from evalset.recorded.files import sidecar_of
 from evalset.recorded.tolerances import Ignore, OneOf
 from evalset.verify import tolerances_of
@@ -191,3 +192,15 @@ def test_a_verification_is_stopped(eval_set: Changed) -> None:
     settled(tab, path)
     assert "could not" not in tab.words
     assert set(table(tab)) == {"one", "two"}
+
+
+def test_a_case_that_was_deleted_meanwhile_is_said_to_be_gone(eval_set: Changed) -> None:
+    """What was verified is the file; the edits have no such case any more, and the page stays."""
+    path = eval_set(('"order": "A"', '"order": "Z"'))
+    tab = opened(path)
+    assert verified(tab, path).status == "failed"
+    desks().of(LOCAL, path).work.apply(DeleteCase(case="one"))
+    for action in ("repair", "open"):
+        tab.click(tab.key(f"divergence_{action}"))
+        assert "'one'" in tab.literal
+        assert "That was not done." in tab.words

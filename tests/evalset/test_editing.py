@@ -184,7 +184,16 @@ def test_what_is_recorded_follows_the_cases(path: Path) -> None:
     assert raw(path, "rest")["session_input"]["state"] == {"tier": "gold", "last": "A-1"}
     assert "final_session_state" not in raw(path, "one")
     assert set(environment.notes) == {"one", "rest", "whole"}
-    work.apply(MergeCases(case="one", other="rest"))
+    for one, other in (("one", "rest"), ("two", "one"), ("three", "two")):
+        work.apply(MergeCases(case=one, other=other))
+    assert work.case("three")["final_session_state"] == {"seen": ["A-1"]}
+    work.undo()
+    work.undo()
+    work.apply(SplitCase(case="one", turn=1, eval_id="late"))
+    work.apply(MergeCases(case="two", other="one"))
+    assert "final_session_state" not in work.case("two")
+    for _ in range(2):
+        work.undo()
     work.apply(DeleteCase(case="copy"))
     save(work)
     environment = read_environment(sidecar_of(path))
@@ -204,6 +213,18 @@ def test_a_case_that_adk_refuses_is_named_and_nothing_is_written(path: Path) -> 
     for wanted, why in (("one", "already"), ("a:b", "':'"), ("", "empty")):
         with pytest.raises(EditError, match=why):
             work.apply(RenameCase(case="two", eval_id=wanted))
+
+
+def test_a_case_with_a_key_twice_is_not_written_anew(path: Path) -> None:
+    """One of the two values would be lost, so the save names the key; other cases are saved."""
+    path.write_text(path.read_text().replace('"owner": "me"', '"owner": "me", "owner": "you"', 1))
+    work = work_on(path)
+    work.apply(SetText(case="two", where=("conversation", 0, "user_content"), text="Else?"))
+    save(work)
+    work.apply(SetText(case="one", where=("conversation", 0, "user_content"), text="Else?"))
+    with pytest.raises(InvalidCaseError, match="'owner' stands twice"):
+        save(work)
+    assert path.read_text().count('"owner"') == 4
 
 
 def test_what_does_not_fit_is_refused_and_changes_nothing(path: Path) -> None:
@@ -280,7 +301,22 @@ def test_data_in_the_old_form_is_opened_and_saved_in_todays(tmp_path: Path) -> N
     assert open_set(old).rows[0].eval_id == "first"
 
 
-@pytest.mark.parametrize("text", ["", "{", "[]x", "\ufeff{}", '{"eval_cases": []}', "7"])
+CASE = '{"eval_set_id": "x", "eval_cases": [{"eval_id": "a", "conversation": [], "x": %s}]}'
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("", "{", "[]x", "\ufeff{}", '{"eval_cases": []}', "7", '{"eval_set_id": 1, "eval_cases": []}'),
+        *(
+            '{"eval_set_id": "x", "eval_cases": {}}',
+            '{"eval_set_id": "x", "eval_cases": [1]}',
+            CASE % '"\\ud800"',
+        ),
+        *(CASE % "1" + "x", CASE % "1,", CASE % "[1 2]", CASE % ("[" * 5000), CASE % ("1" * 5000)),
+        '{"eval_set_id": "x", "eval_cases": [{"eval_id": "a"} {"eval_id": "b"}]}',
+    ],
+)
 def test_what_is_no_eval_set_is_refused_with_the_reason(tmp_path: Path, text: str) -> None:
     """The error names the file."""
     path = tmp_path / "broken.evalset.json"

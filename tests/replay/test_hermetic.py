@@ -12,8 +12,10 @@ from google.adk.apps import App
 from google.adk.runners import InMemoryRunner
 
 from evalset import HermeticEnvironment, UnrecordedCallError
+from evalset.recorded.files import put_cases, read_environment
+from evalset.recorded.model import Author, RecordedCall
 from simulator import SimulatedAgentConfig, Simulation
-from simulator.facts import Deferred
+from simulator.facts import Deferred, Returned
 from simulator.seats.answers import ToolAnswer, failed, raised, returned
 from simulator.session.history import FinalResponse
 from tests.harness.adk_process import adk_web, run_adk_eval
@@ -169,6 +171,28 @@ def test_a_tool_that_asks_for_itself_is_confirmed_again(
     texts, answers, _ = replayed(loaded(write_desk(tmp_path / "real")), plugin, "ship A")
     assert answers == [("ship", {"shipped": approved})]
     assert (texts[-1], plugin.missed) == (final_text(simulation), [])
+
+
+def test_an_agent_tool_of_which_only_the_answer_is_known_does_not_run(
+    desk: SimulatedAgentConfig, tmp_path: Path
+) -> None:
+    """As in what was imported; beside it a case of which all that happened inside is recorded is replayed inside."""
+    whole = keep(played(desk, ["advisor visas"], ANSWERS), tmp_path / "desk.evalset.json", "whole")
+    case = read_environment(whole).cases["whole"]
+    (turn,) = case.turns
+    told = RecordedCall(
+        tool="advisor",
+        arguments={"request": "visas"},
+        outcome=Returned(value={"result": "none needed"}),
+        author=Author(source="recorded"),
+    )
+    models = tuple(model for model in turn.models if not model.within)
+    alone = turn.model_copy(update={"calls": (told,), "models": models})
+    put_cases(whole, {"alone": case.model_copy(update={"turns": (alone,)})})
+    module = loaded(write_desk(tmp_path / "real"))
+    for name, answer in (("whole", "look_up says {'rule': 'none needed'}"), ("alone", "none needed")):
+        plugin = HermeticEnvironment(whole, case=name)
+        assert replayed(module, plugin, "advisor visas")[1] == [("advisor", {"result": answer})]
 
 
 def test_the_same_call_gets_the_next_of_its_answers_and_then_says_that_there_is_none(

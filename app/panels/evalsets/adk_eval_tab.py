@@ -16,6 +16,7 @@ from app.panels.evalsets.criteria_editor import criteria_editor
 from app.panels.evalsets.remembered import keep_option, key_of, option_key
 from app.panels.evalsets.set_choices import agent_and_cases, unrecorded_choice
 from app.panels.parts import problem, views
+from app.people import LOCAL
 from app.set_facts import SetFacts, environment_of
 from evalset.adk_runs.history import kept_results
 from evalset.adk_runs.installed import INSTALL, missing
@@ -42,7 +43,7 @@ def adk_eval_tab(bench: Bench, facts: SetFacts) -> None:
     with left:
         choice = _choice(bench, facts)
         _run(bench, choice, facts, may_run=not lacking)
-        criteria_editor(bench)
+        criteria_editor(bench, facts.scenarios)
     with right:
         _results(bench, choice)
 
@@ -234,6 +235,9 @@ def _criteria_file(run: AdkEvalRun) -> Path | None:
 
 def _earlier(bench: Bench, choice: Choice) -> None:
     """Show what `adk eval` and `adk web` have kept for the agent, and runs of the studio."""
+    if bench.owner != LOCAL:
+        st.caption("Several people use this server, so results stay with the run that they came from.")
+        return
     entry = next((each for each in catalogue().entries() if each.name == choice.agent), None)
     if entry is None or entry.config is None:
         st.caption("Choose an agent that is loaded.")

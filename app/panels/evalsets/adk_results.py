@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from app.bench import Bench
-from app.eval_tables import MARKS, call_lines, case_rows, fitting, metric_rows, rubric_rows
+from app.eval_tables import MARKS, call_lines, case_rows, fitting, metric_rows, rubric_rows, unevaluated
 from app.labels import literal, safe_label
 from app.panels.evalsets.remembered import keep_option, option_key
 from evalset.adk_runs.results import CaseResult, RunResults, TurnResult
@@ -30,6 +30,11 @@ def adk_results(bench: Bench, results: RunResults, name: str) -> None:
     if not found:
         st.caption("No case is like this.")
         return
+    for name_of, count in unevaluated(results).items():
+        st.warning(
+            f"`{safe_label(name_of)}` was not evaluated in {count} cases, and fails none of them for that. The output says more.",
+            icon=":material/warning:",
+        )
     rows = case_rows(found, results.metric_names)
     st.dataframe(
         rows,

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import os
+
 import streamlit as st
 
 from app.bench import Bench
+from app.criteria_needs import unmet
 from app.labels import literal
 from app.panels.evalsets.criteria_form import criteria_form
 from app.panels.evalsets.criteria_more import live_mode, own_metrics, simulated_user
@@ -16,8 +19,8 @@ from simulator.jsonvalue import JsonObject
 SIDES = ("Form", "JSON")
 
 
-def criteria_editor(bench: Bench) -> None:
-    """Draw the editor."""
+def criteria_editor(bench: Bench, scenarios: int = 0) -> None:
+    """Draw the editor; `scenarios` counts the cases that a simulated user plays."""
     draft = bench.criteria
     with st.container(
         horizontal=True, vertical_alignment="center", gap="xsmall", key="head_criteria", wrap=False
@@ -37,6 +40,7 @@ def criteria_editor(bench: Bench) -> None:
         _form(bench, document)
     if document is not None:
         _flaws(check(document))
+        _unmet(list(unmet(document, os.environ, scenarios=scenarios)))
     _buttons(bench)
 
 
@@ -83,6 +87,16 @@ def _flaws(flaws: tuple[Flaw, ...]) -> None:
             show(words, icon=":material/error:" if severity == "error" else ":material/warning:")
             lines = "\n".join(f"{flaw.place}: {flaw.sentence}" for flaw in found)
             st.code(literal(lines), language=None, wrap_lines=True)
+
+
+def _unmet(sentences: list[str]) -> None:
+    if sentences:
+        st.warning(
+            "This cannot be asked with the keys that the studio was started with; the agent's `.env` may hold others. A metric "
+            "without a score fails no case.",
+            icon=":material/key_off:",
+        )
+        st.code(literal("\n".join(sentences)), language=None, wrap_lines=True)
 
 
 def _buttons(bench: Bench) -> None:

@@ -8,15 +8,13 @@ import streamlit as st
 
 from app.bench import benches
 from app.panels.evalsets.cases_tab import cases_tab
-from app.panels.evalsets.scene import ApplyEdits, PlayCase, SetCommand, SetScene, Tab
+from app.panels.evalsets.scene import ApplyEdits, SetCommand, SetScene, Tab
 from app.set_facts import facts_of
-from evalset.editing.parts import steps_of
 
 
 def _verify(scene: SetScene) -> SetCommand | None:
-    from app.mending import edit_of  # noqa: PLC0415 - not before somebody looks there
+    from app.mending import edit_of, played_until  # noqa: PLC0415 - not before somebody looks there
     from app.panels.evalsets.verify_tab import OpenAt, verify_tab  # noqa: PLC0415 - as above
-    from app.verifying import steps_before  # noqa: PLC0415 - as above
 
     _as_saved(scene)
     bench = benches().of(scene.owner, scene.path)
@@ -25,9 +23,11 @@ def _verify(scene: SetScene) -> SetCommand | None:
         return None
     if not isinstance(asked, OpenAt):
         return ApplyEdits(edits=(asked,))
-    kinds = [step.kind for step in steps_of(scene.work.held(asked.eval_id).case, asked.turn)]
-    played = steps_before(asked.golden, asked.step, kinds)
-    return PlayCase(agent=asked.agent, key=asked.eval_id, turn=asked.turn, steps=played)
+    try:
+        return played_until(scene, asked)
+    except ValueError as error:  # an EditError: the case is another one in the edits
+        bench.notes["verify"] = str(error)
+        return st.rerun()
 
 
 def _as_saved(scene: SetScene) -> None:

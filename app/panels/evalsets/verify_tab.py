@@ -369,7 +369,11 @@ def _done(
         golden = case.golden[divergence.turn] if divergence.turn < len(case.golden) else ()
         return OpenAt(about.agent, case.eval_id, divergence.turn, divergence.step, golden)
     _forget_notes(bench)
-    work = edit(Mend(action, about.agent, case.eval_id, run))
+    try:
+        work = edit(Mend(action, about.agent, case.eval_id, run))
+    except ValueError as error:  # an EditError: the case is another one in the edits
+        bench.notes["verify"] = str(error)
+        return st.rerun()
     job = bench.jobs[EDITED] = Job(lambda *_: work(), "mend-golden")
     job.wait(AT_ONCE_SECONDS)
     return st.rerun()

@@ -74,7 +74,7 @@ class Claiming(ABC, Generic[Play]):
         claimed = stand_in_of(context)
         if isinstance(claimed, _Claim) and claimed.who.may_answer(tool):
             return
-        if runs_agents(tool) and not self.takes_over(tool.name):
+        if runs_agents(tool) and not self.takes_over(tool.name, context):
             others = claimed.covered if isinstance(claimed, _Inside) else ()
             let_stand_in(_Inside((*others, (self, plugin))), context)
         else:
@@ -84,8 +84,8 @@ class Claiming(ABC, Generic[Play]):
     def lists(self, tool_name: str) -> bool:
         """Tell whether a tool is named here, so that even one that runs agents, or that no agent has, is answered."""
 
-    def takes_over(self, tool_name: str) -> bool:
-        """Tell whether a tool that runs agents is answered itself, and runs none; by default where it is named here."""
+    def takes_over(self, tool_name: str, context: Any) -> bool:  # noqa: ARG002 - others look at the session
+        """Tell whether a call of a tool that runs agents is answered itself, and runs none; by default where it is named here."""
         return self.lists(tool_name)
 
     @abstractmethod

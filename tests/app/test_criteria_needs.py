@@ -1,0 +1,45 @@
+"""Which criteria cannot be measured from here: said before a run, since ADK passes a case without their scores."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from app.criteria_needs import unmet
+from evalset.eval_config.editing import starting_document
+
+DOCUMENT: dict[str, Any] = {
+    "criteria": {
+        "response_match_score": 0.8,
+        "hallucinations_v1": 0.5,
+        "final_response_match_v2": {"threshold": 0.5, "judgeModelOptions": {"judgeModel": "local/judge"}},
+        "safety_v1": 0.5,
+    },
+    "user_simulator_config": {"model": "local/user"},
+}
+
+
+def problem_of(name: str) -> str | None:
+    """Say that Gemini has no key."""
+    return None if name.startswith("local/") else f"{name} has no key"
+
+
+def found(environ: dict[str, str], scenarios: int = 0, document: Any = DOCUMENT) -> list[str]:
+    """Give what is named."""
+    return list(unmet(document, environ, scenarios=scenarios, problem_of=problem_of))
+
+
+def test_a_judge_and_vertex_are_named_where_they_cannot_be_asked() -> None:
+    """A judge of one's own is not Gemini; nothing is needed for what runs on this machine."""
+    assert found({}) == [
+        "hallucinations_v1: gemini-2.5-flash has no key",
+        "safety_v1: neither GOOGLE_API_KEY nor GOOGLE_CLOUD_PROJECT and GOOGLE_CLOUD_LOCATION are set",
+    ]
+    assert len(found({"GOOGLE_CLOUD_PROJECT": "p"})) == 2
+    assert len(found({"GOOGLE_CLOUD_PROJECT": "p", "GOOGLE_CLOUD_LOCATION": "l"})) == 1
+    assert found({}, document=starting_document()) == []
+
+
+def test_scenarios_need_a_model_that_plays_the_user() -> None:
+    """The one that is named, or ADK's own."""
+    assert found({"GOOGLE_API_KEY": "k"}, 3)[1:] == []
+    assert found({}, 2, starting_document()) == ["the simulated user of 2 cases: gemini-2.5-flash has no key"]

@@ -1,0 +1,98 @@
+"""A person finds an eval set, changes an answer in it, sees what that changes, saves it, and takes it back."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import expect
+
+from evalset.recorded.files import read_environment, sidecar_of
+from simulator.facts import Returned
+from tests.evalset.editing_sets import record_case, write_set
+from tests.harness.browser import NewTab, Studio
+from tests.stories.reading import calls_of, case_of
+
+pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("stories export")]
+
+STEP = "one_0_2"
+"""The answer to the first call of the first turn."""
+
+
+@pytest.fixture
+def path(agents_dir: Path) -> Path:
+    """A set of three cases in an agent's folder."""
+    home = next(folder for folder in sorted(agents_dir.iterdir()) if folder.is_dir())
+    path = write_set(home / "story.evalset.json")
+    record_case(path, "one")
+    return path
+
+
+def open_case(studio: Studio) -> None:
+    """Go from the start page to the list of sets, to the set, and by a click in its table to its first case."""
+    studio.press(studio.button("open_sets"))
+    search = studio.keyed("set_search").get_by_role("textbox")
+    search.fill("story")
+    search.press("Enter")
+    expect(studio.like("set_line_")).to_have_count(1)
+    studio.rest()
+    studio.press(studio.button("open_set_"))
+    expect(studio.keyed("cases_count")).to_contain_text("3 cases")
+    studio.rest()
+    # The first line of the table: its box stands below the head.
+    studio.like("cases_table_").get_by_test_id("stDataFrameResizable").click(position={"x": 16, "y": 52})
+    expect(studio.keyed("case_title")).to_have_text("one")
+    studio.rest()
+
+
+def edit_answer(studio: Studio, text: str) -> None:
+    """Open the editor of the answer, write something else and take it over."""
+    studio.unfold(f"case_step_{STEP}")
+    studio.rest()
+    studio.press(studio.button(f"edit_{STEP}"))
+    editor = studio.like("json_part-one").get_by_role("textbox")
+    expect(editor).to_have_value('{\n  "status": "shipped",\n  "größe": 1.0\n}')
+    studio.rest()
+    editor.fill(text)
+    editor.press("Control+Enter")
+    expect(studio.keyed("set_head")).to_contain_text("Not saved")
+    studio.rest()
+
+
+def ask_to_save(studio: Studio) -> None:
+    """Look at what a save would change."""
+    studio.rest()
+    studio.press(studio.button("set_save"))
+    studio.keyed("save_set").wait_for()
+    studio.rest()
+
+
+def save(studio: Studio) -> None:
+    """Save what was looked at."""
+    studio.press(studio.button("save_set"))
+    expect(studio.page.get_by_text("The eval set was saved.")).to_be_visible()
+    studio.rest()
+
+
+def test_an_answer_is_edited_seen_saved_read_by_adk_and_taken_back(new_tab: NewTab, path: Path) -> None:
+    """From the list to the case by a click in the table; a refresh loses no edit; ADK reads what was saved."""
+    before, beside = path.read_bytes(), sidecar_of(path).read_bytes()
+    studio = new_tab().open()
+    open_case(studio)
+    edit_answer(studio, '{"status": "lost"}')
+    studio.page.reload()
+    expect(studio.keyed("set_head")).to_contain_text("Not saved")
+    ask_to_save(studio)
+    change = studio.keyed("change_one")
+    expect(change).to_contain_text("answer of find_order")
+    expect(change.get_by_test_id("stCode")).to_contain_text('"status": "lost"')
+    assert path.read_bytes() == before
+    save(studio)
+    assert calls_of(case_of(path, "one"))[0] == ("find_order", {"order_id": "A-1"}, {"status": "lost"})
+    recorded = read_environment(sidecar_of(path)).cases["one"].turns[0].calls[0]
+    assert recorded.outcome == Returned(value={"status": "lost"})
+    studio.press(studio.button("set_undo"))
+    expect(studio.keyed("set_head")).to_contain_text("Not saved")
+    ask_to_save(studio)
+    save(studio)
+    assert (path.read_bytes(), sidecar_of(path).read_bytes()) == (before, beside)
