@@ -35,10 +35,10 @@ def kept(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return recorded_set(tmp_path_factory.mktemp("kept"), {"two": TWO_TURNS})
 
 
-def edits_of(work: SetWork, what: str) -> list[Edit]:
-    """Give edits of one kind, of the first call of the first turn where they are about a call."""
+def edit_of(work: SetWork, what: str) -> Edit:
+    """Give an edit of a kind, of the first call of the first turn where they are about a call."""
     first, second, *_ = calls_of(work.case("two"), 0)
-    asked = {
+    asked: dict[str, Edit] = {
         "an argument": SetCall(case="two", where=first.call.where, name="check", arguments={"order": "Z"}),
         "an answer": SetResponse(case="two", where=first.answers[0].where, response={"status": "lost"}),
         "the final response": SetText(case="two", where=("conversation", 1, "final_response"), text="Well."),
@@ -52,8 +52,7 @@ def edits_of(work: SetWork, what: str) -> list[Edit]:
         "a copy": DuplicateCase(case="two", eval_id="copy"),
         "two halves": SplitCase(case="two", turn=1, eval_id="rest"),
     }
-    edit: Edit = asked[what]
-    return [edit]
+    return asked[what]
 
 
 @pytest.mark.parametrize(
@@ -75,8 +74,7 @@ def test_an_edited_case_is_replayed_as_it_was_edited(kept: Path, tmp_path: Path,
     """With the recorded models each case does what the edited golden says, and gets the edited answers."""
     path = copied_set(kept, tmp_path / "set")
     work = SetWork(open_set(path), open_beside(path))
-    for edit in edits_of(work, what):
-        work.apply(edit)
+    work.apply(edit_of(work, what))
     save(work)
     verification = verify(path, agents_dir=agents(tmp_path), models="recorded")
     assert [(case.eval_id, case.status, case.error) for case in verification.cases] == [
