@@ -63,8 +63,11 @@ def _lenient(schema: CoreSchema) -> CoreSchema:
 
 def _field(schema: CoreSchema, *names: str) -> core_schema.TypedDictField:
     """Read a field in either of its spellings; None where it is not there or is something else."""
-    spelt: list[list[str | int]] = [[name] for name in names]
-    return core_schema.typed_dict_field(_lenient(schema), validation_alias=spelt)
+    return core_schema.typed_dict_field(_lenient(schema), validation_alias=_spelt(*names))
+
+
+def _spelt(*names: str) -> list[list[str | int]]:
+    return [[name] for name in names]
 
 
 def _schema() -> CoreSchema:
@@ -86,7 +89,7 @@ def _schema() -> CoreSchema:
         core_schema.with_default_schema(
             core_schema.list_schema(_lenient(case)), default=[], on_error="default"
         ),
-        validation_alias=[["eval_cases"], ["evalCases"]],
+        validation_alias=_spelt("eval_cases", "evalCases"),
     )
     return core_schema.typed_dict_schema({"cases": cases}, extra_behavior="ignore")
 
