@@ -182,3 +182,18 @@ def test_every_command_of_make_is_one_of_its_targets() -> None:
     targets = set(re.findall(r"^(\w+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
     told = {command for block in blocks("sh") for command in re.findall(r"^make (\w+)", block, re.MULTILINE)}
     assert {"run", "test"} <= told <= targets
+
+
+def test_the_commands_verify_what_was_played(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The case that the README's script makes passes, as often and with whichever models the commands say."""
+    command = next(re.finditer(r"^python -m simulator (.*)$", "".join(blocks("sh")), re.MULTILINE))[1]
+    commands = re.findall(r"^python -m evalset (verify .*)$", "".join(blocks("sh")), re.MULTILINE)
+    monkeypatch.chdir(tmp_path)
+    Path("refund.yaml").write_text(blocks("yaml")[0])
+    assert main(shlex.split(command)) == 0
+    assert [start(shlex.split(each)) for each in commands] == [0, 0, 0]
+    said = capsys.readouterr().out
+    assert "PASS refund_down (3 of 3 runs)" in said
+    assert 'failures="0"' in Path("results.xml").read_text()

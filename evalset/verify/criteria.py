@@ -9,6 +9,7 @@ from pydantic import Field
 from evalset.recorded.model import RecordedCase
 from evalset.recorded.tolerances import EVERY_TOOL, Ignore
 from simulator.facts import Value
+from simulator.jsonvalue import JsonObject
 
 Match: TypeAlias = Literal["exact", "in_order", "any_order"]
 
@@ -19,6 +20,14 @@ OVERLAP, STATE, RESPONSES = "response_word_overlap", "final_session_state", "sto
 """Our names of what ADK does not look at, and of what stands in for its response match where that is not installed."""
 
 DEFAULT_RESPONSE = 0.8
+
+
+class Metric(Value):
+    """A metric of an `EvalConfig` that is none of ours: the path of its function, where it is somebody's own, and its criterion."""
+
+    name: str
+    function: str = ""
+    criterion: JsonObject
 
 
 class Criteria(Value):
@@ -32,6 +41,7 @@ class Criteria(Value):
         state: Whether the session's final state is compared.
         responses: Whether the tool responses that the eval set holds are compared.
         tolerances: Whether the tolerances of the recorded environment are heeded.
+        metrics: What else is asked.
     """
 
     match: Match = "exact"
@@ -41,6 +51,7 @@ class Criteria(Value):
     state: bool = True
     responses: bool = True
     tolerances: bool = True
+    metrics: tuple[Metric, ...] = ()
 
     def allowing(self, recorded: RecordedCase) -> RecordedCase:
         """Give a recorded case with the tolerances that are heeded: a replay answers what is not compared, too."""

@@ -26,8 +26,11 @@ from evalset.verify.tolerating import compared_calls
 from simulator.jsonvalue import JsonObject
 
 NAME = "tolerant_trajectory"
+PATH = f"{__name__}.{NAME}"
+"""Where the metric's function is found."""
+
 _ENVIRONMENT = "environment"
-_MATCHES: dict[ToolTrajectoryCriterion.MatchType, Match] = {
+MATCHES: dict[ToolTrajectoryCriterion.MatchType, Match] = {
     ToolTrajectoryCriterion.MatchType.EXACT: "exact",
     ToolTrajectoryCriterion.MatchType.IN_ORDER: "in_order",
     ToolTrajectoryCriterion.MatchType.ANY_ORDER: "any_order",
@@ -60,7 +63,7 @@ def tolerant_trajectory(
         raise ValueError(f"the criterion of {NAME} names no recorded environment: give it `{_ENVIRONMENT}`")
     asked = ToolTrajectoryCriterion.model_validate(given)
     criteria = Criteria(
-        match=_MATCHES[asked.match_type], ignore_args=asked.ignore_args, trajectory=asked.threshold
+        match=MATCHES[asked.match_type], ignore_args=asked.ignore_args, trajectory=asked.threshold
     )
     recorded = _case(_read(str(given[_ENVIRONMENT])), expected_invocations)
     return compared_calls(actual_invocations, expected_invocations, criteria, recorded.tolerances)
@@ -113,7 +116,7 @@ def eval_config(
         "criteria": {NAME: metric, **response},
         "custom_metrics": {
             NAME: {
-                "code_config": {"name": f"{__name__}.{tolerant_trajectory.__name__}"},
+                "code_config": {"name": PATH},
                 "description": "The tool calls, but for what may differ.",
             }
         },

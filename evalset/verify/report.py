@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
+from evalset.recorded.model import lean
+from evalset.recorded.tolerances import Tolerance
 from evalset.verify.results import CaseResult, CaseStatus, Divergence, RunResult, Step, Verification
 from simulator.jsonvalue import canonical
 
 _SHOWN = 160
+_NONE: Mapping[str, Sequence[Tolerance]] = MappingProxyType({})
 _MARKS: dict[CaseStatus, str] = {"passed": "PASS", "failed": "FAIL", "error": "ERROR", "stopped": "STOPPED"}
 _COUNTED: dict[CaseStatus, str] = {
     "passed": "passed",
@@ -19,10 +23,15 @@ _COUNTED: dict[CaseStatus, str] = {
 }
 
 
-def report(verification: Verification) -> str:
-    """Write what became of each case, and why, with the sum below."""
+def report(verification: Verification, proposed: Mapping[str, Sequence[Tolerance]] = _NONE) -> str:
+    """Write what became of each case, and why, with the sum below, and the tolerances that were proposed, by the case."""
     lines = [line for case in verification.cases for line in _case_lines(case, verification.runs)]
-    return "\n".join([*lines, *verification.models, *_sum(verification)]) + "\n"
+    tolerances = [
+        line
+        for eval_id, found in proposed.items()
+        for line in (f"tolerances of {eval_id}:", *(f"    {json.dumps(lean(each))}" for each in found))
+    ]
+    return "\n".join([*lines, *tolerances, *verification.models, *_sum(verification)]) + "\n"
 
 
 def _case_lines(case: CaseResult, runs: int) -> Iterator[str]:
@@ -97,14 +106,14 @@ def _sum(verification: Verification) -> Iterator[str]:
                 yield f"pass^{k}: {share:.2f}"
 
 
-def as_json(verification: Verification) -> str:
+def as_json(verification: Verification, proposed: Mapping[str, Sequence[Tolerance]] = _NONE) -> str:
     """Write a verification as one JSON object. What runs that passed did is left out."""
     document: dict[str, Any] = verification.model_dump(mode="json")
     for case in document["cases"]:
         for run in case["runs"]:
             if run["passed"]:
                 del run["turns"]
-    sums = {
+    sums: dict[str, Any] = {
         "status": verification.status,
         "exit_code": verification.exit_code,
         "passed": verification.count("passed"),
@@ -113,4 +122,6 @@ def as_json(verification: Verification) -> str:
         "stopped": verification.count("stopped"),
         "pass_power": [verification.pass_power(k) for k in range(1, verification.runs + 1)],
     }
+    if proposed:
+        sums["tolerances"] = {eval_id: lean(list(found)) for eval_id, found in proposed.items()}
     return json.dumps({**sums, **document}, ensure_ascii=False) + "\n"

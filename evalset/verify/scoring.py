@@ -9,6 +9,7 @@ from google.adk.evaluation.eval_case import Invocation
 
 from evalset.recorded.tolerances import tolerated
 from evalset.verify import checks
+from evalset.verify.configured import asked_metric
 from evalset.verify.criteria import OVERLAP, RESPONSE, STATE, Criteria
 from evalset.verify.divergence import Compared, first_divergence
 from evalset.verify.evidence import evidence_of
@@ -59,7 +60,8 @@ async def scored(
     missing = expected[len(replay.turns) :]
     actual = [*replay.turns, *(Invocation(user_content=each.user_content) for each in missing)]
     golden, ours = golden_steps(each), [steps_of(invocation) for invocation in replay.turns]
-    found = tuple(_checks(each, replay, actual, expected, criteria))
+    own = [await asked_metric(metric, actual, expected) for metric in criteria.metrics]
+    found = (*_checks(each, replay, actual, expected, criteria), *own)
     passed = not replay.error and all(check.status in {"passed", "skipped"} for check in found)
     divergence = None
     if not passed:

@@ -27,6 +27,7 @@ from evalset.verify.results import (
 from evalset.verify.running import PATIENCE, run
 from evalset.verify.scoring import golden_steps, scored
 from simulator.agent_config import SimulatedAgentConfig
+from simulator.runtime.adk_private import missing_a2a_known
 from simulator.runtime.reachability import model_reachability
 
 Models: TypeAlias = Literal["auto", "real", "recorded"]
@@ -92,7 +93,9 @@ def verify(  # long: what it takes is most of it
     wanted = cases_to_verify(eval_set, sidecar, cases, agents)
     jobs, told = _jobs(wanted, asked, models)
     how = _How(asked, runs, at_once, Ways(unrecorded=unrecorded, seconds=timeout))
-    done = _all_done(jobs, how, processes, _counted(len(jobs) * runs, on_progress), stop or threading.Event())
+    tell = _counted(len(jobs) * runs, on_progress)
+    with missing_a2a_known():
+        done = _all_done(jobs, how, processes, tell, stop or threading.Event())
     results = {id(job.ready.case): result for job, result in zip(jobs, done, strict=True)}
     return Verification(
         eval_set=eval_set,

@@ -1,4 +1,4 @@
-"""Every touch of what ADK does not promise, in one place; `tests/runtime/test_adk_private.py` fails when it changes.
+"""Every touch of what ADK does not promise, in one place; `tests/runtime/test_adk_private.py`, and `test_missing_a2a.py`, fail when it changes.
 
 google-adk 2.13: contexts keep their invocation and their actions in private attributes, the tools that steer the
 flow (rather than ask the world) have private classes, and static children are found by a private method. What a
@@ -8,11 +8,13 @@ model is shown is put together by a private processor, and reported by a private
 from __future__ import annotations
 
 import copy
+import importlib.util
 import inspect
 import random
+import sys
 import weakref
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, contextmanager
 from typing import Any
 
 from google.adk.agents import LlmAgent
@@ -48,6 +50,7 @@ MADE_CALL_ID = AF_FUNCTION_CALL_ID_PREFIX
 """How the ids of function calls begin that no model gave: ADK takes those out of what models are shown."""
 
 _HEARD = "_simulation_heard"
+_NEEDS_A2A = "google.adk.agents.remote_a2a_agent"
 _TOOL_FLOWS = frozenset(
     step.__code__.co_filename
     for step in (_caller._call_tool_async, _ToolNode._run_impl)  # noqa: SLF001 - ADK offers no public way
@@ -166,6 +169,19 @@ def children_of(node: Any) -> Iterator[Any]:
     yield from node._iter_static_children()  # noqa: SLF001 - ADK offers no public way
     graph = getattr(node, "graph", None)
     yield from getattr(graph, "nodes", None) or ()
+
+
+@contextmanager
+def missing_a2a_known() -> Iterator[None]:
+    """Let ADK know at once that A2A is not installed: it looks for that in each turn anew, which takes a tenth of a quick one."""
+    is_missing = _NEEDS_A2A not in sys.modules and importlib.util.find_spec("a2a") is None
+    if is_missing:
+        sys.modules[_NEEDS_A2A] = None  # type: ignore[assignment] # as Python has it for what cannot be imported
+    try:
+        yield
+    finally:
+        if is_missing and sys.modules.get(_NEEDS_A2A, ...) is None:
+            del sys.modules[_NEEDS_A2A]
 
 
 def set_random_provider(source: Callable[[], random.Random]) -> None:

@@ -7,9 +7,12 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 from xml.etree import ElementTree as ET
 
 import pytest
+from google.adk.evaluation.eval_metrics import EvalStatus
+from google.adk.evaluation.evaluator import EvaluationResult
 
 from evalset.__main__ import main
 from tests.harness.processes import REPOSITORY, quiet_environment
@@ -81,6 +84,69 @@ def test_json_alone_stands_on_the_standard_output(
     assert "turns" not in two["runs"][0]
 
 
+def test_the_criteria_are_those_of_an_eval_config(
+    kept: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """ADK's two, one of our own, and one that a replay cannot ask; an option stands above it."""
+    edited = copied_set(kept, tmp_path, ('"order": "A"', '"order": "Z"'))
+    config = tmp_path / "config.json"
+    trajectory = {"threshold": 0.0, "match_type": "ANY_ORDER"}
+    criteria = {"tool_trajectory_avg_score": trajectory, "hallucinations_v1": 0.5, "mine": 0.5, "broken": 1.0}
+    named = {
+        "mine": {"code_config": {"name": f"{__name__}.half"}},
+        "broken": {"code_config": {"name": "no.such.place"}},
+    }
+    config.write_text(json.dumps({"criteria": criteria, "custom_metrics": named}))
+    where = [str(edited), "--agents-dir", str(agents(tmp_path)), "--json", "--case", "one"]
+    assert main(["verify", *where, "--config", str(config)]) == 1
+    (case,) = json.loads(capsys.readouterr().out)["cases"]
+    found = {check["name"]: (check["status"], check["score"]) for check in case["runs"][0]["checks"]}
+    assert found == {
+        "tool_trajectory_avg_score": ("passed", 0.0),
+        "final_session_state": ("passed", 1.0),
+        "stored_tool_responses": ("passed", 1.0),
+        "hallucinations_v1": ("skipped", None),
+        "mine": ("passed", 0.5),
+        "broken": ("error", None),
+    }
+    config.write_text(json.dumps({"criteria": {"tool_trajectory_avg_score": trajectory}}))
+    assert main(["verify", *where, "--config", str(config)]) == 0
+    assert json.loads(capsys.readouterr().out)["criteria"]["match"] == "any_order"
+    assert main(["verify", *where, "--config", str(config), "--match", "exact", "--ignore-args"]) == 0
+    assert json.loads(capsys.readouterr().out)["criteria"]["match"] == "exact"
+    config.write_text("{")
+    assert main(["verify", *where, "--config", str(config)]) == 2
+    assert "it is no EvalConfig" in capsys.readouterr().err
+
+
+def half(_metric: Any, actual: list[Any], expected: list[Any], _scenario: Any) -> EvaluationResult:
+    """A metric of somebody's own, which compares as many turns as there are."""
+    assert len(actual) == len(expected)
+    return EvaluationResult(overall_score=0.5, overall_eval_status=EvalStatus.PASSED)
+
+
+def test_tolerances_are_proposed_and_kept(
+    kept: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """With them the agent passes that differs from run to run, and `adk eval` is told of them."""
+    eval_set, config = copied_set(kept, tmp_path), tmp_path / "config.json"
+    varied = ("return calls(tool, order=order)", "return calls(tool, order=f'{order}-{next(runs)}')")
+    counted = (
+        "class Clerk(BaseLlm):",
+        "import itertools\nruns = itertools.count(1)\n\n\nclass Clerk(BaseLlm):",
+    )
+    where = [str(eval_set), "--agents-dir", str(agents(tmp_path, counted, varied))]
+    assert main(["verify", *where, "--runs", "3", "--propose-tolerances"]) == 0
+    assert "tolerances of one:\n    {" in capsys.readouterr().out
+    assert main(["verify", *where]) == 1
+    more = ["--keep-tolerances", "--write-eval-config", str(config), "--json"]
+    assert main(["verify", *where, "--runs", "3", *more]) == 0
+    assert json.loads(capsys.readouterr().out.splitlines()[-1])["tolerances"]["two"][0]["kind"] == "regex"
+    assert json.loads(config.read_text())["criteria"]["tolerant_trajectory"]["threshold"] == 1.0
+    assert main(["verify", *where]) == 0
+    assert main(["verify", *where, "--exactly"]) == 1
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
@@ -88,7 +154,7 @@ def test_json_alone_stands_on_the_standard_output(
         (["SET", "--runs", "0"], "0 is less than 1"),
         (["SET", "--match", "some"], "invalid choice: 'some'"),
         (["none.evalset.json"], "none.evalset.json: cannot be read"),
-        (["SET", "--junit", "/nowhere/at/all.xml"], "--junit: /nowhere/at/all.xml: cannot be written"),
+        (["SET", "--junit", "/nowhere/at/all.xml"], "/nowhere/at/all.xml: cannot be written"),
         (["SET", "--agent", "nobody"], "there is no agent 'nobody'"),
     ],
 )
