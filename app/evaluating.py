@@ -13,6 +13,7 @@ from evalset.eval_config.checking import check
 from evalset.eval_config.editing import custom_metrics, option
 from evalset.recorded.files import sidecar_of
 from evalset.replay.unrecorded import Policy
+from simulator.agent_config import SimulatedAgentConfig
 from simulator.agents import AgentCatalogue
 from simulator.facts import Value
 from simulator.jsonvalue import JsonObject
@@ -58,8 +59,14 @@ def spec_of(bench: Bench, choice: Choice, agents: AgentCatalogue) -> EvalRunSpec
         environment=_environment(bench.eval_set) if choice.hermetic else None,
         models="recorded" if choice.hermetic and choice.recorded_models else "real",
         unrecorded=choice.unrecorded,
-        history=history_of(config) if bench.owner == LOCAL else None,
+        history=_history(bench, config),
     )
+
+
+def _history(bench: Bench, config: SimulatedAgentConfig) -> Path | None:
+    """Say where the results are kept: with the agent, if its set lies with it, and nobody else sees them there."""
+    home = config.resolve_eval_set_path().parent
+    return history_of(config) if bench.owner == LOCAL and home in bench.eval_set.parents else None
 
 
 def _of_others(document: JsonObject, eval_set: Path) -> list[str]:

@@ -37,6 +37,17 @@ class ChangedSinceError(ValueError):
     """A file is not any more what was shown; nothing was written."""
 
 
+MOST_AT_ONCE = 8_000_000
+"""Files of more bytes together take seconds: they are examined when somebody wants it, not as soon as they are looked at."""
+
+
+def is_quick(ward: Ward) -> bool:
+    """Tell whether files are examined in a moment; of a folder nobody knows."""
+    return all(path.is_file() for path in ward.paths) and (
+        sum(path.stat().st_size for path in ward.paths) <= MOST_AT_ONCE
+    )
+
+
 def ward_of(eval_set: Path, agent: str, *, portable: bool, whole_folder: bool) -> Ward:
     """Say what is examined for an eval set: it and what is recorded beside it, or all that lies in its folder."""
     sidecar = sidecar_of(eval_set)
@@ -52,7 +63,7 @@ def examined(ward: Ward) -> Job[Examination]:
         report(Progress(words="Examining"))
         return examine(ward.paths, agents=_agents(ward), portable=ward.portable)
 
-    return Job(work, "examine")
+    return Job(work, "examine", may_be_left=True)
 
 
 def previewed(ward: Ward, what: Sequence[str] | Migration) -> Job[Changes]:
@@ -65,7 +76,7 @@ def previewed(ward: Ward, what: Sequence[str] | Migration) -> Job[Changes]:
             return preview(ward.paths, agents=agents, portable=ward.portable, codes=what)
         return preview_migration(ward.paths, what, agents=agents)
 
-    return Job(work, "preview-mend")
+    return Job(work, "preview-mend", may_be_left=True)
 
 
 def written(

@@ -73,7 +73,8 @@ def _built(
         return live.built[1], None
     try:
         with st.spinner("Building the case, and reading it back with ADK's own loader"):
-            result = exportable(view.session, chosen.form, chosen.eval_id)
+            facts = [fact for _, fact in live.simulation.journal.path(view.head)]
+            result = exportable(view.session, chosen.form, chosen.eval_id, facts, live.config)
     except ValueError as error:  # a GoldenTraceError, or a number that JSON has no word for
         return None, str(error)
     live.built = (about, result)

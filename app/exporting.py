@@ -81,6 +81,7 @@ class Exportable:
         document: A new eval set with this case alone, as JSON.
         warnings: What plain `adk eval` cannot replay of it, in sentences.
         misread: Why ADK's own loader does not read it back equal; None where it does.
+        archive: The eval set and what the world answered in the case, in a ZIP file; empty where that was not to be told.
     """
 
     case: EvalCase
@@ -88,10 +89,19 @@ class Exportable:
     document: str
     warnings: tuple[str, ...]
     misread: str | None
+    archive: bytes = b""
 
 
-def exportable(session: SimulationSession, form: TraceForm, eval_id: str) -> Exportable:
+def exportable(
+    session: SimulationSession,
+    form: TraceForm,
+    eval_id: str,
+    facts: Iterable[Fact] = (),
+    config: SimulatedAgentConfig | None = None,
+) -> Exportable:
     """Build a session's case, and check that ADK's own loader reads it back from a file equal.
+
+    With the session's facts and its agent, what the world answered goes along with it.
 
     Raises:
         evalset.GoldenTraceError: The session is not completed, or the eval id cannot be used.
@@ -105,7 +115,17 @@ def exportable(session: SimulationSession, form: TraceForm, eval_id: str) -> Exp
         document=document,
         warnings=evalset.warnings(session),
         misread=_misread(document, case),
+        archive=_archive(case, session, facts, config) if config is not None else b"",
     )
+
+
+def _archive(
+    case: EvalCase, session: SimulationSession, facts: Iterable[Fact], config: SimulatedAgentConfig
+) -> bytes:
+    from evalset.recorded.export import recorded_for  # noqa: PLC0415 - importing ADK takes a second
+
+    known = {case.eval_id: recorded_for(session, facts, config.root_agent)}
+    return evalset.export_cases([case], "evalset", environments=known, name=case.eval_id).content
 
 
 def _built(session: SimulationSession, form: TraceForm, eval_id: str) -> EvalCase:

@@ -38,10 +38,12 @@ class Job(Generic[Result]):
     Args:
         work: The work.
         name: The thread's name.
+        may_be_left: The work changes nothing, and may not look whether it is to end: stopped, it is over at once, and what comes
+            of it is forgotten.
     """
 
-    def __init__(self, work: Work[Result], name: str) -> None:
-        self._work = work
+    def __init__(self, work: Work[Result], name: str, *, may_be_left: bool = False) -> None:
+        self._work, self._may_be_left = work, may_be_left
         self._lock = Lock()
         self._stop = Event()
         self._progress = Progress()
@@ -53,9 +55,15 @@ class Job(Generic[Result]):
     @property
     def state(self) -> JobState:
         """Whether it runs, has given its result, or has failed."""
+        if self._is_left:
+            return "failed"
         if self._thread.is_alive():
             return "running"
         return "failed" if self._problem else "done"
+
+    @property
+    def _is_left(self) -> bool:
+        return self._may_be_left and self._stop.is_set()
 
     @property
     def is_stopping(self) -> bool:
@@ -71,12 +79,12 @@ class Job(Generic[Result]):
     @property
     def result(self) -> Result | None:
         """What it gave; None before."""
-        return self._result
+        return None if self._is_left else self._result
 
     @property
     def problem(self) -> str:
         """Why it failed, which may come from outside; empty where it has not."""
-        return self._problem
+        return "It was stopped." if self._is_left else self._problem
 
     def stop(self) -> None:
         """Ask it to end; it returns at once."""

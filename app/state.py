@@ -60,6 +60,7 @@ Flag: TypeAlias = Literal[
     "shown",
     "shown_set",
     "tried",
+    "turn_menu_done",
     "unsaved_set",
     "unwritten",
     "without_drafts",

@@ -167,16 +167,7 @@ def _buttons(chosen: ExportForm, shown: ExportView, *, may_write: bool) -> Expor
             shortcut="Mod+Enter",
             disabled=result is None or result.misread is not None or done,
         )
-        st.download_button(
-            "Download",
-            data=result.document if result else "",
-            file_name=f"{chosen.eval_id or 'golden_trace'}.evalset.json",
-            mime="application/json",
-            key="export_download",
-            icon=":material/download:",
-            on_click="ignore",
-            disabled=result is None,
-        )
+        _downloads(chosen, result)
         with st.popover("Copy", icon=":material/content_copy:", key="export_copy", disabled=result is None):
             st.caption("An eval set with this case; copy it with the button in its corner")
             st.code(literal(result.document if result else ""), language="json", height=320)
@@ -185,6 +176,31 @@ def _buttons(chosen: ExportForm, shown: ExportView, *, may_write: bool) -> Expor
     if shown.written is not None:
         _written(shown.written)
     return WriteTrace(form=chosen) if write else None
+
+
+def _downloads(chosen: ExportForm, result: Exportable | None) -> None:
+    """Offer the case alone, and with what the world answered in it."""
+    st.download_button(
+        "Download",
+        data=result.document if result else "",
+        file_name=f"{chosen.eval_id or 'golden_trace'}.evalset.json",
+        mime="application/json",
+        key="export_download",
+        icon=":material/download:",
+        on_click="ignore",
+        disabled=result is None,
+    )
+    st.download_button(
+        "With its world",
+        data=result.archive if result else b"",
+        file_name=f"{chosen.eval_id or 'golden_trace'}.zip",
+        mime="application/zip",
+        key="export_archive",
+        icon=":material/folder_zip:",
+        on_click="ignore",
+        disabled=result is None or not result.archive,
+        help="The eval set and what the world answered, confirmations too, side by side: replayed with it, no real tool runs",
+    )
 
 
 def _checks(shown: ExportView) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 from evalset.editing.parts import CallSeen, calls_of, steps_of, text_of, turns_of
-from evalset.editing.places import ABSENT, Case, at, field, is_same, listed
+from evalset.editing.places import ABSENT, Case, Where, at, field, is_same, listed
 from evalset.recorded.model import Author, RecordedCall, RecordedCase, RecordedModelTurn, RecordedTurn
 from simulator.facts import Deferred, Returned
 from simulator.jsonvalue import JsonObject, copied
@@ -178,9 +178,60 @@ def _models(models: Sequence[RecordedModelTurn], pairs: Sequence[_Pair]) -> list
             made = [_with_calls(model, pair.before, None) for model in made]
         elif not is_same(pair.before.call.value, pair.after.call.value):
             made = [_with_calls(model, pair.before, pair.after) for model in made]
-    return [
+    made = [
         model for model, then in zip(made, models, strict=True) if _says_something(model) or model is then
     ]
+    both = [(pair.before, pair.after) for pair in pairs if pair.before and pair.after]
+    places = [_numbers(before.call.where) for before, _ in both]
+    is_moved = places != sorted(places)
+    made = _reordered(made, [after for _, after in both]) if is_moved else made
+    return _with_new(made, [pair.after for pair in pairs if pair.before is None and pair.after is not None])
+
+
+def _with_new(models: list[RecordedModelTurn], calls: Sequence[CallSeen]) -> list[RecordedModelTurn]:
+    """Let the agent that speaks last make new calls before it does, each in a turn of its own."""
+    last = next((place for place in reversed(range(len(models))) if not models[place].within), None)
+    if last is None:
+        return models
+    made = [
+        RecordedModelTurn(
+            agent=models[last].agent,
+            responses=(
+                {"content": {"role": "model", "parts": [{"function_call": copied(seen.call.value)}]}},
+            ),
+            author=EDITED,
+        )
+        for seen in calls
+    ]
+    return [*models[:last], *made, *models[last:]]
+
+
+def _numbers(where: Where) -> list[int]:
+    return [step for step in where if isinstance(step, int)]
+
+
+def _reordered(models: Sequence[RecordedModelTurn], wanted: Sequence[CallSeen]) -> list[RecordedModelTurn]:
+    """Let the models make their calls in another order: each where another one was made before."""
+    left = list(enumerate(wanted))
+    found: list[tuple[int, Any]] = []
+
+    def noted(part: Any) -> list[Any]:
+        call = field(part, "function_call")
+        mine = next((each for each in left if call is not None and _is_it(call, each[1])), None)
+        if mine is not None:
+            left.remove(mine)
+            found.append((mine[0], part))
+        return [part]
+
+    for model in models:
+        _with_parts(model, noted)
+    ordered = iter([part for _, part in sorted(found, key=lambda each: each[0])])
+    known = [part for _, part in found]
+
+    def placed(part: Any) -> list[Any]:
+        return [next(ordered)] if any(part is each for each in known) else [part]
+
+    return [_with_parts(model, placed) for model in models]
 
 
 def _says_something(model: RecordedModelTurn) -> bool:

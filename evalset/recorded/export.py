@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from evalset.recorded.files import put_cases, sidecar_of
+from evalset.recorded.model import RecordedCase
 from evalset.recorded.recorder import recorded_case
 from simulator.facts import Fact
 from simulator.runtime.tool_shapes import ToolShapes
@@ -32,9 +33,13 @@ def record(
         OSError: The disk or the folder refused.
     """
     path = sidecar_of(eval_set)
-    tools = ToolShapes(agent).known({}, ())
-    put_cases(path, {eval_id: recorded_case(session, facts, tools)})
+    put_cases(path, {eval_id: recorded_for(session, facts, agent)})
     return path
+
+
+def recorded_for(session: SimulationSession, facts: Iterable[Fact], agent: Any) -> RecordedCase:
+    """Record a session with the schemas of its agent's tools. Arguments as for `record`."""
+    return recorded_case(session, facts, ToolShapes(agent).known({}, ()))
 
 
 def replay_lines(app_name: str, environment: Path | str, agent_folder: Path | None = None) -> str:

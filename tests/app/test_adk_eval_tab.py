@@ -205,6 +205,13 @@ def test_others_run_no_code_of_their_own_here(eval_set: Path) -> None:
     assert local.history == eval_set.parent / ".adk" / "eval_history"
 
 
+def test_results_of_a_set_from_elsewhere_stay_with_their_run(eval_set: Path, tmp_path: Path) -> None:
+    """Nothing is written into the folder of an agent that the set does not lie with."""
+    elsewhere = write_tiny_eval_set(tmp_path / "sums.evalset.json")
+    bench = benches().of(LOCAL, elsewhere)
+    assert spec_of(bench, Choice(agent="adder", hermetic=False), catalogue()).history is None
+
+
 def spec_of_local(eval_set: Path) -> EvalRunSpec:
     """What whose machine it is runs with the same criteria."""
     bench = benches().of(LOCAL, eval_set)

@@ -22,7 +22,7 @@ EXPECTED = {
     "server.address": "localhost",
     "server.enableXsrfProtection": True,
     "server.enableCORS": True,
-    "server.maxUploadSize": 5,
+    "server.maxUploadSize": 64,
     "server.fileWatcherType": "none",
     "runner.postScriptGC": False,
     "client.toolbarMode": "minimal",

@@ -6,11 +6,14 @@ import json
 import re
 import sys
 from pathlib import Path
+from threading import Event
 
 import pytest
 
+from app import examining
 from app.agents import catalogue
 from app.bench import benches
+from app.jobs import Job
 from app.migration_lines import EXAMPLE, MigrationLineError, migration_from
 from app.people import LOCAL
 from app.set_desk import desks
@@ -173,3 +176,35 @@ def test_a_set_that_cannot_be_opened_is_mended_and_opens(eval_set: Path) -> None
     assert eval_set.read_bytes() == sound
     assert tab.has("set_tab")
     desks().clear()
+
+
+def test_large_files_and_folders_are_examined_when_somebody_asks(
+    eval_set: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Looking at them alone takes no time; a click examines them."""
+    monkeypatch.setattr(examining, "MOST_AT_ONCE", 10)
+    tab = SetTab(TAB, eval_set)
+    assert "examined when you ask for it" in tab.words
+    assert not tab.bench.jobs
+    tab.click(tab.key("doctor_examine"))
+    assert "Nothing is wrong with it" in settled(tab).words
+    tab.app.checkbox(key=tab.key("doctor_folder")).check()
+    tab.run()
+    assert "examined when you ask for it" in tab.words
+
+
+def test_an_examination_that_is_stopped_is_over_at_once(eval_set: Path) -> None:
+    """Whatever it still does is forgotten, and nothing of it is shown."""
+    go_on = Event()
+    job = Job(lambda *_: go_on.wait(30), "long", may_be_left=True)
+    assert job.state == "running"
+    tab = SetTab(TAB, eval_set)
+    settled(tab)
+    tab.bench.jobs["examined"] = job
+    tab.run()
+    tab.click("stop_doctor_examination")
+    assert (job.state, job.result) == ("failed", None)
+    assert "It was stopped." in tab.literal
+    go_on.set()
+    assert job.wait(30)
+    assert job.result is None

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import io
 import json
+import zipfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -16,8 +18,9 @@ from google.adk.evaluation.local_eval_sets_manager import load_eval_set_from_fil
 from google.adk.runners import InMemoryRunner
 
 from app.cast import cast_of
-from app.exporting import agent_folder, eval_command
+from app.exporting import agent_folder, eval_command, exportable
 from app.registry import registry
+from evalset import import_cases
 from evalset.recorded.files import read_environment
 from simulator.agent_config import SimulatedAgentConfig
 from simulator.agents import DEMOS_DIR, demo_agent
@@ -264,6 +267,23 @@ def test_the_export_stands_in_the_address(tab: Tab, target: Path) -> None:
     assert "did not work" not in refreshed.words
     tab.click("export_back")
     assert "view" not in tab.app.query_params
+
+
+def test_the_case_leaves_with_its_world(tab: Tab, tmp_path: Path) -> None:
+    """In one archive, as they lie side by side; what is replayed from it is what was answered."""
+    assert not tab.app.get("download_button")[1].proto.disabled
+    live = registry().get(str(tab.session_id))
+    assert live is not None
+    facts = [fact for _, fact in live.simulation.journal.path()]
+    made = exportable(live.simulation.journal.session(), "invocation_events", "a.case", facts, live.config)
+    with zipfile.ZipFile(io.BytesIO(made.archive)) as archive:
+        assert archive.namelist() == ["a_case.evalset.json", "a_case.environment.json"]
+        archive.extractall(tmp_path)
+    imported = import_cases(tmp_path / "a_case.evalset.json")
+    assert [case.eval_id for case in imported.cases] == ["a.case"]
+    (turn,) = imported.environments["a.case"].turns
+    assert [call.tool for call in turn.calls] == ["find_order"]
+    assert imported.environments["a.case"].tools["find_order"].schema_digest
 
 
 def test_a_session_without_a_final_response_has_no_case(tmp_path: Path) -> None:

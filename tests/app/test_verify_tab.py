@@ -103,6 +103,8 @@ def test_a_golden_that_holds_passes_every_run(eval_set: Changed) -> None:
     again = opened(path)
     assert table(again) == {"one": ("✓ passed", ""), "two": ("✓ passed", "")}
     assert list(again.app.dataframe[0].value["pass^2"]) == ["1.00", "1.00"]
+    again.click(again.key("propose-tolerances"))
+    assert "None: each argument has to be as it was recorded." in again.words
     assert b'tests="2"' in junit(verification)
     assert json.loads(verification.model_dump_json())["runs"] == 2
 

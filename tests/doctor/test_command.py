@@ -156,6 +156,17 @@ def test_an_agent_that_cannot_be_loaded_is_a_skipped_check(tmp_path: Path, agent
     assert "no network" in told
 
 
+def test_a_case_of_none_of_the_agents_is_a_skipped_check(tmp_path: Path, agents: Path) -> None:
+    """Where there are several agents and a case names another app, nobody guesses which one is meant."""
+    (agents / "clerk").mkdir()
+    (agents / "clerk" / "agent.py").write_text(AGENT)
+    put(tmp_path, {SET: in_bytes(a_set(a_case(session_input={"app_name": "till", "user_id": "u"})))})
+    code, told = run(tmp_path / SET, "--agents-dir", agents)
+    assert code == 0
+    assert f"skipped: Calls in {tmp_path / SET} were not checked" in told
+    assert "they are of 'till', which is none of the agents given" in told
+
+
 def test_all_kinds_of_findings_are_listed() -> None:
     """With their severities."""
     code, told = run("--codes")

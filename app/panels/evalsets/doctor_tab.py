@@ -16,6 +16,7 @@ from app.examining import (
     examined,
     finding_rows,
     fitting,
+    is_quick,
     previewed,
     sentences,
     ward_of,
@@ -68,18 +69,22 @@ def _ward(bench: Bench, facts: SetFacts) -> Ward:
     return ward_of(bench.eval_set, agent, portable=portable, whole_folder=folder)
 
 
-def _examination(bench: Bench, ward: Ward) -> Job[Examination]:
-    """Examine at once where that was not done yet, or something else is to be examined, or a file has changed."""
-    asked = st.button("Examine again", key=key_of(bench, "doctor_examine"), icon=":material/stethoscope:")
+def _examination(bench: Bench, ward: Ward) -> Job[Examination] | None:
+    """Examine at once where that was not done yet, or something else is to be examined, or a file has changed; large ones when asked."""
+    asked = st.button("Examine", key=key_of(bench, "doctor_examine"), icon=":material/stethoscope:")
     about = f"{ward.model_dump_json()} {_stamp(ward)} {bench.writes}"
-    job = bench.jobs.get(EXAMINED)
-    if job is None or asked or bench.options.get("doctor_about") != about:
+    job: Job[Examination] | None = bench.jobs.get(EXAMINED)
+    is_new = job is None or bench.options.get("doctor_about") != about
+    if asked or (is_new and is_quick(ward)):
         if job is not None:
             job.stop()
         job = bench.jobs[EXAMINED] = examined(ward)
         bench.options["doctor_about"] = about
         job.wait(AT_ONCE_SECONDS)
-    if job.state == "running":
+    elif is_new:
+        st.caption("These files are large, or many: they are examined when you ask for it.")
+        return None
+    if job is not None and job.state == "running":
         waiting(job, "doctor_examination")
     return job
 
@@ -90,8 +95,8 @@ def _stamp(ward: Ward) -> str:
     return " ".join(f"{stamp.st_mtime_ns}:{stamp.st_size}" for stamp in stamps)
 
 
-def _mend(bench: Bench, ward: Ward, job: Job[Examination]) -> None:
-    found = job.result
+def _mend(bench: Bench, ward: Ward, job: Job[Examination] | None) -> None:
+    found = job.result if job is not None else None
     if found is None or not found.mendable:
         return
     codes = list(dict.fromkeys(finding.code for finding in found.mendable))
@@ -159,7 +164,7 @@ def _changed(bench: Bench, *, unsaved: bool) -> None:
     if job is None:
         return
     if job.state == "running":
-        waiting(job, "doctor_changes")
+        waiting(job, "doctor_changes", can_stop=bench.options.get("doctor_changes") != "written")
         return
     if job.problem:
         problem("That did not work.", job.problem)
@@ -231,7 +236,9 @@ def _diff(change: FileChange, number: int) -> None:
             st.code(literal(change.diff), language="diff", height=_DIFF_HEIGHT if is_long else "content")
 
 
-def _found(bench: Bench, job: Job[Examination]) -> None:
+def _found(bench: Bench, job: Job[Examination] | None) -> None:
+    if job is None:
+        return
     if job.problem:
         problem("The examination did not come to an end.", job.problem)
         return

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
+from app import state
 from app.panels.evalsets.scene import ApplyEdits, EditPart, SetCommand, SetScene
 from app.set_parts import ADD, name_of
 from evalset.editing.edits import MoveTurn, RemoveTurn, SplitCase
@@ -12,30 +13,37 @@ from evalset.editing.places import field
 from evalset.names import unique_eval_id
 
 
-def turn_menu(scene: SetScene, key: str, number: int) -> SetCommand | None:  # noqa: PLR0911 - one for each entry
+def turn_menu(scene: SetScene, key: str, number: int) -> SetCommand | None:
     """Draw it; give what was asked for."""
-    turns = len(turns_of(scene.work.case(key)))
-    is_last = number == turns - 1
-    menu = st.popover(
-        "Turn", icon=":material/more_horiz:", type="tertiary", key=f"turn_menu_{number}", on_change="rerun"
-    )
+    name = f"turn_menu_{number}"
+    if state.get("turn_menu_done") == number:  # it is closed before it is drawn again
+        state.put("turn_menu_done", None)
+        st.session_state[name] = False
+    menu = st.popover("Turn", icon=":material/more_horiz:", type="tertiary", key=name, on_change="rerun")
     if not menu.open:
         return None
     with menu:
-        if _entry("Edit its rubrics", f"turn_rubrics_{number}", ":material/rule:"):
-            return EditPart(name=name_of(("conversation", number, "rubrics")))
-        if _entry("Add a call", f"turn_add_{number}", ":material/add:"):
-            return EditPart(name=f"{ADD}{number}")
-        if _entry("Move it up", f"turn_up_{number}", ":material/arrow_upward:", disabled=not number):
-            return ApplyEdits(edits=(MoveTurn(case=key, turn=number, by=-1),))
-        if _entry("Move it down", f"turn_down_{number}", ":material/arrow_downward:", disabled=is_last):
-            return ApplyEdits(edits=(MoveTurn(case=key, turn=number, by=1),))
-        if _entry(
-            "Split the case here", f"turn_split_{number}", ":material/call_split:", disabled=not number
-        ):
-            return ApplyEdits(edits=(SplitCase(case=key, turn=number, eval_id=free_id(scene, key, "rest")),))
-        if _entry("Remove it", f"turn_remove_{number}", ":material/delete:", disabled=turns == 1):
-            return ApplyEdits(edits=(RemoveTurn(case=key, turn=number),))
+        asked = _entries(scene, key, number)
+    if asked is not None:
+        state.put("turn_menu_done", number)
+    return asked
+
+
+def _entries(scene: SetScene, key: str, number: int) -> SetCommand | None:  # noqa: PLR0911 - one for each entry
+    turns = len(turns_of(scene.work.case(key)))
+    is_last = number == turns - 1
+    if _entry("Edit its rubrics", f"turn_rubrics_{number}", ":material/rule:"):
+        return EditPart(name=name_of(("conversation", number, "rubrics")))
+    if _entry("Add a call", f"turn_add_{number}", ":material/add:"):
+        return EditPart(name=f"{ADD}{number}")
+    if _entry("Move it up", f"turn_up_{number}", ":material/arrow_upward:", disabled=not number):
+        return ApplyEdits(edits=(MoveTurn(case=key, turn=number, by=-1),))
+    if _entry("Move it down", f"turn_down_{number}", ":material/arrow_downward:", disabled=is_last):
+        return ApplyEdits(edits=(MoveTurn(case=key, turn=number, by=1),))
+    if _entry("Split the case here", f"turn_split_{number}", ":material/call_split:", disabled=not number):
+        return ApplyEdits(edits=(SplitCase(case=key, turn=number, eval_id=free_id(scene, key, "rest")),))
+    if _entry("Remove it", f"turn_remove_{number}", ":material/delete:", disabled=turns == 1):
+        return ApplyEdits(edits=(RemoveTurn(case=key, turn=number),))
     return None
 
 

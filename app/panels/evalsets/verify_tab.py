@@ -102,7 +102,7 @@ def _mended(bench: Bench) -> Edit | None:
     if job is None:
         return None
     if job.state == "running":
-        waiting(job, "mend")
+        waiting(job, "mend", can_stop=False)
         return None
     del bench.jobs[EDITED]
     if job.problem:

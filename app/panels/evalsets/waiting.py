@@ -13,8 +13,8 @@ AT_ONCE_SECONDS = 0.35
 """What takes no longer is waited for: the next page shows its outcome, and nobody sees a progress."""
 
 
-def waiting(job: Job[Any], key: str) -> None:
-    """Draw the progress of a work that runs, with the way to stop it."""
+def waiting(job: Job[Any], key: str, *, can_stop: bool = True) -> None:
+    """Draw the progress of a work that runs, with the way to stop it; a write is soon done, and done whole."""
 
     def look() -> None:
         if job.state != "running":
@@ -26,10 +26,11 @@ def waiting(job: Job[Any], key: str) -> None:
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key=f"waiting_{key}"):
         with st.container(width="stretch"):
             st.fragment(look, run_every=LOOK_AGAIN_SECONDS)()
-        st.button(
-            "Stop",
-            key=f"stop_{key}",
-            icon=":material/stop_circle:",
-            on_click=job.stop,
-            disabled=job.is_stopping,
-        )
+        if can_stop:
+            st.button(
+                "Stop",
+                key=f"stop_{key}",
+                icon=":material/stop_circle:",
+                on_click=job.stop,
+                disabled=job.is_stopping,
+            )
