@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import multiprocessing
 import os
 import signal
@@ -88,6 +89,7 @@ def shared_out(
         for child in children:
             child.terminate()
             child.join()
+        gc.unfreeze()
     return [found[place % processes][place // processes] for place in range(len(items))]
 
 
@@ -95,6 +97,7 @@ def _started(
     work: Work[Item, Told, Result], parts: Sequence[Sequence[Item]], stopped: Stop
 ) -> tuple[list[BaseProcess], list[Connection]]:
     """Start a process for each part; give what hears each."""
+    gc.freeze()  # what is there now, no process has to look through, nor copy for that
     children: list[BaseProcess] = []
     receivers: list[Connection] = []
     for part in parts:

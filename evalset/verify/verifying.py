@@ -102,7 +102,7 @@ def verify(  # long: what it takes is most of it
         environment=sidecar,
         criteria=asked,
         runs=runs,
-        cases=tuple(_result(each, results.get(id(each.case), ()), runs) for each in wanted),
+        cases=tuple(results.get(id(each.case)) or _not_run(each) for each in wanted),
         models=told,
         seconds=time.perf_counter() - began,
     )
@@ -171,16 +171,14 @@ def _players(each: Ready, models: Models, reason: str | None) -> tuple[Players, 
 
 def _all_done(
     jobs: Sequence[_Job], how: _How, processes: int | None, tell: Callable[[_Done], None], stop: Stop
-) -> list[tuple[RunResult, ...]]:
-    """Give the runs of each case that were done; of those that were not when it was stopped, what there is."""
+) -> list[CaseResult]:
+    """Give the result of each case; of those that were not done when it was stopped, what there is."""
     number = how_many(processes, len(jobs))
     if number == 1:
         return run(_replayed_all(jobs, how, tell, stop))
     fewer = how._replace(at_once=max(1, how.at_once // number))
 
-    def work(
-        part: Sequence[_Job], tell: Callable[[_Done], None], stop: Stop
-    ) -> Sequence[tuple[RunResult, ...]]:
+    def work(part: Sequence[_Job], tell: Callable[[_Done], None], stop: Stop) -> Sequence[CaseResult]:
         return asyncio.run(_replayed_all(part, fewer, tell, stop))
 
     try:
@@ -191,7 +189,7 @@ def _all_done(
 
 async def _replayed_all(
     jobs: Sequence[_Job], how: _How, tell: Callable[[_Done], None], stop: Stop
-) -> list[tuple[RunResult, ...]]:
+) -> list[CaseResult]:
     free = asyncio.Semaphore(how.at_once)
     runs: list[list[RunResult]] = [[] for _ in jobs]
 
@@ -204,7 +202,7 @@ async def _replayed_all(
     await _unless(
         stop, [asyncio.create_task(case(job, found)) for job, found in zip(jobs, runs, strict=True)]
     )
-    return [*map(tuple, runs)]
+    return [_result(job.ready, tuple(found), how.runs) for job, found in zip(jobs, runs, strict=True)]
 
 
 async def _one(job: _Job, how: _How, number: int) -> RunResult:
@@ -213,16 +211,18 @@ async def _one(job: _Job, how: _How, number: int) -> RunResult:
     return await scored(job.ready, replay, how.criteria, number=number, models=job.models)
 
 
-def _result(each: Ready | Unready, runs: tuple[RunResult, ...], wanted: int) -> CaseResult:
-    golden = golden_steps(each)
-    if isinstance(each, Unready):
-        return CaseResult(eval_id=each.case.eval_id, status="error", error=each.error, golden=golden)
+def _not_run(each: Ready | Unready) -> CaseResult:
+    error = each.error if isinstance(each, Unready) else ""
+    return CaseResult(eval_id=each.case.eval_id, status="error", error=error, golden=golden_steps(each))
+
+
+def _result(each: Ready, runs: tuple[RunResult, ...], wanted: int) -> CaseResult:
     status: CaseStatus = "passed" if all(run.passed for run in runs) else "failed"
     return CaseResult(
         eval_id=each.case.eval_id,
         agent=each.config.app_name,
         status=status if len(runs) == wanted else "stopped",
-        golden=golden,
+        golden=golden_steps(each),
         runs=runs,
     )
 
