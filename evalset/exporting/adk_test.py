@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -12,15 +13,22 @@ from google.adk.evaluation.eval_case import (
     get_all_tool_calls,
     get_all_tool_responses,
 )
+from google.adk.models.llm_response import LlmResponse
 from google.genai import types
 from pydantic import JsonValue
 
 from evalset.confirmations import without_confirmations
-from evalset.recorded.model import RecordedCase, RecordedTurn
+from evalset.recorded.model import RecordedCall, RecordedCase, RecordedTurn
 from simulator.jsonvalue import JsonObject, copied, same
 from simulator.session.events import USER_AUTHOR
 
 _TRANSFER = "transfer_to_agent"
+_ENDS_WITH_DATA = "set_model_response"
+_NOT_COMPARED = {
+    "content", "model_version", "finish_reason", "usage_metadata", "avg_logprobs", "cache_metadata", "logprobs_result",
+    "citation_metadata", "interaction_id", "turn_complete",
+}  # fmt: skip
+"""What `adk test` leaves out of a model's response, and the content, which is written by itself."""
 
 
 class AdkTest(NamedTuple):
@@ -31,7 +39,7 @@ class AdkTest(NamedTuple):
 
 
 def adk_test(case: EvalCase, environment: RecordedCase | None) -> AdkTest:
-    """Write a case as a test of `adk test`, for an agent whose `App` replays it with `HermeticEnvironment`.
+    """Write a case as a test of `adk test`, for an agent whose `App` replays it with `HermeticEnvironment(..., models="recorded")`.
 
     `adk test` runs the agent and compares all of its events. What is recorded says which agent said what; without it, all is said
     by one agent, one call after the other.
@@ -71,16 +79,19 @@ def _losses(case: EvalCase, environment: RecordedCase | None) -> Iterator[str]:
         yield f"{name} begins with a state, and `adk test` always begins with none"
     if environment is None:
         yield (
-            f"{name} has no recorded environment: which agent said what is not known, so all is written as said by one; "
-            "`adk test --rebuild` puts it right"
+            f"{name} has no recorded environment: which agent said what is not known, so all is written as said by one, "
+            "and nothing can be replayed: `adk test` runs the real tools, whose answers must be the same; `adk test --rebuild` "
+            "puts right who said what"
         )
 
 
 class _Said(NamedTuple):
-    """What an agent said at once."""
+    """What an agent said at once; `path` is where, if that is known, and `response` what else its model said of it."""
 
     agent: str
     parts: Sequence[types.Part]
+    path: str = ""
+    response: JsonObject | None = None
 
 
 class _Writer:
@@ -95,39 +106,42 @@ class _Writer:
         yield _event(USER_AUTHOR, "", _content(turn.user_content, "user"))
         answers = {each.id: each for each in get_all_tool_responses(turn.intermediate_data) if each.id}
         for said in _steps(turn, recorded, self._root):
-            yield from self._said(said, answers, recorded)
+            yield from self._said(said, answers, turn, recorded)
 
     def _said(
-        self, said: _Said, answers: Mapping[str, types.FunctionResponse], recorded: RecordedTurn | None
+        self,
+        said: _Said,
+        answers: Mapping[str, types.FunctionResponse],
+        turn: Invocation,
+        recorded: RecordedTurn | None,
     ) -> Iterator[JsonObject]:
         content = _content(types.Content(role="model", parts=list(said.parts)), "model")
-        path = self._paths.setdefault(said.agent, f"{self._paths[self._root]}/{said.agent}@1")
+        path = said.path or self._paths.setdefault(said.agent, f"{self._paths[self._root]}/{said.agent}@1")
         calls = [part.function_call for part in said.parts if part.function_call]
         numbers = {call.id or "": self._number() for call in calls}
         parts: Any = content["parts"]
         for part in parts:
             if "functionCall" in part:
                 part["functionCall"]["id"] = numbers[part["functionCall"].get("id", "")]
-        event = _event(said.agent, path, content)
-        late = {call.id for call in (recorded.calls if recorded else ()) if call.later is not None}
-        waits: list[JsonValue] = [numbers[call.id or ""] for call in calls if call.id in late]
+        event = (said.response or {}) | _event(said.agent, path, content)
+        long = {call.id for call in (recorded.calls if recorded else ()) if _runs_long(call)}
+        waits: list[JsonValue] = [numbers[call.id or ""] for call in calls if call.id in long]
         if waits:
             event["longRunningToolIds"] = waits
         yield event
-        given = [
-            types.Part(
-                function_response=types.FunctionResponse(
-                    id=numbers[call.id or ""], name=call.name, response=answers[call.id or ""].response
-                )
-            )
-            for call in calls
-            if call.id in answers
-        ]
+        given = list(_given(calls, answers, numbers))
         if given:
             event = _event(said.agent, path, _content(types.Content(role="user", parts=given), "user"))
-            if actions := self._actions(calls, path, recorded):
+            actions = self._actions(calls, path, recorded)
+            data = _data(calls, answers)
+            if data is not None:
+                actions["setModelResponse"] = copied(data)
+            if actions:
                 event["actions"] = actions
             yield event
+            if data is not None:
+                text = types.Part(text=_as_text(data, turn))
+                yield _event(said.agent, path, _content(types.Content(parts=[text]), "model"))
 
     def _number(self) -> str:
         self._calls += 1
@@ -164,9 +178,21 @@ def _steps(turn: Invocation, recorded: RecordedTurn | None, root: str) -> Iterat
     ):
         yield from said or [_Said(root, _final(turn))]
         return
-    for call in get_all_tool_calls(turn.intermediate_data):
+    listed = get_all_tool_calls(turn.intermediate_data)
+    for call in listed:
         yield _Said(root, [types.Part(function_call=call)])
-    yield _Said(root, _final(turn))
+    answers = {each.id: each for each in get_all_tool_responses(turn.intermediate_data) if each.id}
+    if _data(listed[-1:], answers) is None:
+        yield _Said(root, _final(turn))
+
+
+def _as_text(data: Any, turn: Invocation) -> str:
+    """Write data as ADK says it at last: its fields in the order of the schema, which the final response shows."""
+    for part in _final(turn):
+        with contextlib.suppress(ValueError):
+            if part.text and same(json.loads(part.text), data):
+                return part.text
+    return json.dumps(data, ensure_ascii=False)
 
 
 def _recorded_steps(recorded: RecordedTurn) -> Iterator[_Said]:
@@ -174,7 +200,47 @@ def _recorded_steps(recorded: RecordedTurn) -> Iterator[_Said]:
         for response in model.responses if not model.within and not model.put_off else ():
             content = types.Content.model_validate(response.get("content") or {})
             if content.parts and not response.get("partial"):
-                yield _Said(model.agent, content.parts)
+                yield _Said(model.agent, content.parts, model.path, _beside_content(response))
+
+
+def _beside_content(response: JsonObject) -> JsonObject:
+    """Give what a model's response holds beside its content, as an event shows it, without what `adk test` does not compare."""
+    written: JsonObject = LlmResponse.model_validate(copied(response)).model_dump(
+        mode="json", by_alias=True, exclude_none=True, exclude=_NOT_COMPARED
+    )
+    return written
+
+
+def _given(
+    calls: Sequence[types.FunctionCall],
+    answers: Mapping[str, types.FunctionResponse],
+    numbers: Mapping[str, str],
+) -> Iterator[types.Part]:
+    """Give what was answered to calls, under their numbers."""
+    for call in calls:
+        if (answer := answers.get(call.id or "")) is not None:
+            said = types.FunctionResponse(id=numbers[call.id or ""], name=call.name, response=answer.response)
+            yield types.Part(function_response=said)
+
+
+def _runs_long(call: RecordedCall) -> bool:
+    return call.long_running or call.later is not None
+
+
+def _data(calls: Sequence[types.FunctionCall], answers: Mapping[str, types.FunctionResponse]) -> Any:
+    """Give the data with which an agent that has an output schema ends; None where it does not end, or has to try again.
+
+    ADK answers such a call with the data, and wraps what is no object. Which names its arguments have tells the two apart.
+    """
+    for call in calls:
+        given = answers[call.id or ""].response if call.id in answers else None
+        if call.name != _ENDS_WITH_DATA or given is None:
+            continue
+        asked = call.args or {}
+        if set(given) == {"error"} and "error" not in asked:
+            return None
+        return given["result"] if set(given) == {"result"} and "result" not in asked else given
+    return None
 
 
 def _final(turn: Invocation) -> Sequence[types.Part]:

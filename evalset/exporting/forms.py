@@ -27,6 +27,10 @@ ExportForm: TypeAlias = Literal[
 ]
 EXPORT_FORMS: tuple[ExportForm, ...] = get_args(ExportForm)
 _ENDINGS: dict[TextForm, str] = {"json": "json", "yaml": "yaml", "python": "py"}
+_NEEDS_PLUGIN = (
+    'a test of `adk test` holds no environment: without `HermeticEnvironment("<set>.environment.json", models="recorded")` among '
+    "the plugins of the agent's `App` the real tools run, and their answers must be the same"
+)
 _LONG_AGO = (1980, 1, 1, 0, 0, 0)
 
 
@@ -79,7 +83,8 @@ def export_cases(  # long: what each form holds is most of it
     """Export cases.
 
     - `evalset`: an eval set, and beside it what is recorded.
-    - `adk_test`: a file of `adk test` for each case, in the folder `tests` that belongs into the agent's folder.
+    - `adk_test`: a file of `adk test` for each case, in the folder `tests` that belongs into the agent's folder. It passes where the
+      agent's `App` has a `HermeticEnvironment` with `models="recorded"` among its plugins.
     - `scenarios`: ADK's scenario file, of the cases that hold a scenario.
     - `pytest`: a test file that replays all cases without any key, with the eval set and what is recorded beside it.
     - `simulation_json`, `simulation_yaml`, `simulation_python`: ADK's `EnvironmentSimulationConfig` of what is recorded.
@@ -93,8 +98,10 @@ def export_cases(  # long: what each form holds is most of it
 
     Raises:
         ExportError: The form can hold none of the cases.
-        ValueError: A case holds a number that JSON has no word for.
+        ValueError: The form is none of these, or a case holds a number that JSON has no word for.
     """
+    if form not in EXPORT_FORMS:
+        raise ValueError(f"there is no form {form!r}; there are {', '.join(map(repr, EXPORT_FORMS))}")
     eval_set = cases if isinstance(cases, EvalSet) else _set_of(tuple(cases), name)
     if not eval_set.eval_cases:
         raise ExportError("there is no case to export")
@@ -141,7 +148,11 @@ def _adk_tests(cases: Sequence[EvalCase], known: Mapping[str, RecordedCase]) -> 
             ExportedFile(f"tests/{eval_id.replace('/', '_')}.json", test.text)
             for eval_id, test in made.items()
         ),
-        (*lost, *(loss for test in made.values() for loss in test.losses)),
+        (
+            *lost,
+            *(loss for test in made.values() for loss in test.losses),
+            *([_NEEDS_PLUGIN] if known else []),
+        ),
     )
 
 

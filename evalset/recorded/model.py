@@ -12,10 +12,10 @@ from simulator.facts import Outcome, RaisedError, ToolEffects, Value
 from simulator.jsonvalue import JsonObject
 
 FORMAT = "golden-trace-studio/environment"
-VERSION = 2
+VERSION = 3
 """The newest version. A file of a newer one is refused; one of an older one is read."""
 
-_WITH_TOLERANCES = 2
+_WITH_TOLERANCES, _WITH_PLACES = 2, 3
 
 
 class Author(Value):
@@ -39,6 +39,7 @@ class RecordedCall(Value):
         outcome: What the agent was told: a value, an error, an exception; or nothing yet.
         later: What answered it in a later message of the user, the last time: the tool itself gave nothing yet, or something for
             the time being.
+        long_running: Whether the tool may still be answered after it gave something.
         beneath: What really happened, where an injection told the agent something else.
         effects: What the tool did beside its answer: state, artifacts, actions, events.
         confirmed: What a person had answered when the tool asked for a confirmation of this call; None where it asked none.
@@ -53,6 +54,7 @@ class RecordedCall(Value):
     arguments: JsonObject = Field(default_factory=dict)
     outcome: Outcome
     later: JsonObject | None = None
+    long_running: bool = False
     beneath: Outcome | None = None
     effects: ToolEffects = ToolEffects()
     confirmed: JsonObject | None = None
@@ -75,12 +77,14 @@ class RecordedModelTurn(Value):
     """What a model of an agent answered: ADK's `LlmResponse`s in JSON, or the error that it raised.
 
     `put_off` marks one that only ended a turn until a late answer came; a replay, in which that is there at once, has no place
-    for it.
+    for it. `path` is the place of the agent's node in the run, as ADK's events name it; empty for the first node of the case's
+    agent, and where it is not known.
     """
 
     agent: str
     within: tuple[str, ...] = ()
     put_off: bool = False
+    path: str = ""
     responses: tuple[JsonObject, ...] = ()
     error: RaisedError | None = None
     author: Author
@@ -164,7 +168,17 @@ class RecordedEnvironment(Value):
     @property
     def version(self) -> int:
         """The version that its file has: the oldest whose readers understand all that it holds."""
+        if any(_holds_places(case) for case in self.cases.values()):
+            return _WITH_PLACES
         return _WITH_TOLERANCES if any(case.tolerances for case in self.cases.values()) else 1
+
+
+def _holds_places(case: RecordedCase) -> bool:
+    """Tell whether a case says of a model where it spoke, or of a tool that it runs long."""
+    return any(
+        any(model.path for model in turn.models) or any(call.long_running for call in turn.calls)
+        for turn in case.turns
+    )
 
 
 def lean(value: Any) -> Any:

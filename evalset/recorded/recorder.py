@@ -16,6 +16,7 @@ from evalset.recorded.model import (
     RecordedTurn,
     RejectedCall,
 )
+from evalset.recorded.places import long_running_ids, spoken_events, taken_path
 from simulator.environment.things.connections import ToolShape
 from simulator.facts import CodeAnswered, Fact, ModelAnswered, Provenance, SessionOpened, ToolAnswered
 from simulator.jsonvalue import JsonObject, canonical, copied, digest
@@ -58,7 +59,7 @@ def recorded_case(
         final_state=_lasting(groups[-1][-1].state) if groups else {},
         rules=session.rules,
         tools={name: RecordedTool(schema_digest=schema_digest(tool)) for name, tool in (tools or {}).items()},
-        turns=tuple(_Recorder(turns, known).turn() for turns in groups),
+        turns=tuple(_Recorder(turns, known, f"{session.agent_name}@1").turn() for turns in groups),
     )
 
 
@@ -82,13 +83,16 @@ class _Asked(NamedTuple):
 class _Recorder:
     """Records the turns of one query."""
 
-    def __init__(self, turns: Sequence[Turn], facts: Sequence[Fact]) -> None:
+    def __init__(self, turns: Sequence[Turn], facts: Sequence[Fact], home: str) -> None:
         numbers = {turn.number for turn in turns}
+        self._home = home
         self._turns = turns
         self._answered = [fact for fact in facts if getattr(fact, "turn", None) in numbers]
         self._asked = dict(self._all_asked())
         self._about = dict(self._all_questions())
         self._confirmed = dict(self._all_confirmed())
+        self._long_running = {call_id for event in self._events() for call_id in long_running_ids(event)}
+        self._spoken = spoken_events(self._events())
         self._later = {
             str(said.get("id")): copied(said.get("response") or {}) for said in self._said_by_user()
         }
@@ -125,6 +129,7 @@ class _Recorder:
             arguments=copied(fact.arguments),
             outcome=fact.outcome,
             later=self._later.get(fact.call_id),
+            long_running=fact.call_id in self._long_running,
             beneath=fact.beneath,
             effects=fact.effects,
             confirmed=self._confirmed.get(fact.call_id),
@@ -137,10 +142,20 @@ class _Recorder:
             agent=fact.agent,
             within=self._within(scope_of(fact.key)),
             put_off=self._is_put_off(fact),
+            path=self._path(fact),
             responses=tuple(copied(response) for response in fact.responses),
             error=fact.error,
             author=author_of(fact.provenance),
         )
+
+    def _path(self, fact: ModelAnswered) -> str:
+        """Find where an agent spoke: the event that its model's answer became says it."""
+        if scope_of(fact.key):
+            return ""
+        whole = [response for response in fact.responses if not response.get("partial")]
+        paths = [taken_path(self._spoken, fact.agent, response) for response in whole]
+        path = next(filter(None, reversed(paths)), "")
+        return "" if path == self._home else path
 
     def _is_put_off(self, fact: ModelAnswered) -> bool:
         """Tell whether a model only said what ended its turn, and the user then brought a late answer, or a confirmation."""

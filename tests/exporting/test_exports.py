@@ -16,14 +16,25 @@ from google.adk.evaluation.eval_case import EvalCase, SessionInput
 from google.adk.evaluation.eval_set import EvalSet
 from google.adk.evaluation.local_eval_sets_manager import load_eval_set_from_file
 
-from evalset import EXPORT_FORMS, ExportError, export_cases, import_cases, read_cases, read_scenarios
-from evalset.recorded.files import parsed, read_environment
+from evalset import (
+    EXPORT_FORMS,
+    ExportError,
+    GoldenTraceBuilder,
+    export_cases,
+    import_cases,
+    read_cases,
+    read_scenarios,
+)
+from evalset.recorded.files import environment_text, parsed, read_environment
 from evalset.recorded.model import RecordedEnvironment
+from evalset.recorded.recorder import recorded_case
+from simulator import demo_agent
 from simulator.facts import Deferred
 from simulator.seats.answers import ToolAnswer
 from tests.harness.adk_process import ADK
 from tests.harness.processes import quiet_environment
 from tests.replay.desk_agent import config, keep, played, write_desk
+from tests.replay.test_demos import QUERIES, played_demo, write_trapped
 from tests.replay.test_hermetic import ANSWERS, EVERYTHING
 
 
@@ -36,14 +47,16 @@ class Desk(NamedTuple):
 
 @pytest.fixture(scope="module")
 def desk(tmp_path_factory: pytest.TempPathFactory) -> Desk:
-    """A case with everything, one with a rejected call, and one with a late answer."""
+    """A case with everything, one with a rejected call, and two with calls that run long: answered late, and at once only."""
     folder = tmp_path_factory.mktemp("desk")
     write_desk(folder / "played")
     of, eval_set = config(folder / "played"), folder / "desk.evalset.json"
     keep(played(of, [EVERYTHING], ANSWERS), eval_set, "all")
     keep(played(of, ["check A, wipe A; note A", "check B"], {**ANSWERS, "confirmed": False}), eval_set, "no")
     late = {**ANSWERS, "takes_long": ToolAnswer(outcome=Deferred())}
-    sidecar = keep(played(of, ["wait; check A", "check B"], late), eval_set, "late")
+    keep(played(of, ["wait; check A", "check B"], late), eval_set, "late")
+    begun = {**ANSWERS, "takes_long": {"status": "begun"}}
+    sidecar = keep(played(of, ["wait; note B"], begun), eval_set, "begun")
     return Desk(list(read_cases(eval_set.read_text()).values()), read_environment(sidecar))
 
 
@@ -71,7 +84,9 @@ def ran(command: list[Any], folder: Path) -> subprocess.CompletedProcess[str]:
 def test_adk_test_passes_what_it_is_given(desk: Desk, tmp_path: Path) -> None:
     """All events are the same: of parallel calls, sub-agents, agents as tools, changed state; a changed answer fails its test."""
     exported = export_cases(desk.cases, "adk_test", environments=desk.environments)
-    assert exported.losses == ()
+    assert desk.environments.version == 3, "an older release must not read where agents spoke as damage"
+    (needs,) = exported.losses
+    assert "without `HermeticEnvironment(" in needs
     sidecar = tmp_path / "desk.environment.json"
     files = export_cases(desk.cases, "evalset", environments=desk.environments, name="desk").files
     sidecar.write_text({file.path: file.text for file in files}[sidecar.name])
@@ -83,9 +98,30 @@ def test_adk_test_passes_what_it_is_given(desk: Desk, tmp_path: Path) -> None:
     late = folder / "tests" / "late.json"
     (folder / "tests" / "other.json").write_text(late.read_text().replace('"finished"', '"begun"'))
     done = ran([ADK, "test", folder.parent], tmp_path)
-    assert "1 failed, 3 passed" in done.stdout, done.stdout[-4000:]
+    assert "1 failed, 4 passed" in done.stdout, done.stdout[-4000:]
     assert "FAILED" in done.stdout
     assert "desk/other.json" in done.stdout
+
+
+@pytest.mark.process
+def test_adk_test_passes_a_trace_of_each_demo_agent(tmp_path: Path) -> None:
+    """What their models say beside contents, agents that hand over and back, and an answer with a schema; no real tool runs."""
+    agents = tmp_path / "agents"
+    agents.mkdir()
+    for name in QUERIES:
+        config = demo_agent(name)
+        session, facts = played_demo(config)
+        case = GoldenTraceBuilder(session, eval_id=name).build()
+        known = RecordedEnvironment(cases={name: recorded_case(session, facts)})
+        sidecar = tmp_path / f"{name}.environment.json"
+        sidecar.write_text(environment_text(known))
+        folder = write_trapped(agents, config, f'{str(sidecar)!r}, case={name!r}, models="recorded"')
+        for file in export_cases([case], "adk_test", environments=read_environment(sidecar)).files:
+            (folder / file.path).parent.mkdir()
+            (folder / file.path).write_text(file.text)
+    done = ran([ADK, "test", agents], tmp_path)
+    assert "3 passed" in done.stdout, done.stdout[-4000:]
+    assert done.returncode == 0
 
 
 @pytest.mark.process
@@ -106,7 +142,7 @@ def test_the_pytest_file_replays_the_set_without_a_key(desk: Desk, tmp_path: Pat
             file.text.replace('"finished"', '"begun"') if is_recorded else file.text
         )
     done = ran([sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", folder], tmp_path)
-    assert "1 failed, 5 passed" in done.stdout, done.stdout[-4000:]
+    assert "1 failed, 7 passed" in done.stdout, done.stdout[-4000:]
     assert "test_other.py::test_golden_trace[late]" in done.stdout
     assert "became" in done.stdout
 
@@ -156,6 +192,16 @@ def test_without_a_recording_a_test_is_written_as_said_by_one_agent(desk: Desk) 
     (with_state, unknown) = export_cases([case], "adk_test").losses
     assert "begins with a state" in with_state
     assert "has no recorded environment" in unknown
+    assert "runs the real tools, whose answers must be the same" in unknown
+
+
+def test_an_unknown_form_is_an_error_that_names_the_forms(desk: Desk) -> None:
+    """Nothing else is given back."""
+    unknown: Any = "adk-test"
+    with pytest.raises(
+        ValueError, match=r"no form 'adk-test'; there are 'evalset', 'adk_test', .*'simulation_python'"
+    ):
+        export_cases(desk.cases, unknown)
 
 
 def test_scenarios_make_a_scenario_file(desk: Desk) -> None:

@@ -11,8 +11,9 @@ from evalset.recorded.export import record
 from evalset.recorded.files import put_cases
 from evalset.recorded.model import RecordedCase
 from evalset.recorded.recorder import recorded_case
-from simulator import Seats, Simulation, demo_agent
-from simulator.facts import Failed
+from simulator import Seats, SimulatedAgentConfig, Simulation, demo_agent
+from simulator.facts import Fact, Failed
+from simulator.session import SimulationSession
 from tests.harness.adk_process import run_adk_eval
 
 pytestmark = pytest.mark.process
@@ -74,6 +75,27 @@ LINES
 '''
 
 
+def write_trapped(agents_dir: Path, config: SimulatedAgentConfig, environment: str) -> Path:
+    """Write the folder of a demo agent whose tools must not run; `environment` are the arguments of the plugin, in Python."""
+    folder = agents_dir / config.app_name
+    folder.mkdir()
+    (folder / "__init__.py").write_text("from . import agent\n")
+    lines = (
+        "from evalset import HermeticEnvironment\nfrom google.adk.apps import App\n"
+        f"app = App(name={config.app_name!r}, root_agent=root_agent, plugins=[HermeticEnvironment({environment})])"
+    )
+    (folder / "agent.py").write_text(_MODULE.replace("NAME", config.app_name).replace("LINES", lines))
+    return folder
+
+
+def played_demo(config: SimulatedAgentConfig) -> tuple[SimulationSession, list[Fact]]:
+    """Let the offline generator answer a demo agent; give the session and its facts."""
+    with Simulation.open(config, seats=Seats(tools={"*": "offline"}), seed="seed") as simulation:
+        for query in QUERIES[config.app_name]:
+            assert simulation.query(query, wait=PATIENCE)
+        return simulation.session, [fact for _, fact in simulation.journal.path()]
+
+
 def with_a_failure(case: RecordedCase) -> RecordedCase:
     """Let the first call of a case fail."""
     first, *turns = case.turns
@@ -86,11 +108,7 @@ def with_a_failure(case: RecordedCase) -> RecordedCase:
 def test_a_demos_trace_passes_ten_times_of_ten_and_no_real_tool_runs(name: str, tmp_path: Path) -> None:
     """The cases run four at a time. A case in which one recorded answer is another one fails, and no other does."""
     config = demo_agent(name)
-    with Simulation.open(config, seats=Seats(tools={"*": "offline"}), seed="seed") as simulation:
-        for query in QUERIES[name]:
-            assert simulation.query(query, wait=PATIENCE)
-        session = simulation.session
-        facts = [fact for _, fact in simulation.journal.path()]
+    session, facts = played_demo(config)
     eval_set = tmp_path / "demo.evalset.json"
     for number in range(TIMES):
         case = GoldenTraceBuilder(session, eval_id=f"case-{number}").build()
@@ -100,14 +118,7 @@ def test_a_demos_trace_passes_ten_times_of_ten_and_no_real_tool_runs(name: str, 
     case = GoldenTraceBuilder(session, eval_id=changed).build()
     EvalSetWriter(eval_set, name).write_eval_case(case)
     put_cases(sidecar, {changed: with_a_failure(recorded_case(session, facts))})
-    folder = tmp_path / config.app_name
-    folder.mkdir()
-    (folder / "__init__.py").write_text("from . import agent\n")
-    lines = (
-        "from evalset import HermeticEnvironment\nfrom google.adk.apps import App\n"
-        f"app = App(name={config.app_name!r}, root_agent=root_agent, plugins=[HermeticEnvironment({str(sidecar)!r})])"
-    )
-    (folder / "agent.py").write_text(_MODULE.replace("NAME", name).replace("LINES", lines))
+    folder = write_trapped(tmp_path, config, repr(str(sidecar)))
     criteria = {"tool_trajectory_avg_score": 1.0, "response_match_score": 1.0}
     outcome = run_adk_eval(folder, eval_set, criteria=criteria)
     assert [case.eval_id for case in outcome.cases if not case.passed] == [changed], outcome.output
