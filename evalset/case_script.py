@@ -170,8 +170,12 @@ class _Reader:
                     f"{self._where}: an answer of {answer.name!r}, which nobody calls, is left out"
                 )
                 continue
-            while waiting and waiting[0][0] <= _place(call, calls):
-                yield _Step(parts=(types.Part(function_call=waiting.popleft()[1]),))
+            place, end = _place(call, calls), _end(call, calls)
+            made = [waiting.popleft()[1] for _ in range(len(waiting)) if waiting[0][0] <= end]
+            if made and end > place:
+                yield _Step(parts=tuple(types.Part(function_call=each) for each in made))
+            else:
+                yield from (_Step(parts=(types.Part(function_call=each),)) for each in made)
             own = answer.model_copy(update={"id": call.id})
             again = own.id in answered and not _is_confirmed(own.id, calls)
             if again and said:  # before the user brought a late result, the agent had to end its turn
@@ -297,6 +301,21 @@ def _of(
 
 def _place(call: types.FunctionCall, calls: Sequence[types.FunctionCall]) -> int:
     return next(place for place, each in enumerate(calls) if each is call)
+
+
+def _end(call: types.FunctionCall, calls: Sequence[types.FunctionCall]) -> int:
+    """Give the place of the last call that was made by the time of a call's answer, as far as the list tells.
+
+    The question about a call comes when everything that was called with it has come to rest: what stands between them was called at once.
+    """
+    place = _place(call, calls)
+    by_then = {each.id for each in calls[: place + 1]}
+    asked = (
+        each
+        for each, one in enumerate(calls)
+        if one.name == _CONFIRMATION and _original(one).get("id") in by_then
+    )
+    return max((place, *asked))
 
 
 def _is_confirmed(call_id: str | None, calls: Sequence[types.FunctionCall]) -> bool:

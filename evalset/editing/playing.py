@@ -9,9 +9,12 @@ from google.adk.evaluation.eval_case import EvalCase
 from pydantic import ValidationError
 
 from evalset.case_script import CaseScript, script_of_case
+from evalset.editing.confirmed import with_confirmations
 from evalset.editing.parts import Step, steps_of, turns_of
 from evalset.editing.places import ABSENT, Case, EditError, at, put
 from evalset.recorded.model import RecordedCall, RecordedCase
+from evalset.recorded.playing import with_recording
+from evalset.replay.following import only_asked
 from simulator.facts import Deferred, Failed, Raised, Returned
 from simulator.jsonvalue import same
 from simulator.scripts import Script, ScriptTurn
@@ -65,7 +68,8 @@ def script_until(
         case: The case as raw JSON.
         turn: The turn in which it ends, counted from 0.
         steps: How many steps of that turn are played; the query is the first.
-        recorded: What is recorded of the case: its tools then answer as they did, with their changes of the state.
+        recorded: What is recorded of the case: its tools then answer as they did, with their changes of the state, a person
+            says again whether they may run, and the recorded calls are given to the session for what comes after.
         nested: As for `script_of_case`.
 
     Raises:
@@ -77,10 +81,10 @@ def script_until(
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
         raise EditError(f"ADK does not read the case: {first['msg']}") from None
-    made = script_of_case(beginning, nested)
     if recorded is None or len(recorded.turns) != len(turns_of(case)):
-        return made
-    return made._replace(script=_as_recorded(made.script, recorded))
+        return script_of_case(beginning, nested)
+    made = script_of_case(with_confirmations(beginning, recorded), nested)
+    return made._replace(script=with_recording(_as_recorded(made.script, recorded), recorded))
 
 
 def _as_recorded(script: Script, recorded: RecordedCase) -> Script:
@@ -90,9 +94,15 @@ def _as_recorded(script: Script, recorded: RecordedCase) -> Script:
     for turn in script.turns:
         if turn.speaks == "say":
             number += 1
-            left = list(recorded.turns[number].calls) if number < len(recorded.turns) else []
+            left = _final_calls(recorded, number)
         turns.append(turn.model_copy(update={"moves": tuple(_lines(turn.moves, left))}))
     return script.model_copy(update={"turns": tuple(turns)})
+
+
+def _final_calls(recorded: RecordedCase, number: int) -> list[RecordedCall]:
+    """Give the calls of a turn; of one whose tool first asked for itself whether it may run, only what came of it."""
+    calls = recorded.turns[number].calls if number < len(recorded.turns) else ()
+    return [call for place, call in enumerate(calls) if not only_asked(calls, place)]
 
 
 def _lines(moves: Iterable[Entry], left: list[RecordedCall]) -> Iterable[Entry]:

@@ -53,10 +53,6 @@ def script_of_recorded(eval_id: str, case: RecordedCase, *, agent: Agents = "mod
         for number, recorded in enumerate(case.turns, start=1)
         for turn in _Turn(recorded, agent, f"turn {number}", losses).turns()
     ]
-    known = tuple(_plain(case))
-    if turns and known:
-        given = EnvironmentChange(environment=RecordingGiven(at=0.0, name=RECORDING, calls=known))
-        turns[0] = ScriptTurn(**{**_fields(turns[0]), "before": (given,)})
     script = Script(
         name=eval_id,
         user_id=case.user_id,
@@ -66,16 +62,25 @@ def script_of_recorded(eval_id: str, case: RecordedCase, *, agent: Agents = "mod
         seed=case.seed,
         turns=tuple(turns),
     )
-    return RecordedScript(script, tuple(losses))
+    return RecordedScript(with_recording(script, case), tuple(losses))
 
 
-def _fields(turn: ScriptTurn) -> dict[str, Any]:
-    return {name: getattr(turn, name) for name in turn.model_fields_set}
+def with_recording(script: Script, case: RecordedCase) -> Script:
+    """Give a script that, before anything is said, gives the session the recorded calls of a case: its drafts come from them."""
+    known = tuple(_plain(case))
+    if not known:
+        return script
+    given = EnvironmentChange(environment=RecordingGiven(at=0.0, name=RECORDING, calls=known))
+    first, *others = script.turns
+    first = first.model_copy(update={"before": (given, *first.before)})
+    return script.model_copy(update={"turns": (first, *others)})
 
 
 def _plain(case: RecordedCase) -> Iterator[PlainCall]:
     for number, turn in enumerate(case.turns, start=1):
         for place, call in enumerate(turn.calls, start=1):
+            if only_asked(turn.calls, place - 1):
+                continue
             if call.later is not None or call.outcome.kind in {"returned", "failed"}:
                 response = as_response(call.outcome) if call.later is None else call.later
                 where = f"turn {number}, call {place}"

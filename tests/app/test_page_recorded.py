@@ -113,10 +113,11 @@ def test_an_answer_can_join_before_the_replay_is_over(start: Tab, path: Path) ->
         },
     )
     live = replay(start, path)
-    until(live, "asks")
+    first = until(live, "asks").asks
     start.run()
     start.click(start.key("accept_"))
-    until(live, "asks")
+    assert live.script is not None
+    assert live.script.wait(lambda progress: bool(progress.asks) and progress.asks != first, PATIENCE)
     start.run()
     start.click("add_answers")
     start.click(start.key("accept_"))

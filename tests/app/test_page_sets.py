@@ -15,7 +15,7 @@ from app.set_places import check_set, found_sets, take_upload
 from evalset.recorded.files import put_cases, read_environment, sidecar_of
 from evalset.recorded.model import Author, RecordedCall, RecordedCase, RecordedTurn
 from simulator.facts import Failed, Returned, ToolAnswered, ToolEffects
-from simulator.seats.requests import ModelRequest
+from simulator.seats.requests import ModelRequest, ToolRequest
 from simulator.session.history import ToolError
 from tests.app.pages import HOSTILE, Tab
 from tests.evalset.editing_sets import a_raw_case, record_case, write_set
@@ -295,4 +295,21 @@ def test_a_case_is_played_to_a_step_and_goes_on_from_there(
     (asked,) = live.simulation.view().pending
     assert isinstance(asked, ModelRequest)
     assert "Script waits for you" in tab.run().words
+    desks().clear()
+
+
+def test_the_call_at_a_step_is_drafted_as_it_was_recorded(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Who opens a session at a call finds the answer that was recorded for it, an error here, in the draft."""
+    monkeypatch.setattr(sys, "argv", ["main.py"])
+    path = write_played(tmp_path / "orders.evalset.json")
+    tab = on_set(path, "played").unfold("case_step_played_0_1").click("play_played_0_1")
+    live = registry().of("local", tab.session_id or "")
+    assert live is not None
+    assert live.simulation.wait(10)
+    (asked,) = live.simulation.view().pending
+    assert isinstance(asked, ToolRequest)
+    assert asked.draft == {"error_code": 503, "error_message": "busy"}
+    assert "recorded" in " ".join(asked.draft_from)
     desks().clear()

@@ -11,7 +11,7 @@ import pytest
 from google.adk.agents import LlmAgent
 from google.adk.runners import InMemoryRunner
 
-from simulator.runtime.adk_private import missing_a2a_known
+from simulator.runtime import adk_private
 from tests.runtime.stage import Scripted
 
 HOME = "google.adk.agents.remote_a2a_agent"
@@ -39,7 +39,7 @@ def test_adk_looks_for_it_in_no_turn(monkeypatch: pytest.MonkeyPatch) -> None:
     """Otherwise it does in each; and who wants A2A afterwards is told as ever that it is not there."""
     looking = Looking()
     monkeypatch.setattr(sys, "meta_path", [looking, *sys.meta_path])
-    with missing_a2a_known():
+    with adk_private.missing_a2a_known():
         assert run_once() == 1
     assert HOME not in looking.names
     assert run_once() == 1
