@@ -161,7 +161,7 @@ def step_text(step: Step | None) -> str:
 
 
 def _json(value: object) -> str:
-    return json.dumps(value, indent=2, ensure_ascii=False)
+    return json.dumps(value, indent=2, ensure_ascii=False, sort_keys=True)
 
 
 def _short(text: str) -> str:

@@ -16,6 +16,7 @@ from app.jsontext import show_json
 from app.kept import Kept
 from app.labels import literal
 from app.panels.parts import pane, pane_head, problem
+from app.panels.replay_lines import replay_lines
 from app.panels.script_export import Agent, script_export, script_so_far
 
 COLUMNS = (1.35, 1)
@@ -250,9 +251,4 @@ def _replay(written: Written) -> None:
         return
     st.caption("What the world answered is kept beside it")
     st.code(literal(written.environment), language=None, wrap_lines=True)
-    with st.expander("Replay it without the real tools", key="export_replay", icon=":material/replay:"):
-        st.caption(
-            "Put these lines into the agent's module: `adk eval`, `adk web` and pytest then get the recorded answers, and no "
-            'real tool runs. With `models="recorded"` as well, no model is asked either.'
-        )
-        st.code(literal(written.replay), language="python", wrap_lines=True)
+    replay_lines(written.replay, "export_replay")

@@ -221,3 +221,12 @@ def test_a_case_that_was_deleted_meanwhile_is_said_to_be_gone(eval_set: Changed)
         tab.click(tab.key(f"divergence_{action}"))
         assert "'one'" in tab.literal
         assert "That was not done." in tab.words
+
+
+def test_the_lines_for_a_replay_elsewhere_are_there_to_be_copied(eval_set: Changed) -> None:
+    """They name the app and the file beside the agent's module; where nothing is recorded, there are none."""
+    path = eval_set()
+    wanted = "app = App(name='desk', root_agent=root_agent, plugins=[HermeticEnvironment('desk.environment.json')])"
+    assert wanted in opened(path).literal
+    sidecar_of(path).unlink()
+    assert "HermeticEnvironment" not in opened(path).literal

@@ -9,7 +9,8 @@ import streamlit as st
 from app.bench import benches
 from app.panels.evalsets.cases_tab import cases_tab
 from app.panels.evalsets.scene import ApplyEdits, SetCommand, SetScene, Tab
-from app.set_facts import facts_of
+from app.panels.replay_lines import replay_lines
+from app.set_facts import environment_of, facts_of
 
 
 def _verify(scene: SetScene) -> SetCommand | None:
@@ -20,6 +21,7 @@ def _verify(scene: SetScene) -> SetCommand | None:
     bench = benches().of(scene.owner, scene.path)
     asked = verify_tab(bench, facts_of(scene.path), lambda mend: edit_of(scene, mend))
     if asked is None:
+        _replay(scene)
         return None
     if not isinstance(asked, OpenAt):
         return ApplyEdits(edits=(asked,))
@@ -28,6 +30,20 @@ def _verify(scene: SetScene) -> SetCommand | None:
     except ValueError as error:  # an EditError: the case is another one in the edits
         bench.notes["verify"] = str(error)
         return st.rerun()
+
+
+def _replay(scene: SetScene) -> None:
+    """Show how an agent is replayed with what lies beside the set, outside of the page."""
+    environment = environment_of(scene.path)
+    if environment is None:
+        return
+    from evalset.recorded.export import replay_lines as lines_of  # noqa: PLC0415 - as above
+
+    folder = scene.path.parent
+    app_names = facts_of(scene.path).app_names
+    is_agent = any((folder / name).is_file() for name in ("agent.py", "__init__.py", "root_agent.yaml"))
+    app_name = app_names[0] if app_names else folder.name
+    replay_lines(lines_of(app_name, environment, folder if is_agent else None), "set_replay")
 
 
 def _as_saved(scene: SetScene) -> None:
