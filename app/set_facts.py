@@ -103,3 +103,22 @@ def environment_of(eval_set: Path) -> Path | None:
 
     sidecar = sidecar_of(eval_set)
     return sidecar if os.access(sidecar, os.R_OK) and sidecar.is_file() else None
+
+
+def environment_trouble(eval_set: Path) -> str:
+    """Say why the recorded environment beside an eval set cannot be used; nothing where it can, or is not there."""
+    environment = environment_of(eval_set)
+    if environment is None:
+        return ""
+    try:
+        status = environment.stat()
+    except OSError:  # it went away meanwhile
+        return ""
+    return _trouble(eval_set, status.st_mtime_ns, status.st_size, status.st_ino)
+
+
+@lru_cache(maxsize=16)
+def _trouble(eval_set: Path, *_: int) -> str:
+    from evalset.editing.beside import open_beside  # noqa: PLC0415 - as above
+
+    return open_beside(eval_set).trouble

@@ -23,6 +23,7 @@ class KnownAgent(NamedTuple):
         others: The names of what it can call beside: agents as tools, and what steers ADK's flow.
         agents: The names of all agents in its tree.
         tool_sets: The tool sets whose tools are only known when they run.
+        rewrites: Whether a callback of its may change what a tool answered, so that it hears another answer than the tool gave.
     """
 
     name: str
@@ -30,6 +31,7 @@ class KnownAgent(NamedTuple):
     others: frozenset[str] = frozenset()
     agents: frozenset[str] = frozenset()
     tool_sets: tuple[str, ...] = ()
+    rewrites: bool = False
 
     def can_call(self, name: str) -> bool:
         """Tell whether there is such a tool."""
@@ -59,6 +61,7 @@ def known_agent(config: SimulatedAgentConfig) -> KnownAgent:
             name for node in seen.values() if isinstance(name := getattr(node, "name", None), str)
         ),
         tool_sets=tuple(type(tool).__name__ for tool in named if hasattr(tool, "get_tools")),
+        rewrites=any(getattr(node, "after_tool_callback", None) for node in seen.values()),
     )
 
 

@@ -74,6 +74,7 @@ CODES: dict[str, Code] = {
     "environment-extra-case": Code("warning", "a recorded case that the eval set does not hold"),
     "environment-turns-differ": Code("warning", "other turns recorded than the case has"),
     "environment-calls-differ": Code("warning", "other calls recorded than the case has"),
+    "environment-answers-differ": Code("warning", "other answers recorded than the case holds"),
     "environment-state-differs": Code("note", "another final state recorded than the case expects"),
     "environment-schema-changed": Code("warning", "a tool whose schema has changed since it was recorded"),
     "environment-tool-gone": Code("error", "a recorded tool that the agent does not have"),

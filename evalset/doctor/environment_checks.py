@@ -6,7 +6,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from evalset.doctor.agents import KnownAgent
+from evalset.doctor.agents import Agents, KnownAgent
+from evalset.doctor.answer_checks import note_answers
 from evalset.doctor.calls import ASKS_A_PERSON, in_recorded_turn, in_turn
 from evalset.doctor.nodes import Node
 from evalset.doctor.notes import Notes
@@ -42,7 +43,7 @@ def cases_of(document: Node) -> dict[str, Node]:
     return {eval_id: Node(case, (*cases.path, eval_id)) for eval_id, case in cases.members.items()}
 
 
-def note_fit(eval_set: Node, environment: Node, notes: Notes) -> None:
+def note_fit(eval_set: Node, environment: Node, agents: Agents, notes: Notes) -> None:
     """Check that a recorded environment fits its eval set; the notes are those of the environment."""
     recorded = cases_of(environment)
     held: dict[str, Node] = {}
@@ -51,6 +52,9 @@ def note_fit(eval_set: Node, environment: Node, notes: Notes) -> None:
     for eval_id, case in held.items():
         if eval_id in recorded:
             _note_case(eval_id, case, recorded[eval_id], notes)
+            agent = agents.of(notes.file, recorded[eval_id].text("app_name"))
+            if agent is None or not agent.rewrites:
+                note_answers(eval_id, case, recorded[eval_id], notes)
         elif recorded and case.field("conversation") is not None:
             words = f"The case {eval_id!r} of the eval set was not recorded, so it cannot be replayed without its real tools."
             notes.add(
@@ -92,9 +96,11 @@ def _note_case(eval_id: str, case: Node, recorded: Node, notes: Notes) -> None:
                 eval_id=eval_id, count=len(new) + len(lost),
             )  # fmt: skip
     expected, final = case.field("final_session_state"), recorded.field("final_state")
-    if expected and expected.value and final and not same(expected.value, final.value):
+    # An empty state is left out of a recording, and is compared with nothing where the case expects it.
+    if expected and expected.value and not same(expected.value, final.value if final else {}):
         words = f"The final state that was recorded for {eval_id!r} is not the one that the case expects."
-        notes.add("environment-state-differs", final.path, words, "Record the case again.", eval_id=eval_id)
+        where = final.path if final else recorded.path
+        notes.add("environment-state-differs", where, words, "Record the case again.", eval_id=eval_id)
 
 
 def _asked(turn: Node) -> dict[str, tuple[str, Any]]:

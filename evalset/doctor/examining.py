@@ -212,7 +212,7 @@ def _environment(document: Document, notes: Notes, settings: Settings, partner: 
             "Put it beside its eval set, with the same name before the ending.",
         )
     elif partner.value is not None:
-        environment_checks.note_fit(partner, root, notes)
+        environment_checks.note_fit(partner, root, settings.agents, notes)
     for eval_id, case in recorded.items():
         if (agent := settings.agents.of(notes.file, case.text("app_name"))) is not None:
             environment_checks.note_tools(eval_id, case, agent, notes)

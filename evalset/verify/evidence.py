@@ -52,7 +52,7 @@ class Evidence(NamedTuple):
 
 def evidence_of(recorded: RecordedCase, agent: Any) -> Evidence:
     """Gather what a recorded case and the agent as it is now tell."""
-    turns = tuple(map(_recorded_steps, recorded.turns))
+    turns = tuple(map(recorded_steps, recorded.turns))
     called = {call.tool for turn in recorded.turns for call in turn.calls}
     rejected = {call.tool for turn in recorded.turns for call in turn.rejected}
     return Evidence(
@@ -87,7 +87,8 @@ def gone_tools(recorded: RecordedCase, agent: Any) -> tuple[str, ...]:
     return tuple(name for name in recorded.tools if name in called and name not in now)
 
 
-def _recorded_steps(turn: RecordedTurn) -> RecordedSteps:
+def recorded_steps(turn: RecordedTurn) -> RecordedSteps:
+    """Give what was recorded of a turn, as far as a golden says it too."""
     made = [
         Asked(call.tool, call.arguments, _seen(call))
         for place, call in enumerate(turn.calls)

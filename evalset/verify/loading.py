@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -13,6 +14,7 @@ from pydantic import ValidationError
 from evalset.confirmations import without_confirmations
 from evalset.documents import loaded
 from evalset.errors import EvalSetError
+from evalset.legacy import convert_old_form
 from evalset.recorded.files import RecordedEnvironmentError, read_environment, sidecar_of
 from evalset.recorded.model import RecordedCase, RecordedEnvironment
 from evalset.verify.errors import VerifyError
@@ -68,17 +70,24 @@ def cases_to_verify(
 
 
 def read_eval_set(path: Path) -> list[EvalCase]:
-    """Read the cases of an eval set with ADK's own loader.
+    """Read the cases of an eval set with ADK's own loader; those in the old form that it stumbles over, with ADK's converter.
 
     Raises:
-        VerifyError: It cannot.
+        VerifyError: It cannot; the text says why, and whether `python -m evalset doctor` mends it.
     """
     try:
         return loaded(path).eval_cases
     except OSError as error:
         raise VerifyError(f"{path}: cannot be read: {error.strerror or error}") from error
     except (ValueError, TypeError, KeyError, AttributeError, ValidationError, RecursionError) as error:
-        raise VerifyError(_reason(path) or f"{path}: ADK's loader cannot read it: {error!r}") from error
+        try:
+            converted = convert_old_form(path, path.read_bytes())
+        except (EvalSetError, OSError) as flaw:
+            raise VerifyError(f"{flaw}{_mended_by(path)}") from error
+        if converted is not None:
+            return converted.eval_cases
+        reason = _reason(path) or f"{path}: ADK's loader cannot read it: {error!r}"
+        raise VerifyError(f"{reason}{_mended_by(path)}") from error
 
 
 def _reason(path: Path) -> str:
@@ -88,6 +97,19 @@ def _reason(path: Path) -> str:
     except EvalSetError as error:
         return str(error)
     return ""
+
+
+def _mended_by(path: Path) -> str:
+    """Say how the doctor helps with a file that ADK cannot read; nothing where it finds nothing."""
+    from evalset.doctor import examine  # noqa: PLC0415 - most files need no doctor
+
+    found = [each for file in examine([path]).files if file.file == path for each in file.findings]
+    errors = [each for each in found if each.severity == "error"]
+    if not errors:
+        return ""
+    if all(each.mendable for each in errors):
+        return f"; `python -m evalset doctor --fix {shlex.quote(str(path))}` mends it"
+    return f"; `python -m evalset doctor {shlex.quote(str(path))}` tells more"
 
 
 def read_recorded(environment: Path) -> RecordedEnvironment:

@@ -5,14 +5,14 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
-from typing import Any
+from typing import Any, NamedTuple
 
 from evalset.recorded.model import lean
 from evalset.recorded.tolerances import Tolerance
 from evalset.verify.results import CaseResult, CaseStatus, Divergence, RunResult, Step, Verification
 from simulator.jsonvalue import canonical
 
-_SHOWN = 160
+_SHOWN, _AROUND = 160, 60
 _NONE: Mapping[str, Sequence[Tolerance]] = MappingProxyType({})
 _MARKS: dict[CaseStatus, str] = {"passed": "PASS", "failed": "FAIL", "error": "ERROR", "stopped": "STOPPED"}
 _COUNTED: dict[CaseStatus, str] = {
@@ -63,34 +63,59 @@ def _run_lines(run: RunResult) -> Iterator[str]:
 
 def _divergence_lines(divergence: Divergence) -> Iterator[str]:
     first = divergence.pairs[0]
+    golden, actual = _beside(_told(first.golden), _told(first.actual))
     yield f"first divergence: turn {divergence.turn + 1}, step {divergence.step + 1}"
-    yield f"  golden: {_told(first.golden)}"
-    yield f"  actual: {_told(first.actual)}"
+    yield f"  golden: {golden}"
+    yield f"  actual: {actual}"
     for each in divergence.differences:
-        golden = canonical(each.golden) if each.in_golden else "nothing"
-        actual = canonical(each.actual) if each.in_actual else "nothing"
-        yield f"  {each.path or 'all of it'}: {_short(golden)} became {_short(actual)}"
+        golden, actual = _beside(
+            _Words(body=canonical(each.golden) if each.in_golden else "nothing"),
+            _Words(body=canonical(each.actual) if each.in_actual else "nothing"),
+        )
+        yield f"  {each.path or 'all of it'}: {golden} became {actual}"
     yield f"{divergence.verdict.replace('_', ' ')}: {divergence.sentence}"
     for sentence in divergence.evidence:
         yield f"  {sentence}"
 
 
-def _told(step: Step | None) -> str:
+class _Words(NamedTuple):
+    """What is told of a step or a value: what may be long, and what stands around it."""
+
+    head: str = ""
+    body: str = ""
+    tail: str = ""
+
+
+def _told(step: Step | None) -> _Words:
     if step is None:
-        return "nothing"
+        return _Words(body="nothing")
     match step.kind:
         case "call":
-            return _short(f"{step.tool}({canonical(step.value)})")
+            return _Words(f"{step.tool}(", canonical(step.value), ")")
         case "response":
-            return _short(f"{step.tool} answered {canonical(step.value)}")
+            return _Words(f"{step.tool} answered ", canonical(step.value))
         case "state":
-            return _short(f"the state {canonical(step.value)}")
+            return _Words("the state ", canonical(step.value))
         case "query" | "text":
-            return _short(repr(step.text))
+            return _Words(body=repr(step.text))
 
 
-def _short(text: str) -> str:
-    return text if len(text) <= _SHOWN else f"{text[: _SHOWN - 1]}…"
+def _beside(golden: _Words, actual: _Words) -> tuple[str, str]:
+    """Write both, cut around the first place at which they differ, so that it is seen in both."""
+    pairs = zip(golden.body, actual.body, strict=False)
+    apart = next((place for place, (one, other) in enumerate(pairs) if one != other), None)
+    alike = min(len(golden.body), len(actual.body)) if apart is None else apart
+    left, right = (f"{each.head}{_cut(each.body, alike)}{each.tail}" for each in (golden, actual))
+    return left, right
+
+
+def _cut(text: str, place: int) -> str:
+    """Cut a long text, at its beginning too where this place would not be seen otherwise."""
+    if len(text) <= _SHOWN:
+        return text
+    start = 0 if place + _AROUND < _SHOWN else place - _AROUND
+    shown = text[start : start + _SHOWN]
+    return f"{'…' if start else ''}{shown}{'…' if start + _SHOWN < len(text) else ''}"
 
 
 def _sum(verification: Verification) -> Iterator[str]:

@@ -183,6 +183,21 @@ def test_without_a_recording_there_is_nothing_to_replay(eval_set: Changed) -> No
     assert tab.app.button(key=tab.key("verify_go")).disabled
 
 
+def test_a_damaged_recording_cannot_be_replayed(eval_set: Changed) -> None:
+    """Why is said beside the button, which does nothing until the recording is whole again."""
+    path = eval_set()
+    whole = sidecar_of(path).read_bytes()
+    sidecar_of(path).write_bytes(whole[: len(whole) // 2])
+    tab = opened(path)
+    assert "cannot be used, so there is nothing to replay" in tab.words
+    assert any("it is no JSON" in each.value for each in tab.app.text)
+    assert tab.app.button(key=tab.key("verify_go")).disabled
+    sidecar_of(path).write_bytes(whole)
+    again = opened(path)
+    assert "nothing to replay" not in again.words
+    assert not again.app.button(key=again.key("verify_go")).disabled
+
+
 def test_a_verification_is_stopped(eval_set: Changed) -> None:
     """Fifty runs of each case; what was done by then is shown."""
     path = eval_set()

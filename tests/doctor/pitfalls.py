@@ -192,7 +192,12 @@ ENVIRONMENTS = [
     _beside(an_environment(one=a_recorded_case(turns=[])), "environment-turns-differ", "cases.one"),
     _beside(an_environment(one=a_recorded_case(a_recorded_call(arguments={"order_id": "B"}))), "environment-calls-differ"),
     _beside(
-        an_environment(one=a_recorded_case(final_state={"a": 1})), "environment-state-differs",
+        an_environment(one=a_recorded_case(a_recorded_call(outcome={"kind": "returned", "value": {"status": "gone"}}))),
+        "environment-answers-differ", "cases.one.turns[0]", with_agent=True,
+    ),
+    _beside(an_environment(), "environment-state-differs", "cases.one", content=a_set(a_case(final_session_state={"a": 2}))),
+    _beside(
+        an_environment(one=a_recorded_case(final_state={"a": 1})), "environment-state-differs", "cases.one.final_state",
         content=a_set(a_case(final_session_state={"a": 2})),
     ),
     _beside(an_environment(one=a_recorded_case(tools={"find_order": {"schema_digest": a_digest()}})), "environment-schema-changed", with_agent=True),

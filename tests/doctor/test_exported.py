@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from google.adk.agents import LlmAgent
 
 from evalset import EvalSetWriter, GoldenTraceBuilder
 from evalset.doctor import Finding, Migration, RenamedArgument, examine, known_agent, mend, migrate
@@ -14,6 +15,9 @@ from evalset.recorded.export import record
 from simulator import Seats, Simulation, demo_agent
 from simulator.agent_config import SimulatedAgentConfig
 from simulator.environment.things.connections import ToolShape
+from simulator.facts import Deferred, Raised, RaisedError
+from simulator.seats.answers import ToolAnswer
+from tests.replay.desk_agent import config, keep, played, write_desk
 
 PATIENCE = 60.0
 QUERIES = {
@@ -37,6 +41,11 @@ def exported(name: str, folder: Path) -> SimulatedAgentConfig:
     return config
 
 
+def apart(folder: Path) -> list[str]:
+    """Give the codes of what speaks against a set and its recorded environment belonging together, notes too."""
+    return [each.code for each in examine([folder]).findings if each.code.startswith("environment-")]
+
+
 def found(folder: Path, agent: KnownAgent) -> list[Finding]:
     """Give what is found, save what is a mere note."""
     examination = examine([folder], agents={agent.name: agent})
@@ -51,7 +60,64 @@ def test_what_is_exported_is_sound(tmp_path: Path, name: str) -> None:
     agent = known_agent(exported(name, tmp_path))
     assert agent.tools
     assert found(tmp_path, agent) == []
+    assert apart(tmp_path) == []
     assert mend([tmp_path], agents={agent.name: agent}).files == ()
+
+
+@pytest.mark.parametrize("form", ["intermediate_data", "invocation_events"])
+@pytest.mark.parametrize("confirmations", ["in_case", "beside"])
+def test_no_answer_of_an_export_contradicts_what_was_recorded(
+    tmp_path: Path, form: str, confirmations: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Like calls, agents as tools, late answers, confirmations given and refused, exceptions: set and environment agree."""
+    monkeypatch.setenv("MAY_SHIP", "1")
+    write_desk(tmp_path / "agents")
+    desk, eval_set = config(tmp_path / "agents"), tmp_path / "desk.evalset.json"
+    checks = [{"status": "shipped"}, {"status": "lost"}]
+    late = {"takes_long": {"status": "begun"}, "later": True, "check": {"status": "shipped"}}
+    never = {"takes_long": ToolAnswer(outcome=Deferred()), "check": {"status": "shipped"}}
+    raised = ToolAnswer(outcome=Raised(error=RaisedError(type="ValueError", message="it broke")))
+    sessions: dict[str, tuple[str, dict[str, Any]]] = {
+        "like": ("check A, check A; advisor visas", {"check": checks, "look_up": {"rule": "none"}}),
+        "late": ("wait; check A, check A", late),
+        "awaited": ("wait; check A", never),
+        "given": ("wipe A", {"wipe": {"wiped": 3}}),
+        "refused": ("wipe A", {"confirmed": False}),
+        "broken": ("break", {"breaks": raised}),
+        "asks itself": ("ship A", {}),
+    }
+    for eval_id, (query, answers) in sessions.items():
+        real = "ship" if eval_id == "asks itself" else "*none*"
+        with played(desk, [query], answers, real=real) as simulation:
+            keep(simulation, eval_set, eval_id, form=form, confirmations=confirmations)
+    assert apart(tmp_path) == []
+    text = eval_set.read_text()
+    eval_set.write_text(
+        text.replace('"lost"', '"gone"').replace('"finished"', '"gone"').replace('"wiped": 3', '"wiped": 4')
+    )
+    assert set(apart(tmp_path)) == {"environment-answers-differ"}
+    guilty = [each.eval_id for each in examine([tmp_path]).findings if each.code in apart(tmp_path)]
+    assert sorted(guilty) == ["awaited", "given", "late", "like"]
+
+
+def test_an_agent_whose_callbacks_change_answers_hears_others_than_were_recorded(tmp_path: Path) -> None:
+    """Nothing is found where the agent is known to do so."""
+    agent = known_agent(exported("order_desk", tmp_path))
+    path = tmp_path / "order_desk_evals.evalset.json"
+    path.write_text(path.read_text().replace('"status": "sent"', '"status": "on its way"'))
+    (finding,) = found(tmp_path, agent)
+    assert finding.code == "environment-answers-differ"
+    assert 'refund_order answered "sent" at status' in finding.meaning
+    told = agent_with_callback()
+    assert told.rewrites
+    assert not agent.rewrites
+    assert found(tmp_path, agent._replace(rewrites=True)) == []
+
+
+def agent_with_callback() -> KnownAgent:
+    """Give an agent that has its say on what its tools answer."""
+    agent = LlmAgent(name="desk", model="none", after_tool_callback=lambda **_: {"status": "on its way"})
+    return known_agent(SimulatedAgentConfig("desk", agent, "x.evalset.json"))
 
 
 def _renamed(agent: KnownAgent, old: str, new: str, argument: tuple[str, str]) -> KnownAgent:

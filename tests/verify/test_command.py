@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import signal
 import subprocess
 import sys
@@ -63,6 +64,22 @@ def test_one_fails(kept: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str
     assert "golden stale" in (failure.text or "")
     assert suite.find("testcase[@name='two']/failure") is None
     assert main(["verify", str(edited), *where, "--case", "two"]) == 0
+
+
+def test_a_difference_far_behind_is_shown(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Of long answers that begin alike the pieces are shown in which they differ."""
+    long = {"status": "shipped", "about": "x" * 500, "by": "truck"}
+    kept = recorded_set(tmp_path / "kept", {"one": ["check A"]}, {"check": long})
+    edited = copied_set(kept, tmp_path / "edited", (f'{"x" * 500}"', f'{"x" * 490}yes"'))
+    assert main(["verify", str(edited), "--agents-dir", str(agents(tmp_path)), "--quiet"]) == 1
+    lines = capsys.readouterr().out.splitlines()
+    (golden,) = (line for line in lines if line.startswith("      golden: check answered …x"))
+    (actual,) = (line for line in lines if line.startswith("      actual: check answered …x"))
+    assert 'xyes"' in golden
+    assert "yes" not in actual
+    (became,) = (line for line in lines if line.startswith("      about: "))
+    assert 'xyes" became …' in became
+    assert max(map(len, (golden, actual))) < 220
 
 
 def test_json_alone_stands_on_the_standard_output(
@@ -169,6 +186,41 @@ def test_what_cannot_be_done_ends_with_2(
         code = int(end.code or 0)
     assert code == 2
     assert words in capsys.readouterr().err
+
+
+def test_a_set_in_the_old_form_is_read(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """As the other commands read it: its turns alone, which ADK's own loader stumbles over, are a case too."""
+    turn = {"query": "check A", "expected_tool_use": [], "reference": "It is here."}
+    path = tmp_path / "old.test.json"
+    path.write_text(json.dumps([turn]))
+    assert main(["verify", str(path)]) == 2
+    written = capsys.readouterr()
+    assert "ERROR old\n    nothing is recorded for this case" in written.out
+    assert "KeyError" not in written.out + written.err
+
+
+@pytest.mark.parametrize(
+    ("content", "reason", "hint"),
+    [
+        ('{"evalSetId": "a", "evalCases": []}', "has 'evalSetId' at its top level", "doctor --fix PATH` mends it"),
+        ('[{"name": "a"}]', "is a list, but neither an eval set nor in ADK's old form", "doctor PATH` tells more"),
+        ('{"eval_set_id": ', "is not valid JSON", "doctor PATH` tells more"),
+    ],
+)  # fmt: skip
+def test_a_set_that_cannot_be_read_is_sent_to_the_doctor(
+    tmp_path: Path, content: str, reason: str, hint: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The reason is told exactly, and whether the doctor mends it; what it mends can be verified then."""
+    path = tmp_path / "a set.evalset.json"
+    path.write_text(content)
+    assert main(["verify", str(path)]) == 2
+    told = capsys.readouterr().err
+    assert reason in told
+    assert f"`python -m evalset {hint.replace('PATH', shlex.quote(str(path)))}" in told
+    if "--fix" in hint:
+        main(["doctor", "--fix", str(path)])
+        main(["verify", str(path)])
+        assert "error" not in capsys.readouterr().err
 
 
 def test_only_commands_that_there_are_can_be_run(capsys: pytest.CaptureFixture[str]) -> None:

@@ -17,7 +17,7 @@ from app.panels.evalsets.set_choices import agent_and_cases, unrecorded_choice
 from app.panels.evalsets.tolerance_editor import tolerance_editor
 from app.panels.evalsets.waiting import AT_ONCE_SECONDS, waiting
 from app.panels.parts import problem
-from app.set_facts import SetFacts, environment_of
+from app.set_facts import SetFacts, environment_of, environment_trouble
 from app.verifying import MARKS, VERIFIED, Asked, case_rows, fitting, verifying
 from evalset.verify import Criteria
 from evalset.verify.junit import junit
@@ -190,12 +190,16 @@ def _run(bench: Bench, asked: Asked, facts: SetFacts, job: Job[Verification] | N
             "No recorded environment lies beside this set, so there is nothing to replay: export cases from a session, or run "
             "`adk eval` with the real tools."
         )
+    trouble = environment_trouble(bench.eval_set)
+    if trouble:
+        st.caption("What is recorded beside this set cannot be used, so there is nothing to replay:")
+        st.text(literal(trouble))
     if st.button(
         "Verify",
         key=key_of(bench, "verify_go"),
         type="primary",
         icon=":material/verified:",
-        disabled=running or not recorded or not facts.eval_ids,
+        disabled=running or not recorded or bool(trouble) or not facts.eval_ids,
         help="No real tool runs",
     ):
         _forget_notes(bench)
