@@ -168,8 +168,9 @@ def _buttons(chosen: ExportForm, shown: ExportView, *, may_write: bool) -> Expor
             shortcut="Mod+Enter",
             disabled=result is None or result.misread is not None or done,
         )
-        _downloads(chosen, result)
-        with st.popover("Copy", icon=":material/content_copy:", key="export_copy", disabled=result is None):
+        _download(chosen, result)
+        with st.popover("More", icon=":material/more_horiz:", key="export_copy", disabled=result is None):
+            _archive(chosen, result)
             st.caption("An eval set with this case; copy it with the button in its corner")
             st.code(literal(result.document if result else ""), language="json", height=320)
     if shown.failed:
@@ -179,8 +180,7 @@ def _buttons(chosen: ExportForm, shown: ExportView, *, may_write: bool) -> Expor
     return WriteTrace(form=chosen) if write else None
 
 
-def _downloads(chosen: ExportForm, result: Exportable | None) -> None:
-    """Offer the case alone, and with what the world answered in it."""
+def _download(chosen: ExportForm, result: Exportable | None) -> None:
     st.download_button(
         "Download",
         data=result.document if result else "",
@@ -191,8 +191,12 @@ def _downloads(chosen: ExportForm, result: Exportable | None) -> None:
         on_click="ignore",
         disabled=result is None,
     )
+
+
+def _archive(chosen: ExportForm, result: Exportable | None) -> None:
+    """Offer the case with what the world answered in it."""
     st.download_button(
-        "With its world",
+        "Download with its world",
         data=result.archive if result else b"",
         file_name=f"{chosen.eval_id or 'golden_trace'}.zip",
         mime="application/zip",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import re
+import threading
 from collections.abc import AsyncGenerator, Callable
 from types import SimpleNamespace
 from typing import Any, TypedDict
@@ -55,11 +56,15 @@ class BusyError(Exception):
 
 
 class Drafter(BaseLlm):
-    """A model that drafts one answer; None stands for one that never ends, and a busy one has no time at all."""
+    """A model that drafts one answer; None stands for one that never ends, and a busy one has no time at all.
+
+    One that `waits` answers when it is told to.
+    """
 
     model: str = "drafter"
     says: str | None = None
     is_busy: bool = False
+    waits: threading.Event | None = None
 
     async def generate_content_async(
         self, llm_request: LlmRequest, stream: bool = False
@@ -69,6 +74,8 @@ class Drafter(BaseLlm):
             raise BusyError("too many requests")
         if self.says is None:
             await asyncio.Event().wait()
+        if self.waits is not None:
+            assert await asyncio.to_thread(self.waits.wait, PATIENCE)
         said = types.Content(role="model", parts=[types.Part(text=self.says)])
         counted = types.GenerateContentResponseUsageMetadata(prompt_token_count=11, candidates_token_count=7)
         yield LlmResponse(content=said, usage_metadata=counted)
@@ -113,10 +120,11 @@ def test_a_model_is_asked_by_a_click_and_its_draft_stands_in_the_editor() -> Non
 
 def test_a_draft_that_arrives_while_somebody_types_is_offered_and_takes_nothing_away() -> None:
     """What was typed stays, also where it is broken; the new draft is compared with it, and taken by a click."""
-    with asked_for(
-        call("find_order", order_id="A-1"), model=Drafter(says=json.dumps(BY_MODEL))
-    ) as simulation:
+    typed = threading.Event()
+    model = Drafter(says=json.dumps(BY_MODEL), waits=typed)
+    with asked_for(call("find_order", order_id="A-1"), model=model) as simulation:
         page = Deciding(simulation).press("ask_model").type("response_", '{"mine": ')
+        typed.set()
         until(simulation, lambda request: request.draft_by == "drafter")
         page.run()
         assert page.text("response_") == '{"mine": '
@@ -131,10 +139,11 @@ def test_a_draft_that_arrives_while_somebody_types_is_offered_and_takes_nothing_
 
 def test_what_is_ones_own_is_kept_by_a_click() -> None:
     """The new draft is not offered again."""
-    with asked_for(
-        call("find_order", order_id="A-1"), model=Drafter(says=json.dumps(BY_MODEL))
-    ) as simulation:
+    typed = threading.Event()
+    model = Drafter(says=json.dumps(BY_MODEL), waits=typed)
+    with asked_for(call("find_order", order_id="A-1"), model=model) as simulation:
         page = Deciding(simulation).press("ask_model").type("response_", '{"mine": 1}')
+        typed.set()
         until(simulation, lambda request: request.draft_by == "drafter")
         page.run().press("keep_mine")
         assert not any(name.startswith("keep_mine") for name in page.names())
