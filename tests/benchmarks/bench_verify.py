@@ -20,8 +20,8 @@ CASES = 300
 QUERIES = ("check A", "check B, check C", "note A", "check D; note D")
 CRITERIA = {"tool_trajectory_avg_score": 1.0, "response_match_score": 0.8}
 ROUNDS = 2
-LEAST_RATIO = 2.5
-"""It is about three on two quiet cores; what else runs there takes more from two processes than from one."""
+LEAST_RATIO = 3.0
+"""On two quiet cores; what else runs there takes more from two processes than from one, and it can fall below."""
 
 
 @pytest.fixture
