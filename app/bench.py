@@ -45,7 +45,7 @@ class Bench:
         run: The last run of `adk eval`.
         jobs: The last work of each kind, by name.
         notes: What is to be said of something that was done, by the name of its place.
-        todo: Does what was shown, when somebody agrees.
+        agreed: Does what was shown, once somebody agrees.
         writes: How often something was written from here.
     """
 
@@ -56,7 +56,7 @@ class Bench:
         self.run: AdkEvalRun | None = None
         self.jobs: dict[str, Job[Any]] = {}
         self.notes: dict[str, str] = {}
-        self.todo: Callable[[], None] | None = None
+        self.agreed: Callable[[], None] | None = None
         self.writes = 0
 
     @property

@@ -129,3 +129,33 @@ def chunks(file: FileIO, size: int) -> Iterator[memoryview]:
             raise OSError(f"{file.name!r} became shorter while it was read")
         yield buffer[:count]
         size -= count
+
+
+def keep_copy(named: Callable[[int], Path], text: bytes) -> Path:
+    """Write an old text under the first of these names that is free, never over another one; give the copy's path.
+
+    Args:
+        named: Gives the path of a copy by its number, from 1.
+        text: The text.
+
+    Raises:
+        OSError: The disk or the folder refused; no copy is left.
+    """
+    number = 1
+    while True:
+        copy = named(number)
+        try:
+            file = copy.open("xb")
+        except FileExistsError:
+            number += 1
+            continue
+        try:
+            with file:
+                file.write(text)
+                file.flush()
+                os.fsync(file.fileno())
+        except BaseException:
+            copy.unlink(missing_ok=True)
+            raise
+        sync_folder(copy.parent)
+        return copy

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-import os
 from pathlib import Path
 from typing import Any
 
 from google.adk.evaluation.eval_set import EvalSet
 from google.adk.evaluation.local_eval_sets_manager import convert_eval_set_to_pydantic_schema
 
-from evalset.atomic import sync_folder
+from evalset import atomic
 from evalset.errors import EvalSetError
 
 _ENDINGS = (".evalset.json", ".test.json", ".json")
@@ -61,16 +60,4 @@ def keep_copy(path: Path, text: bytes) -> Path:
     Raises:
         OSError: The disk or the folder refused; no copy is left.
     """
-    number = 1
-    while (copy := path.with_name(f"{base_name(path)}.legacy-{number}.json")).exists():
-        number += 1
-    try:
-        with copy.open("xb") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-    except BaseException:
-        copy.unlink(missing_ok=True)
-        raise
-    sync_folder(copy.parent)
-    return copy
+    return atomic.keep_copy(lambda number: path.with_name(f"{base_name(path)}.legacy-{number}.json"), text)

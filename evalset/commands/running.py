@@ -13,13 +13,14 @@ from google.adk.evaluation.eval_case import EvalCase
 from evalset.case_script import read_cases, script_of_case
 from evalset.commands.asking import TerminalAsks
 from evalset.commands.ending import BAD_INPUT, CODES, FAILED, NO_ANSWER, Ends
+from evalset.editing.confirmed import with_confirmations
 from evalset.errors import EvalSetError, GoldenTraceError, ScenarioError
 from evalset.golden_trace import GoldenTraceBuilder
 from evalset.kinds import holds_cases
 from evalset.names import flaw_of_eval_id, unique_eval_id
 from evalset.progress import Progress, plain
 from evalset.recorded.export import record
-from evalset.recorded.files import RecordedEnvironmentError
+from evalset.recorded.files import RecordedEnvironmentError, read_environment, sidecar_of
 from evalset.writer import EvalSetWriter
 from simulator.agent_config import AgentConfigError, SimulatedAgentConfig
 from simulator.agents import AgentLoadError, UnknownAgentError, agent_named
@@ -142,14 +143,24 @@ def _read(path: Path, case: str, config: SimulatedAgentConfig) -> tuple[ScriptTe
         text = path.read_text(encoding="utf-8")
         if not holds_cases(text):
             return read_script(text), ()
-        made = script_of_case(_chosen(path, read_cases(text), case), agents_as_tools(config.root_agent))
+        chosen = _with_answers(path, _chosen(path, read_cases(text), case))
+        made = script_of_case(chosen, agents_as_tools(config.root_agent))
         return read_script(write_script(made.script)), made.losses
     except OSError as error:
         raise Ends(BAD_INPUT, f"{path}: cannot be read: {error.strerror or error}") from error
     except UnicodeDecodeError as error:
         raise Ends(BAD_INPUT, f"{path}: is no text in UTF-8: byte {error.start} cannot be read") from error
+    except RecordedEnvironmentError as error:
+        raise Ends(BAD_INPUT, str(error)) from error
     except (ScriptError, ScenarioError) as error:
         raise Ends(BAD_INPUT, "\n".join(f"{path}: {line}" for line in str(error).splitlines())) from error
+
+
+def _with_answers(path: Path, case: EvalCase) -> EvalCase:
+    """Put back what a person had said to confirmations, which only the recorded environment beside the set knows."""
+    sidecar = sidecar_of(path)
+    recorded = read_environment(sidecar).cases.get(case.eval_id) if sidecar.is_file() else None
+    return with_confirmations(case, recorded) if recorded is not None else case
 
 
 def _chosen(path: Path, cases: dict[str, EvalCase], case: str) -> EvalCase:

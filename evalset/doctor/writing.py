@@ -8,6 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TypeAlias
 
+from evalset import atomic
 from evalset.atomic import sync_folder, write_whole
 from evalset.doctor.files import Content, is_environment, read_content
 from evalset.doctor.model import FileChange
@@ -126,21 +127,4 @@ def keep_copy(target: Path, text: bytes) -> Path:
     Raises:
         OSError: The disk or the folder refused; no copy is left.
     """
-    number = 1
-    while True:
-        copy = target.with_name(f"{target.name}.{number}.bak")
-        try:
-            file = copy.open("xb")
-        except FileExistsError:
-            number += 1
-            continue
-        try:
-            with file:
-                file.write(text)
-                file.flush()
-                os.fsync(file.fileno())
-        except BaseException:
-            copy.unlink(missing_ok=True)
-            raise
-        sync_folder(copy.parent)
-        return copy
+    return atomic.keep_copy(lambda number: target.with_name(f"{target.name}.{number}.bak"), text)

@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal, Self, TypeAlias
 import regex
 from pydantic import Field, model_validator
 
+from evalset.recorded.pairing import paired
 from simulator.environment.injection.conditions import LONGEST_PATTERN, Matches, ValuePath, compiled_pattern
 from simulator.environment.language import paths
 from simulator.environment.value import Number
@@ -175,7 +176,7 @@ class _Comparison:
             [index for index, other in enumerate(asked) if self.alike((*place, _ANYWHERE), item, other)]
             for item in recorded
         ]
-        return _all_paired(edges)
+        return len(paired(edges)) == len(edges)
 
 
 def _is_allowed(tolerance: Tolerance, recorded: Any, asked: Any) -> bool:
@@ -190,22 +191,6 @@ def _is_allowed(tolerance: Tolerance, recorded: Any, asked: Any) -> bool:
             return same(_folded(recorded), _folded(asked))
         case _:
             return False
-
-
-def _all_paired(edges: Sequence[Sequence[int]]) -> bool:
-    """Tell whether each of the first can have one of the second of its own, by augmenting paths."""
-    partner: dict[int, int] = {}
-
-    def place(one: int, seen: set[int]) -> bool:
-        for other in edges[one]:
-            if other not in seen:
-                seen.add(other)
-                if other not in partner or place(partner[other], seen):
-                    partner[other] = one
-                    return True
-        return False
-
-    return all(place(one, set()) for one in range(len(edges)))
 
 
 def _is_wild(step: Any) -> bool:

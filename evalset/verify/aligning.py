@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from itertools import zip_longest
 from typing import NamedTuple, TypeAlias
 
+from evalset.recorded.pairing import paired
 from evalset.verify.criteria import Match
 
 Alike: TypeAlias = Callable[[int, int], bool]
@@ -101,22 +102,8 @@ def _in_any_order(golden: int, actual: int, alike: Alike) -> list[Beside]:
 
 
 def matched(golden: int, actual: int, alike: Alike) -> dict[int, int]:
-    """Give as many golden places as can be an actual one of their own (by augmenting paths); the nearest first."""
-    of_actual: dict[int, int] = {}
-    edges = [[a for a in _nearest_first(g, actual) if alike(g, a)] for g in range(golden)]
-
-    def place(g: int, seen: set[int]) -> bool:
-        for a in edges[g]:
-            if a not in seen:
-                seen.add(a)
-                if a not in of_actual or place(of_actual[a], seen):
-                    of_actual[a] = g
-                    return True
-        return False
-
-    for g in range(golden):
-        place(g, set())
-    return {g: a for a, g in of_actual.items()}
+    """Give as many golden places as can be an actual one of their own; the nearest first."""
+    return paired([[a for a in _nearest_first(g, actual) if alike(g, a)] for g in range(golden)])
 
 
 def _nearest_first(place: int, count: int) -> Sequence[int]:

@@ -147,7 +147,7 @@ def _begin(bench: Bench, ward: Ward, what: list[str] | str, kind: str) -> None:
         if job.result is not None:
             _start(bench, written(ward, asked, job.result, bench.wrote), "written")
 
-    bench.todo = write
+    bench.agreed = write
     _start(bench, job, kind)
     st.rerun()
 
@@ -216,8 +216,8 @@ def _would_be(bench: Bench, done: Changes, *, unsaved: bool) -> None:
         icon=":material/healing:",
         disabled=unsaved,
     )
-    if agreed and bench.todo is not None:
-        bench.todo()
+    if agreed and bench.agreed is not None:
+        bench.agreed()
         st.rerun()
 
 
