@@ -62,6 +62,7 @@ from app.set_aside import show_set_aside, try_without_drafts, was_drawn
 from app.set_desk import desks
 from app.sets_page import sets_page
 from app.settling import AT_ONCE, settle
+from app.shelf import shelf
 from app.side import side
 from app.stamps import TABS, followed_stamp, stamp_of
 from app.start_page import start_page
@@ -113,6 +114,7 @@ def page() -> None:
 def _shown(live: LiveSession | None) -> None:
     """Draw what the address names."""
     if state.is_on_sets():
+        shelf()  # else the sessions that are kept would not be listed where this is the first page of a server
         side()
         sets_page()
     elif live is not None and live.read_only:

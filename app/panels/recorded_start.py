@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import get_args
 
 import streamlit as st
@@ -51,11 +52,7 @@ def _form(
         "recorded: you answer, see the recorded call that is nearest, and can add your answer to the case."
     )
     path = st.text_input("Eval set or recorded environment", value=default_path, key=PATH_KEY) or ""
-    try:
-        found = cases(path) if path.strip() else {}
-    except ValueError as error:  # no such file, not theirs, or something else
-        problem("There is nothing to replay.", str(error))
-        found = {}
+    found = _found(path, cases, is_default=path == default_path)
     names = list(found)
     if st.session_state.get(_CASE_KEY) not in names:
         st.session_state[_CASE_KEY] = names[0] if names else None
@@ -82,6 +79,20 @@ def _form(
     ):
         return None
     return StartRecorded(form=RecordedForm(agent=agent, path=path, case=case, agents=agents))
+
+
+def _found(path: str, cases: Callable[[str], Mapping[str, str]], *, is_default: bool) -> Mapping[str, str]:
+    """Give the cases at a path; where there are none, say why, or how there will be some."""
+    try:
+        return cases(path) if path.strip() else {}
+    except ValueError as error:  # no such file, not theirs, or something else
+        if is_default and not Path(path).exists():
+            st.caption(
+                "Nothing is recorded for this agent yet: export one of its sessions, or give the path of another set."
+            )
+        else:
+            problem("There is nothing to replay.", str(error))
+        return {}
 
 
 def _short(text: str) -> str:

@@ -168,3 +168,10 @@ def test_what_is_recorded_is_shown_literally(start: Tab, path: Path) -> None:
     until(live, "asks")
     start.run()
     assert start.live_marks() == []
+
+
+def test_where_nothing_was_exported_yet_it_says_how_to_begin(start: Tab) -> None:
+    """The agent's own set is not there: that is no error, and there is nothing to press."""
+    assert "Nothing is recorded for this agent yet" in start.words
+    assert "There is nothing to replay" not in start.words
+    assert start.app.button(key="play_recorded").disabled

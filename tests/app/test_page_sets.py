@@ -9,14 +9,18 @@ from pathlib import Path
 
 import pytest
 
+from app.agents import catalogue
+from app.opening import StartForm, open_session
 from app.registry import registry
 from app.set_desk import desks
 from app.set_places import check_set, found_sets, take_upload
+from app.shelf import close_shelf
 from evalset.recorded.files import put_cases, read_environment, sidecar_of
 from evalset.recorded.model import Author, RecordedCall, RecordedCase, RecordedTurn
 from simulator.facts import Failed, Returned, ToolAnswered, ToolEffects
 from simulator.seats.requests import ModelRequest, ToolRequest
 from simulator.session.history import ToolError
+from simulator.store import JournalStore
 from tests.app.pages import HOSTILE, Tab
 from tests.evalset.editing_sets import a_raw_case, record_case, write_set
 
@@ -313,3 +317,13 @@ def test_the_call_at_a_step_is_drafted_as_it_was_recorded(
     assert asked.draft == {"error_code": 503, "error_message": "busy"}
     assert "recorded" in " ".join(asked.draft_from)
     desks().clear()
+
+
+def test_kept_sessions_stand_beside_the_sets_on_the_first_page_of_a_server(store: JournalStore) -> None:
+    """Nobody has looked at the start page since the server began, and the store is not open."""
+    form = StartForm(agent="order_desk", query="Where is order A-1002?", seed="one")
+    made = open_session(form, catalogue().config("order_desk")).session_id
+    registry().close_all()
+    assert store.record(made)
+    close_shelf()
+    assert Tab(page="sets").has(f"recent_{made}")
