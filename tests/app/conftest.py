@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,8 +12,14 @@ from streamlit.components.v2 import manifest_scanner
 
 from app.bench import benches
 from app.registry import registry
+from app.set_desk import desks
 from app.shelf import STORE_VARIABLE, close_shelf, shelf
 from simulator.store import JournalStore
+from tests.evalset.editing_sets import record_case, write_set
+
+_DESK = (
+    "from google.adk.agents import LlmAgent\nroot_agent = LlmAgent(name='desk', model='gemini-2.5-flash')\n"
+)
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -43,3 +50,16 @@ def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[JournalSt
     yield found
     registry().close_all()
     close_shelf()
+
+
+@pytest.fixture
+def desk_set(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A set of three cases in an agent's folder; of the first the environment is recorded."""
+    folder = tmp_path / "agents" / "desk"
+    folder.mkdir(parents=True)
+    (folder / "agent.py").write_text(_DESK)
+    monkeypatch.setattr(sys, "argv", ["main.py", "--agents-dir", str(folder.parent), "--no-demos"])
+    path = write_set(folder / "orders.evalset.json")
+    record_case(path, "one")
+    yield path
+    desks().clear()

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import io
 import json
-import sys
 import zipfile
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, get_args
 
@@ -19,26 +17,13 @@ from app.people import LOCAL
 from app.set_desk import desks
 from evalset.exporting.forms import Exported, ExportForm
 from tests.app.pages import HOSTILE, Tab
-from tests.evalset.editing_sets import record_case, write_set
 from tests.harness.processes import wait_until
-
-AGENT = (
-    "from google.adk.agents import LlmAgent\nroot_agent = LlmAgent(name='desk', model='gemini-2.5-flash')\n"
-)
 
 
 @pytest.fixture
-def path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+def path(desk_set: Path) -> Path:
     """A set of three cases in an agent's folder; of the first the environment is recorded."""
-    folder = tmp_path / "agents" / "desk"
-    folder.mkdir(parents=True)
-    (folder / "agent.py").write_text(AGENT)
-    monkeypatch.setattr(sys, "argv", ["main.py", "--agents-dir", str(folder.parent), "--no-demos"])
-    path = write_set(folder / "orders.evalset.json")
-    record_case(path, "one")
-    yield path
-    desks().clear()
-    benches().close_all()
+    return desk_set
 
 
 def opened(path: Path) -> Tab:

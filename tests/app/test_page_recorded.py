@@ -16,8 +16,8 @@ from evalset.recorded.files import put_cases, read_environment
 from evalset.recorded.model import RecordedCase
 from simulator import Seats, Simulation, demo_agent
 from simulator.facts import Returned
-from simulator.scripts import ScriptProgress
 from tests.app.pages import HOSTILE, Tab
+from tests.app.scripts_played import until
 from tests.runtime.stage import PATIENCE
 
 QUERIES = ["Where is order A-1002?", "And order A-1003?"]
@@ -60,13 +60,6 @@ def replay(tab: Tab, path: Path | str) -> LiveSession:
     live = registry().get(str(tab.session_id))
     assert live is not None, tab.literal
     return live
-
-
-def until(live: LiveSession, state: str) -> ScriptProgress:
-    """Wait until the replay asks, or is over."""
-    assert live.script is not None
-    assert live.script.wait(lambda progress: state == "asks" and bool(progress.asks), PATIENCE)
-    return live.script.progress
 
 
 def test_a_replay_pauses_where_nothing_was_recorded_and_learns_the_answer(start: Tab, path: Path) -> None:

@@ -14,9 +14,10 @@ from app.people import LOCAL
 from app.registry import LiveSession, registry
 from app.script_play import ScriptForm, open_script
 from app.shelf import close_shelf
-from simulator.scripts import ScriptProgress, read_script
+from simulator.scripts import read_script
 from simulator.store import JournalStore
 from tests.app.pages import HOSTILE, Tab, live_marks
+from tests.app.scripts_played import until
 from tests.runtime.stage import PATIENCE
 
 HEAD = "format: golden-trace-studio/script\nversion: 1\n"
@@ -44,13 +45,6 @@ def play(tab: Tab, text: str, otherwise: str = "") -> LiveSession:
     live = registry().get(str(tab.session_id))
     assert live is not None, tab.literal
     return live
-
-
-def until(live: LiveSession, state: str) -> ScriptProgress:
-    """Wait until the script asks, or is over."""
-    assert live.script is not None
-    assert live.script.wait(lambda progress: state == "asks" and bool(progress.asks), PATIENCE)
-    return live.script.progress
 
 
 def answer(tab: Tab) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -22,24 +21,13 @@ from simulator.seats.requests import ModelRequest, ToolRequest
 from simulator.session.history import ToolError
 from simulator.store import JournalStore
 from tests.app.pages import HOSTILE, Tab
-from tests.evalset.editing_sets import a_raw_case, record_case, write_set
-
-AGENT = (
-    "from google.adk.agents import LlmAgent\nroot_agent = LlmAgent(name='desk', model='gemini-2.5-flash')\n"
-)
+from tests.evalset.editing_sets import a_raw_case, write_set
 
 
 @pytest.fixture
-def path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+def path(desk_set: Path) -> Path:
     """A set of three cases in an agent's folder; of the first the environment is recorded."""
-    folder = tmp_path / "agents" / "desk"
-    folder.mkdir(parents=True)
-    (folder / "agent.py").write_text(AGENT)
-    monkeypatch.setattr(sys, "argv", ["main.py", "--agents-dir", str(folder.parent), "--no-demos"])
-    path = write_set(folder / "orders.evalset.json")
-    record_case(path, "one")
-    yield path
-    desks().clear()
+    return desk_set
 
 
 def on_set(path: Path, case: str | None = None) -> Tab:

@@ -24,6 +24,7 @@ from app.examining import (
 )
 from app.labels import literal
 from app.migration_lines import EXAMPLE, MigrationLineError, migration_from
+from app.panels.evalsets.find_bar import find_bar
 from app.panels.evalsets.remembered import followed_key, keep_option, key_of, option_key
 from app.panels.evalsets.set_choices import agent_choice
 from app.panels.evalsets.waiting import AT_ONCE_SECONDS, waiting
@@ -266,20 +267,9 @@ def _counts(found: Examination) -> None:
 
 
 def _table(bench: Bench, found: Examination) -> None:
-    with st.container(horizontal=True, gap="xsmall", vertical_alignment="bottom", key="doctor_filter"):
-        text = st.text_input(
-            "Find", key=option_key(bench, "doctor_find", ""), placeholder="Case, place, words", width=260
-        )
-        severity = st.selectbox(
-            "Severity",
-            ("all", *SEVERITIES),
-            key=option_key(bench, "doctor_severity", "all"),
-            format_func=lambda each: MARKS.get(each, each),
-            width=160,
-        )
-    keep_option(bench, "doctor_find", text or "")
-    keep_option(bench, "doctor_severity", severity)
-    chosen = fitting(found.findings, severity, text or "")
+    shown = {severity: MARKS.get(severity, severity) for severity in SEVERITIES}
+    words, severity = find_bar(bench, "doctor", ("Find", "Case, place, words"), "Severity", shown)
+    chosen = fitting(found.findings, severity, words)
     rows = finding_rows(chosen[:_MOST_ROWS])
     if not rows:
         st.caption("No finding is like this.")

@@ -12,6 +12,7 @@ from app.bench import Bench
 from app.jobs import Job
 from app.labels import literal
 from app.panels.evalsets.divergence import Action, divergence_panel
+from app.panels.evalsets.find_bar import find_bar
 from app.panels.evalsets.remembered import keep_option, key_of, option_key
 from app.panels.evalsets.set_choices import agent_and_cases, unrecorded_choice
 from app.panels.evalsets.tolerance_editor import tolerance_editor
@@ -248,20 +249,8 @@ def _outcome(bench: Bench, asked: Asked, edit: Callable[[Mend], Callable[[], Edi
 
 def _found(bench: Bench, verification: Verification) -> list[CaseResult]:
     """Draw the filter; give the cases that are like it."""
-    with st.container(horizontal=True, gap="xsmall", vertical_alignment="bottom", key="verify_filter"):
-        text = st.text_input(
-            "Find a case", key=option_key(bench, "verify_find", ""), placeholder="Part of its id", width=260
-        )
-        verdict = st.selectbox(
-            "Verdict",
-            ("all", *MARKS),
-            key=option_key(bench, "verify_verdict", "all"),
-            format_func=lambda each: MARKS.get(each, each),
-            width=180,
-        )
-    keep_option(bench, "verify_find", text or "")
-    keep_option(bench, "verify_verdict", verdict)
-    return fitting(verification.cases, text or "", verdict)
+    words, verdict = find_bar(bench, "verify", ("Find a case", "Part of its id"), "Verdict", MARKS)
+    return fitting(verification.cases, words, verdict)
 
 
 def _sum(bench: Bench, verification: Verification) -> None:
