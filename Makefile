@@ -48,9 +48,10 @@ types: $(CHECK_READY)
 bench: $(CHECK_READY) browser ## Measure speed, each figure beside its peer's from the same run
 	$(BIN)/pytest tests/benchmarks -o python_files='bench_*.py' -p no:xdist -s
 
+# `make run` brings what `golden-trace eval` needs, so that the first command that the page shows passes as it is pasted.
 lock: $(CHECK_READY) ## Write the lock files anew from pyproject.toml (LOCK_ARGS=--upgrade for newer versions)
 	$(LOCK) $(LOCK_ARGS) --all-extras --group dev -o requirements-dev.lock
-	$(LOCK) $(LOCK_ARGS) --group build -c requirements-dev.lock -o requirements.lock
+	$(LOCK) $(LOCK_ARGS) --extra eval --group build -c requirements-dev.lock -o requirements.lock
 
 clean: ## Remove the environment and all caches
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .benchmarks .import_linter_cache build dist *.egg-info

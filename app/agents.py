@@ -6,7 +6,6 @@ import os
 import sys
 from threading import Lock, Thread
 
-from app.shelf import shelf
 from app.warming import warm_up
 from simulator.agents import AgentCatalogue, catalogue_for, settings_from
 
@@ -37,4 +36,3 @@ def load_in_background(agents: AgentCatalogue) -> None:
 def _load(agents: AgentCatalogue) -> None:
     agents.load_all()
     warm_up()
-    shelf()

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from app.expected_input import input_schema
-from simulator.facts import EVERY, Value
+from simulator.facts import EVERY, ToolPlayer, Value
 from simulator.jsonvalue import JsonObject
 from simulator.session.history import ToolCall
 from simulator.session.model import SimulationSession
@@ -19,11 +19,12 @@ _OF_THE_FRAMEWORK = frozenset({"transfer_to_agent", "exit_loop", "set_model_resp
 
 
 class ToolCard(Value):
-    """A tool, or a whole set of tools that is not known yet."""
+    """A tool, or a whole set of tools that is not known yet; `is_agent` tells an agent that is used as a tool."""
 
     name: str
     description: str = ""
     is_set: bool = False
+    is_agent: bool = False
 
 
 class AgentCard(Value):
@@ -92,11 +93,25 @@ def _tool_card(tool: Any) -> ToolCard | None:
         )
     name = getattr(tool, "name", None) or getattr(tool, "__name__", None)
     described = getattr(tool, "description", None) or inspect.getdoc(tool) or ""
-    return ToolCard(name=name, description=_first_paragraph(described)) if isinstance(name, str) else None
+    if not isinstance(name, str):
+        return None
+    is_agent = isinstance(getattr(getattr(tool, "agent", None), "name", None), str)
+    return ToolCard(name=name, description=_first_paragraph(described), is_agent=is_agent)
 
 
 def _first_paragraph(text: Any) -> str:
     return " ".join(str(text or "").strip().split("\n\n")[0].split())
+
+
+def steers(cast: Cast, tool_name: str) -> bool:
+    """Tell a tool by which ADK steers its own flow, so that no rule can answer it; a tool of the agent's own may have such a name."""
+    return tool_name in _OF_THE_FRAMEWORK and all(tool.name != tool_name for tool in cast.tools)
+
+
+def tool_player(cast: Cast, session: SimulationSession, tool_name: str) -> ToolPlayer:
+    """Give who answers a tool; an agent that is used as a tool runs, unless somebody sat down for it by its name."""
+    is_agent = any(tool.is_agent and tool.name == tool_name for tool in cast.tools)
+    return session.seats.tools.get(tool_name, "real") if is_agent else session.seats.of_tool(tool_name)
 
 
 def known_tools(cast: Cast, session: SimulationSession, declared: Iterable[str] = ()) -> tuple[str, ...]:

@@ -358,5 +358,13 @@ class WriteTrace(Value):
     form: ExportForm
 
 
-ExportCommand: TypeAlias = Annotated[CloseExport | WriteTrace, Field(discriminator="kind")]
+class ReplayCase(Value):
+    """Replay a case that was written, against its recording."""
+
+    kind: Literal["replay_case"] = "replay_case"
+    path: str
+    eval_id: str
+
+
+ExportCommand: TypeAlias = Annotated[CloseExport | WriteTrace | ReplayCase, Field(discriminator="kind")]
 """What is asked for in the export."""

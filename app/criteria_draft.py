@@ -24,7 +24,7 @@ from evalset.eval_config.files import config_of, load, save
 from simulator.jsonvalue import JsonObject
 
 _BOM = "\ufeff"
-_TRAJECTORY = "tool_trajectory_avg_score"
+_TRAJECTORY, _RESPONSE = "tool_trajectory_avg_score", "response_match_score"
 
 
 class CriteriaDraft:
@@ -115,14 +115,16 @@ class CriteriaDraft:
         if document is None:
             return
         wanted = eval_config(eval_set)
-        (name,) = custom_metrics(wanted)
-        metric = {**value_at(wanted, ("criteria", name))}
-        for field in ("match_type", "ignore_args"):
-            if (said := option(document, _TRAJECTORY, (field,))) is not None:
-                metric[field] = said
-        self.switch(_TRAJECTORY, on=False)
-        made = with_criterion(self.document or {}, name, metric)
-        self.take(with_value(made, ("custom_metrics", name), value_at(wanted, ("custom_metrics", name))))
+        for name, theirs in zip(custom_metrics(wanted), (_TRAJECTORY, _RESPONSE), strict=False):
+            if theirs == _RESPONSE and theirs not in criteria_in(document):
+                continue
+            metric = {**value_at(wanted, ("criteria", name))}
+            for field in ("match_type", "ignore_args"):
+                if theirs == _TRAJECTORY and (said := option(document, theirs, (field,))) is not None:
+                    metric[field] = said
+            self.switch(theirs, on=False)
+            made = with_criterion(self.document or {}, name, metric)
+            self.take(with_value(made, ("custom_metrics", name), value_at(wanted, ("custom_metrics", name))))
 
     def own_metric(self, name: str, path: str | None) -> None:
         """Add a metric of one's own, or take it away."""

@@ -94,6 +94,21 @@ class Reply(Value):
     response: JsonValue
 
 
+class AnswerYourself(Value):
+    """Take back an answer that ended a turn with an error, and sit down in the place of who gave it.
+
+    Attributes:
+        before: The fact before that answer.
+        seat: Whether an agent's model or a tool gave it.
+        target: The agent's or the tool's name.
+    """
+
+    kind: Literal["answer_yourself"] = "answer_yourself"
+    before: int
+    seat: Literal["agent", "tool"]
+    target: str
+
+
 class SubmitQuery(Value):
     """Say something as the user: text, or google-genai's `Content` in JSON; `of_held` says that it is what was held, or made of it."""
 
@@ -122,6 +137,7 @@ Decision: TypeAlias = Annotated[
     | SeatUser
     | Confirm
     | Reply
+    | AnswerYourself
     | SubmitQuery
     | Complete
     | StopTurn,
@@ -129,7 +145,7 @@ Decision: TypeAlias = Annotated[
 ]
 
 
-def apply(  # noqa: C901, PLR0912 - one arm for each kind of decision
+def apply(  # noqa: C901, PLR0912 # long: one arm for each kind of decision
     decision: Decision, simulation: LiveSimulation, wait: float | None
 ) -> None:
     """Hand a decision to the simulation, and wait at most `wait` seconds for its next pause.
@@ -161,6 +177,8 @@ def apply(  # noqa: C901, PLR0912 - one arm for each kind of decision
             simulation.confirm(decision.call_id, decision.confirmed, decision.payload, wait=wait)
         case Reply():
             simulation.reply(decision.call_id, decision.response, wait=wait)
+        case AnswerYourself():
+            _answer_yourself(decision, simulation, wait)
         case SubmitQuery():
             (simulation.accept if decision.of_held else simulation.query)(decision.message, wait=wait)
         case Complete():
@@ -169,6 +187,12 @@ def apply(  # noqa: C901, PLR0912 - one arm for each kind of decision
             simulation.stop()
         case _:
             assert_never(decision)
+
+
+def _answer_yourself(asked: AnswerYourself, simulation: LiveSimulation, wait: float | None) -> None:
+    """Go back and sit down: where somebody comes back to, they have everything first, also what a model would be asked."""
+    simulation.move_head(asked.before, wait=wait)
+    simulation.set_player(asked.seat, "person", asked.target, wait=wait)
 
 
 def _answer_all(answers: Sequence[AnswerTool], simulation: LiveSimulation, wait: float | None) -> None:

@@ -2,11 +2,36 @@
 
 from __future__ import annotations
 
+import hashlib
 from pathlib import Path
 
+from app.file_names import typed_path
 from app.people import LOCAL
 from app.registry import LiveSession
 from simulator.agent_config import SimulatedAgentConfig
+from simulator.agents import demo_sets_folder
+
+
+def default_destination(owner: str, config: SimulatedAgentConfig) -> Path:
+    """Give the eval set that an agent's golden traces go into by default.
+
+    Those of a demo agent lie among the user's data; where several people use the server, each has a folder of their own there.
+    """
+    return own_place(owner, config.resolve_eval_set_path())
+
+
+def own_place(owner: str, path: Path) -> Path:
+    """Give the place of somebody's own for an eval set of a demo agent; that of any other agent stays."""
+    folder = demo_sets_folder()
+    if owner == LOCAL or not path.is_relative_to(folder):
+        return path
+    person = hashlib.sha256(owner.encode()).hexdigest()[:32]
+    return folder / "people" / person / path.relative_to(folder)
+
+
+def is_among_data(path: str) -> bool:
+    """Tell whether an eval set is one of those among the user's data."""
+    return bool(path.strip()) and Path(path).is_relative_to(demo_sets_folder())
 
 
 def check_destination(path: str, live: LiveSession) -> None:
@@ -26,11 +51,14 @@ def check_place(path: str, owner: str, config: SimulatedAgentConfig) -> None:
     Raises:
         ValueError: It is not theirs; the text says where they may write. An empty path is no destination.
     """
-    if owner == LOCAL or not path.strip():
+    if not path.strip():
         return
-    folder = config.resolve_eval_set_path().parent.resolve()
+    if owner == LOCAL:
+        typed_path(path)
+        return
+    folder = default_destination(owner, config).parent.resolve()
     try:
-        wanted = Path(path.strip()).expanduser().absolute().resolve()
+        wanted = typed_path(path).resolve()
     except (RuntimeError, OSError) as error:  # no such user, or a loop of links
         raise ValueError(f"{path!r} is no path of a file: {error}") from error
     if wanted.suffix != ".json" or not wanted.is_relative_to(folder):

@@ -11,7 +11,7 @@ from app.set_facts import environment_of
 from evalset.adk_runs.spec import EvalRunSpec
 from evalset.eval_config.checking import check
 from evalset.eval_config.editing import custom_metrics, option
-from evalset.recorded.files import sidecar_of
+from evalset.recorded.files import recording_of, sidecar_of
 from evalset.replay.unrecorded import Policy
 from simulator.agent_config import SimulatedAgentConfig
 from simulator.agents import AgentCatalogue
@@ -20,6 +20,9 @@ from simulator.jsonvalue import JsonObject
 
 TOLERANT = "evalset.verify.metric.tolerant_trajectory"
 """The studio's own metric: the trajectory with the tolerances of a recorded environment."""
+
+TOLERANT_RESPONSE = "evalset.verify.metric.tolerant_response"
+"""The same for the response match."""
 
 
 class Choice(Value):
@@ -71,11 +74,11 @@ def _history(bench: Bench, config: SimulatedAgentConfig) -> Path | None:
 
 def _of_others(document: JsonObject, eval_set: Path) -> list[str]:
     """Name the metrics that run code, or read files, which are not the studio's own for this set."""
-    ours = str(sidecar_of(eval_set))
+    ours = {str(recording_of(eval_set)), str(sidecar_of(eval_set))}
     return [
         name
         for name, path in custom_metrics(document).items()
-        if path != TOLERANT or option(document, name, ("environment",)) != ours
+        if path not in {TOLERANT, TOLERANT_RESPONSE} or option(document, name, ("environment",)) not in ours
     ]
 
 

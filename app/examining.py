@@ -15,7 +15,7 @@ from evalset.recorded.files import sidecar_of
 from simulator.facts import Value
 
 if TYPE_CHECKING:
-    from evalset.doctor import Changes, Examination, Finding, KnownAgent, Migration
+    from evalset.doctor import Changes, Examination, ExamineProgress, Finding, KnownAgent, Migration
 
 EXAMINED = "examined"
 CHANGES = "changes"
@@ -59,11 +59,25 @@ def ward_of(eval_set: Path, agent: str, *, portable: bool, whole_folder: bool) -
 def examined(ward: Ward) -> Job[Examination]:
     """Begin an examination."""
 
-    def work(report: Report, _: Event) -> Examination:
-        report(Progress(words="Examining"))
-        return examine(ward.paths, agents=_agents(ward), portable=ward.portable)
+    def work(report: Report, stop: Event) -> Examination:
+        report(Progress(words="Loading the agent" if ward.agent else "Examining"))
+        agents = _agents(ward)
+        return examine(
+            ward.paths,
+            agents=agents,
+            portable=ward.portable,
+            on_progress=lambda now: report(_progress(now)),
+            stop=stop,
+        )
 
     return Job(work, "examine", may_be_left=True)
+
+
+def _progress(now: ExamineProgress) -> Progress:
+    if not now.total:
+        return Progress(words=f"Reading {now.file.name}")
+    words = f"{now.file.name}: {now.done:,} of {now.total:,} cases"
+    return Progress(done=now.done, total=now.total, words=words)
 
 
 def previewed(ward: Ward, what: Sequence[str] | Migration) -> Job[Changes]:
@@ -117,7 +131,7 @@ def _agents(ward: Ward) -> Mapping[str, KnownAgent] | None:
     """
     if not ward.agent:
         return None
-    config = catalogue().config(ward.agent)
+    config = catalogue().config_of_now(ward.agent)
     return {config.app_name: known_agent(config)}
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from threading import Event
 from typing import TYPE_CHECKING
 
+from app.file_names import typed_path, upload_name
 from app.jobs import Job, Progress, Report
 from app.labels import literal
 from evalset.editing.edits import InsertCase
@@ -44,7 +45,7 @@ class Upload(Value):
     content: bytes
 
 
-def looked_into(uploads: Sequence[Upload], path: Path | None = None) -> Job[Imported]:
+def looked_into(uploads: Sequence[Upload], path: Path | str | None = None) -> Job[Imported]:
     """Begin to look what cases files hold: those that were uploaded, or the file or folder at a path of the server."""
 
     def work(report: Report, stop: Event) -> Imported:
@@ -57,7 +58,7 @@ def looked_into(uploads: Sequence[Upload], path: Path | None = None) -> Job[Impo
         goes_on(0)
         try:
             if path is not None:
-                return import_cases(path, goes_on=goes_on)
+                return import_cases(typed_path(str(path)), goes_on=goes_on)
             with tempfile.TemporaryDirectory(prefix="imports-") as folder:
                 return import_cases(_written(uploads, Path(folder)), goes_on=goes_on)
         except OSError as error:
@@ -69,7 +70,7 @@ def looked_into(uploads: Sequence[Upload], path: Path | None = None) -> Job[Impo
 def _written(uploads: Sequence[Upload], folder: Path) -> Path:
     """Write uploads where they can be read like any files; one alone gives its own path, so that nothing of it is passed over."""
     for number, upload in enumerate(uploads):
-        name = Path(upload.name.replace("\\", "/")).name.replace("\x00", "") or _NAMELESS
+        name = upload_name(upload.name, _NAMELESS)
         target = folder / name
         if target.exists():
             target = folder / str(number) / name

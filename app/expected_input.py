@@ -67,7 +67,7 @@ def _text_of(message: JsonObject) -> str:
 def _payload(text: str) -> JsonValue:
     try:
         value: JsonValue = json.loads(text)
-    except json.JSONDecodeError:
+    except (ValueError, RecursionError):  # no JSON, or a number of more digits than Python reads
         return text
     return value
 

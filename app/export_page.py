@@ -4,21 +4,31 @@ from __future__ import annotations
 
 import logging
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import streamlit as st
 
 from app import state
-from app.commands import CloseExport, WriteTrace
-from app.destinations import check_destination
+from app.agents import catalogue
+from app.commands import CloseExport, ReplayCase, WriteTrace
+from app.destinations import check_destination, default_destination
+from app.export_replay import replayed
 from app.exporting import Exportable, ExportForm, Written, exportable, free_eval_id, write
 from app.kept import Kept
+from app.panels.evalsets.waiting import AT_ONCE_SECONDS
 from app.panels.export import ExportView, export, fields
+from app.recent_sets import remember_set
 from app.registry import LiveSession
 from app.script_play import script_text
+from app.shell_commands import commands_of
+from simulator.agents import AgentSettingsError
 from simulator.session import SessionState, SimulationSession
 
 if TYPE_CHECKING:
+    from app.export_replay import Replayed
+    from app.jobs import Job
+    from evalset.cli.shown import ShownCommands
     from simulator.runtime import SimulationView
 
 _LOG = logging.getLogger(__name__)
@@ -27,7 +37,7 @@ _LOG = logging.getLogger(__name__)
 def export_page(live: LiveSession, view: SimulationView) -> None:
     """Draw the export of a session as `view` shows it."""
     kept = Kept(live.drafts, "export", str(view.head))
-    chosen = fields(kept, "" if live.read_only else str(live.config.resolve_eval_set_path()))
+    chosen = fields(kept, "" if live.read_only else str(default_destination(live.owner, live.config)))
     written = _written(view.head)
     if not chosen.eval_id:
         free = written.eval_id if written else _free(live, view.session, chosen.path)
@@ -38,7 +48,14 @@ def export_page(live: LiveSession, view: SimulationView) -> None:
     script = partial(script_text, live.simulation.journal)
     of_scenario = any(key.startswith("scenario ") for key in view.user.seat.conversations)
     shown = ExportView(
-        result, refused, str(failed) if failed else None, written, script, of_scenario, is_over
+        result,
+        refused,
+        str(failed) if failed else None,
+        written,
+        script,
+        of_scenario,
+        is_over,
+        _replay_of(live, written),
     )
     match export(kept, chosen, shown, may_write=not live.read_only):
         case CloseExport():
@@ -47,6 +64,9 @@ def export_page(live: LiveSession, view: SimulationView) -> None:
             st.rerun()
         case WriteTrace(form=form) if not live.read_only:
             _write(live, view.session, form, view.head)
+        case ReplayCase() if not live.read_only and written is not None:
+            _replay(live, written)
+            st.rerun()
 
 
 def _free(live: LiveSession, session: SimulationSession, path: str) -> str:
@@ -95,5 +115,34 @@ def _write(live: LiveSession, session: SimulationSession, form: ExportForm, head
         _LOG.exception("A trace was not written")
         state.put("unwritten", f"{type(error).__name__}: {error}")
     else:
+        written = written.model_copy(update={"commands": _commands(live, written)})
         state.put("exported", written.model_dump(mode="json"))
+        remember_set(live.owner, Path(written.path), live.agent_key or live.config.name)
+        if written.environment:
+            _replay(live, written)
     st.rerun()
+
+
+def _commands(live: LiveSession, written: Written) -> ShownCommands | None:
+    try:
+        agents = catalogue()
+    except AgentSettingsError:  # said on the start page
+        return None
+    path = Path(written.path)
+    name = live.agent_key or live.config.name
+    return commands_of(name, agents.entries(), agents.settings, path, written.eval_id)
+
+
+def _replay(live: LiveSession, written: Written) -> None:
+    """Begin to replay what was written; a short case is done before the page is drawn."""
+    if live.replay is not None:
+        live.replay[1].stop()
+    job = replayed(Path(written.path), written.eval_id, live.config)
+    live.replay = ((written.path, written.eval_id), job)
+    job.wait(AT_ONCE_SECONDS)
+
+
+def _replay_of(live: LiveSession, written: Written | None) -> Job[Replayed] | None:
+    if live.replay is None or written is None or live.replay[0] != (written.path, written.eval_id):
+        return None
+    return live.replay[1]

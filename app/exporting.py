@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
-import shlex
 from collections.abc import Iterable
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import evalset
 from app.labels import literal
+from evalset.adk_runs.agents import agent_folder
+from evalset.cli.shown import ShownCommands
 from simulator.agent_config import SimulatedAgentConfig
 from simulator.facts import Fact, Value
 from simulator.session import SimulationSession
@@ -19,12 +19,12 @@ if TYPE_CHECKING:
     from google.adk.evaluation.eval_case import EvalCase
     from google.genai.types import Content
 
+    from evalset.recorded.model import RecordedCase
+
 TraceForm: TypeAlias = Literal["intermediate_data", "invocation_events"]
 
 _WHOLE_FILE_BYTES = 500_000
 """ADK's loader takes about half a millisecond for each thousand bytes; a larger file is not read in whole."""
-
-_AGENT_FILES = ("agent.py", "root_agent.yaml", "__init__.py")
 
 
 class ExportForm(Value):
@@ -36,10 +36,10 @@ class ExportForm(Value):
 
 
 class Written(Value):
-    """What was written, for the page to show; `command` runs the case, `folder_known` says whether as it stands.
+    """What was written, for the page to show.
 
     `environment` is the file with what the world answered, and `replay` the lines that let an agent be evaluated with it;
-    where that was not written, `unrecorded` says why.
+    where that was not written, `unrecorded` says why. `commands` run the case in a shell; None where the agent has no name there.
     """
 
     path: str
@@ -48,11 +48,10 @@ class Written(Value):
     head: int
     created: bool
     converted_copy: str | None = None
-    command: str
-    folder_known: bool
     environment: str = ""
     replay: str = ""
     unrecorded: str = ""
+    commands: ShownCommands | None = None
 
 
 class CallLine(Value):
@@ -78,7 +77,7 @@ class Exportable:
     Attributes:
         case: The case.
         text: The case as JSON.
-        document: A new eval set with this case alone, as JSON.
+        document: A new eval set with this case alone, as JSON, what was recorded of it inside: one file that holds both.
         warnings: What plain `adk eval` cannot replay of it, in sentences.
         misread: Why ADK's own loader does not read it back equal; None where it does.
         archive: The eval set and what the world answered in the case, in a ZIP file; empty where that was not to be told.
@@ -107,24 +106,34 @@ def exportable(
         evalset.GoldenTraceError: The session is not completed, or the eval id cannot be used.
         ValueError: It holds a number that JSON has no word for.
     """
+    from evalset.recorded.embedded import joined  # noqa: PLC0415 - a page without an export waits for none of it
+    from evalset.recorded.model import RecordedEnvironment  # noqa: PLC0415 - as above
+
     case = _built(session, form, eval_id)
-    document = evalset.case_document(session.agent_name, case, at=session.start_timestamp)
+    known = _known(case, session, facts, config) if config is not None else {}
+    document = joined(
+        evalset.case_document(session.agent_name, case, at=session.start_timestamp, eval_set_id=case.eval_id),
+        RecordedEnvironment(cases=known),
+    )
     return Exportable(
         case=case,
         text=evalset.case_json(case),
         document=document,
         warnings=evalset.warnings(session),
         misread=_misread(document, case),
-        archive=_archive(case, session, facts, config) if config is not None else b"",
+        archive=_archive(case, known) if known else b"",
     )
 
 
-def _archive(
+def _known(
     case: EvalCase, session: SimulationSession, facts: Iterable[Fact], config: SimulatedAgentConfig
-) -> bytes:
+) -> dict[str, RecordedCase]:
     from evalset.recorded.export import recorded_for  # noqa: PLC0415 - importing ADK takes a second
 
-    known = {case.eval_id: recorded_for(session, facts, config.root_agent)}
+    return {case.eval_id: recorded_for(session, facts, config.root_agent)}
+
+
+def _archive(case: EvalCase, known: dict[str, RecordedCase]) -> bytes:
     return evalset.export_cases([case], "evalset", environments=known, name=case.eval_id).content
 
 
@@ -204,7 +213,6 @@ def write(
     """
     writer, case = _checked(session, chosen)
     written = writer.write_eval_case(case)
-    folder = agent_folder(config)
     return _recorded(
         session,
         config,
@@ -216,8 +224,6 @@ def write(
             head=head,
             created=written.created,
             converted_copy=str(written.converted_copy) if written.converted_copy else None,
-            command=eval_command(folder, written.path, case.eval_id),
-            folder_known=folder is not None,
         ),
     )
 
@@ -239,25 +245,17 @@ def _recorded(
 ) -> Written:
     """Write the environment of a case that is written; where that cannot be, say why: the case is there all the same."""
     from evalset.recorded.export import record, replay_lines  # noqa: PLC0415 - importing ADK takes a second
+    from simulator.runtime.reachability import model_reachability  # noqa: PLC0415 - as above
 
     try:
         environment = record(written.path, written.eval_id, session, facts, config.root_agent)
     except (ValueError, OSError) as error:  # a RecordedEnvironmentError
         return written.model_copy(update={"unrecorded": str(error)})
-    lines = replay_lines(session.app_name, environment, agent_folder(config))
+    lines = replay_lines(
+        session.app_name,
+        environment,
+        agent_folder(config),
+        models="recorded" if model_reachability(config) else "real",
+        has_app=config.agent is not config.root_agent,
+    )
     return written.model_copy(update={"environment": str(environment), "replay": lines})
-
-
-def eval_command(folder: Path | None, path: Path, eval_id: str) -> str:
-    """Give the command that runs this one case; `AGENT_FOLDER` stands for a folder that is not known."""
-    where = shlex.quote(str(folder)) if folder else "AGENT_FOLDER"
-    return f"adk eval {where} {shlex.quote(f'{path}:{eval_id}')}"
-
-
-def agent_folder(config: SimulatedAgentConfig) -> Path | None:
-    """Find the folder that `adk eval` takes for this agent; None where it was made by other code."""
-    candidates = (Path(config.origin) if config.origin else None, config.resolve_eval_set_path().parent)
-    for folder in filter(None, candidates):
-        if folder.is_absolute() and any((folder / name).is_file() for name in _AGENT_FILES):
-            return folder
-    return None

@@ -59,6 +59,8 @@ def security_headers() -> dict[str, str]:
         "X-Frame-Options": "SAMEORIGIN",
         "Referrer-Policy": "no-referrer",
         "Cross-Origin-Opener-Policy": "same-origin",
+        # Nor is anything of ours put into a page of another address, as a picture or a script may be without asking.
+        "Cross-Origin-Resource-Policy": "same-origin",
         "Permissions-Policy": "camera=(), microphone=(), geolocation=(), payment=(), usb=()",
     }
 

@@ -48,15 +48,18 @@ def examples(tables: Iterable[WorldTable], taken: Collection[str] = ()) -> list[
     return [line for line in dict.fromkeys(found or _ALWAYS) if line not in taken][:MOST_EXAMPLES]
 
 
+def _can_be_named(name: str) -> bool:
+    """Tell whether an expression can hold a name: none in it begins with an underscore."""
+    return _NAME.fullmatch(name) is not None and not name.startswith("_")
+
+
 def _of(table: WorldTable, names: dict[str, str]) -> Iterable[str]:
-    if not _NAME.fullmatch(table.kind):
+    if not _can_be_named(table.kind):
         return
-    for name in table.columns:
-        if not _NAME.fullmatch(name):
-            continue
+    for name in filter(_can_be_named, table.columns):
         values = [row[name] for row in table.rows if row.get(name) is not None]
         other = id_kind(name)
-        if other in names and other != table.kind and _NAME.fullmatch(names[other]):
+        if other in names and other != table.kind and _can_be_named(names[other]):
             yield f"{table.kind}.{name} in {names[other]}"
         elif values and column_kind(values) in {"integer", "number"}:
             yield f"{table.kind}.{name} >= 0"

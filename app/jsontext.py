@@ -10,6 +10,7 @@ from typing import NoReturn
 from pydantic import JsonValue
 
 from app.labels import DIRECTIONS
+from simulator import jsontext
 
 _ONE_LINE = 72
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\],]')
@@ -49,14 +50,21 @@ def parse_json(text: str) -> JsonValue:
         )
     except json.JSONDecodeError as error:
         raise JsonTextError(_reworded(error), error.lineno, error.colno) from error
-    except RecursionError as error:
-        raise JsonTextError("nested too deeply", 1, 1) from error
     except JsonTextError:
         raise
-    except ValueError as error:
-        raise JsonTextError("a number has too many digits", 1, 1) from error
+    except (RecursionError, ValueError) as error:  # nested too deeply, or a number of too many digits
+        raise _placed(text) from error
     _refuse_half_characters(value)
     return value
+
+
+def _placed(text: str) -> JsonTextError:
+    """Look up what is wrong with a text that is written as JSON and cannot be read all the same."""
+    try:
+        jsontext.read_json(text, constants=True)
+    except jsontext.JsonTextError as error:
+        return JsonTextError(error.reason, error.line, error.column)
+    return JsonTextError("it cannot be read", 1, 1)
 
 
 def parse_object(text: str) -> dict[str, JsonValue]:

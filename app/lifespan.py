@@ -1,4 +1,4 @@
-"""What the server does beside serving pages: collect garbage, and close all sessions at the end."""
+"""What the server does beside serving pages: print the link to it, collect garbage, and close all sessions at the end."""
 
 from __future__ import annotations
 
@@ -11,9 +11,13 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
+from app.access_link import ACCESS
 from app.bench import benches
+from app.closed_tabs import end_closed_tabs
 from app.registry import registry
-from app.shelf import close_shelf
+from app.server_log import masked_log
+from app.shelf import close_shelf, open_in_background
+from app.visiting import open_link
 
 COLLECT_EVERY_SECONDS = 60.0
 
@@ -30,18 +34,35 @@ async def _collect_garbage() -> None:
         await asyncio.to_thread(gc.collect)
 
 
+def _get_ready() -> None:
+    importlib.import_module(_PAGE)
+    open_in_background()
+
+
 @asynccontextmanager
 async def lifespan(_app: Any) -> AsyncIterator[dict[str, Any]]:
     """Own the live simulations for as long as the server runs."""
+    with masked_log():
+        async with _simulations():
+            open_link()
+            try:
+                yield {"registry": registry()}
+            finally:
+                ACCESS.close()
+
+
+@asynccontextmanager
+async def _simulations() -> AsyncIterator[None]:
     sys.setswitchinterval(SWITCH_SECONDS)
     # The browser takes a second to begin; the page's own modules can be there by then. ADK comes later, in `app.agents`.
-    ready = asyncio.create_task(asyncio.to_thread(importlib.import_module, _PAGE))
-    tidying = asyncio.create_task(_collect_garbage())
+    ready = asyncio.create_task(asyncio.to_thread(_get_ready))
+    tidying = [asyncio.create_task(work) for work in (_collect_garbage(), end_closed_tabs())]
     try:
-        yield {"registry": registry()}
+        yield
     finally:
         ready.cancel()
-        tidying.cancel()
+        for task in tidying:
+            task.cancel()
         await asyncio.to_thread(benches().close_all)
         for error in await asyncio.to_thread(registry().close_all):
             _LOG.error("Closing a simulation failed", exc_info=error)

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-import json
 import re
 from typing import Any, NoReturn
 
 from evalset.doctor.model import DroppedArgument, Migration, RenamedArgument, SetArgument
+from simulator.jsontext import JsonTextError, read_json
 
-EXAMPLE = """tool get_order -> find_order
+EXAMPLE = """agent clerk -> order_desk
+tool get_order -> find_order
 argument find_refund.id -> refund_id
 drop find_refund.verbose
 set find_refund.currency = "EUR\""""
 """One line of each kind; a tool is called as the files call it, before it is renamed."""
 
 _NAME = r"[^\s.=>]+"
-_TOOL = re.compile(rf"tool\s+({_NAME})\s*->\s*({_NAME})")
+_NEW_NAME = re.compile(rf"(agent|tool)\s+({_NAME})\s*->\s*({_NAME})")
 _ARGUMENT = re.compile(rf"argument\s+({_NAME})\.(\S+?)\s*->\s*(\S+)")
 _DROP = re.compile(rf"drop\s+({_NAME})\.(\S+)")
 _SET = re.compile(rf"set\s+({_NAME})\.(\S+?)\s*=\s*(.+)")
@@ -32,14 +33,17 @@ def migration_from(text: str) -> Migration:
         MigrationLineError: A line cannot be read, or contradicts another one.
     """
     tools: dict[str, str] = {}
+    agents: dict[str, str] = {}
     renamed, dropped, given = list[RenamedArgument](), list[DroppedArgument](), list[SetArgument]()
     for number, line in enumerate(map(str.strip, text.splitlines()), 1):
         if not line or line.startswith("#"):
             continue
-        if found := _TOOL.fullmatch(line):
-            if found[1] in tools:
-                _refuse(number, f"the tool {found[1]} is renamed before")
-            tools[found[1]] = found[2]
+        if found := _NEW_NAME.fullmatch(line):
+            kind, old, new = found.groups()
+            names = agents if kind == "agent" else tools
+            if old in names:
+                _refuse(number, f"the {kind} {old} is renamed before")
+            names[old] = new
         elif found := _ARGUMENT.fullmatch(line):
             renamed.append(RenamedArgument(tool=found[1], old=found[2], new=found[3]))
         elif found := _DROP.fullmatch(line):
@@ -49,15 +53,17 @@ def migration_from(text: str) -> Migration:
         else:
             _refuse(number, f"it is none of: {'; '.join(EXAMPLE.splitlines())}")
     try:
-        return Migration(tools=tools, renamed=tuple(renamed), dropped=tuple(dropped), given=tuple(given))
+        return Migration(
+            tools=tools, agents=agents, renamed=tuple(renamed), dropped=tuple(dropped), given=tuple(given)
+        )
     except ValueError as error:
         raise MigrationLineError(_plain(error)) from error
 
 
 def _value(number: int, text: str) -> Any:
     try:
-        return json.loads(text)
-    except ValueError as error:
+        return read_json(text)
+    except JsonTextError as error:
         _refuse(number, f"what stands behind = is no JSON: {error}")
 
 

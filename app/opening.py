@@ -18,7 +18,7 @@ from app.reopening import kept_drafts
 from app.settling import AT_ONCE, settle
 from app.shelf import shelf
 from simulator.agent_config import SimulatedAgentConfig
-from simulator.agents.fingerprint import agent_fingerprint
+from simulator.agents.fingerprint import loaded_fingerprint
 from simulator.facts import EVERY, AgentPlayer, ToolPlayer, Value
 from simulator.journal import Journal
 from simulator.jsonvalue import JsonObject
@@ -113,7 +113,7 @@ def _check_query(query: str, config: SimulatedAgentConfig) -> None:
 
 
 def _keeper(store: JournalStore, config: SimulatedAgentConfig, owner: str) -> Callable[[Journal], Journal]:
-    print_ = agent_fingerprint(config.root_agent)
+    print_ = loaded_fingerprint(config.root_agent)
 
     def kept(journal: Journal) -> Journal:
         stored = store.begin(journal, owner=owner, agent_key=config.name, agent_digest=print_)

@@ -35,9 +35,13 @@ from app.drafts import Drafts
 from app.engine import command
 from app.expected_input import UnfitMessageError, check_message
 from app.export_page import export_page
+from app.failed_turn import failed_step
 from app.followed import FOLLOWED, Followed
+from app.fragments import begin_page, note_offers
+from app.keeping import KEEP_SECONDS, keep_drafts, keep_facts, what_waits_to_be_stored
 from app.kept import gather
 from app.labels import literal
+from app.opening import unreachable
 from app.overview import title
 from app.panels.branches import branches_page
 from app.panels.context import context
@@ -53,7 +57,7 @@ from app.panels.script_strip import script_strip
 from app.panels.timeline import timeline
 from app.panels.unopened import unopened
 from app.people import NobodyError
-from app.read_only import refuse
+from app.read_only import NotSharedError, refuse
 from app.registry import LiveSession, registry
 from app.reopening import NotReopenedError, reopened
 from app.scene import Scene
@@ -62,7 +66,7 @@ from app.set_aside import show_set_aside, try_without_drafts, was_drawn
 from app.set_desk import desks
 from app.sets_page import sets_page
 from app.settling import AT_ONCE, settle
-from app.shelf import shelf
+from app.shelf import shelf_if_open
 from app.side import side
 from app.stamps import TABS, followed_stamp, stamp_of
 from app.start_page import start_page
@@ -80,8 +84,6 @@ _UNSURE = "That did not work. The timeline says what has happened."
 _UNFIT = "The message was not sent, because it does not fit the input that the agent expects."
 _IN_PART = "Not every call was answered."
 _ELSEWHERE = "This session was played on elsewhere meanwhile. You see it as it is there; what you did is kept as a branch."
-KEEP_SECONDS = 2.0
-"""How long a click waits for the database; what takes longer is stored behind it."""
 _LOG = logging.getLogger(__name__)
 
 
@@ -101,20 +103,25 @@ def page() -> None:
         return
     TABS.begin(state.tab())
     live = state.current()
+    begin_page(state.shared_token() if live is not None and live.read_only else None)
     _gather(live)
+    keep_drafts()
     try:
         _shown(live)
+    except NotSharedError:  # the sharing has ended meanwhile: the next run finds nothing there
+        st.rerun()
     except Exception as error:  # noqa: BLE001 - raised again, but where it was what somebody typed
         try_without_drafts(live, error)
+    keep_drafts()  # also what the page itself has put there
     was_drawn()
     saw(None if live is None or live.read_only else live)
     acknowledge()
+    note_offers()
 
 
 def _shown(live: LiveSession | None) -> None:
     """Draw what the address names."""
     if state.is_on_sets():
-        shelf()  # else the sessions that are kept would not be listed where this is the first page of a server
         side()
         sets_page()
     elif live is not None and live.read_only:
@@ -135,11 +142,15 @@ def _bring_back(session_id: str) -> None:
     take_over = followed is not None and not followed.is_free and _elsewhere(session_id, followed)
     if followed is not None and not followed.is_free and not take_over:
         return
+    agent = str(state.get("continue_with") or "")
+    state.put("continue_with", None)
     try:
         with st.spinner("Bringing the session back"):
-            live = reopened(session_id, owner, by_force=take_over)
+            live = reopened(session_id, owner, by_force=take_over, agent=agent)
     except NotReopenedError as error:
-        if unopened(session_id, str(error), error.journal):
+        clicked = unopened(session_id, str(error), error.journal, error.renamed_to)
+        if clicked is not None:
+            state.put("continue_with", error.renamed_to if clicked == "renamed" else None)
             catalogue().refresh()
             st.rerun()
         return
@@ -162,6 +173,7 @@ def _draw(live: LiveSession | None) -> None:
         start_page()
         return
     view = live.simulation.view()
+    keep_facts(live.simulation)
     scene = Scene(live, view, stamp_of(live, view.version))
     live.title = title(view.session) if view.session.history else ""
     side()
@@ -205,7 +217,7 @@ def _session(scene: Scene) -> None:
         _act(live, header(view, has_branches=len(live.simulation.journal.tips()) > 1))
     with notes:
         _notes(view)
-        _of_its_keeping(live)
+        _of_its_keeping(live, view)
         show_set_aside(live)
         _script(live)
     with right:
@@ -268,9 +280,11 @@ def _decide(live: LiveSession, view: SimulationView) -> None:
     """Draw the middle pane: what waits for a person; where nothing does, the progress or the next query."""
     idle = not (view.pending or view.running or view.busy or view.session.open_calls)
     decided: Decision | None = (
-        query(view, live.drafts, live.cast.input_schema)
+        query(view, live.drafts, live.cast.input_schema, failed_step(live.simulation.journal))
         if idle
-        else decision_panel(view, live.drafts, surroundings(live.simulation, view))
+        else decision_panel(
+            view, live.drafts, surroundings(live.simulation, view, lambda: unreachable(live.config))
+        )
     )
     if decided is not None:
         made = decided
@@ -354,25 +368,28 @@ def _keep(live: LiveSession) -> None:
     try:
         journal.keep(KEEP_SECONDS)
     except ValueError as error:  # a StoreError
-        if journal.trouble is None:
+        if journal.superseded:
             registry().close(live.session_id)
             state.put("problem", str(error))
             state.put("changed", _ELSEWHERE)
 
 
-def _of_its_keeping(live: LiveSession) -> None:
+def _of_its_keeping(live: LiveSession, view: SimulationView) -> None:
     """Say what a person should know of how the session is kept; some of it comes from the database."""
     if live.word:
         with st.container(key="brought_back", border=True, gap=None):
             st.badge("Brought back", icon=":material/history:", color="blue")
             st.text(literal(live.word))
-    trouble = live.simulation.journal.trouble
+    store = shelf_if_open().store
+    trouble = live.simulation.journal.trouble or (store.trouble if store is not None else None)
     if live.had_trouble and not trouble:
         st.success("Everything is stored again.", icon=":material/cloud_done:")
     if trouble:
         live.had_trouble = True
+        waits = what_waits_to_be_stored(live.simulation, view)
         problem(
-            "Not everything is stored yet. It is tried again by itself, and nothing is lost while the studio runs.",
+            f"Not everything is stored yet{f': {waits}' if waits else ''}. You can go on. It is stored in order as soon as "
+            "the database answers; until then it is lost if the studio ends.",
             trouble,
         )
 

@@ -32,8 +32,8 @@ class PastCall:
         arguments: What it was called with.
         agent: Who called it.
         turn: The turn in which it was.
-        response: What the agent was told; the draft where the call waits.
-        waits: Whether it waits for an answer.
+        told: What the agent was told; None where the call waits.
+        request: The request, where the call waits for an answer.
         provenance: Who answered it.
     """
 
@@ -44,9 +44,19 @@ class PastCall:
     arguments: JsonObject
     agent: str
     turn: int
-    response: JsonValue
-    waits: bool = False
+    told: JsonValue
+    request: ToolRequest | None = None
     provenance: Provenance | None = None
+
+    @property
+    def waits(self) -> bool:
+        """Whether it waits for an answer."""
+        return self.request is not None
+
+    @property
+    def response(self) -> JsonValue:
+        """What the agent was told; the draft where the call waits, which is made only now."""
+        return self.told if self.request is None else self.request.draft
 
     @property
     def words(self) -> str:
@@ -102,7 +112,6 @@ def past_calls(session: SimulationSession, waiting: Iterable[ToolRequest]) -> tu
 def _past(
     number: int, entry: ToolCall, answer: ToolOutput | ToolError | None, request: ToolRequest | None
 ) -> PastCall:
-    draft = request.draft if request else None
     return PastCall(
         call_id=entry.call_id,
         place=request.key if request else (answer.fact if answer else ""),
@@ -111,8 +120,8 @@ def _past(
         arguments=entry.arguments,
         agent=entry.agent,
         turn=entry.turn,
-        response=response_of(answer) if answer else draft,
-        waits=request is not None,
+        told=response_of(answer) if answer else None,
+        request=None if answer else request,
         provenance=answer.provenance if answer else None,
     )
 

@@ -18,11 +18,16 @@ if TYPE_CHECKING:
 GONE = -1
 """The version of a session that may not be looked at any more."""
 
+_GONE = "This session is not shared with you any more."
 _REFUSED = "This session is shared with you to read: nothing was changed. Make a copy to go on with it."
 
 
 class ReadOnlyError(ValueError):
     """A command for a session that somebody may only look at; nothing was changed."""
+
+
+class NotSharedError(ReadOnlyError):
+    """What is asked of a session that is not shared any more; nothing of it is given out."""
 
 
 class ReadOnly:
@@ -107,7 +112,7 @@ def refuse() -> NoReturn:
 
 
 class Watched(ReadOnly):
-    """A session, live or at rest, as somebody sees it with whom it is shared.
+    """A session, live or at rest, as somebody sees it with whom it is shared. Each time it is asked whether it still is.
 
     Args:
         simulation: The session itself.
@@ -120,12 +125,12 @@ class Watched(ReadOnly):
     @property
     def session(self) -> SimulationSession:
         """The session as it stands."""
-        return self._simulation.session
+        return self._shared().session
 
     @property
     def journal(self) -> Journal:
         """The session's journal; to be read, not to be appended to."""
-        return self._simulation.journal
+        return self._shared().journal
 
     @property
     def version(self) -> int:
@@ -135,19 +140,29 @@ class Watched(ReadOnly):
     @property
     def environment(self) -> SimulatedEnvironment:
         """What the environment knows; each change is refused."""
-        return self._simulation.environment.looked_at()
+        return self._shared().environment.looked_at()
 
     def view(self) -> SimulationView:
         """Give one consistent snapshot."""
-        return self._simulation.view()
+        return self._shared().view()
 
     def model_view(self) -> ModelRequest | None:
         """Give what the model was last shown."""
-        return self._simulation.model_view()
+        return self._shared().model_view()
 
     def wait(self, timeout: float | None = None) -> bool:
         """Wait for the next pause; False if `timeout` seconds were not enough."""
-        return self._simulation.wait(timeout)
+        return self._shared().wait(timeout)
+
+    def _shared(self) -> LiveSimulation:
+        """Give the session itself.
+
+        Raises:
+            NotSharedError: It is not shared any more, or another one stands for it now.
+        """
+        if not self._may_look():
+            raise NotSharedError(_GONE)
+        return self._simulation
 
 
 class AtRest(ReadOnly):

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from app.destinations import check_place
+from app.file_names import typed_path
 from app.people import LOCAL
 from app.registry import LiveSession
 from app.script_play import ScriptForm, form_of, open_script
@@ -51,10 +52,10 @@ class RecordedView(Value):
 
 def environment_of(path: str) -> Path:
     """Give the recorded environment that a path means: that file, or the one beside an eval set."""
-    from evalset.recorded.files import sidecar_of  # noqa: PLC0415 - importing ADK takes a second: not before somebody asks
+    from evalset.recorded.files import recording_of  # noqa: PLC0415 - importing ADK takes a second: not before somebody asks
 
-    given = Path(path.strip()).expanduser().absolute()
-    return given if given.name.endswith(".environment.json") else sidecar_of(given)
+    given = typed_path(path)
+    return given if given.name.endswith(".environment.json") else recording_of(given)
 
 
 def recorded_cases(path: str, owner: str, config: SimulatedAgentConfig) -> dict[str, str]:

@@ -19,7 +19,9 @@ from app.people import LOCAL
 from simulator.agent_config import SimulatedAgentConfig
 
 if TYPE_CHECKING:
+    from app.export_replay import Replayed
     from app.exporting import Exportable
+    from app.jobs import Job
     from simulator.scripts import ScriptAtWork
 
 MAX_SESSIONS = 400
@@ -46,6 +48,7 @@ class LiveSession:
         title: What people call it: its first query, or nothing yet.
         drafts: Texts that were typed and not sent.
         built: The golden trace that was built last, with the head, form and eval id that it was built for.
+        replay: The replay of the case that was written last, with its file and its id.
         order: Counts up with each session; the largest is the newest.
         used: When somebody last looked at it, by a clock that only goes forward, in seconds.
         word: What a person should know of it since it was brought back.
@@ -54,6 +57,7 @@ class LiveSession:
         read_only: It is another's, who shares it: its simulation takes no command.
         script: The script that plays in it, or has played since it is live.
         at_rest: Nobody plays it on this server; it is only looked at.
+        agent_key: The name by which the catalogue finds the agent; empty where that is the config's.
     """
 
     session_id: str
@@ -63,6 +67,7 @@ class LiveSession:
     title: str = ""
     drafts: Drafts = field(default_factory=Drafts)
     built: tuple[tuple[int, str, str], Exportable] | None = None
+    replay: tuple[tuple[str, str], Job[Replayed]] | None = None
     order: int = 0
     used: float = field(default_factory=time.monotonic)
     word: str = ""
@@ -71,6 +76,7 @@ class LiveSession:
     read_only: bool = False
     script: ScriptAtWork | None = None
     at_rest: bool = False
+    agent_key: str = ""
 
     @property
     def can_rest(self) -> bool:
@@ -86,6 +92,8 @@ class LiveSession:
         """End everything that runs for it, and let other servers play it."""
         if self.script is not None:
             self.script.stop()
+        if self.replay is not None:
+            self.replay[1].stop()
         self.simulation.close()
         try:
             self.simulation.journal.release()

@@ -15,7 +15,9 @@ from app.registry import LiveSession, RegistryFullError, registry
 from app.settling import AT_ONCE, settle
 from app.shelf import shelf
 from simulator.agents import AgentLoadError, UnknownAgentError
-from simulator.agents.fingerprint import agent_fingerprint, changes
+from simulator.agents.fingerprint import agent_fingerprint, changes, loaded_fingerprint
+from simulator.agents.renamed import fitting_configs, under_earlier_name
+from simulator.facts import ModelAnswered, ToolAnswered
 from simulator.journal import Journal
 
 if TYPE_CHECKING:
@@ -28,18 +30,32 @@ _CHANGED = (
 )
 _MOST_CHANGES = 6
 """How many changes of an agent are named; of more, the number."""
+_RENAMED = (
+    "The agent {old} is called {new} now. This session goes on with it under the name that it began with."
+)
+_FITS = "The agent {name} declares the same tools. If it was renamed, continue with it."
+_SEVERAL_FIT = "Several agents declare the same tools ({names}), so which one it is cannot be told."
+_NONE_FITS = "No other agent declares the same tools."
 _DAMAGED = "A part of this session cannot be read, and what followed it is not shown: "
 
 
 class NotReopenedError(ValueError):
-    """A session is kept and cannot be played now; `journal` is what can be read of it."""
+    """A session is kept and cannot be played now.
 
-    def __init__(self, reason: str, journal: Journal | None = None) -> None:
+    Attributes:
+        journal: What can be read of it.
+        renamed_to: The agent that declares the same tools, where its own is not there and exactly one does.
+    """
+
+    def __init__(self, reason: str, journal: Journal | None = None, renamed_to: str = "") -> None:
         super().__init__(reason)
         self.journal = journal
+        self.renamed_to = renamed_to
 
 
-def reopened(session_id: str, owner: str = LOCAL, *, by_force: bool = False) -> LiveSession | None:
+def reopened(
+    session_id: str, owner: str = LOCAL, *, by_force: bool = False, agent: str = ""
+) -> LiveSession | None:
     """Give a kept session of an owner, live again, the same one in each of their tabs.
 
     None where they have none with this id, or it is played on another server: then it is followed from now on.
@@ -50,6 +66,7 @@ def reopened(session_id: str, owner: str = LOCAL, *, by_force: bool = False) -> 
         session_id: The session.
         owner: Whoever asks for it.
         by_force: Also take it over from another server that plays it.
+        agent: What its agent is called now, where it was renamed; the session's record keeps it.
 
     Raises:
         NotReopenedError: It cannot be played now: it was deleted, its agent cannot be loaded, it cannot be read, or
@@ -63,7 +80,7 @@ def reopened(session_id: str, owner: str = LOCAL, *, by_force: bool = False) -> 
     if record is None or record.owner != owner:
         return None
     try:
-        return registry().get_or_take_in(session_id, lambda: _reopen(store, record, by_force=by_force))
+        return registry().get_or_take_in(session_id, lambda: _reopen(store, record, agent, by_force=by_force))
     except RegistryFullError as error:
         raise NotReopenedError(str(error)) from error
 
@@ -79,9 +96,7 @@ def _record(store: JournalStore, session_id: str) -> SessionRecord | None:
         raise NotReopenedError(str(error)) from error
 
 
-def _reopen(store: JournalStore, record: SessionRecord, *, by_force: bool) -> LiveSession | None:
-    from simulator.runtime import Simulation  # noqa: PLC0415 - importing ADK takes a second: not before it is needed
-
+def _reopen(store: JournalStore, record: SessionRecord, agent: str, *, by_force: bool) -> LiveSession | None:
     session_id = record.session_id
     if record.deleted_at is not None:
         raise NotReopenedError("It was deleted. Restore it in the list of sessions first.")
@@ -89,25 +104,72 @@ def _reopen(store: JournalStore, record: SessionRecord, *, by_force: bool) -> Li
     if journal is None:
         return None
     try:
-        config = catalogue().config(record.agent_key)
-        simulation = Simulation.resume(journal, config, wait=AT_ONCE)
+        live = _resumed(store, record, agent or record.agent_key, journal)
     except (AgentLoadError, UnknownAgentError, ValueError) as error:
         with suppress(ValueError):  # a StoreError: the lease ends by itself
             journal.release()
+        if isinstance(error, UnknownAgentError):
+            raise _without_agent(str(error), record, journal) from error
         raise NotReopenedError(str(error), journal) from error
-    settle(simulation)
-    live = LiveSession(session_id, simulation, config, cast_of(config.root_agent), owner=record.owner)
-    live.title = record.name or title(simulation.session)
+    settle(live.simulation)
     live.drafts = kept_drafts(store, session_id)
-    live.word = _changed(record.agent_digest, config)
     if journal.damage is not None:
         live.word = f"{_DAMAGED}{journal.damage}"
     return live
 
 
-def _changed(before: str, config: SimulatedAgentConfig) -> str:
-    """Say what of the agent has changed since a session began; nothing where nothing has, or nobody knows."""
-    found = changes(before, agent_fingerprint(config.root_agent)) if before else ()
+def _resumed(store: JournalStore, record: SessionRecord, key: str, journal: StoredJournal) -> LiveSession:
+    """Go on with a session; where its agent was renamed, the record keeps the new name from now on."""
+    from simulator.runtime import Simulation  # noqa: PLC0415 - importing ADK takes a second: not before it is needed
+
+    config = _config(key, record, journal)
+    simulation = Simulation.resume(journal, config, wait=AT_ONCE)
+    if key != record.agent_key:
+        try:
+            store.rename_agent(record.session_id, key)
+        except ValueError:
+            simulation.close()
+            raise
+    live = LiveSession(
+        record.session_id, simulation, config, cast_of(config.root_agent), owner=record.owner, agent_key=key
+    )
+    live.title = record.name or title(simulation.session)
+    package = catalogue().config(key).app_name, config.app_name
+    changed = _changed(record.agent_digest, config, package)
+    renamed = _RENAMED.format(old=config.name, new=key) if key != config.name else ""
+    live.word = " ".join(filter(None, (renamed, changed)))
+    return live
+
+
+def _config(key: str, record: SessionRecord, journal: Journal) -> SimulatedAgentConfig:
+    """Load the agent of a session; one that was renamed goes by the name that the journal has for it."""
+    config = catalogue().config(key)
+    session = journal.session()
+    if config.name == session.agent_name:
+        return config
+    spoke = {fact.agent for _, fact in journal.path() if isinstance(fact, ModelAnswered)}
+    return under_earlier_name(config, session.agent_name, session.app_name, record.agent_digest, spoke)
+
+
+def _without_agent(reason: str, record: SessionRecord, journal: Journal) -> NotReopenedError:
+    """Say that a session's agent is not there, and which one it may be now: the only one that declares the same tools."""
+    loaded = [entry.config for entry in catalogue().load_all() if entry.config is not None]
+    called = {fact.tool_name for _, fact in journal.path() if isinstance(fact, ToolAnswered)}
+    fits = [config.name for config in fitting_configs(record.agent_digest, record.app_name, called, loaded)]
+    if len(fits) == 1:
+        return NotReopenedError(f"{reason}. {_FITS.format(name=fits[0])}", journal, fits[0])
+    found = _SEVERAL_FIT.format(names=", ".join(fits)) if fits else _NONE_FITS
+    return NotReopenedError(f"{reason}. {found}", journal)
+
+
+def _changed(before: str, config: SimulatedAgentConfig, package: tuple[str, str]) -> str:
+    """Say what of the agent has changed since a session began; nothing where nothing has, or nobody knows.
+
+    `package` is the name of its package now, and the one that it had then.
+    """
+    agent, (now, then) = config.root_agent, package
+    print_ = loaded_fingerprint(agent) if now == then else agent_fingerprint(agent, package)
+    found = changes(before, print_) if before else ()
     if not found:
         return ""
     more = len(found) - _MOST_CHANGES

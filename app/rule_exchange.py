@@ -96,7 +96,7 @@ def beside_rules(config: ReadConfig) -> Beside:
     recorded, unread = _recorded(config.tracing)
     model = {
         "simulation_model": config.simulation_model,
-        "simulation_model_configuration": dict(config.simulation_model_configuration),
+        "simulation_model_configuration": dict(config.simulation_model_configuration or {}),
     }
     said = {
         "the environment's data": bool(config.environment_data),
@@ -134,6 +134,6 @@ def config_of(session: SimulationSession) -> ReadConfig:
             name for name, player in session.seats.tools.items() if player == "model" and name != EVERY_TOOL
         ),
         simulation_model=settings.simulation_model,
-        simulation_model_configuration=settings.simulation_model_configuration,
+        simulation_model_configuration=settings.simulation_model_configuration or None,
         environment_data=session.environment.data,
     )

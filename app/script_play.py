@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING, Literal, TypeAlias, cast
 from app.opening import taken_in
 from app.people import LOCAL
 from app.registry import LiveSession
+from evalset.kinds import ARCHIVE_STARTS
 from simulator.agent_config import SimulatedAgentConfig
 from simulator.facts import Value
 
 if TYPE_CHECKING:
+    from evalset.recorded.model import RecordedCase
     from simulator.journal import Journal
     from simulator.runtime import Simulation
     from simulator.scripts import ScriptText
@@ -47,11 +49,41 @@ def case_losses(text: str) -> dict[str, tuple[str, ...]]:
         evalset.ScenarioError: ADK's loader cannot read it, or it holds no conversation.
     """
     import evalset  # noqa: PLC0415 - importing ADK's evaluation takes a second: not before somebody has an eval set
+    from evalset.editing.playing import script_with_recording  # noqa: PLC0415 - as above
 
     played = {name: case for name, case in evalset.read_cases(text).items() if case.conversation}
     if not played:
         raise evalset.ScenarioError("the eval set holds no case with a conversation")
-    return {name: evalset.script_of_case(case).losses for name, case in played.items()}
+    recorded = _recorded(text)
+    return {name: script_with_recording(case, recorded.get(name)).losses for name, case in played.items()}
+
+
+def _recorded(text: str) -> dict[str, RecordedCase]:
+    """Give what is recorded inside of an eval set, by the ids of its cases.
+
+    Raises:
+        evalset.recorded.files.RecordedEnvironmentError: What stands there is no recording.
+    """
+    from evalset.recorded.embedded import parted  # noqa: PLC0415 - as above
+
+    environment = parted("the eval set", text).environment
+    return environment.cases if environment else {}
+
+
+def text_of_upload(content: bytes) -> str:
+    """Read an uploaded script or eval set; of an archive, the eval set with its recording inside.
+
+    Raises:
+        ValueError: It is no text and no archive of an eval set; says why.
+    """
+    if content.startswith(ARCHIVE_STARTS):
+        from evalset.recorded.embedded import text_of_archive  # noqa: PLC0415 - as above
+
+        return text_of_archive(content)
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise ValueError("It is no text in UTF-8.") from error
 
 
 def read(form: ScriptForm) -> ScriptText:
@@ -91,11 +123,13 @@ def _without_case(form: ScriptForm, config: SimulatedAgentConfig) -> ScriptForm:
     if not form.case:
         return form
     import evalset  # noqa: PLC0415 - as above
+    from evalset.editing.playing import script_with_recording  # noqa: PLC0415 - as above
     from simulator.runtime.nested import agents_as_tools  # noqa: PLC0415 - as above
     from simulator.scripts import write_script  # noqa: PLC0415 - as above
 
     case = evalset.read_cases(form.text)[form.case]
-    made = evalset.script_of_case(case, agents_as_tools(config.root_agent)).script
+    recorded = _recorded(form.text).get(form.case)
+    made = script_with_recording(case, recorded, agents_as_tools(config.root_agent)).script
     return form.model_copy(update={"text": write_script(made), "case": ""})
 
 

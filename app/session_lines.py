@@ -68,7 +68,7 @@ def _of_live(live: LiveSession, record: SessionRecord | None, link: Callable[[st
     return SessionLine(
         session_id=live.session_id,
         title=(record.name if record else "") or live.title or live.config.name,
-        agent=live.config.name,
+        agent=live.agent_key or live.config.name,
         is_live=True,
         is_kept=live.simulation.journal.outlives,
         archived=bool(record and record.archived),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from app.exporting import agent_folder
+from evalset.adk_runs.agents import agent_folder
 from evalset.adk_runs.history import HISTORY
 from evalset.adk_runs.spec import AgentPlace
 from simulator.agent_config import SimulatedAgentConfig

@@ -1,8 +1,9 @@
-"""Keeps on the server what people have edited in eval sets and not saved, and what they have typed there."""
+"""Keeps what people have edited in eval sets and not saved, and what they have typed there: on the server, and in its store."""
 
 from __future__ import annotations
 
 import sys
+import time
 from collections import OrderedDict
 from pathlib import Path
 from threading import RLock
@@ -10,7 +11,9 @@ from types import ModuleType
 from typing import NamedTuple
 
 from app.drafts import Drafts
+from app.shelf import shelf
 from evalset.editing.beside import Beside, open_beside
+from evalset.editing.keeping import KeptWork, RestoreError, kept_work, restored_work
 from evalset.editing.opened import OpenedSet, identity_at, open_set
 from evalset.editing.saving import has_changed_on_disk
 from evalset.editing.work import SetWork
@@ -23,11 +26,26 @@ MOST_BYTES = 600_000_000
 _HOLDER = "golden_trace_studio_sets"
 
 
+class Restored(NamedTuple):
+    """Unsaved work that an earlier server has left.
+
+    Attributes:
+        at: When it was changed last, in seconds since the epoch.
+        problem: Why it cannot be gone on with; empty where it is.
+        body: What cannot be gone on with.
+    """
+
+    at: float
+    problem: str = ""
+    body: str = ""
+
+
 class Desk(NamedTuple):
-    """Somebody's work on one set, and what they have typed and not taken over."""
+    """Somebody's work on one set, what they have typed and not taken over, and what was restored of it."""
 
     work: SetWork
     drafts: Drafts
+    restored: Restored | None = None
 
 
 class Desks:
@@ -40,6 +58,7 @@ class Desks:
         self._lock = RLock()
         self._desks: OrderedDict[tuple[str, str], Desk] = OrderedDict()
         self._opened: OrderedDict[str, tuple[OpenedSet, Beside]] = OrderedDict()
+        self._kept: dict[tuple[str, str], object] = {}
 
     def of(self, owner: str, path: Path) -> Desk:
         """Give somebody's desk for a set; the set is opened where it is not yet.
@@ -50,12 +69,33 @@ class Desks:
         key = owner, str(path)
         with self._lock:
             desk = self._desks.get(key)
-            if desk is None or self._is_stale(desk):
-                drafts = desk.drafts if desk is not None else Drafts()
-                desk = self._desks[key] = Desk(SetWork(*self._open(path)), drafts)
+            if desk is None:
+                desk = self._desks[key] = self._restored(owner, path)
+            elif self._is_stale(desk):
+                desk = self._desks[key] = Desk(SetWork(*self._open(path)), desk.drafts)
             self._desks.move_to_end(key)
             self._make_room()
         return desk
+
+    def keep(self, owner: str, path: Path) -> None:
+        """Keep somebody's unsaved work in the store, where it has changed; `app.keeping` waits for it."""
+        store, key = shelf().store, (owner, str(path))
+        with self._lock:
+            desk = self._desks.get(key)
+            if store is None or desk is None:
+                return
+            mark = (id(desk.work), desk.work.state, desk.work.saved, desk.work.undone, dict(desk.drafts))
+            before = self._kept.get(key)
+            if before == mark:
+                return
+            kept = kept_work(desk.work, desk.drafts)
+            if kept is None and desk.restored is not None and desk.restored.problem:
+                return  # it stays until somebody drops it, or edits anew
+            if kept is not None:
+                store.put_unsaved(*key, kept.body, kept.base, kept.beside)
+            elif before is not None or desk.restored is not None:
+                store.drop_unsaved(*key)
+            self._kept[key] = mark
 
     def put(self, owner: str, path: Path, work: SetWork) -> None:
         """Put another work in the place of somebody's."""
@@ -72,12 +112,33 @@ class Desks:
         """Drop what somebody has edited, and open the set anew when it is asked for."""
         with self._lock:
             self._desks.pop((owner, str(path)), None)
+            self._kept.pop((owner, str(path)), None)
+        if (store := shelf().store) is not None:
+            store.drop_unsaved(owner, str(path))
 
     def clear(self) -> None:
         """Drop everything."""
         with self._lock:
             self._desks.clear()
+            self._kept.clear()
             self._opened.clear()
+
+    def _restored(self, owner: str, path: Path) -> Desk:
+        """Give the desk as an earlier server has left it, or a new one."""
+        store = shelf().store
+        try:
+            left = store.unsaved(owner, str(path)) if store is not None else None
+        except ValueError as error:  # a StoreError: what is kept comes to light once it answers
+            return Desk(SetWork(*self._open(path)), Drafts(), Restored(time.time(), str(error)))
+        if left is None:
+            return Desk(SetWork(*self._open(path)), Drafts())
+        try:
+            work, texts = restored_work(path, KeptWork(left.body, left.base, left.beside))
+        except RestoreError as error:
+            return Desk(SetWork(*self._open(path)), Drafts(), Restored(left.at, str(error), left.body))
+        if work is None:
+            return Desk(SetWork(*self._open(path)), Drafts(before=texts), None)
+        return Desk(work, Drafts(before=texts), Restored(left.at))
 
     def _is_stale(self, desk: Desk) -> bool:
         work = desk.work

@@ -98,10 +98,10 @@ _SET = SchemaValidator(_schema())
 
 
 def environment_of(eval_set: Path) -> Path | None:
-    """Give the recorded environment beside an eval set; None where there is none."""
-    from evalset.recorded.files import sidecar_of  # noqa: PLC0415 - it stands behind a second of imports
+    """Give the recorded environment beside an eval set, or the set itself where it holds one; None where there is none."""
+    from evalset.recorded.files import recording_of  # noqa: PLC0415 - it stands behind a second of imports
 
-    sidecar = sidecar_of(eval_set)
+    sidecar = recording_of(eval_set)
     return sidecar if os.access(sidecar, os.R_OK) and sidecar.is_file() else None
 
 

@@ -9,11 +9,16 @@ from collections.abc import Iterable, Iterator
 from functools import cache
 from pathlib import Path
 
+from app.destinations import own_place
+from app.file_names import typed_path, upload_name
 from app.people import LOCAL
-from simulator.agents import DEMOS_DIR, AgentEntry
+from app.recent_sets import recent_sets
+from simulator.agents import DEMOS_DIR, AgentEntry, demo_eval_set
 from simulator.facts import Value
 
 ENDING = ".evalset.json"
+IMPORTED = (".zip", ".db", ".sqlite", ".sqlite3")
+"""The endings of files that are no eval sets, and whose cases can be imported."""
 MOST_SETS = 500
 _DEEPEST = 3
 _SKIPPED = frozenset({"node_modules", "__pycache__", "site-packages"})
@@ -29,15 +34,19 @@ class SetLine(Value):
     modified: float = 0.0
 
 
-def folders(entries: Iterable[AgentEntry]) -> dict[Path, str]:
-    """Give the folders of agents, each with the agent's name; those of agents that are not loaded too, where they are known."""
+def folders(entries: Iterable[AgentEntry], owner: str = LOCAL) -> dict[Path, str]:
+    """Give the folders of agents, each with the agent's name; those of agents that are not loaded too, where they are known.
+
+    The eval sets of a demo agent lie among the user's data, in a folder of the owner's.
+    """
     found: dict[Path, str] = {}
     for entry in entries:
         if entry.source == "folder":
             found.setdefault(_folder(Path(entry.location)), entry.name)
         elif entry.source == "demo":
+            found.setdefault(own_place(owner, demo_eval_set(entry.name)).parent, entry.name)
             found.setdefault(DEMOS_DIR / entry.name, entry.name)
-        if entry.config is not None:
+        if entry.config is not None and entry.source != "demo":
             found.setdefault(entry.config.resolve_eval_set_path().parent, entry.name)
     return {folder: name for folder, name in found.items() if folder.is_dir()}
 
@@ -47,7 +56,7 @@ def _folder(place: Path) -> Path:
 
 
 def found_sets(homes: dict[Path, str], owner: str) -> list[SetLine]:
-    """List the eval sets in these folders and what somebody has uploaded, those changed last first."""
+    """List the eval sets in these folders, those that somebody has used elsewhere, and uploads; those changed last first."""
     lines: dict[str, SetLine] = {}
     own = uploads_of(owner)
     for folder, agent in ((own, ""), *homes.items()):
@@ -56,6 +65,9 @@ def found_sets(homes: dict[Path, str], owner: str) -> list[SetLine]:
                 break
             if (line := _line(path, agent)) is not None:
                 lines.setdefault(str(path.resolve()), line)
+    for used in recent_sets(owner):
+        if (line := _line(Path(used.path), used.agent)) is not None:
+            lines.setdefault(str(Path(used.path).resolve()), line)
     return sorted(lines.values(), key=lambda line: -line.modified)
 
 
@@ -93,16 +105,19 @@ def check_set(path: str, owner: str, homes: Iterable[Path]) -> Path:
         ValueError: It is no path, or not for them; the text says what is.
     """
     try:
-        wanted = Path(path.strip()).expanduser().absolute()
+        wanted = typed_path(path)
         real = wanted.resolve()
-    except (RuntimeError, OSError, ValueError) as error:
+    except (RuntimeError, OSError) as error:
         raise ValueError(f"{path!r} is no path of a file: {error}") from error
     if not path.strip():
         raise ValueError("There is no file to open; give the path of an eval-set file.")
     if owner == LOCAL:
         return wanted
-    allowed = [uploads_of(owner), *homes]
-    if real.suffix == ".json" and any(real.is_relative_to(folder.resolve()) for folder in allowed):
+    if real.is_relative_to(uploads_of(owner).resolve()):
+        return wanted
+    if any(real == Path(used.path).resolve() for used in recent_sets(owner)):
+        return wanted
+    if real.suffix == ".json" and any(real.is_relative_to(folder.resolve()) for folder in homes):
         return wanted
     raise ValueError(
         "Several people use this server, so what can be opened are the .json files in the agents' folders, and what you upload."
@@ -120,18 +135,21 @@ def _uploads() -> tempfile.TemporaryDirectory[str]:
 
 
 def take_upload(owner: str, name: str, content: bytes) -> Path:
-    """Keep an uploaded eval set where its owner alone finds it; one of the same name is not written over.
+    """Keep an uploaded eval set, or an archive or a database of cases, where its owner alone finds it; none is written over.
 
     Raises:
         OSError: The disk refused.
+        ValueError: No file can have that name; says why.
     """
+    plain = upload_name(name, "uploaded")
     folder = uploads_of(owner)
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    stem = Path(name).name.removesuffix(".json").removesuffix(".evalset") or "uploaded"
-    number = 1
-    path = folder / f"{stem}{ENDING}"
+    suffix = Path(plain).suffix if Path(plain).suffix in IMPORTED else ""
+    stem = plain.removesuffix(suffix or ".json").removesuffix(".evalset") or "uploaded"
+    number, ending = 1, suffix or ENDING
+    path = folder / f"{stem}{ending}"
     while path.exists() and path.read_bytes() != content:
         number += 1
-        path = folder / f"{stem}_{number}{ENDING}"
+        path = folder / f"{stem}_{number}{ending}"
     path.write_bytes(content)
     return path

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 from collections.abc import Sequence
 from pathlib import Path
@@ -11,12 +12,14 @@ import streamlit as st
 
 from app import state
 from app.agents import catalogue
+from app.keeping import keep_drafts
 from app.panels.evalsets.broken_set import broken_set
 from app.panels.evalsets.scene import (
     ApplyEdits,
     AskToSave,
     CloseSet,
     EditPart,
+    ImportFile,
     MergeSet,
     OpenCase,
     OpenSet,
@@ -32,7 +35,10 @@ from app.panels.evalsets.scene import (
 from app.panels.evalsets.set_list import set_list
 from app.panels.evalsets.set_page import Shown, set_page
 from app.panels.parts import problem
+from app.people import LOCAL
+from app.recent_sets import remember_set
 from app.set_desk import desks
+from app.set_imports import apart, imported_beside
 from app.set_parts import Part, part_of
 from app.set_places import check_set, folders, found_sets, take_upload
 from app.set_play import play_case
@@ -41,6 +47,7 @@ from evalset.editing.beside import open_beside
 from evalset.editing.merging import Conflict, conflicts, merged
 from evalset.editing.opened import open_set
 from evalset.editing.saving import Saved, has_changed_on_disk, save
+from evalset.recorded.files import sidecar_of
 from simulator.agents import AgentEntry, AgentSettingsError
 
 _LOG = logging.getLogger(__name__)
@@ -49,7 +56,7 @@ _LOG = logging.getLogger(__name__)
 def sets_page() -> None:
     """Draw the list of sets, or the set that the address names."""
     entries, owner = _entries(), visitor().owner
-    homes = folders(entries)
+    homes = folders(entries, owner)
     path = state.set_path()
     if path is None:
         failed = state.get("problem")
@@ -63,11 +70,14 @@ def sets_page() -> None:
     try:
         with st.spinner("Opening the eval set"):
             desk = desks().of(owner, known)
+            desks().keep(owner, known)
+            keep_drafts()
     except ValueError as error:  # an EvalSetError
-        _carry_out(broken_set(known, owner, str(error)), None)
+        failed = state.get("problem")
+        _carry_out(broken_set(known, owner, str(error), str(failed) if failed else None), None)
         return
     state.put("shown_set", str(known))
-    scene = SetScene(known, desk.work, desk.drafts, owner, _agents(entries, known))
+    scene = SetScene(known, desk.work, desk.drafts, owner, _agents(entries, known), desk.restored)
     _carry_out(set_page(scene, _shown(scene)), scene)
 
 
@@ -121,7 +131,7 @@ def _entries() -> tuple[AgentEntry, ...]:
 def _agents(entries: tuple[AgentEntry, ...], path: Path) -> tuple[str, ...]:
     """Give the names of the agents, those first in whose folder the set lies."""
     usable = [entry.name for entry in entries if entry.state != "failed"]
-    homes = folders(entries)
+    homes = folders(entries, visitor().owner)
     near = [name for folder, name in homes.items() if path.is_relative_to(folder) and name in usable]
     return tuple(dict.fromkeys((*near, *usable)))
 
@@ -152,13 +162,32 @@ def _done(asked: SetCommand, scene: SetScene | None) -> None:
             state.put("saving_set", None)
             state.show_sets()
         case OpenSet(path=path):
+            _remember(path)
             state.show_sets(path)
         case UploadSet(name=name, content=content):
-            state.show_sets(str(take_upload(visitor().owner, name, content)))
+            text, recorded = apart(content)
+            taken = take_upload(visitor().owner, name, text)
+            if recorded:
+                sidecar_of(taken).write_bytes(recorded)
+            state.show_sets(str(taken))
+        case ImportFile(path=path):
+            with st.spinner("Importing the cases"):
+                state.show_sets(str(imported_beside(Path(path))))
         case _ if scene is not None:
             _in_set(asked, scene)
         case _:
             pass
+
+
+def _remember(path: str) -> None:
+    """Remember a set of this machine that somebody opened by its path; others open what they have written alone."""
+    owner = visitor().owner
+    with contextlib.suppress(
+        RuntimeError, ValueError, OSError
+    ):  # no path of a file: the page says so when it opens it
+        place = Path(path.strip()).expanduser()
+        if owner == LOCAL and place.is_file():
+            remember_set(owner, place)
 
 
 def _in_set(asked: SetCommand, scene: SetScene) -> None:  # noqa: C901 - one arm for each kind of command
@@ -190,7 +219,7 @@ def _in_set(asked: SetCommand, scene: SetScene) -> None:  # noqa: C901 - one arm
             desks().put(scene.owner, scene.path, work)
         case PlayCase():
             state.go_to(play_case(asked, scene.work, scene.owner).session_id)
-        case CloseSet() | OpenSet() | UploadSet():
+        case CloseSet() | OpenSet() | UploadSet() | ImportFile():
             raise ValueError(f"{asked.kind} is not for a set that is open")
         case never:
             assert_never(never)

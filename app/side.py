@@ -10,12 +10,13 @@ import streamlit as st
 
 from app import state
 from app.commands import CloseSession, DeleteSession, KeptCommand, NewSession, OpenSession, OpenSets
+from app.fragments import fragment
 from app.panels.person import person
-from app.panels.sidebar import sidebar
+from app.panels.sidebar import Keeping, sidebar
 from app.registry import registry
 from app.session_lines import carry_out, lines, of_owner
 from app.share_links import link_of
-from app.shelf import Shelf, shelf_if_open
+from app.shelf import Shelf, open_in_background, shelf_if_open
 from app.visiting import visitor
 
 if TYPE_CHECKING:
@@ -23,6 +24,9 @@ if TYPE_CHECKING:
 
 _FRESH_SECONDS = 2.0
 """For how long a list that was read from the store is good enough for every page."""
+
+OPENING_LOOK_SECONDS = 0.3
+"""How often a page looks whether the stored sessions can be listed yet."""
 
 _MOST_LISTS = 200
 """How many people's lists are held at once."""
@@ -39,10 +43,15 @@ def side() -> None:
         lines(registry().newest_first(who.owner), records, link_of),
         state.session_id() or state.shared_token(),
         deleted=str(deleted) if deleted else None,
-        trouble=trouble,
+        keeping=Keeping(kept.store is not None, trouble, kept.caution),
         export=_exporting(kept, who.owner),
         on_sets=state.is_on_sets(),
+        opening=kept.is_opening,
     )
+    if kept.is_opening:
+        open_in_background()
+        with st.sidebar:
+            fragment(_list_when_open, OPENING_LOOK_SECONDS)()
     person(who)
     match asked:
         case None:
@@ -61,6 +70,11 @@ def side() -> None:
         case _:
             _change(kept, asked, who.owner)
     st.rerun()
+
+
+def _list_when_open() -> None:
+    if not shelf_if_open().is_opening:
+        st.rerun()
 
 
 def _exporting(kept: Shelf, owner: str) -> Callable[[str], str] | None:
@@ -84,7 +98,7 @@ def _records(kept: Shelf, owner: str) -> tuple[list[SessionRecord], str]:
             *store.records(owner, deleted=True),
         ]
     except ValueError as error:  # a StoreError: the pages go on without the list
-        return [], str(error)
+        return records, str(error)
     if len(_read) >= _MOST_LISTS or any(shelf != kept for shelf, _ in list(_read)):
         _read.clear()
     _read[kept, owner] = time.monotonic(), records

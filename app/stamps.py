@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from app.followed import FOLLOWED, Followed
 from app.registry import LiveSession, registry
+from app.shelf import shelf_if_open
 from app.tabs import Tabs
 
 
 def stamp_of(live: LiveSession, version: int | None = None) -> str:
     """Give the stamp of a live session as it is now, or as it was at a version."""
     simulation = live.simulation
-    trouble = "!" if simulation.journal.trouble else ""
+    store = shelf_if_open().store
+    trouble = "!" if simulation.journal.trouble or (store is not None and store.trouble) else ""
     return f"{live.order}:{simulation.version if version is None else version}{trouble}"
 
 

@@ -12,6 +12,8 @@ from app import state
 from app.agents import catalogue, load_in_background
 from app.cast import cast_of
 from app.commands import ChooseAgent, StartRecorded, StartScript, StartSession, TryAgain
+from app.destinations import default_destination
+from app.fragments import fragment
 from app.opening import StartForm, open_session, unreachable
 from app.panels.parts import problem
 from app.panels.recorded_start import recorded_start
@@ -64,7 +66,7 @@ def start_page() -> None:
             _open(recorded.agent, partial(_replayed, agents, recorded), "recorded_problem")
     unread = sum(entry.state == "unread" for entry in entries)
     if unread:
-        st.fragment(_look_again, run_every=LOOK_AGAIN_SECONDS)(agents, unread)
+        fragment(_look_again, LOOK_AGAIN_SECONDS)(agents, unread)
 
 
 def _failed(flag: state.Flag) -> str | None:
@@ -77,7 +79,7 @@ def _recorded(entry: AgentEntry) -> StartRecorded | None:
     config = entry.config
     if config is None:
         return None
-    path = str(config.resolve_eval_set_path())
+    path = str(default_destination(visitor().owner, config))
     cases = partial(recorded_cases, owner=visitor().owner, config=config)
     return recorded_start(entry.name, path, cases, _failed("recorded_problem"))
 

@@ -28,6 +28,7 @@ _SET, _CASE = "set", "case"
 _PREFIX = "studio:"
 _SEEN = "studio:seen:"
 _TAB = "studio:tab"
+_LOOKS_AT = "studio:looks_at"
 View: TypeAlias = Literal["export", "environment", "branches"]
 VIEWS: tuple[View, ...] = get_args(View)
 """The pages of a session beside the session itself."""
@@ -37,6 +38,7 @@ Flag: TypeAlias = Literal[
     "branches_listed",
     "cases_drawn",
     "changed",
+    "continue_with",
     "deleted_rules",
     "deleted_session",
     "earlier",
@@ -98,6 +100,17 @@ def session_id() -> str | None:
 def shared_token() -> str | None:
     """Give the token in the address of a session that somebody shares; None where a session of one's own is named."""
     return None if session_id() else st.query_params.get(_SHARED) or None
+
+
+def look_at(token: str | None) -> None:
+    """Note under which token the session on the page is shared; None where it is one's own. A browser cannot change it, as it can its address."""
+    st.session_state[_LOOKS_AT] = token
+
+
+def looks_at() -> str | None:
+    """Give the token under which the session on the page is shared."""
+    found: str | None = st.session_state.get(_LOOKS_AT)
+    return found
 
 
 def current() -> LiveSession | None:

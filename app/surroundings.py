@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
 from simulator.environment.injection.rules import InjectionRule
@@ -9,6 +11,7 @@ from simulator.environment.recording.recordings import RecordedCall
 from simulator.environment.things.entities import Contradiction
 from simulator.environment.things.tool_settings import EnvironmentSettings
 from simulator.facts import Outcome
+from simulator.seats.requests import ModelRequest
 from simulator.session import Seats
 
 if TYPE_CHECKING:
@@ -18,13 +21,17 @@ if TYPE_CHECKING:
 
 
 class Surroundings(NamedTuple):
-    """What is set for the environment, what was recorded, who plays, and the rules; `environment` holds answers against the world."""
+    """What is set for the environment, what was recorded, who plays, and the rules; `environment` holds answers against the world.
+
+    `without_model` gives the reason for each agent whose own model cannot be asked from here.
+    """
 
     settings: EnvironmentSettings = EnvironmentSettings()
     recorded: tuple[RecordedCall, ...] = ()
     seats: Seats = Seats()
     rules: tuple[InjectionRule, ...] = ()
     environment: SimulatedEnvironment | None = None
+    without_model: Mapping[str, str] = MappingProxyType({})
 
     def against(self, key: str, outcome: Outcome) -> tuple[Contradiction, ...]:
         """Say what an answer to the call with this key would contradict."""
@@ -34,8 +41,10 @@ class Surroundings(NamedTuple):
 NOTHING_AROUND = Surroundings()
 
 
-def surroundings(simulation: LiveSimulation, view: SimulationView) -> Surroundings:
-    """Gather them from a live session."""
+def surroundings(
+    simulation: LiveSimulation, view: SimulationView, without_model: Callable[[], Mapping[str, str]] = dict
+) -> Surroundings:
+    """Gather them from a live session; `without_model` is asked where an agent's turn waits."""
     environment = simulation.environment
     now = environment.now
     return Surroundings(
@@ -44,4 +53,5 @@ def surroundings(simulation: LiveSimulation, view: SimulationView) -> Surroundin
         seats=view.session.seats,
         rules=view.session.rules,
         environment=environment,
+        without_model=without_model() if any(isinstance(each, ModelRequest) for each in view.pending) else {},
     )

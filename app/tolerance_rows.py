@@ -1,4 +1,4 @@
-"""Tolerances of arguments as rows that a person edits: the tool, the place, the kind, and what the kind needs, as a text."""
+"""Tolerances as rows that a person edits: what they are for, the tool, the place, the kind, and what the kind needs, as a text."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 
 from pydantic import TypeAdapter, ValidationError
 
-from evalset.recorded.tolerances import OneOf, Pattern, Range, Tolerance
+from evalset.recorded.tolerances import EVERY_TOOL, OneOf, Pattern, Range, Tolerance
 from simulator.jsonvalue import canonical
 
 KINDS: Mapping[str, str] = {
@@ -23,6 +23,14 @@ KINDS: Mapping[str, str] = {
 }
 """Each kind of tolerance, in words."""
 
+OF: Mapping[str, str] = {
+    "arguments": "arguments",
+    "response": "response",
+    "state": "state",
+    "final_response": "final response",
+}
+"""What a tolerance is for, in words."""
+
 HINTS: Mapping[str, str] = {
     "one_of": '["express", "standard"]',
     "regex": "R-[0-9]+",
@@ -30,8 +38,11 @@ HINTS: Mapping[str, str] = {
 }
 """What a kind needs beside its place; the others need nothing."""
 
+WITHOUT_TOOL = frozenset({"state", "final_response"})
+"""What no tool gives."""
+
 Row: TypeAlias = dict[str, str]
-"""`tool`, `path`, `kind` and `more`, all of them texts."""
+"""`of`, `tool`, `path`, `kind` and `more`, all of them texts."""
 
 _NUMBER = r"[-+]?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?"
 _BOUNDS = re.compile(rf"({_NUMBER})?\s*\.\.\s*({_NUMBER})?")
@@ -45,7 +56,7 @@ class RowError(ValueError):
 
 def new_row() -> Row:
     """Give an empty row."""
-    return {"tool": "*", "path": "", "kind": "ignore", "more": ""}
+    return {"of": "arguments", "tool": "*", "path": "", "kind": "ignore", "more": ""}
 
 
 def row_of(tolerance: Tolerance) -> Row:
@@ -59,7 +70,13 @@ def row_of(tolerance: Tolerance) -> Row:
             more = _range_text(tolerance)
         case _:
             more = ""
-    return {"tool": tolerance.tool, "path": tolerance.path, "kind": tolerance.kind, "more": more}
+    return {
+        "of": tolerance.of,
+        "tool": tolerance.tool,
+        "path": tolerance.path,
+        "kind": tolerance.kind,
+        "more": more,
+    }
 
 
 def _range_text(tolerance: Range) -> str:
@@ -83,7 +100,10 @@ def tolerances_from(rows: Sequence[Row]) -> tuple[Tolerance, ...]:
 
 
 def _tolerance(row: Row, number: int) -> Tolerance:
-    said: dict[str, Any] = {"kind": row["kind"], "tool": row["tool"].strip(), "path": row["path"].strip()}
+    said: dict[str, Any] = {name: row.get(name, "").strip() for name in ("of", "kind", "tool", "path")}
+    said["of"] = said["of"] or "arguments"
+    if said["of"] in WITHOUT_TOOL:
+        said["tool"] = EVERY_TOOL
     try:
         match row["kind"]:
             case "one_of":

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from threading import Event
 from typing import Literal
+
+from pydantic import Field
 
 from app.agents import catalogue
 from app.jobs import Job, Progress, Report
@@ -22,9 +24,10 @@ VERIFIED = "verified"
 MARKS = {"passed": "✓ passed", "failed": "✗ failed", "error": "! could not be run", "stopped": "stopped"}
 VERDICTS = {
     "agent_changed": "The agent changed",
-    "golden_stale": "The golden is stale",
+    "golden_stale": "The golden was edited",
     "environment_changed": "The environment changed",
-    "user_changed": "The user changed",
+    "user_changed": "The query was edited",
+    "varies": "Differs in each run",
 }
 MOST_SHOWN = 4_000
 """Of longer texts only so many letters are shown side by side."""
@@ -41,6 +44,7 @@ class Asked(Value):
         models: Who answers for the agents' models.
         unrecorded: What becomes of a call that was not recorded.
         criteria: What is compared.
+        renamed: The new name of each agent that was renamed since the recording, by its old one.
     """
 
     eval_set: Path
@@ -50,6 +54,7 @@ class Asked(Value):
     models: Literal["auto", "real", "recorded"] = "auto"
     unrecorded: Policy = "fail"
     criteria: Criteria = Criteria()
+    renamed: Mapping[str, str] = Field(default_factory=dict)
 
 
 def verifying(asked: Asked) -> Job[Verification]:
@@ -60,13 +65,14 @@ def verifying(asked: Asked) -> Job[Verification]:
         agents = catalogue()
         return verify(
             asked.eval_set,
-            agent=agents.config(asked.agent) if asked.agent else None,
+            agent=agents.config_of_now(asked.agent) if asked.agent else None,
             agents_dir=agents.settings.agents_dir,
             cases=asked.cases,
             runs=asked.runs,
             models=asked.models,
             unrecorded=asked.unrecorded,
             criteria=asked.criteria,
+            renamed=asked.renamed,
             on_progress=lambda now: report(_progress(now)),
             stop=stop,
         )
@@ -121,7 +127,12 @@ def _of_runs(case: CaseResult, runs: int) -> dict[str, str]:
 def _where(divergence: Divergence | None) -> str:
     if divergence is None:
         return ""
-    return f"turn {divergence.turn + 1}, step {divergence.step + 1}: {VERDICTS[divergence.verdict]}"
+    return f"turn {divergence.turn + 1}, step {divergence.step + 1}: {verdict_words(divergence)}"
+
+
+def verdict_words(divergence: Divergence) -> str:
+    """Say what has changed: more than one thing, where more than one has."""
+    return ", ".join(VERDICTS[each] for each in (divergence.verdict, *divergence.also))
 
 
 def _why(case: CaseResult) -> str:
@@ -129,7 +140,9 @@ def _why(case: CaseResult) -> str:
     failed = next((run for run in case.runs if not run.passed), None)
     if failed is None:
         return ""
-    if failed.error or failed.divergence is None:
+    if failed.divergence is None and failed.edited:
+        return " ".join(failed.edited)
+    if failed.divergence is None:
         checks = (
             check.detail or check.name for check in failed.checks if check.status in {"failed", "error"}
         )

@@ -7,7 +7,10 @@ from collections.abc import Mapping
 
 import streamlit as st
 
-from app.people import Arrival, Visitor, chosen_people, visitor_of
+from app.access_link import ACCESS
+from app.origins import ANY, is_loopback
+from app.people import Arrival, NobodyError, Visitor, chosen_people, visitor_of
+from app.way_back import has_login
 
 _LOGGED_IN = "is_logged_in"
 """Streamlit says so, or that they are not, exactly where a login is configured."""
@@ -42,11 +45,40 @@ def is_logged_in() -> bool:
     return st.user.to_dict().get(_LOGGED_IN) is True
 
 
+def allowed_origins() -> frozenset[str]:
+    """Give the pages of other addresses that the server's configuration lets in."""
+    if not st.get_option("server.enableCORS"):
+        return frozenset({ANY})
+    named = {str(origin).strip() for origin in st.get_option("server.corsAllowedOrigins") or ()}
+    return frozenset(named | {str(st.get_option("browser.serverAddress") or "")} - {"", "localhost"})
+
+
+def open_link() -> None:
+    """Print the link for who has started the server, where it serves this machine alone and nothing else says who is who."""
+    try:
+        is_said = chosen_people(os.environ) is not None
+    except NobodyError:  # each page says what is wrong
+        return
+    if is_said or has_login() or not is_loopback(str(st.get_option("server.address") or "")):
+        return
+    port, base = int(st.get_option("server.port")), str(st.get_option("server.baseUrlPath") or "").strip("/")
+    scheme = "https" if st.get_option("server.sslCertFile") else "http"
+    ACCESS.open(f"{scheme}://localhost:{port}/{base}{'/' if base else ''}", port, _tell)
+
+
+def _tell(text: str) -> None:
+    print(text, flush=True)  # noqa: T201 - the terminal is where the person who has started the server looks
+
+
 def _arrival() -> Arrival:
     user = st.user.to_dict()
+    headers, cookies = st.context.headers, st.context.cookies.to_dict()
     return Arrival(
         address=str(st.get_option("server.address") or ""),
-        headers={name.lower(): value for name, value in st.context.headers.items()},
-        cookies=st.context.cookies.to_dict(),
+        # Two headers of one name are no header that could be believed.
+        headers={name.lower(): ", ".join(headers.get_all(name)) for name in headers},
+        cookies=cookies,
         user=dict(user) if _LOGGED_IN in user else None,
+        has_opened_link=ACCESS.admits(cookies),
+        allowed_origins=allowed_origins(),
     )

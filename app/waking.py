@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable, Collection
 from contextlib import suppress
 
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
+from app.origins import is_allowed
 from app.stamps import TABS
 from app.tabs import Tabs
+from app.visiting import allowed_origins
 
 PATH = "/wake"
 LOOK_SECONDS = 0.1
@@ -20,6 +23,9 @@ INTRODUCTION_SECONDS = 5.0
 UNKNOWN_TAB = 4404
 """Closes the line of a tab that no page was told of; it is not to be opened again."""
 
+NOT_OURS = 1008
+"""Closes the line of a page that is not ours before it is open; the browser is told no more than that it was refused."""
+
 _WORD = "look"
 
 
@@ -28,15 +34,23 @@ class Waking:
 
     A tab says its token, which only its own page knows, and hears nothing but that it is to look: what there is to see
     goes the page's own way.
+
+    Args:
+        tabs: The tabs.
+        allowed: Gives the pages of other addresses that may open a line.
     """
 
-    def __init__(self, tabs: Tabs) -> None:
-        self._tabs = tabs
+    def __init__(self, tabs: Tabs, allowed: Callable[[], Collection[str]] = tuple) -> None:
+        self._tabs, self._allowed = tabs, allowed
         self._lines = 0
         self._looking: asyncio.Task[None] | None = None
 
     async def __call__(self, websocket: WebSocket) -> None:
-        """Serve one tab until its line ends."""
+        """Serve one tab until its line ends. A page of another address opens none."""
+        origin, host = (", ".join(websocket.headers.getlist(name)) for name in ("origin", "host"))
+        if origin and not is_allowed(origin, host, self._allowed()):
+            await websocket.close(NOT_OURS)
+            return
         await websocket.accept()
         due = asyncio.Event()
         with suppress(WebSocketDisconnect, TimeoutError, KeyError):  # a KeyError: bytes instead of text
@@ -89,5 +103,5 @@ async def _until_left(websocket: WebSocket) -> None:
         pass
 
 
-wake = Waking(TABS).__call__
+wake = Waking(TABS, allowed_origins).__call__
 """The endpoint of the route."""

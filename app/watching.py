@@ -9,6 +9,8 @@ import streamlit as st
 from app import state
 from app.commands import CopyShared, OpenBranches, OpenEnvironment, OpenExport, WatchCommand
 from app.export_page import export_page
+from app.fragments import fragment
+from app.keeping import keep_facts
 from app.panels.branches import branches_page
 from app.panels.context import context
 from app.panels.parts import problem
@@ -38,6 +40,7 @@ def watching(live: LiveSession) -> None:
         state.go_to(live.session_id)
         st.rerun()
     view = live.simulation.view()
+    keep_facts(live.simulation)
     side()
     scene = Scene(live, view)
     if state.view() is not None:
@@ -53,7 +56,7 @@ def watching(live: LiveSession) -> None:
                 _show(None)
         case None:
             _session(scene)
-    st.fragment(_watch, run_every=LOOK_AGAIN_SECONDS)(live, view)
+    fragment(_watch, LOOK_AGAIN_SECONDS)(live, view)
 
 
 def not_shared(token: str) -> None:

@@ -11,7 +11,7 @@
 `HermeticEnvironment(path)` is a plugin for an `App`: it replays what the world answered, as it was recorded beside an eval set.
 
 `read_scenarios(text)` and `scenarios_text(...)` are for ADK's scenario files, `add_scenario(writer, scenario_case(...))` adds one
-to an eval set, and `user_turns(text)` gives what the user said in each case of one. `preview(path, agent_name, case)` gives the whole file as it would be, and `EvalSetWriter.eval_ids()` with
+to an eval set, and `user_turns(text)` gives what the user said in each case of one. `result_table(result)` and `table_csv(result)` lay out what verify, doctor and `adk eval` found, and the cases of a set. `preview(path, agent_name, case)` gives the whole file as it would be, and `EvalSetWriter.eval_ids()` with
 `unique_eval_id` a free id. Errors are `GoldenTraceError`, `EvalSetError`, `ScenarioError` and `ReadBackError`, all of them ValueErrors
 with a text for a person; a write that raised has changed nothing. ADK's evaluation models are imported when one of
 these names is first used, and not before.
@@ -42,6 +42,7 @@ if TYPE_CHECKING:
         scenarios_text,
         user_turns,
     )
+    from evalset.tables import result_table, table_csv
     from evalset.writer import EvalSetWriter, WrittenCase, preview
 
 _HOMES = {
@@ -75,7 +76,9 @@ _HOMES = {
     "eval_id_for": "evalset.names",
     "preview": "evalset.writer",
     "read_back": "evalset.documents",
+    "result_table": "evalset.tables",
     "snake_case": "evalset.names",
+    "table_csv": "evalset.tables",
     "unique_eval_id": "evalset.names",
     "warnings": "evalset.caveats",
 }
@@ -107,10 +110,12 @@ __all__ = [
     "read_back",
     "read_cases",
     "read_scenarios",
+    "result_table",
     "scenario_case",
     "scenarios_text",
     "script_of_case",
     "snake_case",
+    "table_csv",
     "unique_eval_id",
     "user_turns",
     "warnings",

@@ -12,6 +12,7 @@ from google.genai import types
 
 from evalset.documents import loaded
 from evalset.errors import ScenarioError
+from evalset.recorded.inputs import INTERRUPT_ID, REQUEST_INPUT
 from simulator.environment.declared_tools import STEERING
 from simulator.jsonvalue import JsonObject, canonical
 from simulator.scripts import Script, ScriptTurn
@@ -202,9 +203,7 @@ class _Reader:
 
     def _said(self, step: _Step) -> Iterator[AgentMove]:
         parts = [
-            part
-            for part in step.parts
-            if not (part.function_call and (part.function_call.name or "").startswith(_ASKS_USER))
+            part for part in step.parts if not (part.function_call and _is_asked_by_adk(part.function_call))
         ]
         calls = [part.function_call for part in parts if part.function_call]
         texts = [part.text for part in parts if part.text]
@@ -240,6 +239,9 @@ class _Reader:
         """Begin the turn in which the user answers what was left open."""
         question = self._asked.get(answer.id or "")
         body: Any = _unpacked(answer.response or {})
+        if answer.name == REQUEST_INPUT:
+            self._turns.append({**self._typed(answer, body), "moves": []})
+            return
         if question is None:
             if not any(isinstance(move, ToolMove) and move.tool == answer.name for move in self._moves):
                 self._moves.append(ToolMove(tool=answer.name or "*", later=True))
@@ -254,6 +256,13 @@ class _Reader:
                 self._unsaid.add(str(original.get("id") or ""))  # ADK answers that it was rejected
         else:
             self._turns.append({"reply": body, "tool": tool, "moves": []})
+
+    def _typed(self, answer: types.FunctionResponse, body: Any) -> dict[str, Any]:
+        """Return the reply to a question of a graph or of an agent; where there are several, it names the one."""
+        turn: dict[str, Any] = {"reply": body, "tool": REQUEST_INPUT}
+        asked = {call_id: call for call_id, call in self._calls.items() if call.name == REQUEST_INPUT}
+        message = (asked[answer.id or ""].args or {}).get("message") if (answer.id or "") in asked else None
+        return {**turn, "question": message} if len(asked) > 1 and isinstance(message, str) else turn
 
     def _final(self, invocation: Invocation, steps: Sequence[_Step]) -> Iterator[AgentMove]:
         """Give the move that makes the final response, where no earlier one did."""
@@ -270,6 +279,13 @@ class _Reader:
             return
         author = last.author if last and not _hands_over(last) else _receiver(last)
         yield from self._said(_Step(author, tuple(parts)))
+
+
+def _is_asked_by_adk(call: types.FunctionCall) -> bool:
+    """Tell the calls by which ADK asks the user from those that a model makes: of the tool `request_input`, for one."""
+    name = call.name or ""
+    by_model = name == REQUEST_INPUT and INTERRUPT_ID not in (call.args or {})
+    return name.startswith(_ASKS_USER) and not by_model
 
 
 def _hands_over(step: _Step) -> bool:

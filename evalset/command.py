@@ -21,14 +21,17 @@ from evalset.commands.running import add_run
 from evalset.progress import Progress
 
 
-def main(argv: Sequence[str] | None = None, *, typed: TextIO | None = None) -> int:
+def main(
+    argv: Sequence[str] | None = None, *, typed: TextIO | None = None, prog: str = "python -m simulator"
+) -> int:
     """Run the program and give its exit code.
 
     Args:
         argv: The arguments without the program's name; those of the process by default.
         typed: Where a person types; the standard input by default.
+        prog: What started it, for the help.
     """
-    given = _parser().parse_args(argv)
+    given = _parser(prog).parse_args(argv)
     if not getattr(given, "verbose", False):
         _hush()
     progress = Progress(sys.stderr, quiet=getattr(given, "quiet", False))
@@ -44,8 +47,8 @@ def main(argv: Sequence[str] | None = None, *, typed: TextIO | None = None) -> i
     return DONE
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="python -m simulator", allow_abbrev=False)
+def _parser(prog: str) -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog=prog, allow_abbrev=False)
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     add_run(commands)
     add_script(commands)

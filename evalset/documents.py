@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,8 @@ from pydantic import BaseModel
 from evalset.errors import ReadBackError
 from evalset.names import snake_case
 from evalset.splice import Style
+
+_NO_CASES = '"eval_cases": []'
 
 
 def case_object(case: EvalCase) -> dict[str, Any]:
@@ -30,10 +33,17 @@ def case_json(case: EvalCase) -> str:
     return _text(case_object(case))
 
 
-def new_eval_set(agent_name: str, *cases: EvalCase, at: float) -> EvalSet:
-    """Give the eval set that an agent's first golden trace founds; `at` is in seconds since the epoch."""
+def new_eval_set(agent_name: str, *cases: EvalCase, at: float, eval_set_id: str = "") -> EvalSet:
+    """Give the eval set that an agent's first golden trace founds.
+
+    Args:
+        agent_name: The agent; the set is called after it.
+        cases: The cases.
+        at: When, in seconds since the epoch.
+        eval_set_id: Its id, which is best its file's name; by default after the agent.
+    """
     return EvalSet(
-        eval_set_id=f"{snake_case(agent_name)}_evals",
+        eval_set_id=eval_set_id or f"{snake_case(agent_name)}_evals",
         name=f"{agent_name} Evaluation Set",
         description=f"Golden traces captured with Golden Trace Studio for {agent_name}",
         eval_cases=list(cases),
@@ -41,13 +51,13 @@ def new_eval_set(agent_name: str, *cases: EvalCase, at: float) -> EvalSet:
     )
 
 
-def case_document(agent_name: str, case: EvalCase, *, at: float) -> str:
+def case_document(agent_name: str, case: EvalCase, *, at: float, eval_set_id: str = "") -> str:
     """Write a new eval set that holds this one case: for download, for the clipboard, for a new file.
 
     Raises:
         ValueError: As `case_json`.
     """
-    return set_json(new_eval_set(agent_name, case, at=at))
+    return set_json(new_eval_set(agent_name, case, at=at, eval_set_id=eval_set_id))
 
 
 def set_json(eval_set: EvalSet) -> str:
@@ -56,7 +66,24 @@ def set_json(eval_set: EvalSet) -> str:
     Raises:
         ValueError: As `case_json`.
     """
-    return _text(_object(eval_set)) + "\n"
+    return b"".join(set_pieces(eval_set)).decode()
+
+
+def set_pieces(eval_set: EvalSet) -> Iterator[bytes]:
+    """Write the text of an eval set in pieces, a case in each, so that no two are held as text at once.
+
+    Raises:
+        ValueError: As `case_json`.
+    """
+    frame = _text(_object(eval_set.model_copy(update={"eval_cases": []})))
+    before, member, after = frame.partition(_NO_CASES)
+    yield (before + member[:-1]).encode()
+    style, start = Style(unit="  ", indent="    "), b"\n    "
+    for case in eval_set.eval_cases:
+        yield start + style.write(case_object(case))
+        start = b",\n    "
+    end = "\n  " if eval_set.eval_cases else ""
+    yield f"{end}]{after}\n".encode()
 
 
 def _object(value: BaseModel) -> dict[str, Any]:

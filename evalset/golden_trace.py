@@ -6,7 +6,7 @@ agent saw them. Nothing is made up: what a session does not hold, its case does 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 from google.adk.evaluation.eval_case import (
@@ -26,7 +26,7 @@ from evalset.names import eval_id_for, flaw_of_eval_id
 from simulator.jsonvalue import JsonObject, canonical, copied
 from simulator.session.entries import message_responses
 from simulator.session.events import USER_AUTHOR, final_output, function_calls, function_responses, parts_of
-from simulator.session.history import FinalResponse
+from simulator.session.history import FinalResponse, ToolError
 from simulator.session.model import OpenCall, SessionState, SimulationSession, Turn
 
 TraceForm: TypeAlias = Literal["intermediate_data", "invocation_events"]
@@ -101,7 +101,7 @@ class GoldenTraceBuilder:
     def _invocation(self, number: int, turns: Sequence[Turn]) -> Invocation:
         query, last = turns[0], turns[-1]
         final = self._final_response(last)
-        steps = [step for turn in turns for step in _steps(turn, last)]
+        steps = self._with_raised([step for turn in turns for step in _steps(turn, last)])
         return Invocation(
             invocation_id=f"{self.session.session_id}_inv_{number}",
             user_content=_content(query, query.message, "user"),
@@ -109,6 +109,18 @@ class GoldenTraceBuilder:
             intermediate_data=_listed(steps) if self.form == "intermediate_data" else _as_events(steps),
             creation_timestamp=query.started_at,
         )
+
+    def _with_raised(self, steps: Sequence[_Step]) -> Iterator[_Step]:
+        """Put behind each call what it raised, where the agent went on and ADK has no event that says it: a node that was retried."""
+        parts = [part for step in steps for part in step.content.parts or ()]
+        responded = {part.function_response.id for part in parts if part.function_response}
+        raised = {entry.call_id: entry for entry in self.session.history if isinstance(entry, ToolError)}
+        for step in steps:
+            yield step
+            calls = (part.function_call for part in step.content.parts or () if part.function_call)
+            for call in calls:
+                if call.id in raised and call.id not in responded:
+                    yield _Step(step.author, _raised_response(call, raised[call.id]))
 
     def _final_response(self, turn: Turn) -> types.Content:
         """Give the content of the turn's final event, or the data that a workflow gave in its place."""
@@ -208,7 +220,8 @@ def _content(turn: Turn, content: Any, role: str) -> types.Content:
     return read if read.role else read.model_copy(update={"role": role})
 
 
-def _listed(steps: Sequence[_Step]) -> IntermediateData:
+def _listed(given: Iterable[_Step]) -> IntermediateData:
+    steps = [*given]
     parts = [part for step in steps for part in step.content.parts or ()]
     said = [
         (step.author, spoken)
@@ -236,6 +249,12 @@ def _spoken(content: types.Content) -> list[types.Part]:
     ]
 
 
+def _raised_response(call: types.FunctionCall, raised: ToolError) -> types.Content:
+    error = {"type": raised.error_type, "message": raised.error_message}
+    response = types.FunctionResponse(id=call.id, name=call.name, response={"error": error})
+    return types.Content(role="user", parts=[types.Part(function_response=response)])
+
+
 def _portable_call(call: types.FunctionCall) -> types.FunctionCall:
     return types.FunctionCall(id=call.id, name=call.name, args=call.args)
 
@@ -246,7 +265,7 @@ def _portable_response(response: types.FunctionResponse) -> types.FunctionRespon
     )
 
 
-def _as_events(steps: Sequence[_Step]) -> InvocationEvents:
+def _as_events(steps: Iterable[_Step]) -> InvocationEvents:
     """Keep the steps as events; the final text stands in the final response alone."""
     return InvocationEvents(
         invocation_events=[

@@ -1,18 +1,69 @@
-"""Tells an eval set from other files by its text, without importing ADK."""
+"""Tells eval sets, sessions and archives apart by their content, without importing ADK."""
 
 from __future__ import annotations
 
 import json
+import shlex
+from pathlib import Path
+from typing import Any
+
+ARCHIVE_STARTS = (b"PK\x03\x04", b"PK\x05\x06")
+"""How a ZIP archive begins, and one that holds nothing."""
+
+_STUDIO = frozenset({"golden-trace-studio/session", "golden-trace-studio/journal"})
 
 
 def holds_cases(text: str) -> bool:
     """Tell whether a text is an eval set, in ADK's present form or in its older one."""
-    if not text.lstrip("\ufeff \n\r\t").startswith(("{", "[")):
-        return False
-    try:
-        document = json.loads(text.lstrip("\ufeff"))
-    except (ValueError, RecursionError):
-        return False
+    document = _document(text)
     if isinstance(document, dict):
         return not document.keys().isdisjoint(("eval_cases", "evalCases"))
     return bool(document) and all(isinstance(each, dict) and "name" in each for each in document)
+
+
+def importable_kind(content: bytes) -> str:
+    """Say what a content is that is no eval set, but can be imported into one; empty where it is nothing of the kind."""
+    if content.startswith(b"SQLite format 3\x00"):
+        return "a SQLite database of sessions"
+    if content.startswith(ARCHIVE_STARTS):
+        return "a ZIP archive"
+    try:
+        document = _document(content.decode("utf-8-sig"))
+    except UnicodeDecodeError:
+        return ""
+    return importable_document(document)
+
+
+def importable_document(document: Any) -> str:
+    """As `importable_kind`, of a document in JSON."""
+    match document:
+        case {"format": str() as kind} if kind in _STUDIO:
+            return "a session of the studio"
+        case {"eval_cases": _} | {"evalCases": _}:
+            return ""
+        case {"events": list()}:
+            return "a session of ADK, or a test of `adk test`"
+        case [{"events": list()}, *_]:
+            return "a list of sessions of ADK"
+        case {"eval_id": str(), "conversation": list()} | {"evalId": str(), "conversation": list()}:
+            return "a single eval case"
+        case _:
+            return ""
+
+
+def import_command(path: Path) -> str:
+    """Give the command that imports a file into an eval set of its own."""
+    stem = path.name.partition(".")[0] or "imported"
+    return (
+        f"golden-trace import {shlex.quote(str(path))} --out {shlex.quote(f'{stem}_imported.evalset.json')}"
+    )
+
+
+def _document(text: str) -> Any:
+    """Read an object or a list; an empty list where there is none."""
+    if not text.lstrip("\ufeff \n\r\t").startswith(("{", "[")):
+        return []
+    try:
+        return json.loads(text.lstrip("\ufeff"))
+    except (ValueError, RecursionError):
+        return []

@@ -11,8 +11,7 @@ from google.adk.evaluation.local_eval_sets_manager import convert_eval_set_to_py
 
 from evalset import atomic
 from evalset.errors import EvalSetError
-
-_ENDINGS = (".evalset.json", ".test.json", ".json")
+from evalset.names import base_name
 
 
 def convert_old_form(path: Path, text: bytes) -> EvalSet | None:
@@ -46,12 +45,6 @@ def _old_cases(path: Path, value: Any) -> list[dict[str, Any]] | None:
     if value and all(isinstance(turn, dict) and "query" in turn for turn in value):
         return [{"name": base_name(path), "data": value}]
     return value
-
-
-def base_name(path: Path) -> str:
-    """Give a file's name without the endings of eval-set files."""
-    ending = next((ending for ending in _ENDINGS if path.name.endswith(ending)), "")
-    return path.name.removesuffix(ending)
 
 
 def keep_copy(path: Path, text: bytes) -> Path:

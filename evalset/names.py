@@ -6,12 +6,15 @@ import re
 import unicodedata
 from collections.abc import Container
 from datetime import UTC, datetime
+from pathlib import Path
 
 NAMELESS = "agent"
 """Stands for a name in which no letter or digit can be written in ASCII."""
 
 _WORD_STARTS = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _NO_WORD = re.compile(r"[^A-Za-z0-9]+")
+_UNFIT_IN_SET_ID = re.compile(r"[/\\:\x00-\x1f]+")
+_ENDINGS = (".evalset.json", ".test.json", ".json")
 _UNFIT = re.compile(r"[:,/\\\x00-\x1f\x7f]")
 
 
@@ -20,6 +23,27 @@ def snake_case(name: str) -> str:
     ascii_name = unicodedata.normalize("NFKD", name.replace("ß", "ss")).encode("ascii", "ignore").decode()
     words = _NO_WORD.sub("_", _WORD_STARTS.sub("_", ascii_name)).strip("_").lower()
     return words or NAMELESS
+
+
+def base_name(path: Path) -> str:
+    """Give a file's name without the endings of eval-set files."""
+    ending = next((ending for ending in _ENDINGS if path.name.endswith(ending)), "")
+    return path.name.removesuffix(ending)
+
+
+def flaw_of_set_id(set_id: str) -> bool:
+    """Tell whether `adk web` cannot open a set of this id, as no file can have that name."""
+    return not set_id or bool(_UNFIT_IN_SET_ID.search(set_id)) or set_id in {".", ".."}
+
+
+def usable_set_id(name: str, otherwise: str = NAMELESS) -> str:
+    """Make an id that a set can have of any name; `otherwise` where nothing is left of it."""
+    return _UNFIT_IN_SET_ID.sub("_", name).strip(".") or _UNFIT_IN_SET_ID.sub("_", otherwise) or NAMELESS
+
+
+def set_id_for(path: Path) -> str:
+    """Give the id of a new set in a file: `adk web` lists a set by its file's name, and its results by the id."""
+    return usable_set_id(base_name(path))
 
 
 def eval_id_for(agent_name: str, at: float) -> str:

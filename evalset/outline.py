@@ -6,6 +6,7 @@ every byte, but makes Python objects of the ids alone.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -34,11 +35,21 @@ class Outline(NamedTuple):
     before: bytes
     tail: bytes
 
-    def after(self, eval_id: str, addition: bytes) -> Outline:
-        """Give the outline of the file with one more case."""
+    def with_cases(self, cases: Mapping[str, dict[str, Any]]) -> tuple[bytes, Outline]:
+        """Write what is inserted at the place of the next case for more cases, by their ids, and the outline of the file with them.
+
+        Raises:
+            ValueError: As `Style.write`.
+        """
+        layout, written = self.layout, bytearray()
+        for case in cases.values():
+            addition = layout.addition(case)
+            place = layout.insert_at - self.layout.insert_at
+            written[place:place] = addition
+            layout = layout.after(addition)
         trail = self.layout.trail
-        before = addition[: len(addition) - len(trail)][-SEAM:]
-        return Outline(self.ids | {eval_id}, self.layout.after(addition), before, trail + self.tail)
+        before = bytes(written[: len(written) - len(trail)][-SEAM:])
+        return bytes(written), Outline(self.ids | cases.keys(), layout, before, trail + self.tail)
 
 
 def _check_encoding(path: Path, text: bytes) -> None:

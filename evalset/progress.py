@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 import shutil
-from typing import TextIO
+from typing import TYPE_CHECKING, TextIO
 
-from simulator.scripts import Step
+if TYPE_CHECKING:
+    from simulator.scripts import Step
 
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 _CLEAR = "\r\x1b[K"

@@ -12,6 +12,7 @@ from google.adk.evaluation.eval_case import EvalCase, SessionInput
 from evalset.case_script import read_cases
 from evalset.errors import ScenarioError
 from evalset.writer import EvalSetWriter, WrittenCase
+from simulator.jsontext import JsonTextError, read_json
 from simulator.jsonvalue import JsonObject
 from simulator.runtime.adk_user import read_scenario, written_scenario
 from simulator.runtime.errors import SimulationError
@@ -31,8 +32,8 @@ def read_scenarios(text: str) -> tuple[JsonObject, ...]:
         ScenarioError: The text is no JSON, no such file, or holds no scenario; says which of them and where.
     """
     try:
-        document: Any = json.loads(text.lstrip("\ufeff"))
-    except (ValueError, RecursionError) as error:
+        document: Any = read_json(text, constants=True)
+    except JsonTextError as error:
         raise ScenarioError(f"the scenario file is no JSON: {error}") from error
     listed = document.get("scenarios", [document]) if isinstance(document, dict) else None
     if not isinstance(listed, list):

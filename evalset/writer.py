@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple, TypeAlias, TypeVar, assert_never
 
@@ -13,13 +13,13 @@ from google.adk.evaluation.eval_case import EvalCase
 
 from evalset import known as known_files
 from evalset.atomic import Replace, chunks, write_whole
-from evalset.documents import case_document, case_object, set_json
+from evalset.documents import case_object, new_eval_set, set_pieces
 from evalset.errors import EvalSetError
 from evalset.existing import ChangedMeanwhileError, Old, Today, opened, status_of
 from evalset.known import KnownFiles, identity_of
 from evalset.legacy import keep_copy
 from evalset.locking import Lock, LockTimeoutError, lock_path, system_lock
-from evalset.names import flaw_of_eval_id
+from evalset.names import flaw_of_eval_id, set_id_for
 from evalset.outline import Outline
 from simulator.facts import Value
 
@@ -63,26 +63,36 @@ class EvalSetWriter:
         lock: Keeps other writers out.
         lock_timeout: How many seconds to wait for them.
         known: Remembers the files that were written before.
+        eval_set_path: The eval-set file, under its other name.
     """
 
     def __init__(
         self,
-        path: Path | str,
-        agent_name: str,
+        path: Path | str | None = None,
+        agent_name: str = "",
         *,
+        eval_set_path: Path | str | None = None,
         clock: Callable[[], float] = time.time,
         replace: Replace = os.replace,
         lock: Lock = system_lock,
         lock_timeout: float = _LOCK_TIMEOUT,
         known: KnownFiles = known_files.shared,
     ) -> None:
-        self.path = Path(path).expanduser().absolute()
+        given = path if eval_set_path is None else eval_set_path
+        if given is None or (path is not None and eval_set_path is not None):
+            raise TypeError("EvalSetWriter needs the eval-set file once: as path or as eval_set_path")
+        self.path = Path(given).expanduser().absolute()
         self.agent_name = agent_name
         self._clock = clock
         self._replace = replace
         self._lock = lock
         self._lock_timeout = lock_timeout
         self._known = known
+
+    @property
+    def eval_set_path(self) -> Path:
+        """The eval-set file, as an absolute path."""
+        return self.path
 
     def write_eval_case(self, case: EvalCase) -> WrittenCase:
         """Append a case to the file, or create the file with it.
@@ -91,12 +101,24 @@ class EvalSetWriter:
             EvalSetError: The case's id cannot be used or is taken, the file is broken or no eval set, or the disk
                 refused. The text names the file and the place; the file is as it was.
         """
-        self._check(case)
+        (written,) = self.write_eval_cases([case])
+        return written
+
+    def write_eval_cases(self, cases: Sequence[EvalCase]) -> tuple[WrittenCase, ...]:
+        """Append several cases in one step, or create the file with them; all of them are written, or none.
+
+        Raises:
+            EvalSetError: As `write_eval_case`.
+        """
+        for case in cases:
+            self._check(case)
+        if not cases:
+            return ()
         with self._told() as target:
             if not target.parent.is_dir():
                 target.parent.mkdir(parents=True, exist_ok=True)
             with self._lock(lock_path(target), self._lock_timeout):
-                return self._unless_disturbed(target, lambda found: self._write(target, found, case))
+                return self._unless_disturbed(target, lambda found: self._write(target, found, cases))
 
     def eval_ids(self) -> frozenset[str]:
         """Give the ids that are taken; none where the file is not there yet.
@@ -116,7 +138,7 @@ class EvalSetWriter:
         self._check(case)
         with self._told() as target:
             text = self._unless_disturbed(
-                target, lambda found: b"".join(bytes(piece) for piece in self._plan(found, case).pieces)
+                target, lambda found: b"".join(bytes(piece) for piece in self._plan(found, [case]).pieces)
             )
             return text.decode()
 
@@ -152,24 +174,29 @@ class EvalSetWriter:
             self.path, "keeps changing; another program is writing it. Try again when it is done"
         )
 
-    def _plan(self, found: Found, case: EvalCase) -> _Plan:
+    def _plan(self, found: Found, cases: Sequence[EvalCase]) -> _Plan:
         """Lay out the file as it will be.
 
         Raises:
-            EvalSetError: The case's id is taken.
+            EvalSetError: The id of a case is taken.
         """
-        if case.eval_id in _ids(found):
-            raise EvalSetError(self.path, f"already holds a case with the eval id {case.eval_id!r}")
+        taken = set(_ids(found))
+        for case in cases:
+            if case.eval_id in taken:
+                raise EvalSetError(self.path, f"already holds a case with the eval id {case.eval_id!r}")
+            taken.add(case.eval_id)
         if found is None:
-            return _Plan([case_document(self.agent_name, case, at=self._clock()).encode()])
+            named = set_id_for(self.path)
+            made = new_eval_set(self.agent_name, *cases, at=self._clock(), eval_set_id=named)
+            return _Plan(set_pieces(made))
         if isinstance(found, Old):
-            cases = [*found.converted.eval_cases, case]
-            return _Plan([set_json(found.converted.model_copy(update={"eval_cases": cases})).encode()])
-        addition = found.outline.layout.addition(case_object(case))
-        return _Plan(_with_addition(found, addition), found.outline.after(case.eval_id, addition))
+            all_cases = [*found.converted.eval_cases, *cases]
+            return _Plan(set_pieces(found.converted.model_copy(update={"eval_cases": all_cases})))
+        addition, outline = found.outline.with_cases({case.eval_id: case_object(case) for case in cases})
+        return _Plan(_with_addition(found, addition), outline)
 
-    def _write(self, target: Path, found: Found, case: EvalCase) -> WrittenCase:
-        plan = self._plan(found, case)
+    def _write(self, target: Path, found: Found, cases: Sequence[EvalCase]) -> tuple[WrittenCase, ...]:
+        plan = self._plan(found, cases)
         if found is not None and not os.access(target, os.W_OK):
             raise EvalSetError(self.path, "is read-only")
         copy = keep_copy(target, found.text) if isinstance(found, Old) else None
@@ -186,7 +213,10 @@ class EvalSetWriter:
             raise
         if plan.outline:
             self._remember(target, written, plan.outline)
-        return WrittenCase(path=self.path, eval_id=case.eval_id, created=found is None, converted_copy=copy)
+        return tuple(
+            WrittenCase(path=self.path, eval_id=case.eval_id, created=found is None, converted_copy=copy)
+            for case in cases
+        )
 
     def _remember(self, target: Path, written: os.stat_result, outline: Outline) -> None:
         """Know the file as we wrote it, unless somebody wrote it since. Renaming alone changed `changed_ns`."""

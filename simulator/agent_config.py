@@ -57,6 +57,13 @@ class SimulatedAgentConfig:
         return Path(self.eval_set_path).expanduser().absolute()
 
 
+def _is_folder(place: Path) -> bool:
+    try:
+        return place.is_dir()
+    except OSError:  # a name that is too long for the disk
+        return False
+
+
 def _path_problem(path: object) -> str | None:
     """Say why something is not the path of a file, whether that is there yet or not; None if it is one."""
     if not isinstance(path, (str, Path)):
@@ -70,7 +77,7 @@ def _path_problem(path: object) -> str | None:
     except RuntimeError as error:
         return f"{str(path)!r} cannot be followed: {error}"
     names_no_file = place.name in {"", ".."} or str(path).endswith("/")
-    return f"{str(path)!r} is a folder, not a file" if names_no_file or place.is_dir() else None
+    return f"{str(path)!r} is a folder, not a file" if names_no_file or _is_folder(place) else None
 
 
 def is_agent(value: object) -> bool:

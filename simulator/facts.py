@@ -246,7 +246,8 @@ class ToolAnswered(_Answer):
     """A tool call was answered; `scope` holds the calls of agent tools it is inside of.
 
     `beneath` is what really happened in the world, where an injection told the agent something else: the whole
-    answer of one that was distorted, the success of one that was lost.
+    answer of one that was distorted, the success of one that was lost. `traceback` is that of a real tool that raised, shortened
+    where it is long; it stays in the journal.
     """
 
     kind: Literal["tool_answered"] = "tool_answered"
@@ -257,6 +258,21 @@ class ToolAnswered(_Answer):
     outcome: Outcome
     effects: ToolEffects = ToolEffects()
     beneath: Outcome | None = None
+    traceback: str | None = Field(default=None, exclude_if=lambda text: text is None)
+
+
+class AgentRan(_Answer):
+    """A call of an agent that is used as a tool was let run: its agent answers, and what is asked in there are requests of its own.
+
+    It is a fact where somebody else could have answered: a rule or a player of this name. Rules that fired change what the agent
+    answers, which is then a `ToolAnswered` of its own.
+    """
+
+    kind: Literal["agent_ran"] = "agent_ran"
+    call_id: str = Field(min_length=1)
+    tool_name: str = Field(min_length=1)
+    arguments: WrittenObject
+    scope: str = ""
 
 
 class CodeAnswered(_Answer):
@@ -377,7 +393,7 @@ class TurnEnded(_Fact):
     stopped: bool = False
 
 
-Answered: TypeAlias = ModelAnswered | ToolAnswered | CodeAnswered
+Answered: TypeAlias = ModelAnswered | ToolAnswered | AgentRan | CodeAnswered
 
 Fact: TypeAlias = Annotated[
     SessionOpened
@@ -385,6 +401,7 @@ Fact: TypeAlias = Annotated[
     | TurnStarted
     | ModelAnswered
     | ToolAnswered
+    | AgentRan
     | CodeAnswered
     | CallStarted
     | ModelProposed

@@ -10,6 +10,7 @@ from typing import Any, Literal
 from pydantic import Field, TypeAdapter, ValidationError
 
 from simulator.facts import Fact, Value
+from simulator.jsontext import JsonTextError, read_json
 from simulator.jsonvalue import JsonObject
 from simulator.session import SessionFold, SimulationSession
 
@@ -184,6 +185,16 @@ class Journal:
         """Why something that should outlive the process does not yet, in words; None where there is no such trouble."""
         return None
 
+    @property
+    def superseded(self) -> bool:
+        """Whether somebody else went on with the session, so that what is appended here is a branch."""
+        return False
+
+    @property
+    def first_unstored(self) -> int | None:
+        """The number of the first fact that should outlive the process and does not yet; None where there is none."""
+        return None
+
     def keep(self, timeout: float = 30.0) -> None:
         """Wait until all that was appended is durable, for so many seconds at most; here nothing outlives the process."""
 
@@ -242,9 +253,9 @@ class Journal:
 
 def _read(text: str) -> _Document:
     try:
-        data: Any = json.loads(text)
-    except json.JSONDecodeError as error:
-        raise JournalError(f"not JSON: {error.msg} at line {error.lineno}, column {error.colno}") from error
+        data: Any = read_json(text)
+    except JsonTextError as error:
+        raise JournalError(f"not JSON: {error}") from error
     if not isinstance(data, dict) or data.get("format") != FORMAT:
         raise JournalError(f"not a journal: its format is not {FORMAT!r}")
     if data.get("version") != VERSION:

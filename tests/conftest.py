@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import gc
 import os
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -16,6 +17,8 @@ from hypothesis import HealthCheck, settings
 
 # Nothing is kept among the data of whoever runs the tests; those that keep sessions name a store of their own.
 os.environ["GOLDEN_TRACE_STORE"] = "none"
+_DATA = tempfile.TemporaryDirectory(prefix="golden-trace-data-")
+os.environ["GOLDEN_TRACE_DATA_DIR"] = _DATA.name
 
 # A busy machine is no fault of a test.
 _PATIENT = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])

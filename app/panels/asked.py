@@ -14,6 +14,9 @@ from app.kept import Kept
 from app.labels import literal, safe_label
 from simulator.environment.schema.schemas import Problem
 
+SEND_KEYS = "Mod+Enter"
+"""Ctrl or Cmd with Enter."""
+
 _LINE = 21
 _FRAME = 34
 _FEWEST_LINES = 4
@@ -156,9 +159,23 @@ def was_clicked(kept: Kept, name: str) -> bool:
     return bool(st.session_state.get(kept.key(name)))
 
 
-def accept(kept: Kept, label: str = "Accept", name: str = "accept") -> bool:
-    """Draw the one button that sends, also by Ctrl or Cmd with Enter."""
-    return st.button(label, key=kept.key(name), type="primary", icon=":material/check:", shortcut="Mod+Enter")
+def accept(kept: Kept, label: str = "Accept", name: str = "accept", *, shortcut: bool = True) -> bool:
+    """Draw the one button that sends, also by Ctrl or Cmd with Enter.
+
+    Args:
+        kept: Whose it is.
+        label: Its words.
+        name: Its name among the inputs.
+        shortcut: Let keys press it. Never where something happens that no undo takes back: keys that are pressed once too often,
+            for what stood there before, would do it unseen.
+    """
+    return st.button(
+        label,
+        key=kept.key(name),
+        type="primary",
+        icon=":material/check:",
+        shortcut=SEND_KEYS if shortcut else None,
+    )
 
 
 def run_for_real(kept: Kept, what: str, warning: str) -> bool:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Literal
 import streamlit as st
 
 from app.branch_words import held, option, steps
+from app.fragments import fragment
 from app.labels import literal
 from app.panels.parts import block
 from app.viewmodels import blocks, step, tool_names
@@ -41,7 +42,7 @@ def side_key(side: Literal["left", "right"], session_id: str) -> str:
 
 def comparison(journal: Journal, found: Sequence[Branch], session_id: str) -> None:
     """Draw the choice of two branches, and what they have; opening a row reruns only this part of the page."""
-    st.fragment(_compared)(journal, {branch.number: branch for branch in found}, session_id)
+    fragment(_compared)(journal, {branch.number: branch for branch in found}, session_id)
 
 
 def _compared(journal: Journal, found: Mapping[int, Branch], session_id: str) -> None:

@@ -69,7 +69,7 @@ def _draw(
             turn = turn_inputs(drafts, thing)
             with head:
                 choice(turn.kept, "view", "What to show", VIEWS)
-            return model_decision(turn)
+            return model_decision(turn, around)
         case CodeRequest():
             return code_decision(Kept(drafts, thing.key, thing.code), thing)
         case OpenCall():

@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
-from typing import get_args
+from typing import TYPE_CHECKING, get_args
 
 import streamlit as st
 
-from app import state
-from app.commands import CloseExport, ExportCommand, WriteTrace
+from app.commands import CloseExport, ExportCommand, ReplayCase, WriteTrace
+from app.destinations import is_among_data
 from app.exporting import Exportable, ExportForm, TraceForm, Written, outline
 from app.jsontext import show_json
 from app.kept import Kept
 from app.labels import literal
+from app.panels.exported import exported
 from app.panels.parts import pane, pane_head, problem
-from app.panels.replay_lines import replay_lines
 from app.panels.script_export import Agent, script_export, script_so_far
+
+if TYPE_CHECKING:
+    from app.export_replay import Replayed
+    from app.jobs import Job
 
 COLUMNS = (1.35, 1)
 VIEWS = ("Outline", "Case JSON")
@@ -33,7 +37,7 @@ class ExportView:
     """What the page knows: the case, or why there is none; the last write, or why it failed; how the session is as a script.
 
     `of_scenario` says that a scenario spoke for the user, `is_over` that the agent has given its final response; a
-    session that is not has no case, and its script is all there is of it.
+    session that is not has no case, and its script is all there is of it. `replay` is that of the last write.
     """
 
     result: Exportable | None
@@ -43,6 +47,7 @@ class ExportView:
     script: Callable[[Agent], str]
     of_scenario: bool = False
     is_over: bool = True
+    replay: Job[Replayed] | None = None
 
 
 def fields(kept: Kept, default_path: str) -> ExportForm:
@@ -148,6 +153,10 @@ def _ways(kept: Kept, chosen: ExportForm, shown: ExportView, *, may_write: bool)
             key=kept.widget("export_path", chosen.path),
             help="Created where it is not there yet; other cases in it stay as they are",
         )
+        if is_among_data(chosen.path):
+            st.caption(
+                "The eval sets of the demo agents are kept among your data. Any other path works as well."
+            )
     asked = _buttons(chosen, shown, may_write=may_write)
     script_export(kept, chosen.eval_id, shown.script)
     return asked
@@ -157,7 +166,7 @@ def _buttons(chosen: ExportForm, shown: ExportView, *, may_write: bool) -> Expor
     result = shown.result
     done = shown.written is not None and (shown.written.eval_id, shown.written.path) == (
         chosen.eval_id,
-        str(Path(chosen.path).expanduser().absolute()),
+        os.path.abspath(os.path.expanduser(chosen.path)),  # noqa: PTH100,PTH111 - a `Path` raises where there is no such user
     )
     with st.container(horizontal=True, gap="xsmall", key="export_buttons"):
         write = may_write and st.button(
@@ -175,8 +184,9 @@ def _buttons(chosen: ExportForm, shown: ExportView, *, may_write: bool) -> Expor
             st.code(literal(result.document if result else ""), language="json", height=320)
     if shown.failed:
         problem("The case was not written.", shown.failed)
-    if shown.written is not None:
-        _written(shown.written)
+    differs = result.warnings if result is not None else ()
+    if shown.written is not None and exported(shown.written, shown.replay, differs):
+        return ReplayCase(path=shown.written.path, eval_id=shown.written.eval_id)
     return WriteTrace(form=chosen) if write else None
 
 
@@ -190,6 +200,7 @@ def _download(chosen: ExportForm, result: Exportable | None) -> None:
         icon=":material/download:",
         on_click="ignore",
         disabled=result is None,
+        help="An eval set with this case and what was recorded in it, confirmations too. ADK reads it and passes over the recording",
     )
 
 
@@ -212,47 +223,11 @@ def _checks(shown: ExportView) -> None:
     if shown.result is None:
         return
     if shown.result.misread is None:
-        st.success("ADK's own loader reads this case back equal.", icon=":material/verified:")
+        st.success("Checked: ADK loads this case unchanged.", icon=":material/verified:")
     else:
         problem("ADK's own loader does not read this case back equal.", shown.result.misread)
-    if shown.result.warnings:
+    if shown.result.warnings and shown.written is None:
         with st.container(gap="xsmall", key="export_warnings", border=True):
-            st.badge("What adk eval will do differently", icon=":material/info:", color="orange")
+            st.badge("With the real tools, adk eval will differ", icon=":material/info:", color="orange")
             for sentence in shown.result.warnings:
                 st.text(literal(sentence))
-
-
-def _written(written: Written) -> None:
-    with st.container(border=True, gap="xsmall", key="export_done"):
-        what = "A new eval set was written." if written.created else "The case was added to the eval set."
-        st.success(what, icon=":material/check_circle:")
-        st.code(literal(written.path), language=None, wrap_lines=True)
-        if written.converted_copy:
-            st.caption("The file was in ADK's old form and was converted; a copy of the old one is kept:")
-            st.code(literal(written.converted_copy), language=None, wrap_lines=True)
-        st.caption(
-            "Run it"
-            if written.folder_known
-            else "Run it, with the folder of your agent in the place of AGENT_FOLDER"
-        )
-        st.code(literal(written.command), language="bash", wrap_lines=True)
-        _replay(written)
-        st.button(
-            "Open it in its eval set",
-            key="export_open_set",
-            icon=":material/checklist:",
-            help="There it can be edited. The session stays in the list on the left",
-            on_click=state.show_sets,
-            args=(written.path, written.eval_id),
-        )
-
-
-def _replay(written: Written) -> None:
-    """Show how the trace is evaluated without the world, or why that was not kept."""
-    if written.unrecorded:
-        problem("What the world answered was not kept beside it.", written.unrecorded)
-    if not written.environment:
-        return
-    st.caption("What the world answered is kept beside it")
-    st.code(literal(written.environment), language=None, wrap_lines=True)
-    replay_lines(written.replay, "export_replay")

@@ -8,6 +8,8 @@ from collections.abc import Callable
 import streamlit as st
 
 from app import state
+from app.fragments import fragment
+from app.keeping import keep_drafts
 from app.kept import keep_typed
 from app.stamps import TABS, stamp
 from app.waking import PATH, UNKNOWN_TAB
@@ -116,7 +118,7 @@ def look_again(
     """
     if not drawn:  # the page itself looks whether the session has changed
         if draw is not None:
-            st.fragment(draw, run_every=every)()
+            fragment(draw, every)()
         return
     token = state.tab()
     TABS.show(token, session_id, drawn)
@@ -130,13 +132,14 @@ def look_again(
             now == drawn
         ):  # else the session may not be here any more, and the next run knows where its texts are kept
             keep_typed(state.drafts())
+            keep_drafts()
         with st.container(key="line"):
             data = {"token": token, "path": PATH.lstrip("/"), "behind": "" if now == drawn else now}
             _line(key="line_of_tab", data=data, on_look_change=_hand_over)
         if draw is not None:
             draw()
 
-    st.fragment(look, run_every=every or LOOK_AGAIN_IDLE_SECONDS)()
+    fragment(look, every or LOOK_AGAIN_IDLE_SECONDS)()
 
 
 def _hand_over() -> None:

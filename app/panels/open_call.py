@@ -30,7 +30,7 @@ def _confirmation(kept: Kept, call: OpenCall) -> Confirm | None:
     arguments(original.get("args"))
     payload, ready = _payload(kept, asked.get("payload"))
     with st.container(horizontal=True, gap="small", key="decision_buttons"):
-        yes = accept(kept, "Confirm", "confirm")
+        yes = accept(kept, "Confirm", "confirm", shortcut=False)
         no = st.button("Reject", key=kept.key("reject"), icon=":material/close:")
     if (yes and ready) or no:
         return Confirm(call_id=call.call_id, confirmed=yes, payload=payload if ready else None)

@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, TypeAlias
 import streamlit as st
 
 from app.commands import SeatUser
-from app.decisions import Complete, GoOn, SubmitQuery
+from app.decisions import AnswerYourself, Complete, GoOn, SubmitQuery
 from app.drafts import Drafts
+from app.failed_turn import FailedStep
 from app.forms import schema_form
 from app.jsontext import JsonTextError, parse_object, show_json
 from app.kept import Kept
 from app.labels import literal
-from app.panels.asked import misfit_list, not_ready
+from app.panels.asked import SEND_KEYS, misfit_list, not_ready
 from app.panels.conversation import complete, over
 from app.panels.held_message import held_message
 from app.panels.parts import pane, pane_head, problem
@@ -27,15 +28,24 @@ from simulator.session.model import SessionState
 if TYPE_CHECKING:
     from simulator.runtime import SimulationView
 
-Asked: TypeAlias = SubmitQuery | GoOn | SeatUser | Complete
+Asked: TypeAlias = SubmitQuery | AnswerYourself | GoOn | SeatUser | Complete
 """What can be asked for where the user speaks."""
 
 FORMS = ("Text", "JSON")
 FORMS_BY_SCHEMA = ("Form", *FORMS)
 
 
-def query(view: SimulationView, drafts: Drafts, schema: JsonObject | None) -> Asked | None:
-    """Draw the pane; give the query that was sent. `schema` is what the agent expects, where it expects JSON."""
+def query(
+    view: SimulationView, drafts: Drafts, schema: JsonObject | None, failed: FailedStep | None = None
+) -> Asked | None:
+    """Draw the pane; give the query that was sent.
+
+    Args:
+        view: The session.
+        drafts: Its unsent texts.
+        schema: What the agent expects, where it expects JSON.
+        failed: The answer that ended the last turn with an error.
+    """
     if view.user.seat.ended:
         return over(view)
     held = view.user.held
@@ -47,7 +57,7 @@ def query(view: SimulationView, drafts: Drafts, schema: JsonObject | None) -> As
         chosen = pane_head("Query", FORMS_BY_SCHEMA, "query_form_by_schema")
     with pane("decision"):
         _before(view)
-        asked: Asked | None = complete(view)
+        asked: Asked | None = _yourself(failed) or complete(view)
         asked = held_message(view) or asked
         kept = Kept(drafts, "query", str(len(view.session.turns)))
         if schema is not None:
@@ -115,6 +125,19 @@ def _before(view: SimulationView) -> None:
         st.info("The agent ended this turn without an answer.", icon=":material/info:")
 
 
+def _yourself(failed: FailedStep | None) -> AnswerYourself | None:
+    """Draw the way back before the answer that ended the turn."""
+    if failed is None:
+        return None
+    clicked = st.button(
+        "Undo and answer yourself",
+        key="answer_yourself",
+        icon=":material/undo:",
+        help="Go back to where it was asked, and give the answer. You keep this seat until you hand it on.",
+    )
+    return AnswerYourself(before=failed.before, seat=failed.seat, target=failed.target) if clicked else None
+
+
 def _expected(schema: JsonObject) -> None:
     """Say what the agent expects; the schema comes from outside."""
     st.caption(
@@ -169,10 +192,11 @@ def _json(kept: Kept, held: JsonObject | None = None) -> SubmitQuery | None:
 
 
 def _send(*, is_first: bool, of_held: bool = False) -> bool:
+    """Draw the button that sends; a held message is there already, so that keys pressed once too often would send it unseen."""
     return st.button(
         "Accept" if of_held else "Send",
         key="query_send",
         type="primary" if is_first else "secondary",
         icon=":material/send:",
-        shortcut="Mod+Enter",
+        shortcut=None if of_held else SEND_KEYS,
     )

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping
-from pathlib import Path
 from typing import get_args
 
 import streamlit as st
@@ -86,7 +86,7 @@ def _found(path: str, cases: Callable[[str], Mapping[str, str]], *, is_default: 
     try:
         return cases(path) if path.strip() else {}
     except ValueError as error:  # no such file, not theirs, or something else
-        if is_default and not Path(path).exists():
+        if is_default and not os.path.lexists(path):
             st.caption(
                 "Nothing is recorded for this agent yet: export one of its sessions, or give the path of another set."
             )

@@ -6,6 +6,7 @@ import streamlit as st
 
 from app import state
 from app.argument_paths import schema_paths, value_paths
+from app.cast import steers
 from app.commands import NEW_RULE, Command, SetRules
 from app.fields import Fields
 from app.kept import Kept, slug
@@ -23,6 +24,8 @@ from app.scene import Scene
 from simulator.environment.injection.rules import EVERY_TOOL, InjectionRule
 from simulator.jsonvalue import JsonObject
 
+_DRAFTS_READ = 3
+"""Drafts of waiting calls of which the places are suggested, where no call is answered yet."""
 _TRIED = "tried"
 _BASE = "base"
 
@@ -150,6 +153,12 @@ def _basics(inputs: Inputs, scene: Scene) -> None:
         )
         inputs.line("Name", "name", placeholder="named after the tool", width=180)
         inputs.line("Note", "label", placeholder="what it is for")
+    if steers(scene.cast, inputs.fields.line("tool")):
+        st.warning(
+            "No rule can answer this tool: ADK carries it out itself, to steer its own flow. "
+            "Put the rule on another tool, or on an agent that is used as a tool.",
+            icon=":material/block:",
+        )
 
 
 def _likely_tool(scene: Scene) -> str | None:
@@ -167,5 +176,7 @@ def _answer_paths(scene: Scene, tool: str, calls: tuple[PastCall, ...]) -> tuple
     """Suggest places of the tool's answers, by its schema and by what it answered."""
     declared = scene.declarations().get(tool)
     by_schema = schema_paths(dict(declared.response or {})) if declared else {}
-    seen = value_paths(call.response for call in calls if tool in {call.tool_name, EVERY_TOOL})
+    own = [call for call in calls if tool in {call.tool_name, EVERY_TOOL}]
+    answered = [call for call in own if not call.waits]
+    seen = value_paths(call.response for call in answered or own[:_DRAFTS_READ])
     return tuple(dict.fromkeys((*by_schema, *seen)))

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from app.commands import StopTurn
+from app.fragments import fragment
 from app.labels import literal, safe_label
 from app.panels.speaking import TICK_SECONDS, speaking
 from simulator.seats.requests import RunningCall
@@ -24,7 +25,7 @@ def running(view: SimulationView, *, alone: bool, may_stop: bool = True) -> Stop
         return None
     with st.container(border=True, gap="xsmall", key="running"):
         if view.running:
-            st.fragment(_calls, run_every=TICK_SECONDS)(view.running)
+            fragment(_calls, TICK_SECONDS)(view.running)
         elif view.user.running:
             speaking(view)
         else:
@@ -48,6 +49,8 @@ def _calls(calls: tuple[RunningCall, ...]) -> None:
 
 def _words(call: RunningCall) -> str:
     name = f"**{safe_label(call.name)}**"
+    if call.waits_for:
+        return f"{name} waits for **{safe_label(call.waits_for)}** to end"
     if call.by:
         return f"**{safe_label(call.by)}** is at work for {name}"
     return f"{_WHAT[call.kind]} {name} is at work"

@@ -15,7 +15,7 @@ Agent: TypeAlias = Literal["moves", "model"]
 _AGENTS: dict[Agent, str] = {"moves": "Its moves, word by word", "model": "Played by its own model"}
 _COLUMNS = (1.35, 1)
 _PLAY_IT = (
-    "Change a line and play it again: here on the start page, or with `python -m simulator run AGENT --script FILE "
+    "Change a line and play it again: here on the start page, or with `golden-trace run AGENT --script FILE "
     "--out SET`."
 )
 _NO_TRACE_YET = "There is no golden trace yet: it ends with the agent's final answer, and this session has not come to one."

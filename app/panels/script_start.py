@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Any, get_args
 
 import streamlit as st
@@ -9,9 +10,8 @@ import streamlit as st
 from app.commands import StartScript
 from app.labels import literal
 from app.panels.parts import problem
-from app.panels.uploads import decoded
-from app.script_play import Otherwise, ScriptForm, case_losses
-from evalset.kinds import holds_cases
+from app.script_play import Otherwise, ScriptForm, case_losses, text_of_upload
+from evalset.kinds import holds_cases, importable_kind
 
 TEXT_KEY = "start_script"
 _UPLOAD_KEY = "start_script_file"
@@ -45,16 +45,19 @@ def script_start(agent: str, failed: str | None) -> StartScript | None:
 def _form(agent: str, failed: str | None) -> StartScript | None:
     st.caption(
         "A session as a file, YAML or JSON: what the user says, what the agent does, what the tools answer. Any session that was "
-        "recorded can be downloaded as one where it is exported. An eval set will do too: one of its golden traces is played."
+        "recorded can be downloaded as one where it is exported. An eval set will do too, or a downloaded archive of one: one of its "
+        "golden traces is played."
     )
-    uploaded: Any = st.file_uploader(
-        "Script or eval set", type=["yaml", "yml", "json"], key=_UPLOAD_KEY, on_change=_take
-    )
-    if uploaded is not None and decoded(uploaded.getvalue()) is None:
-        problem("This file cannot be read.", "It is no text in UTF-8.")
+    _upload()
     text = st.text_area(
         "Script", key=TEXT_KEY, height=200, placeholder=_EXAMPLE, on_change="ignore", persist_state="session"
     )
+    if what := importable_kind((text or "").encode()):
+        problem(
+            "This is no script.",
+            f"It is {what}. Open it under Eval sets: its cases are imported, and can be played there.",
+        )
+        return None
     case = _case(text or "")
     otherwise = st.selectbox(
         "Where the script has no answer",
@@ -73,6 +76,17 @@ def _form(agent: str, failed: str | None) -> StartScript | None:
     if holds_cases(text or "") and not case:
         return None
     return StartScript(form=ScriptForm(agent=agent, text=text or "", otherwise=otherwise, case=case))
+
+
+def _upload() -> None:
+    uploaded: Any = st.file_uploader(
+        "Script or eval set", type=["yaml", "yml", "json", "zip"], key=_UPLOAD_KEY, on_change=_take
+    )
+    if uploaded is not None:
+        try:
+            text_of_upload(uploaded.getvalue())
+        except ValueError as error:
+            problem("This file cannot be read.", str(error))
 
 
 def _case(text: str) -> str:
@@ -98,6 +112,6 @@ def _case(text: str) -> str:
 def _take() -> None:
     """Put a file that was uploaded into the text, where it can be changed."""
     uploaded: Any = st.session_state.get(_UPLOAD_KEY)
-    text = decoded(uploaded.getvalue()) if uploaded is not None else None
-    if text is not None:
-        st.session_state[TEXT_KEY] = text
+    if uploaded is not None:
+        with suppress(ValueError):  # said where the file is drawn
+            st.session_state[TEXT_KEY] = text_of_upload(uploaded.getvalue())

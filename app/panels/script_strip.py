@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from app.commands import AddAnswers, ForgetScript, PlayScriptOn, ScriptCommand, StopScript
+from app.fragments import fragment
 from app.labels import literal
 from app.recorded_play import RecordedView
 from app.viewmodels import Badge
@@ -62,7 +63,7 @@ def script_strip(
             st.code(literal(_cut(text)), language="yaml", height=_SCRIPT_HEIGHT)
         asked = _adding(recorded) or _buttons(progress, "replay" if recorded else "script")
     if work is not None and progress is not None and not progress.is_over:
-        st.fragment(_watch, run_every=LOOK_AGAIN_SECONDS)(work, progress)
+        fragment(_watch, LOOK_AGAIN_SECONDS)(work, progress)
     return asked
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from app import state
-from app.cast import Cast, known_agents, known_tools
+from app.cast import Cast, known_agents, known_tools, tool_player
 from app.commands import ChangeSeat, Command
 from app.kept import slug
 from app.labels import safe_label
@@ -48,20 +48,26 @@ def _agents(view: SimulationView, cast: Cast) -> Command | None:
 
 
 def _tools(view: SimulationView, cast: Cast, around: Surroundings) -> Command | None:
-    players = view.session.seats
+    agents = {tool.name for tool in cast.tools if tool.is_agent}
     asked: Command | None = None
     for name in (EVERY, *known_tools(cast, view.session)):
-        now = players.of_tool(name)
+        now = tool_player(cast, view.session, name)
+        names = {**{player: words.name for player, words in PLAYERS.items()}}
+        if name in agents:
+            names["real"] = "Its own agent"
         key = f"seat_tool_{slug(name)}"
         state.follow(key, now)
         chosen = st.selectbox(
             "All other tools, and code" if name == EVERY else safe_label(name),
             list(PLAYERS),
-            format_func=lambda player: PLAYERS[player].name,
+            format_func=names.__getitem__,
             key=key,
         )
         missing = lacks(chosen, name, around.settings.simulation_model, around.recorded)
-        _about(now, chosen, missing)
+        if name in agents and now == "real":
+            st.caption("Its agent runs, and asks its own model and tools.")
+        else:
+            _about(now, chosen, missing)
         if chosen != now and not missing and _is_sure(view, name, key, chosen):
             asked = ChangeSeat(seat="tool", target=name, player=chosen)
     return asked

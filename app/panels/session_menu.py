@@ -17,6 +17,7 @@ from app.commands import (
     DuplicateSession,
     MenuCommand,
 )
+from app.fragments import fragment
 from app.kept import slug
 from app.panels.sharing import sharing
 from app.session_lines import SessionLine
@@ -40,7 +41,7 @@ def session_menu(line: SessionLine, export: Export | None) -> None:
     To open and to close it draws nothing else anew: whoever clicks beside it to close it is not kept waiting, and what
     they click there is heard.
     """
-    st.fragment(_kept_menu if line.is_kept else _close_menu)(line, export)
+    fragment(_kept_menu if line.is_kept else _close_menu)(line, export)
 
 
 def _ask(label: str, command: MenuCommand, key: str, icon: str, help_: str | None = None) -> None:

@@ -9,7 +9,7 @@ import streamlit as st
 
 from app.commands import ShareSession
 from app.labels import literal
-from app.people import is_loopback
+from app.origins import is_loopback
 from app.session_lines import SessionLine
 
 _WHAT = (

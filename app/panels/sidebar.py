@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import streamlit as st
 
@@ -33,7 +34,22 @@ OLDER_HEIGHT = 320
 FEWEST_TO_SEARCH = 6
 _SHORT = 34
 _NONE = "None yet. A session stays here until it is closed or the server ends."
+_OPENING = "Opening the stored sessions."
 _NONE_KEPT = "None yet. What you play is kept here, also when the studio is closed."
+
+
+class Keeping(NamedTuple):
+    """How sessions are kept.
+
+    Attributes:
+        is_kept: There is a store.
+        trouble: Why sessions are not kept or cannot be listed; empty where they are, or were not meant to be.
+        caution: What of the store is not durable.
+    """
+
+    is_kept: bool
+    trouble: str
+    caution: str
 
 
 def sidebar(
@@ -41,9 +57,10 @@ def sidebar(
     current_id: str | None,
     *,
     deleted: str | None,
-    trouble: str,
+    keeping: Keeping,
     export: Export | None = None,
     on_sets: bool = False,
+    opening: bool = False,
 ) -> SidebarCommand | None:
     """Draw the sidebar; give what was clicked.
 
@@ -51,19 +68,25 @@ def sidebar(
         sessions: Those to list, the newest first.
         current_id: The one on the screen.
         deleted: The one that was deleted last and can be restored.
-        trouble: Why sessions are not kept; empty where they are, or were not meant to be.
+        keeping: What is to be said of the store.
         export: Gives a kept session as a file; None where none is kept.
         on_sets: The eval sets are on the screen.
+        opening: The stored sessions are not known yet.
     """
     asked: SidebarCommand | None = asked_in_menu()
     with st.sidebar:
         with st.container(key="brand"):
             st.markdown(":material/movie: **Golden Trace Studio**")
         asked = _places(at_start=current_id is None and not on_sets, on_sets=on_sets) or asked
-        _trouble(trouble)
+        _keeping(keeping)
         st.caption("Sessions")
         asked = _undo(deleted) or asked
-        asked = _list(sessions, current_id, export) or asked
+        if opening:
+            st.caption(f":material/hourglass_top: {_OPENING}")
+        asked = (
+            _list(sessions, current_id, "" if opening else _NONE if export is None else _NONE_KEPT, export)
+            or asked
+        )
         if export is not None:
             asked = _import() or asked
     return asked
@@ -86,10 +109,10 @@ def _places(*, at_start: bool, on_sets: bool) -> SidebarCommand | None:
 
 
 def _list(
-    sessions: Sequence[SessionLine], current_id: str | None, export: Export | None
+    sessions: Sequence[SessionLine], current_id: str | None, none: str, export: Export | None
 ) -> SidebarCommand | None:
-    if not sessions:
-        st.caption(_NONE if export is None else _NONE_KEPT)
+    if not sessions and none:
+        st.caption(none)
     shown = _found([line for line in sessions if not line.deleted])
     opened = _lines(shown[:SHOWN_SESSIONS], current_id, export)
     older = shown[SHOWN_SESSIONS:]
@@ -128,9 +151,17 @@ def _deleted(sessions: Sequence[SessionLine]) -> KeptCommand | None:
     return asked
 
 
-def _trouble(trouble: str) -> None:
+def _keeping(keeping: Keeping) -> None:
+    is_kept, trouble, caution = keeping
+    if caution:
+        st.caption(literal(caution))
     if trouble:
-        st.warning("Sessions are not kept: they end with the server.", icon=":material/cloud_off:")
+        said = (
+            "The list of kept sessions is not up to date."
+            if is_kept
+            else "Sessions are not kept: they end with the server."
+        )
+        st.warning(said, icon=":material/cloud_off:")
         st.text(literal(trouble))
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
+from app.fragments import fragment
 from app.labels import literal
 from app.user_form import USER_PLAYERS
 
@@ -20,7 +21,7 @@ TICK_SECONDS = 1.0
 def speaking(view: SimulationView) -> None:
     """Draw that the user's next message is being made."""
     if view.user.running:
-        st.fragment(_speaking, run_every=TICK_SECONDS)(view)
+        fragment(_speaking, TICK_SECONDS)(view)
 
 
 def _speaking(view: SimulationView) -> None:

@@ -6,12 +6,14 @@ open steps takes seconds; all of them are in a table.
 
 from __future__ import annotations
 
+import math
 import time
 from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
 from app import state
+from app.fragments import fragment
 from app.labels import safe_label
 from app.overview import is_underway
 from app.panels.look_again import look_again
@@ -32,6 +34,7 @@ MOST_STEPS = 100
 """How many steps are drawn one by one at most; all of them are in the table."""
 
 LOOK_AGAIN_SECONDS = 0.3
+_UNSTORED = " :orange-badge[:material/cloud_off: not stored yet]"
 _NARROW_COLUMNS = {"index": None, "turn": None, "time": None}
 
 
@@ -60,7 +63,9 @@ def timeline(
             _table(view, chosen, simulation if may_go else None)
         else:
             _earlier(shown)
-            _steps(view.session.history, shown, simulation if may_go else None)
+            fragment(_steps)(
+                view.session.history, shown, simulation if may_go else None, _unstored_from(simulation)
+            )
         whom = "you" if may_go else "its owner"
         for step in waiting_steps(view.pending, view.session.open_calls, whom):
             st.expander(step.label, type="step", icon=step.icon, key=f"waiting_{step.index}")
@@ -90,13 +95,13 @@ def _earlier(shown: Shown) -> None:
         st.caption(f"{hidden} earlier steps are in the table.")
 
 
-@st.fragment
-def _steps(history: tuple[HistoryEntry, ...], shown: Shown, simulation: LiveSimulation | None) -> None:
+def _steps(
+    history: tuple[HistoryEntry, ...], shown: Shown, simulation: LiveSimulation | None, unstored_from: float
+) -> None:
     """Draw the newest steps; opening one reruns only this part of the page."""
     for step in shown.steps:
-        body = st.expander(
-            step.label, type="step", icon=step.icon, key=f"step_{step.index}", on_change="rerun"
-        )
+        label = f"{step.label}{_UNSTORED}" if history[step.index].fact >= unstored_from else step.label
+        body = st.expander(label, type="step", icon=step.icon, key=f"step_{step.index}", on_change="rerun")
         with body:
             if body.open:
                 _body(history[step.index])
@@ -105,6 +110,13 @@ def _steps(history: tuple[HistoryEntry, ...], shown: Shown, simulation: LiveSimu
                 st.empty()
     if state.get("go_to") is not None:
         st.rerun()
+
+
+def _unstored_from(simulation: LiveSimulation) -> float:
+    """Give the fact from which on the steps are not stored; beyond all facts where they are, or will be in a moment."""
+    journal = simulation.journal
+    first = journal.first_unstored if journal.trouble is not None else None
+    return math.inf if first is None else first
 
 
 def _body(entry: HistoryEntry) -> None:
@@ -164,5 +176,10 @@ def _running(view: SimulationView) -> None:
 
 def _running_label(call: RunningCall) -> str:
     seconds = max(0, int(time.time() - call.since))
+    if call.waits_for:
+        others = safe_label(call.waits_for, 32)
+        return (
+            f"**{safe_label(call.name, 32)}** waits for **{others}** \u00b7 {seconds} s :gray-badge[waiting]"
+        )
     what = {"model": "thinks", "tool": "is running", "code": "is running"}[call.kind]
     return f"**{safe_label(call.name, 32)}** {what} \u00b7 {seconds} s :blue-badge[running]"

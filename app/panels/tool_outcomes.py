@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import streamlit as st
 
+from app.fragments import fragment
 from app.jsontext import show_json
 from app.kept import Kept
 from app.labels import literal
@@ -140,7 +141,7 @@ def later_words() -> None:
 
 
 def _live_preview(inputs: ToolInputs) -> None:
-    st.fragment(_preview, run_every=LOOK_AGAIN_SECONDS)(inputs)
+    fragment(_preview, LOOK_AGAIN_SECONDS)(inputs)
 
 
 def _preview(inputs: ToolInputs) -> None:

@@ -2,19 +2,31 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import streamlit as st
 
+from app.labels import safe_label
 from app.panels.parts import problem
 from app.viewmodels import rows
 from simulator.journal import Journal
 
 _HEIGHT = 420
+_NAME = 40
 
 
-def unopened(session_id: str, reason: str, journal: Journal | None) -> bool:
-    """Draw it; True when it shall be tried again."""
+def unopened(
+    session_id: str, reason: str, journal: Journal | None, renamed_to: str = ""
+) -> Literal["again", "renamed"] | None:
+    """Draw it, and return what was clicked: to try again, or to continue with the agent that its own may be called now."""
     problem("This session cannot be played now. It is kept as it is; nothing is lost.", reason)
-    again = st.button("Try again", key="reopen", icon=":material/refresh:")
+    clicked: Literal["again", "renamed"] | None = None
+    if renamed_to:
+        label = f"Continue with {safe_label(renamed_to, _NAME)}"
+        if st.button(label, key="continue_renamed", type="primary", icon=":material/play_arrow:"):
+            clicked = "renamed"
+    if st.button("Try again", key="reopen", icon=":material/refresh:"):
+        clicked = "again"
     if journal is not None:
         _steps(journal)
         st.download_button(
@@ -23,7 +35,7 @@ def unopened(session_id: str, reason: str, journal: Journal | None) -> bool:
             f"{session_id}.journal.json",
             icon=":material/download:",
         )
-    return again
+    return clicked
 
 
 def unreadable(reason: str, journal: Journal | None) -> None:

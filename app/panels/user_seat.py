@@ -7,6 +7,7 @@ import streamlit as st
 import evalset
 from app import state
 from app.commands import AddScenario, Command, SeatUser
+from app.destinations import default_destination
 from app.kept import Kept
 from app.labels import literal
 from app.panels.parts import problem
@@ -127,7 +128,7 @@ def _add_to_set(kept: Kept, scene: Scene) -> str:
     """Draw the way into an eval set; give its path where it was clicked."""
     path = st.text_input(
         "Eval set for the scenario case",
-        key=kept.widget("set_path", str(scene.live.config.resolve_eval_set_path())),
+        key=kept.widget("set_path", str(default_destination(scene.live.owner, scene.live.config))),
     )
     clicked = st.button(
         "Add to an eval set as a scenario case",

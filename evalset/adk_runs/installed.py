@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 import sys
 from collections.abc import Sequence
 from importlib.metadata import PackageNotFoundError, distribution, requires
@@ -22,6 +23,11 @@ def missing(name: str = "google-adk") -> tuple[str, ...]:
         return (name,)
     named = (found[1] for text in needed if (found := _OF_THE_EXTRA.match(text)))
     return tuple(package for package in named if not _is_there(package))
+
+
+def install_command(requirement: str = "google-adk[eval]", python: str = sys.executable) -> str:
+    """Give the command that installs a package for this Python, whatever the shell finds first."""
+    return shlex.join([python, "-m", "pip", "install", requirement])
 
 
 def _is_there(package: str) -> bool:

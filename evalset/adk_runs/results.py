@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterable, Mapping
 from typing import Any, Literal, TypeAlias
@@ -10,6 +9,7 @@ from typing import Any, Literal, TypeAlias
 from pydantic import Field
 
 from simulator.facts import Value
+from simulator.jsontext import read_json
 from simulator.jsonvalue import JsonObject
 
 Status: TypeAlias = Literal["passed", "failed", "not evaluated", "informational"]
@@ -123,9 +123,9 @@ def read_results(text: str | bytes) -> RunResults:
         ResultsError: It is none; the text says where.
     """
     try:
-        found = json.loads(text)
-        found = json.loads(found) if isinstance(found, str) else found
-    except (ValueError, RecursionError) as error:
+        found = read_json(text.decode() if isinstance(text, bytes) else text, constants=True)
+        found = read_json(found, constants=True) if isinstance(found, str) else found
+    except ValueError as error:  # also bytes that are no UTF-8
         raise ResultsError(f"this is no JSON: {error}") from error
     document = _snake(found)
     if not isinstance(document, dict) or not isinstance(document.get("eval_case_results"), list):

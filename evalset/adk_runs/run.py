@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shlex
 import shutil
 import threading
 import time
@@ -16,6 +15,8 @@ from evalset.adk_runs.installed import adk_program
 from evalset.adk_runs.processes import GRACE_SECONDS, Process, Start, end_group, start_process
 from evalset.adk_runs.results import ResultsError, RunResults, read_results, with_problems
 from evalset.adk_runs.spec import EvalRunSpec, Prepared, prepare
+from evalset.measured import Measured, MeasuredAgent, measured_files
+from simulator.agents.source import source_digest
 from simulator.facts import Value
 
 RunState: TypeAlias = Literal["preparing", "running", "passed", "failed", "stopped", "broken"]
@@ -39,6 +40,7 @@ class RunView(Value):
         problem: Why it is broken.
         results: What it found; None until it has ended well.
         kept: Where the results file lies.
+        measured: The digests of what it is measured on.
     """
 
     state: RunState = "preparing"
@@ -49,6 +51,7 @@ class RunView(Value):
     problem: str = ""
     results: RunResults | None = None
     kept: Path | None = None
+    measured: Measured | None = None
 
     @property
     def is_over(self) -> bool:
@@ -81,6 +84,7 @@ class AdkEvalRun:
         self._start, self._clock = start, clock
         self._lock = threading.Lock()
         self._view = RunView()
+        self._measured: Measured | None = None
         self._began = clock()
         self._prepared: Prepared | None = None
         self._process: Process | None = None
@@ -143,10 +147,11 @@ class AdkEvalRun:
 
     def _run(self) -> None:
         try:
+            self._measured = measured_on(self.spec)
             prepared = prepare(self.spec, self.folder)
             with self._lock:
                 self._prepared = prepared
-                self._view = RunView(state="running", turns=prepared.turns)
+                self._view = RunView(state="running", turns=prepared.turns, measured=self._measured)
             exit_code = self._evaluated(prepared)
             self._over(self._read(prepared, exit_code))
         except (ValueError, OSError) as error:  # an EvalSetError, a ResultsError, or the system refused
@@ -189,27 +194,30 @@ class AdkEvalRun:
                 "turns": prepared.turns if prepared else None,
                 "seconds": self._clock() - self._began,
                 "output": _tail(self.output_file),
+                "measured": self._measured,
             }
         )
         with self._lock:
             self._view, self._process = ended, None
 
 
+def measured_on(spec: EvalRunSpec) -> Measured:
+    """Take the digests of what a run depends on: the process loads the agent anew from its files."""
+    place = spec.agent
+    file = Path(place.agents_file).absolute() if place.agents_file else None
+    source = place.folder or (file if file is not None and file.is_file() else None)
+    agent = MeasuredAgent(
+        app_name=place.app_name,
+        source=source,
+        source_sha256=source_digest(source) if source is not None else "",
+    )
+    return Measured(files=measured_files(spec.eval_set, spec.environment), agents=(agent,))
+
+
 def command(prepared: Prepared) -> list[str]:
     """Give the command of a run."""
     options = ["--config_file_path", str(prepared.config), "--print_detailed_results"]
     return [*adk_program(), "eval", str(prepared.agent), str(prepared.eval_set), *options]
-
-
-def shown_command(spec: EvalRunSpec, config: Path | None) -> str:
-    """Give the command that a person runs in a terminal for the same cases and criteria, with the real tools.
-
-    `AGENT_FOLDER` and `CONFIG` stand for what has no file.
-    """
-    where = shlex.quote(str(spec.agent.folder)) if spec.agent.folder else "AGENT_FOLDER"
-    chosen = f"{spec.eval_set}:{','.join(spec.cases)}" if spec.cases else str(spec.eval_set)
-    criteria = shlex.quote(str(config)) if config else "CONFIG"
-    return f"adk eval {where} {shlex.quote(chosen)} --config_file_path {criteria} --print_detailed_results"
 
 
 def _kept(results: Path, history: Path | None) -> Path:

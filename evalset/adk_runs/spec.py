@@ -40,6 +40,7 @@ class AgentPlace(Value):
         agents_dir: The folder of agents of the settings.
         agents_file: The file or module of the settings that lists agents.
         demos: Whether the settings name the demo agents.
+        words: What names it on a command line; stands above the settings.
     """
 
     name: str
@@ -48,6 +49,7 @@ class AgentPlace(Value):
     agents_dir: Path | None = None
     agents_file: str | None = None
     demos: bool = True
+    words: str = ""
 
 
 class EvalRunSpec(Value):
@@ -61,6 +63,7 @@ class EvalRunSpec(Value):
         environment: The recorded environment that stands for the tools; None lets the real tools run.
         models: Who answers for the agent's models, where there is a recorded environment.
         unrecorded: What becomes of a call that was not recorded, where there is one.
+        latencies: Whether each tool takes as long as when it was recorded, where there is a recorded environment.
         history: A folder to keep the results file in, beside the run's own; None keeps it there alone.
     """
 
@@ -71,6 +74,7 @@ class EvalRunSpec(Value):
     environment: Path | None = None
     models: Literal["real", "recorded"] = "real"
     unrecorded: Policy = "fail"
+    latencies: bool = False
     history: Path | None = None
 
 

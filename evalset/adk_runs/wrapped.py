@@ -3,23 +3,28 @@
 from __future__ import annotations
 
 import asyncio
+import importlib
 import json
-import os
+import sys
+from collections.abc import Callable, Coroutine
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import ContextVar
+from functools import cache
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 from google.adk.agents.invocation_context import InvocationContext
 from google.adk.apps import App
-from google.adk.cli.cli_eval import get_app_or_root_agent
+from google.adk.cli.utils.agent_loader import AgentLoader
 from google.adk.cli.utils.envs import load_dotenv_for_agent
 from google.adk.plugins.base_plugin import BasePlugin
 
 from evalset.adk_runs.spec import PROGRESS_FILE, SPEC_FILE, AgentPlace, EvalRunSpec
 from evalset.replay.plugin import HermeticEnvironment
 from evalset.replay.running_case import running_eval_id
-from simulator.agents import AgentSettings, catalogue_for
+from simulator.agents import AgentSettings, agent_named, catalogue_for
+from simulator.agents.imports import IMPORTS, forget, prepare
 
 _TURN: ContextVar[str | None] = ContextVar("turn", default=None)
 """The invocation of the turn that this task is taking."""
@@ -57,7 +62,13 @@ def wrapped(module_file: str) -> App:
     plugins: list[BasePlugin] = [TurnsTaken(folder.parent.parent / PROGRESS_FILE)]
     if spec.environment is not None:
         plugins.insert(
-            0, HermeticEnvironment(spec.environment, models=spec.models, unrecorded=spec.unrecorded)
+            0,
+            HermeticEnvironment(
+                spec.environment,
+                models=spec.models,
+                unrecorded=spec.unrecorded,
+                latencies=spec.latencies,
+            ),
         )
     found = _found(spec.agent)
     if isinstance(found, App):
@@ -66,12 +77,55 @@ def wrapped(module_file: str) -> App:
 
 
 def _found(place: AgentPlace) -> Any:
-    """Load the agent: as `adk eval` does where it can, so that what works here works there; else as the studio does."""
-    if place.folder is not None and (place.folder / "__init__.py").is_file():
-        folder = str(place.folder)
-        load_dotenv_for_agent(folder, os.curdir)
-        with ThreadPoolExecutor(1) as beside:  # `adk eval` loads agents inside of a running loop
-            app, root_agent = beside.submit(lambda: asyncio.run(get_app_or_root_agent(folder))).result()
-        return app or root_agent
+    """Load the agent: from its folder where it has one, else as the studio does."""
+    if place.folder is not None and place.folder.is_dir():
+        return loaded_agent(place.folder.resolve())
+    if place.words:
+        return agent_named(place.words).agent
     settings = AgentSettings(place.agents_dir, place.agents_file, place.demos)
     return catalogue_for(settings).config(place.name).agent
+
+
+@cache
+def loaded_agent(folder: Path) -> Any:
+    """Load an agent's folder once, as the package that it is, and return its app or its root agent.
+
+    `adk eval` imports each folder under the name `agent` and not from the folder above it: modules that import each other by the package's
+    name are not found, or are there twice, with agents that then have two parents. It also asks for an agent more than once.
+
+    Raises:
+        Exception: Whatever the agent's own code raises.
+    """
+    name, home = folder.name, folder.parent
+    with IMPORTS:
+        if _is_stand_in(name):
+            forget(name)  # `adk eval` gave its name to the module that stands for the agent
+        prepare(home, package=name)
+        load_dotenv_for_agent(name, str(home))
+        if (folder / "__init__.py").is_file():
+            inner = _inner(importlib.import_module(name))
+            if isinstance(app := getattr(inner, "app", None), App):
+                return app
+            if not hasattr(inner, "root_agent") and hasattr(inner, "get_agent_async"):
+                return _awaited(inner.get_agent_async)
+        is_agent = any((folder / file).is_file() for file in ("agent.py", "root_agent.yaml"))
+        return AgentLoader(str(folder if is_agent else home)).load_agent(name)
+
+
+def _is_stand_in(name: str) -> bool:
+    """Tell whether a name is that of a module that calls `wrapped`."""
+    module = sys.modules.get(name)
+    file = getattr(module, "__file__", None)
+    return isinstance(file, str) and (Path(file).parent / SPEC_FILE).is_file()
+
+
+def _inner(package: ModuleType) -> Any:
+    """Return what `adk eval` looks for an agent in: the package's `agent`, or itself."""
+    return getattr(package, "agent", package)
+
+
+def _awaited(get_agent_async: Callable[[], Coroutine[Any, Any, Any]]) -> Any:
+    """Await an agent in a thread of its own: `adk eval` loads agents inside of a running loop."""
+    with ThreadPoolExecutor(1) as beside:
+        agent, _ = beside.submit(lambda: asyncio.run(get_agent_async())).result()
+    return agent

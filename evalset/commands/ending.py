@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-DONE, NO_ANSWER, BAD_INPUT, FAILED, INTERRUPTED = 0, 1, 2, 3, 130
+DONE, NO_ANSWER, BAD_INPUT, FAILED, NOT_RECORDED, INTERRUPTED = 0, 1, 2, 3, 4, 130
 """The exit codes."""
 
 CODES = (
     "Exit codes: 0 done; 1 the script has no answer and nobody gave one, or with --strict a line too many; "
-    "2 bad input; 3 the agent failed; 130 interrupted. Whatever is not 0 has written no case."
+    "2 bad input; 3 the agent failed; 4 the case was written, and the tool responses beside it were not: run it again, which writes no second case; "
+    "130 interrupted. Whatever is neither 0 nor 4 has written no case."
 )
 """The exit codes in words, for the help of a command."""
 

@@ -182,14 +182,15 @@ def _records(store: JournalStore, search: str, *, archived: bool = False) -> lis
 @contextmanager
 def _opened(named: str | None) -> Iterator[JournalStore]:
     """Open a store that is only read: where there is none, none is made."""
-    from simulator.store import JournalStore, StoreError, default_path  # noqa: PLC0415 - as above
+    from simulator.store import JournalStore, StoreError, default_path, file_of  # noqa: PLC0415 - as above
 
     where: str | Path = named or os.environ.get(STORE_VARIABLE, "").strip() or default_path(os.environ)
     if where == "none":
         raise Ends(BAD_INPUT, f"{STORE_VARIABLE} is 'none', so no session is kept; name another with --store")
-    if "://" not in str(where) and not Path(where).is_file():
-        raise Ends(BAD_INPUT, f"--store: there is no file {where}")
     try:
+        file = file_of(where)
+        if file is not None and not file.is_file():
+            raise Ends(BAD_INPUT, f"--store: there is no file {file}")
         store = JournalStore.open(where)
     except StoreError as error:
         raise Ends(BAD_INPUT, f"--store: {error}") from error

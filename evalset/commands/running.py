@@ -4,26 +4,33 @@ from __future__ import annotations
 
 import argparse
 import json
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO, get_args
 
 from google.adk.evaluation.eval_case import EvalCase
 
-from evalset.case_script import read_cases, script_of_case
+from evalset.case_script import read_cases
 from evalset.commands.asking import TerminalAsks
-from evalset.commands.ending import BAD_INPUT, CODES, FAILED, NO_ANSWER, Ends
-from evalset.editing.confirmed import with_confirmations
+from evalset.commands.completing import said_in, says_the_same, unrecorded_cases, waiting_case
+from evalset.commands.ending import BAD_INPUT, CODES, FAILED, NO_ANSWER, NOT_RECORDED, Ends
+from evalset.commands.scenario import play_scenario
+from evalset.editing.playing import script_with_recording
 from evalset.errors import EvalSetError, GoldenTraceError, ScenarioError
 from evalset.golden_trace import GoldenTraceBuilder
-from evalset.kinds import holds_cases
+from evalset.kinds import ARCHIVE_STARTS, holds_cases, import_command, importable_kind
 from evalset.names import flaw_of_eval_id, unique_eval_id
 from evalset.progress import Progress, plain
+from evalset.recorded.embedded import ArchiveError, parted, text_of_archive
 from evalset.recorded.export import record
 from evalset.recorded.files import RecordedEnvironmentError, read_environment, sidecar_of
+from evalset.recorded.model import RecordedCase
 from evalset.writer import EvalSetWriter
 from simulator.agent_config import AgentConfigError, SimulatedAgentConfig
 from simulator.agents import AgentLoadError, UnknownAgentError, agent_named
+from simulator.facts import Fact
+from simulator.jsonvalue import JsonObject
 from simulator.runtime import Simulation, SimulationError
 from simulator.runtime.nested import agents_as_tools
 from simulator.scripts import (
@@ -37,9 +44,17 @@ from simulator.scripts import (
     write_script,
 )
 from simulator.scripts.script import Otherwise
+from simulator.session import SimulationSession
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from evalset.verify import WrittenCase
+
+_UNRECORDED = (
+    "the case was written, and its environment was not: {}; {} to write that, which adds no second case"
+)
+_AGAIN = "run it again"
 
 
 def add_run(commands: Any) -> None:
@@ -57,12 +72,18 @@ def add_run(commands: Any) -> None:
         metavar="AGENT",
         help="a folder of agents, a file of configs (each with #name), or a demo agent",
     )
-    run.add_argument(
+    played = run.add_mutually_exclusive_group(required=True)
+    played.add_argument(
         "--script",
-        required=True,
         type=Path,
         metavar="FILE",
-        help="the script, YAML or JSON; or an eval set, of which one case is played",
+        help="the script, YAML or JSON; or an eval set or a downloaded archive of one, of which one case is played",
+    )
+    played.add_argument(
+        "--scenario",
+        type=Path,
+        metavar="FILE",
+        help="a file of ADK's conversation scenarios, or an eval set with some, of which one is played: a simulator speaks for the user",
     )
     run.add_argument(
         "--out",
@@ -77,8 +98,12 @@ def add_run(commands: Any) -> None:
 
 def _add_ways(run: Any) -> None:
     run.add_argument(
-        "--case", default="", metavar="ID", help="which case of an eval set is played, where it has several"
+        "--case",
+        default="",
+        metavar="ID",
+        help="which case of an eval set is played, where it has several; of scenarios, the id that ADK gives it, or its number",
     )
+    _add_user(run)
     run.add_argument(
         "--eval-id", metavar="ID", help="the case's id; by default the agent's name and the session's start"
     )
@@ -96,9 +121,31 @@ def _add_ways(run: Any) -> None:
     run.add_argument(
         "--strict", action="store_true", help="fail where a line was not used, or not where it stands"
     )
+    run.add_argument(
+        "--no-replay",
+        action="store_true",
+        help="do not replay the written case. By default it is replayed at once; a time, an id or a random value that the agent's own "
+        "code makes gets a tolerance in the recorded environment, and a line says so",
+    )
     run.add_argument("--quiet", action="store_true", help="show no steps")
     run.add_argument("--json", action="store_true", help="write the result as one JSON object")
     run.add_argument("--verbose", action="store_true", help="show the warnings of ADK and of the agent")
+
+
+def _add_user(run: Any) -> None:
+    """Add the options of a scenario: who speaks for the user."""
+    run.add_argument(
+        "--config",
+        type=Path,
+        metavar="FILE",
+        help="with --scenario: the user simulator's configuration, or ADK's EvalConfig with one, as JSON",
+    )
+    run.add_argument(
+        "--user-simulator",
+        default="",
+        metavar="PATH",
+        help="with --scenario: a user simulator of your own, as package.module.Class",
+    )
 
 
 def run_script(given: argparse.Namespace, typed: TextIO, progress: Progress, out: TextIO) -> None:
@@ -107,12 +154,21 @@ def run_script(given: argparse.Namespace, typed: TextIO, progress: Progress, out
     Raises:
         Ends: It ends otherwise than well.
     """
+    if given.scenario is not None:
+        _run_scenario(given, typed, progress, out)
+        return
+    if given.config is not None or given.user_simulator:
+        raise Ends(BAD_INPUT, "--config and --user-simulator belong to --scenario")
     config = _load(given.agent)
     script, losses = _read(given.script, given.case, config)
     if given.otherwise:
         script = script._replace(script=script.script.model_copy(update={"otherwise": given.otherwise}))
     writer = EvalSetWriter(given.out, config.name)
-    _check(writer, given.eval_id)
+    _check(writer, given.eval_id, may_wait=True)
+    turns = script.script.turns
+    waiting = waiting_case(unrecorded_cases(writer.path), said_in(turns), given.eval_id)
+    if waiting is not None and all(turn.say is not None for turn in turns):
+        script, losses = _to_complete(writer.path, waiting.eval_id, config, progress)
     asks = partial(_asks, typed, progress, script.where) if typed.isatty() else None
     played = _played(config, script, asks, given.record, progress)
     progress.clear()
@@ -120,31 +176,99 @@ def run_script(given: argparse.Namespace, typed: TextIO, progress: Progress, out
         progress.say(f"warning: {problem}")
     _check_played(played, script, given.script, has_terminal=asks is not None)
     _check_leftovers(played, script, given, progress)
-    path, eval_id = _written(played, writer, given.eval_id)
-    environment = _recorded(played, path, eval_id, config)
+    leftovers = [f"{script.where(left.place)}: {left.words}" for left in played.leftovers]
+    more: JsonObject = {"problems": [*losses, *played.problems], "leftovers": [*leftovers]}
+    _write(given, config, played.session, played.facts, more, progress, out, waiting)
+
+
+def _write(  # noqa: PLR0917 - what was played, and where it goes
+    given: argparse.Namespace,
+    config: SimulatedAgentConfig,
+    session: SimulationSession,
+    facts: Sequence[Fact],
+    more: JsonObject,
+    progress: Progress,
+    out: TextIO,
+    waiting: EvalCase | None = None,
+) -> None:
+    """Write the case and its environment, replay it, and print the result; `more` stands in it as JSON. `waiting` is the case where it was written before."""
+    path, eval_id = _written(session, EvalSetWriter(given.out, config.name), given.eval_id, waiting)
+    again = _AGAIN
+    if given.scenario is not None:  # a simulator may say something else the next time
+        again = f"run {given.agent} with --script {path} --case {eval_id} --eval-id {eval_id} --out {path}"
+    environment = _recorded(session, facts, path, eval_id, config, again)
+    checked = None if given.no_replay else _replayed_back(path, eval_id, config, progress)
     if given.json:
         result = {
             "path": str(path),
             "environment": str(environment),
             "eval_id": eval_id,
-            "session_id": played.session.session_id,
-            "turns": len(played.session.turns),
-            "problems": [*losses, *played.problems],
-            "leftovers": [f"{script.where(left.place)}: {left.words}" for left in played.leftovers],
+            "session_id": session.session_id,
+            "turns": len(session.turns),
+            "verified": checked.passed if checked else None,
+            "tolerances": list(checked.lines) if checked else [],
+            **more,
         }
         out.write(json.dumps(result) + "\n")
     else:
         out.write(plain(f"{path}: {eval_id}") + "\n")
+        out.writelines(plain(f"tolerance kept: {line}") + "\n" for line in (checked.lines if checked else ()))
+
+
+def _replayed_back(
+    path: Path, eval_id: str, config: SimulatedAgentConfig, progress: Progress
+) -> WrittenCase | None:
+    """Replay the case that was written, keep a tolerance for what differs by itself, and say where it does not pass."""
+    from evalset.verify import VerifyError, replay_written  # noqa: PLC0415 - ADK's evaluation takes a second to import
+
+    try:
+        checked = replay_written(path, eval_id, agent=config, keep=True)
+    except VerifyError as error:
+        progress.say(f"warning: the case was written, and could not be replayed: {error}")
+        return None
+    if not checked.passed:
+        divergence = checked.run.divergence
+        why = checked.run.error or (divergence.sentence if divergence else "")
+        progress.say(f"warning: the case was written, and does not pass its own replay: {why}")
+    return checked
+
+
+def _run_scenario(given: argparse.Namespace, typed: TextIO, progress: Progress, out: TextIO) -> None:
+    """Play a scenario, and write its golden trace: a conversation whose user needs no simulator any more."""
+    config = _load(given.agent)
+    _check(EvalSetWriter(given.out, config.name), given.eval_id)
+    played = play_scenario(given, config, typed, progress)
+    progress.clear()
+    for problem in played.problems:
+        progress.say(f"warning: {problem}")
+    more: JsonObject = {"problems": [*played.problems]}
+    _write(given, config, played.session, played.facts, more, progress, out)
+
+
+def _to_complete(
+    path: Path, eval_id: str, config: SimulatedAgentConfig, progress: Progress
+) -> tuple[ScriptText, tuple[str, ...]]:
+    """Read the script of a case that was written without its environment."""
+    progress.say(f"{path}: {eval_id} is there without its environment, and is played to record that")
+    try:
+        return _read(path, eval_id, config)
+    except Ends as error:  # what stands beside the set is still no environment
+        raise Ends(NOT_RECORDED, _UNRECORDED.format(error, _AGAIN)) from error
 
 
 def _read(path: Path, case: str, config: SimulatedAgentConfig) -> tuple[ScriptText, tuple[str, ...]]:
     """Read the script, or that of an eval set's case; and what the case does not tell."""
     try:
-        text = path.read_text(encoding="utf-8")
+        content = path.read_bytes()
+        text = text_of_archive(content) if content.startswith(ARCHIVE_STARTS) else content.decode()
+        if what := importable_kind(text.encode()):
+            raise Ends(BAD_INPUT, f"{path}: is {what}, not a script. Import it: {import_command(path)}")
         if not holds_cases(text):
             return read_script(text), ()
-        chosen = _with_answers(path, _chosen(path, read_cases(text), case))
-        made = script_of_case(chosen, agents_as_tools(config.root_agent))
+        chosen = _chosen(path, read_cases(text), case)
+        made = script_with_recording(
+            chosen, _recorded_of(path, text, chosen), agents_as_tools(config.root_agent)
+        )
         return read_script(write_script(made.script)), made.losses
     except OSError as error:
         raise Ends(BAD_INPUT, f"{path}: cannot be read: {error.strerror or error}") from error
@@ -152,15 +276,19 @@ def _read(path: Path, case: str, config: SimulatedAgentConfig) -> tuple[ScriptTe
         raise Ends(BAD_INPUT, f"{path}: is no text in UTF-8: byte {error.start} cannot be read") from error
     except RecordedEnvironmentError as error:
         raise Ends(BAD_INPUT, str(error)) from error
+    except ArchiveError as error:
+        raise Ends(BAD_INPUT, f"{path}: {error}") from error
     except (ScriptError, ScenarioError) as error:
         raise Ends(BAD_INPUT, "\n".join(f"{path}: {line}" for line in str(error).splitlines())) from error
 
 
-def _with_answers(path: Path, case: EvalCase) -> EvalCase:
-    """Put back what a person had said to confirmations, which only the recorded environment beside the set knows."""
+def _recorded_of(path: Path, text: str, case: EvalCase) -> RecordedCase | None:
+    """Return what is recorded of a case, beside its set or inside of it; None where nothing is."""
     sidecar = sidecar_of(path)
-    recorded = read_environment(sidecar).cases.get(case.eval_id) if sidecar.is_file() else None
-    return with_confirmations(case, recorded) if recorded is not None else case
+    if sidecar != path and sidecar.is_file():
+        return read_environment(sidecar).cases.get(case.eval_id)
+    inside = parted(path, text).environment
+    return inside.cases.get(case.eval_id) if inside else None
 
 
 def _chosen(path: Path, cases: dict[str, EvalCase], case: str) -> EvalCase:
@@ -179,15 +307,16 @@ def _load(words: str) -> SimulatedAgentConfig:
         raise Ends(BAD_INPUT, f"AGENT: {error}") from error
 
 
-def _check(writer: EvalSetWriter, eval_id: str | None) -> None:
-    """Check that the case can be written, before anything is played."""
+def _check(writer: EvalSetWriter, eval_id: str | None, *, may_wait: bool = False) -> None:
+    """Check that the case can be written, before anything is played; `may_wait` where one without its environment is completed."""
     try:
         taken = writer.eval_ids()
     except EvalSetError as error:
         raise Ends(BAD_INPUT, f"--out: {error}") from error
     if eval_id is not None and (flaw := flaw_of_eval_id(eval_id)):
         raise Ends(BAD_INPUT, f"--eval-id: {flaw}")
-    if eval_id in taken:
+    waiting = {case.eval_id for case in unrecorded_cases(writer.path)} if may_wait else set()
+    if eval_id in taken - waiting:
         raise Ends(BAD_INPUT, f"--eval-id: {writer.path} already holds a case with the eval id {eval_id!r}")
 
 
@@ -249,9 +378,13 @@ def _check_leftovers(
         raise Ends(NO_ANSWER, "the script and the session do not fit (--strict); nothing was written")
 
 
-def _written(played: Played, writer: EvalSetWriter, eval_id: str | None) -> tuple[Path, str]:
+def _written(
+    session: SimulationSession, writer: EvalSetWriter, eval_id: str | None, waiting: EvalCase | None
+) -> tuple[Path, str]:
     try:
-        case = GoldenTraceBuilder(played.session, eval_id=eval_id, confirmations="beside").build()
+        case = GoldenTraceBuilder(session, eval_id=eval_id, confirmations="beside").build()
+        if waiting is not None:
+            return writer.path, _completed(case, waiting)
         if eval_id is None:
             free = unique_eval_id(case.eval_id, writer.eval_ids())
             case = case.model_copy(update={"eval_id": free})
@@ -263,8 +396,23 @@ def _written(played: Played, writer: EvalSetWriter, eval_id: str | None) -> tupl
     return written.path, written.eval_id
 
 
-def _recorded(played: Played, eval_set: Path, eval_id: str, config: SimulatedAgentConfig) -> Path:
+def _completed(case: EvalCase, waiting: EvalCase) -> str:
+    """Check that the case that was played is still the one in its set, and give its id."""
+    if not says_the_same(case, waiting):
+        words = f"{waiting.eval_id}: the case plays otherwise now than when it was written, so its environment cannot be recorded"
+        raise Ends(FAILED, f"{words}; delete the case, and run again. Nothing was written")
+    return waiting.eval_id
+
+
+def _recorded(  # noqa: PLR0917 - what was played, where it goes, and what to do where it cannot
+    session: SimulationSession,
+    facts: Sequence[Fact],
+    eval_set: Path,
+    eval_id: str,
+    config: SimulatedAgentConfig,
+    again: str,
+) -> Path:
     try:
-        return record(eval_set, eval_id, played.session, played.facts, config.root_agent)
+        return record(eval_set, eval_id, session, facts, config.root_agent)
     except (RecordedEnvironmentError, OSError) as error:
-        raise Ends(BAD_INPUT, f"the case was written, and its environment was not: {error}") from error
+        raise Ends(NOT_RECORDED, _UNRECORDED.format(error, again)) from error

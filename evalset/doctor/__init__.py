@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from evalset.doctor.agents import KnownAgent, known_agent
     from evalset.doctor.codes import CODES, Code
-    from evalset.doctor.examining import examine
+    from evalset.doctor.examining import ExamineProgress, examine
     from evalset.doctor.mending import mend, preview
     from evalset.doctor.migrating import migrate, preview_migration
     from evalset.doctor.model import (
@@ -50,6 +50,7 @@ _HOMES = {
     "Changes": "model",
     "Code": "codes",
     "DroppedArgument": "model",
+    "ExamineProgress": "examining",
     "ExaminedFile": "model",
     "Examination": "model",
     "FileChange": "model",
@@ -74,6 +75,7 @@ __all__ = [
     "Code",
     "DroppedArgument",
     "Examination",
+    "ExamineProgress",
     "ExaminedFile",
     "FileChange",
     "Finding",

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import difflib
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
+from typing import Any
 
 from evalset.doctor.agents import KnownAgent
 from evalset.doctor.calls import ToolPlace
 from evalset.doctor.nodes import Node
 from evalset.doctor.notes import Notes
+from evalset.doctor.recorded_evidence import RecordedEvidence
 from evalset.doctor.shown import listed
 from simulator.environment.schema.schemas import (
     BrokenSchemaError,
@@ -21,18 +23,33 @@ from simulator.environment.schema.schemas import (
 )
 
 _MOST_PROBLEMS = 3
+_PLAIN_SCHEMA = frozenset({"type", "properties", "required", "title", "description", "additionalProperties"})
+_PLAIN_VALUE = frozenset({"type", "title", "description", "default"})
+_PLAIN_TYPES: Mapping[str, tuple[type, ...]] = {
+    "string": (str,), "integer": (int,), "number": (int, float), "boolean": (bool,)
+}  # fmt: skip
 
 
-def note_calls(places: Iterable[ToolPlace], agent: KnownAgent, eval_id: str, notes: Notes) -> None:
-    """Check calls against the tools that an agent has."""
+def note_calls(
+    places: Iterable[ToolPlace],
+    agent: KnownAgent,
+    eval_id: str,
+    notes: Notes,
+    known: RecordedEvidence | None = None,
+) -> None:
+    """Check calls against the tools that an agent has, save those that need no declaration, as the recording shows."""
     for place in places:
         if place.role == "answer" or not place.name:
             continue
         if not agent.can_call(place.name):
+            if known is not None and place.name in (known.called if agent.brings_more else known.undeclared):
+                continue  # what a tool set or the agent's own code brings is not seen by looking at the agent
             _note_gone(place, agent, eval_id, notes)
         elif (tool := agent.tools.get(place.name)) is not None:
             given = place.arguments.value if place.arguments else {}
-            if problems := _problems(given, json.dumps(tool.parameters)):
+            if not plainly_fits(given, tool.parameters) and (
+                problems := _problems(given, json.dumps(tool.parameters))
+            ):
                 node = place.arguments or place.at
                 words = "; ".join(in_words(problems, _MOST_PROBLEMS))
                 notes.add(
@@ -44,6 +61,24 @@ def note_calls(places: Iterable[ToolPlace], agent: KnownAgent, eval_id: str, not
 def _problems(given: object, schema: str) -> tuple[Problem, ...]:
     normal = _normal(schema)
     return () if normal is None else check_normal(given, normal)
+
+
+def plainly_fits(given: object, schema: Mapping[str, Any]) -> bool:
+    """Tell quickly whether arguments surely fit a schema that names types and no more; False where nobody can say so quickly."""
+    properties = schema.get("properties")
+    if not isinstance(given, dict) or not isinstance(properties, dict) or not schema.keys() <= _PLAIN_SCHEMA:
+        return False
+    required = schema.get("required", [])
+    if not isinstance(required, list) or not all(name in given for name in required):
+        return False
+    return all(name in properties and _plainly_is(value, properties[name]) for name, value in given.items())
+
+
+def _plainly_is(value: object, schema: Any) -> bool:
+    if not isinstance(schema, dict) or not schema.keys() <= _PLAIN_VALUE:
+        return False
+    kind = schema.get("type")
+    return isinstance(kind, str) and type(value) in _PLAIN_TYPES.get(kind, ())
 
 
 @lru_cache(maxsize=256)
@@ -64,23 +99,25 @@ def _note_gone(place: ToolPlace, agent: KnownAgent, eval_id: str, notes: Notes) 
         if near
         else "Migrate it to the tool that took its place, or take the case out."
     )
-    if agent.tool_sets:
+    if agent.brings_more:
         words = (
-            f"The agent {agent.name!r} has no tool {place.name!r} of its own; whether {listed(agent.tool_sets)} brings it "
+            f"The agent {agent.name!r} has no tool {place.name!r} of its own; whether {listed(agent.brings_more)} brings it "
             "is only known when it runs."
         )
-        notes.add("unknown-tool", node.path, words, remedy, severity="warning", eval_id=eval_id)
+        notes.add("unknown-tool", node.path, words, remedy, severity="note", eval_id=eval_id)
     else:
         words = f"The agent {agent.name!r} has no tool {place.name!r}, so it can never make this call."
         notes.add("unknown-tool", node.path, words, remedy, eval_id=eval_id)
 
 
-def note_authors(turn: Node, agent: KnownAgent, eval_id: str, notes: Notes) -> None:
-    """Check who speaks in a turn."""
+def note_authors(turn: Node, agent: KnownAgent, eval_id: str, notes: Notes, known: RecordedEvidence) -> None:
+    """Check who speaks in a turn; the agents that spoke in the recording are not doubted where code may make agents."""
     data = turn.field("intermediate_data") or Node(None)
     for event in data.items("invocation_events"):
         author = event.text("author")
         if author and author != "user" and agent.agents and author not in agent.agents:
+            if agent.own_code and author in known.agents:
+                continue
             words = f"The author {author!r} is no agent of {agent.name!r}, so nobody can say this."
             notes.add("unknown-agent", event.path, words, "Write the agent's present name.", eval_id=eval_id)
 

@@ -6,9 +6,10 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from evalset.measured import MeasuredAgent, measured_agent
 from evalset.recorded.recorder import schema_digest
-from simulator.agent_config import SimulatedAgentConfig
-from simulator.agents import AgentCatalogue, AgentSettings
+from simulator.agent_config import AgentConfigError, SimulatedAgentConfig
+from simulator.agents import AgentCatalogue, AgentLoadError, AgentSettings, UnknownAgentError, agent_named
 from simulator.agents.folder import AgentFolder
 from simulator.environment.declared_tools import STEERING
 from simulator.environment.things.connections import ToolShape
@@ -24,6 +25,8 @@ class KnownAgent(NamedTuple):
         agents: The names of all agents in its tree.
         tool_sets: The tool sets whose tools are only known when they run.
         rewrites: Whether a callback of its may change what a tool answered, so that it hears another answer than the tool gave.
+        own_code: The nodes whose own code may run tools, or make agents, that are only known when it runs.
+        measured: The digests of what it was loaded from.
     """
 
     name: str
@@ -32,10 +35,17 @@ class KnownAgent(NamedTuple):
     agents: frozenset[str] = frozenset()
     tool_sets: tuple[str, ...] = ()
     rewrites: bool = False
+    own_code: tuple[str, ...] = ()
+    measured: MeasuredAgent | None = None
 
     def can_call(self, name: str) -> bool:
         """Tell whether there is such a tool."""
         return name in self.tools or name in self.others or name in STEERING
+
+    @property
+    def brings_more(self) -> tuple[str, ...]:
+        """What may bring tools that are only known when the agent runs: tool sets, and code of its own."""
+        return (*self.tool_sets, *self.own_code)
 
     def digest(self, name: str) -> str | None:
         """Give the digest of a tool's schema as recorded environments keep it; None where there is no such tool."""
@@ -62,7 +72,17 @@ def known_agent(config: SimulatedAgentConfig) -> KnownAgent:
         ),
         tool_sets=tuple(type(tool).__name__ for tool in named if hasattr(tool, "get_tools")),
         rewrites=any(getattr(node, "after_tool_callback", None) for node in seen.values()),
+        own_code=tuple(str(getattr(node, "name", "")) for node in seen.values() if _runs_own_code(node)),
+        measured=measured_agent(config),
     )
+
+
+def _runs_own_code(node: Any) -> bool:
+    """Tell whether a node is of a class of the agent's, or a function that runs nodes and tools itself."""
+    kind = type(node)
+    if not kind.__module__.startswith("google.adk."):
+        return True
+    return kind.__name__ == "FunctionNode" and bool(getattr(node, "rerun_on_resume", False))
 
 
 def _tools(node: Any) -> Iterator[Any]:
@@ -91,29 +111,47 @@ class Agents:
     Args:
         agents_dir: A folder of agents in ADK's convention, or the folder of one; None for none.
         known: Agents that are loaded already, by the names of their apps.
+        only: The agent that all data is checked against, whatever app it names: one of the folder, or where there is no folder a
+            demo agent or the folder of one. Empty for the one that each case names.
 
     Raises:
-        AgentLoadError: The folder does not exist, cannot be read, or holds no agent.
+        AgentLoadError: The folder does not exist, cannot be read, or holds no agent; or `only` cannot be loaded.
     """
 
-    def __init__(self, agents_dir: Path | None = None, known: Mapping[str, KnownAgent] | None = None) -> None:
+    def __init__(
+        self,
+        agents_dir: Path | None = None,
+        known: Mapping[str, KnownAgent] | None = None,
+        only: str = "",
+    ) -> None:
         self._known: dict[str, KnownAgent | None] = dict(known or {})
         self._catalogue = (
             AgentCatalogue(AgentSettings(agents_dir=agents_dir, demos=False)) if agents_dir else None
         )
         self._names = AgentFolder(agents_dir).names() if agents_dir else ()
+        self._only = self._chosen(only) if only else None
         self.skipped: list[str] = []
         """Why agents could not be looked at."""
+        self.strangers: set[str] = set()
+        """The names of apps in the data that none of the agents has."""
+
+    @property
+    def measured(self) -> tuple[MeasuredAgent, ...]:
+        """The agents that were looked at, or are there to be."""
+        looked_at = [self._only] if self._only else self._known.values()
+        return tuple(each.measured for each in looked_at if each and each.measured)
 
     @property
     def any(self) -> bool:
         """Whether there is any agent to check against."""
-        return self._catalogue is not None or any(self._known.values())
+        return bool(self._only or self._catalogue or any(self._known.values()))
 
     def of(self, file: Path, app_name: str) -> KnownAgent | None:
-        """Give the agent of a case: by the name of its app, by the folder of its file, or the only one there is."""
-        if not self.any:
-            return None
+        """Give the agent of a case: the one that was named for all, else by the name of its app, by the folder of its file, or the only one there is."""
+        if app_name and self.any and not self._is_known(app_name):
+            self.strangers.add(app_name)
+        if self._only or not self.any:
+            return self._only
         for name in (app_name, *(parent.name for parent in file.parents)):
             if name and (found := self._named(name)) is not None:
                 return found
@@ -122,9 +160,32 @@ class Agents:
             return known[0] if known else self._named(self._names[0])
         what = f"{app_name!r}, which" if app_name else "an app that its cases do not name, and whose folder"
         self.skipped.append(
-            f"Calls in {file} were not checked against the agent's tools: they are of {what} is none of the agents given."
+            f"Calls in {file} were not checked against the agent's tools: they are of {what} is none of the agents given. "
+            "Name the agent with --agent."
         )
         return None
+
+    def _is_known(self, app_name: str) -> bool:
+        return self._only.name == app_name if self._only else self._named(app_name) is not None
+
+    def all(self) -> list[KnownAgent]:
+        """Load all agents; those that cannot be loaded are left out."""
+        found = [self._only] if self._only else [self._named(name) for name in {*self._names, *self._known}]
+        return [each for each in found if each is not None]
+
+    def _chosen(self, name: str) -> KnownAgent:
+        """Load the one agent that was named.
+
+        Raises:
+            AgentLoadError: There is none of that name, or it cannot be loaded.
+        """
+        if name in self._known and (known := self._known[name]) is not None:
+            return known
+        try:
+            config = self._catalogue.config(name) if self._catalogue else agent_named(name)
+        except (UnknownAgentError, AgentConfigError) as error:
+            raise AgentLoadError(f"--agent: {error}") from error
+        return known_agent(config)
 
     def _named(self, name: str) -> KnownAgent | None:
         if name in self._known:

@@ -62,11 +62,16 @@ def in_old_turn(turn: Node) -> Iterator[ToolPlace]:
         yield ToolPlace(use, use.field("tool_name"), use.field("tool_input"), "", "call")
 
 
-def in_recorded_turn(turn: Node) -> Iterator[ToolPlace]:
-    """Give the places of one turn of a recorded environment."""
+def calls_in_recorded_turn(turn: Node) -> Iterator[ToolPlace]:
+    """Give the calls of one turn of a recorded environment that tools answered, or that were rejected."""
     for name in ("calls", "rejected"):
         for call in turn.items(name):
             yield ToolPlace(call, call.field("tool"), call.field("arguments"), call.text("id"), "call")
+
+
+def in_recorded_turn(turn: Node) -> Iterator[ToolPlace]:
+    """Give the places of one turn of a recorded environment."""
+    yield from calls_in_recorded_turn(turn)
     for model in turn.items("models"):
         for response in model.items("responses"):
             yield from in_content(response.field("content"))

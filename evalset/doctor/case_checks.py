@@ -8,11 +8,13 @@ from typing import NamedTuple
 
 from google.adk.evaluation.eval_case import EvalCase, InvocationEvent, SessionInput
 
+from evalset.doctor.agents import KnownAgent
 from evalset.doctor.calls import ASKS_A_PERSON, CONFIRMATION, ToolPlace, in_turn
 from evalset.doctor.confirmation_rounds import without_questions
 from evalset.doctor.edits import Insert, Remove, Replace
 from evalset.doctor.nodes import Node, camel
 from evalset.doctor.notes import Notes
+from evalset.doctor.recorded_evidence import RecordedEvidence
 from evalset.doctor.shown import listed, short
 
 _APP_NAME = re.compile(r"[a-zA-Z][a-zA-Z0-9_-]*")
@@ -29,15 +31,19 @@ class Case(NamedTuple):
 
     Attributes:
         portable: Whether every ADK from 1.24 on shall read it.
-        confirmed: The calls of which the recorded environment knows what a person said to them.
-        agent: ADK's name of the agent, where that is known.
+        known: What the recorded environment tells of it.
+        agent: Its agent, where that is known.
     """
 
     node: Node
     eval_id: str
     portable: bool = False
-    confirmed: frozenset[str] = frozenset()
-    agent: str = ""
+    known: RecordedEvidence = RecordedEvidence()
+    agent: KnownAgent | None = None
+
+    def is_agent(self, name: str) -> bool:
+        """Tell whether a call is one of an agent of the tree, which has no answer."""
+        return (self.agent is not None and name in self.agent.agents) or name in self.known.agents
 
 
 def note_case(case: Case, notes: Notes) -> None:
@@ -120,10 +126,10 @@ def _note_session(case: Case, notes: Notes) -> None:
     app = given.field("app_name")
     if app is not None and isinstance(app.value, str) and not _is_app_name(app.value):
         words = f"No app of ADK can be called {app.value!r}: a name begins with a letter, and holds letters, digits, '_' and '-'."
-        if _is_app_name(case.agent):
+        if case.agent is not None and _is_app_name(case.agent.name):
             notes.add(
-                "unfit-app-name", app.path, words, mend=f"writes the agent's name, {case.agent!r}",
-                edits=[Replace(app.path, case.agent)], eval_id=case.eval_id,
+                "unfit-app-name", app.path, words, mend=f"writes the agent's name, {case.agent.name!r}",
+                edits=[Replace(app.path, case.agent.name)], eval_id=case.eval_id,
             )  # fmt: skip
         else:
             notes.add(
@@ -152,10 +158,7 @@ def _note_turn(case: Case, turn: Node, notes: Notes) -> None:
         )  # fmt: skip
     else:
         _note_role(said, "user", case, notes)
-        if not any(
-            part.members and any(held not in (None, "") for held in part.members.values())
-            for part in said.items("parts")
-        ):
+        if _is_empty(said):
             words = "The user says nothing in this turn, and most models refuse an empty message."
             notes.add(
                 "empty-user-content", said.path, words, "Write what the user says.", eval_id=case.eval_id
@@ -166,9 +169,40 @@ def _note_turn(case: Case, turn: Node, notes: Notes) -> None:
             "Add what the agent shall say, or judge by other criteria.", eval_id=case.eval_id,
         )  # fmt: skip
     else:
-        _note_role(answered, "model", case, notes)
+        _note_final_role(answered, case, notes)
+        if _is_empty(answered):
+            notes.add(
+                "missing-final-response", answered.path, "The final response holds no text, so `response_match_score` gives the turn 0.",
+                "Add what the agent shall say, or judge by other criteria.", eval_id=case.eval_id,
+            )  # fmt: skip
     _note_late_fields(case, turn, notes)
     _note_calls(case, turn, notes)
+
+
+def _is_empty(content: Node) -> bool:
+    """Tell whether no part of a message holds anything; one with a part that is refused is not looked at."""
+    refused = "content" in content.members or "text" in content.members
+    return not refused and not any(
+        part.members and any(held not in (None, "") for held in part.members.values())
+        for part in content.items("parts")
+    )
+
+
+def _note_final_role(content: Node, case: Case, notes: Notes) -> None:
+    """Check the role of a final response: no model is shown it, and a workflow's own messages have the role of the user."""
+    found = content.members.get("role")
+    if found is None and isinstance(content.value, dict):
+        edit = (
+            Replace((*content.path, "role"), "model")
+            if "role" in content.members
+            else Insert(content.path, "role", "model")
+        )
+        notes.add(
+            "missing-role", content.path, "The final response has no role; no evaluation reads it, but tools that show the case may.",
+            mend="adds the role 'model'", edits=[edit], eval_id=case.eval_id, severity="note",
+        )  # fmt: skip
+    elif found != "user":
+        _note_role(content, "model", case, notes)
 
 
 def _note_role(content: Node, role: str, case: Case, notes: Notes) -> None:
@@ -252,11 +286,11 @@ def _note_calls(case: Case, turn: Node, notes: Notes) -> None:
             notes.add(
                 "call-without-name", place.at.path, words, "Write the tool's name.", eval_id=case.eval_id
             )
-    asking = [place for place in calls if place.name.startswith(ASKS_A_PERSON)]
+    asking = [place for place in calls if _stops(place, case.known)]
     if asking:
         what = "whether a tool may run" if any(each.name == CONFIRMATION for each in asking) else "something"
         words = f"A person was asked {what} here. Plain `adk eval` cannot answer: it stops at the question, and the rest of the turn fails."
-        if edits := without_questions(turn, case.confirmed):
+        if edits := without_questions(turn, case.known.confirmed):
             notes.add(
                 "confirmation-round", asking[0].at.path, words, eval_id=case.eval_id, edits=edits,
                 mend="takes out the question and what was said to it, which the recorded environment keeps and a replay says again",
@@ -270,6 +304,13 @@ def _note_calls(case: Case, turn: Node, notes: Notes) -> None:
     _note_ids(case, calls, notes)
     _note_pairs(case, turn, [each for each in places if each.role != "quoted"], notes)
     _note_parallel(case, turn, notes)
+
+
+def _stops(place: ToolPlace, known: RecordedEvidence) -> bool:
+    """Tell whether a call asks a person something to which no reply is recorded; a confirmation is better kept beside the case."""
+    if not place.name.startswith(ASKS_A_PERSON):
+        return False
+    return place.name == CONFIRMATION or place.call_id not in known.replied
 
 
 def _note_ids(case: Case, calls: list[ToolPlace], notes: Notes) -> None:
@@ -308,6 +349,7 @@ def _note_pairs(case: Case, turn: Node, places: list[ToolPlace], notes: Notes) -
             f"The answer of {answer.name!r} belongs to no call of the turn, so nothing will ever be given it.",
             "Take it out, or give it the id of its call.", eval_id=case.eval_id,
         )  # fmt: skip
+    waiting = {key: place for key, place in waiting.items() if not case.is_agent(place.name)}
     if waiting:
         names = listed(place.name or "no name" for place in waiting.values())
         stored = f"answers of {len(waiting)} calls are" if len(waiting) > 1 else "answer of a call is"

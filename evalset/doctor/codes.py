@@ -52,7 +52,9 @@ CODES: dict[str, Code] = {
     "empty-user-content": Code("warning", "a turn in which the user says nothing"),
     "missing-role": Code("warning", "a message without a role"),
     "wrong-role": Code("warning", "a message whose role is not its author's"),
-    "missing-final-response": Code("warning", "a turn without a final response"),
+    "missing-final-response": Code(
+        "warning", "a turn without a final response, or with one that holds nothing"
+    ),
     "duplicate-invocation-id": Code("note", "two turns of one case with one id"),
     "old-tool-use": Code("error", "the old form's `expected_tool_use` in a turn of today's form"),
     # the calls

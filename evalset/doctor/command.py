@@ -24,6 +24,7 @@ from evalset.doctor.model import (
     SetArgument,
 )
 from evalset.progress import plain
+from evalset.renaming import renames_from
 
 CLEAN, FINDINGS, BAD_INPUT = 0, 1, 2
 EXIT_CODES = (
@@ -32,18 +33,28 @@ EXIT_CODES = (
 )
 
 
+RENAMED = "no agent is called {old}, and {new} alone declares the same tools: --rename-agent {old}={new} renames it in the files"
+"""How the new name of an agent is proposed."""
+
+
 class _UsageError(ValueError):
     """The command line says something that cannot be done."""
 
 
-def main(argv: Sequence[str] | None = None, *, out: TextIO | None = None) -> int:
+def main(
+    argv: Sequence[str] | None = None,
+    *,
+    out: TextIO | None = None,
+    prog: str = "python -m evalset doctor",
+) -> int:
     """Run the command and give its exit code.
 
     Args:
         argv: The arguments behind `doctor`; those of the process by default.
         out: Where to write; the standard output by default.
+        prog: What started it, for the help.
     """
-    parser = _parser()
+    parser = _parser(prog)
     given = parser.parse_args(argv)
     logging.basicConfig(level=logging.ERROR, format="%(message)s")
     if not sys.warnoptions:
@@ -56,15 +67,15 @@ def main(argv: Sequence[str] | None = None, *, out: TextIO | None = None) -> int
     from simulator.agents import AgentLoadError  # noqa: PLC0415 - as above
 
     try:
-        return _run(given, stream)
+        return _run(given, stream, prog)
     except (_UsageError, AgentLoadError) as error:
         sys.stderr.write(f"{plain(str(error))}\n")
         return BAD_INPUT
 
 
-def _parser() -> argparse.ArgumentParser:
+def _parser(prog: str) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
-        prog="python -m evalset doctor",
+        prog=prog,
         description="Finds what is wrong in eval sets (old and new), test files and recorded environments, and mends what can be mended.",
         epilog=EXIT_CODES,
         allow_abbrev=False,
@@ -72,6 +83,13 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("paths", nargs="*", metavar="PATH", type=Path, help="a file, or a folder of files")
     parser.add_argument(
         "--agents-dir", type=Path, metavar="DIR", help="check calls against these agents' tools"
+    )
+    parser.add_argument(
+        "--agent",
+        default="",
+        metavar="NAME",
+        help="check all files against this agent: one of --agents-dir, a demo agent, or an agent's folder; by default the one that "
+        "each case names, or the only one there is",
     )
     parser.add_argument(
         "--fix", action="store_true", help="mend what can be mended; the old text is kept as <name>.<n>.bak"
@@ -91,6 +109,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--strict", action="store_true", help="let warnings count as errors")
     parser.add_argument("--json", action="store_true", help="write one JSON object")
+    parser.add_argument("--csv", type=Path, metavar="FILE", help="write the findings as CSV, too")
     parser.add_argument("--codes", action="store_true", help="list all kinds of findings")
     _add_migration(parser)
     return parser
@@ -99,6 +118,7 @@ def _parser() -> argparse.ArgumentParser:
 def _add_migration(parser: argparse.ArgumentParser) -> None:
     migration = parser.add_argument_group("migrating, in eval sets and recorded environments together")
     for flag, words, meaning in (
+        ("--rename-agent", "OLD=NEW", "call an agent, and its app, by the new name"),
         ("--rename-tool", "OLD=NEW", "call a tool by its new name"),
         ("--rename-argument", "TOOL.OLD=NEW", "call an argument by its new name"),
         ("--drop-argument", "TOOL.NAME", "take an argument out of each call"),
@@ -109,9 +129,9 @@ def _add_migration(parser: argparse.ArgumentParser) -> None:
         )
 
 
-def _run(given: argparse.Namespace, out: TextIO) -> int:
+def _run(given: argparse.Namespace, out: TextIO, prog: str) -> int:
     if not given.paths:
-        raise _UsageError("name a file or a folder: python -m evalset doctor PATH...")
+        raise _UsageError(f"name a file or a folder: {prog} PATH...")
     if unknown := [code for code in given.only if code not in CODES]:
         raise _UsageError(f"--only: there is no finding {unknown[0]!r}; --codes lists them")
     migration = _migration(given)
@@ -123,15 +143,18 @@ def _run(given: argparse.Namespace, out: TextIO) -> int:
         preview_migration,
     )
 
+    against: dict[str, Any] = {"agents_dir": given.agents_dir, "agent": given.agent}
     changes: list[Changes] = []
     if not migration.is_empty:
         move = preview_migration if given.dry_run else migrate
-        changes.append(move(given.paths, migration, agents_dir=given.agents_dir))
+        changes.append(move(given.paths, migration, **against))
     if given.fix:
         way = preview if given.dry_run else mend
         codes = given.only or None
-        changes.append(way(given.paths, agents_dir=given.agents_dir, portable=given.portable, codes=codes))
-    examination = examine(given.paths, agents_dir=given.agents_dir, portable=given.portable)
+        changes.append(way(given.paths, **against, portable=given.portable, codes=codes))
+    examination = examine(given.paths, **against, portable=given.portable)
+    if given.csv is not None:
+        _write_csv(given.csv, examination)
     if given.json:
         out.write(json.dumps(_as_json(examination, changes), ensure_ascii=False, indent=2) + "\n")
     else:
@@ -139,6 +162,15 @@ def _run(given: argparse.Namespace, out: TextIO) -> int:
             _write(out, _told_changes(change, dry=given.dry_run))
         _write(out, _told(examination, fixed=given.fix and not given.dry_run))
     return _code(examination, changes, strict=given.strict)
+
+
+def _write_csv(path: Path, examination: Examination) -> None:
+    from evalset.tables import table_csv  # noqa: PLC0415 - only here is it needed
+
+    try:
+        path.write_bytes(table_csv(examination).encode())
+    except OSError as error:
+        raise _UsageError(f"--csv {path}: cannot be written: {error.strerror or error}") from error
 
 
 def _code(examination: Examination, changes: list[Changes], *, strict: bool) -> int:
@@ -162,8 +194,13 @@ def _migration(given: argparse.Namespace) -> Migration:
             raise _UsageError(f"--rename-tool {words}: write OLD=NEW, and each OLD once")
         tools[old] = new
     try:
+        agents = renames_from(given.rename_agent)
+    except ValueError as error:
+        raise _UsageError(str(error)) from error
+    try:
         return Migration(
             tools=tools,
+            agents=agents,
             renamed=tuple(RenamedArgument(tool=tool, old=name, new=new) for tool, name, new in renamed),
             dropped=tuple(DroppedArgument(tool=tool, name=name) for tool, name, _ in dropped),
             given=tuple(
@@ -226,6 +263,7 @@ def _told(examination: Examination, *, fixed: bool) -> list[str]:
     lines = [line for finding in examination.findings for line in _told_finding(finding)]
     lines += [f"not read: {words}" for words in examination.unreadable]
     lines += [f"skipped: {words}" for words in examination.skipped]
+    lines += [f"renamed? {RENAMED.format(old=old, new=new)}" for old, new in examination.renamed.items()]
     counts = ", ".join(
         f"{count} {severity}{'s' if count != 1 else ''}"
         for severity in ("error", "warning", "note")

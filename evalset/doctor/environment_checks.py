@@ -2,39 +2,57 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from evalset.doctor.agents import Agents, KnownAgent
-from evalset.doctor.answer_checks import note_answers
-from evalset.doctor.calls import ASKS_A_PERSON, in_recorded_turn, in_turn
+from evalset.doctor.answer_checks import Answered, note_answers
+from evalset.doctor.calls import ASKS_A_PERSON, ToolPlace, in_turn
 from evalset.doctor.nodes import Node
 from evalset.doctor.notes import Notes
+from evalset.doctor.recorded_evidence import called_tools, calls_of_models, is_of_a_node, undeclared_tools
+from evalset.doctor.recording_repairs import Repair, repairs_of
 from evalset.doctor.shown import listed, short
-from evalset.recorded.files import RecordedEnvironmentError, parsed
-from evalset.recorded.model import VERSION
+from evalset.recorded.files import RecordedEnvironmentError, parsed, validated
+from evalset.recorded.model import VERSION, RecordedEnvironment
 from simulator.environment.declared_tools import STEERING
 from simulator.jsonvalue import NotJsonError, canonical, same
 
+_Call: TypeAlias = tuple[str, Any]
+"""A tool's name and the arguments."""
 
-def note_form(file: Path, document: Node, text: bytes, notes: Notes) -> bool:
-    """Check that a file is a recorded environment; tell whether it can be used."""
+
+def note_form(
+    file: Path, document: Node, text: bytes, eval_set: Node | None, notes: Notes
+) -> RecordedEnvironment | None:
+    """Check that a file is a recorded environment; give it where it can be used. Damaged calls are repaired from `eval_set`, where one is given."""
     version = document.members.get("version")
     if isinstance(version, int) and not isinstance(version, bool) and version > VERSION:
         words = f"The recorded environment is of version {version}, and this release reads up to {VERSION}."
         notes.add("newer-environment", ("version",), words, "Use the release that wrote it, or a newer one.")
-        return False
+        return None
     try:
-        parsed(file, text)
+        if any(note.code == "no-json-number" for note in notes.all) or not isinstance(document.value, dict):
+            return parsed(file, text)
+        return validated(file, document.value)
     except RecordedEnvironmentError as error:
         reason = str(error).removeprefix(f"{file}: ")
         words = f"The recorded environment cannot be used: {reason}."
-        notes.add(
-            "broken-environment", (), words, "Mend this place, take an older copy, or record the case again."
-        )
-        return False
-    return True
+        _note_broken(words, repairs_of(document, eval_set) if eval_set is not None else [], notes)
+    return None
+
+
+def _note_broken(words: str, repairs: list[Repair], notes: Notes) -> None:
+    if not repairs:
+        remedy = "Fix this place, take an older copy, or record the case again."
+        notes.add("broken-environment", (), words, remedy)
+        return
+    calls = "the damaged call" if len(repairs) == 1 else f"the {len(repairs)} damaged calls"
+    notes.add(
+        "broken-environment", (), words, mend=f"takes the response of {calls} from the eval set, which holds it",
+        edits=[each.edit for each in repairs], loses="; ".join(each.loses for each in repairs), count=len(repairs),
+    )  # fmt: skip
 
 
 def cases_of(document: Node) -> dict[str, Node]:
@@ -43,18 +61,21 @@ def cases_of(document: Node) -> dict[str, Node]:
     return {eval_id: Node(case, (*cases.path, eval_id)) for eval_id, case in cases.members.items()}
 
 
-def note_fit(eval_set: Node, environment: Node, agents: Agents, notes: Notes) -> None:
-    """Check that a recorded environment fits its eval set; the notes are those of the environment."""
+def note_fit(
+    eval_set: Node, environment: Node, kept: RecordedEnvironment, agents: Agents, notes: Notes
+) -> None:
+    """Check that a recorded environment fits its eval set; the notes are those of the environment, which was read as `kept`."""
     recorded = cases_of(environment)
     held: dict[str, Node] = {}
     for case in eval_set.items("eval_cases"):
         held.setdefault(case.text("eval_id"), case)
     for eval_id, case in held.items():
         if eval_id in recorded:
-            _note_case(eval_id, case, recorded[eval_id], notes)
+            places = [list(in_turn(turn)) for turn in case.items("conversation")]
+            _note_case(eval_id, case, recorded[eval_id], places, notes)
             agent = agents.of(notes.file, recorded[eval_id].text("app_name"))
             if agent is None or not agent.rewrites:
-                note_answers(eval_id, case, recorded[eval_id], notes)
+                note_answers(Answered(eval_id, case, places), recorded[eval_id], kept.cases[eval_id], notes)
         elif recorded and case.field("conversation") is not None:
             words = f"The case {eval_id!r} of the eval set was not recorded, so it cannot be replayed without its real tools."
             notes.add(
@@ -76,17 +97,16 @@ def note_fit(eval_set: Node, environment: Node, agents: Agents, notes: Notes) ->
             )
 
 
-def _note_case(eval_id: str, case: Node, recorded: Node, notes: Notes) -> None:
+def _note_case(
+    eval_id: str, case: Node, recorded: Node, places: Sequence[Sequence[ToolPlace]], notes: Notes
+) -> None:
     turns, recorded_turns = list(case.items("conversation")), list(recorded.items("turns"))
     if len(turns) != len(recorded_turns):
         words = f"The case {eval_id!r} has {len(turns)} turns, and {len(recorded_turns)} were recorded."
         notes.add("environment-turns-differ", recorded.path, words, "Record the case again.", eval_id=eval_id)
         return
-    for number, (turn, recorded_turn) in enumerate(zip(turns, recorded_turns, strict=True), 1):
-        wanted, found = _asked(turn), _recorded(recorded_turn)
-        tools = {tool for tool, _ in found.values()}
-        new = [call for key, call in found.items() if key not in wanted]
-        lost = [call for key, call in wanted.items() if key not in found and call[0] in tools]
+    for number, (turn, recorded_turn) in enumerate(zip(places, recorded_turns, strict=True), 1):
+        new, lost = _apart(turn, recorded_turn)
         if new or lost:
             tool, arguments = (new or lost)[0]
             what = "was recorded, and is not in the case" if new else "is in the case, and was not recorded"
@@ -103,49 +123,66 @@ def _note_case(eval_id: str, case: Node, recorded: Node, notes: Notes) -> None:
         notes.add("environment-state-differs", where, words, "Record the case again.", eval_id=eval_id)
 
 
-def _asked(turn: Node) -> dict[str, tuple[str, Any]]:
+def _apart(turn: Sequence[ToolPlace], recorded: Node) -> tuple[list[_Call], list[_Call]]:
+    """Give the recorded calls that a turn does not hold, and those of its own that were not recorded.
+
+    A callback may have changed the arguments on their way to the tool: then the case holds what the model asked, or what the
+    tool got.
+    """
+    wanted, of_models = _asked(turn), calls_of_models(recorded)
+    has_models = recorded.field("models") is not None
+    new: list[_Call] = []
+    found: set[str] = set()
+    tools: set[str] = set()
+    for call in _recorded(recorded):
+        name = call.text("tool")
+        tools.add(name)
+        asked = of_models.get(call.text("id"))
+        ways = [call.members.get("arguments"), *([asked.members.get("args")] if asked else [])]
+        keys = {_key(name, arguments or {}) for arguments in ways}
+        found |= keys
+        if keys.isdisjoint(wanted) and not is_of_a_node(call, of_models, has_models=has_models):
+            new.append((name, call.members.get("arguments") or {}))
+    lost = [call for key, call in wanted.items() if key not in found and call[0] in tools]
+    return new, lost
+
+
+def _asked(turn: Sequence[ToolPlace]) -> dict[str, _Call]:
     """Give the calls of a turn that tools answered, by what tells them apart."""
-    places = (place for place in in_turn(turn) if place.role == "call")
-    return _keyed(
+    places = (place for place in turn if place.role == "call")
+    calls = (
         (place.name, place.arguments.value if place.arguments else {})
         for place in places
         if place.name not in STEERING and not place.name.startswith(ASKS_A_PERSON)
     )
+    return {_key(name, arguments): (name, arguments) for name, arguments in calls}
 
 
-def _recorded(turn: Node) -> dict[str, tuple[str, Any]]:
+def _recorded(turn: Node) -> Iterator[Node]:
     """Give the recorded calls of a turn, save those inside of agents that are tools."""
-    calls = (call for name in ("calls", "rejected") for call in turn.items(name) if not call.field("within"))
-    return _keyed((call.text("tool"), call.members.get("arguments") or {}) for call in calls)
+    return (call for name in ("calls", "rejected") for call in turn.items(name) if not call.field("within"))
 
 
-def _keyed(calls: Iterator[tuple[str, Any]]) -> dict[str, tuple[str, Any]]:
-    found: dict[str, tuple[str, Any]] = {}
-    for name, arguments in calls:
-        try:
-            found[f"{name} {canonical(arguments)}"] = (name, arguments)
-        except NotJsonError:
-            found[f"{name} {arguments!r}"] = (name, arguments)
-    return found
+def _key(name: str, arguments: Any) -> str:
+    """Give what tells calls apart."""
+    try:
+        return f"{name} {canonical(arguments)}"
+    except NotJsonError:
+        return f"{name} {arguments!r}"
 
 
 def note_tools(eval_id: str, recorded: Node, agent: KnownAgent, notes: Notes) -> None:
     """Check the tools of a recorded case against those that the agent has."""
     tools = recorded.field("tools") or Node(None)
-    called = {
-        place.name
-        for turn in recorded.items("turns")
-        for place in in_recorded_turn(turn)
-        if place.role == "call"
-    }
+    called = called_tools(recorded)
     changed: list[str] = []
     for name, kept in tools.members.items():
         digest = agent.digest(name)
         wanted = kept.get("schema_digest") if isinstance(kept, Mapping) else None
         if digest is not None and isinstance(wanted, str) and digest != wanted:
             changed.append(name)
-    for name in sorted(called):
-        if name and not agent.can_call(name) and not agent.tool_sets:
+    for name in sorted(called - undeclared_tools(recorded, called)):
+        if name and not agent.can_call(name) and not agent.brings_more:
             words = f"The tool {name!r} answered in {eval_id!r}, and the agent {agent.name!r} does not have it any more."
             remedy = f"If it was renamed, migrate it; the agent has {listed(agent.tools) or 'no tools'}."
             notes.add("environment-tool-gone", recorded.path, words, remedy, eval_id=eval_id)

@@ -25,11 +25,12 @@ def preview(
     *,
     agents_dir: Path | str | None = None,
     agents: Mapping[str, KnownAgent] | None = None,
+    agent: str = "",
     portable: bool = False,
     codes: Collection[str] | None = None,
 ) -> Changes:
     """Show what `mend` would change; nothing is written. Arguments and errors are those of `mend`."""
-    settings = Settings(Agents(Path(agents_dir) if agents_dir else None, agents), portable)
+    settings = Settings(Agents(Path(agents_dir) if agents_dir else None, agents, agent), portable)
     problems: list[str] = []
     return Changes(
         files=tuple(
@@ -43,6 +44,7 @@ def mend(
     *,
     agents_dir: Path | str | None = None,
     agents: Mapping[str, KnownAgent] | None = None,
+    agent: str = "",
     portable: bool = False,
     codes: Collection[str] | None = None,
 ) -> Changes:
@@ -54,13 +56,14 @@ def mend(
         paths: As for `examine`.
         agents_dir: As for `examine`.
         agents: As for `examine`.
+        agent: As for `examine`.
         portable: As for `examine`.
         codes: The codes of what is mended; everything by default.
 
     Raises:
         simulator.agents.AgentLoadError: The folder of agents is none.
     """
-    settings = Settings(Agents(Path(agents_dir) if agents_dir else None, agents), portable)
+    settings = Settings(Agents(Path(agents_dir) if agents_dir else None, agents, agent), portable)
     problems: list[str] = []
     done: list[FileChange] = []
     for group in groups(files_in(paths, problems)):
@@ -106,9 +109,10 @@ def _planned(
 
 def _environment(group: tuple[Path, ...]) -> Node | None:
     try:
-        return environment_in(group)
+        found = environment_in(group)
     except (OSError, ChangedMeanwhileError):  # said when its own turn comes
         return None
+    return found.root if found else None
 
 
 class _Course:

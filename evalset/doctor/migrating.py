@@ -22,6 +22,7 @@ from evalset.doctor.reading import read
 from evalset.doctor.set_checks import kind_of
 from evalset.doctor.writing import until_written
 from evalset.recorded.tolerances import EVERY_TOOL
+from evalset.renaming import keys_of, places_of
 
 _ROUNDS = 20
 _FIRST_STEP = re.compile(r"[^.\[]+")
@@ -29,17 +30,17 @@ _FIRST_STEP = re.compile(r"[^.\[]+")
 
 def preview_migration(
     paths: Iterable[Path | str], migration: Migration, *, agents_dir: Path | str | None = None,
-    agents: Mapping[str, KnownAgent] | None = None,
+    agents: Mapping[str, KnownAgent] | None = None, agent: str = "",
 ) -> Changes:  # fmt: skip
     """Show what `migrate` would change; nothing is written. Arguments and errors are those of `migrate`."""
-    known = Agents(Path(agents_dir) if agents_dir else None, agents)
+    known = Agents(Path(agents_dir) if agents_dir else None, agents, agent)
     found = groups(files_in(paths, []))
     return Changes(files=tuple(each for group in found for each in _planned(group, migration, known)))
 
 
 def migrate(
     paths: Iterable[Path | str], migration: Migration, *, agents_dir: Path | str | None = None,
-    agents: Mapping[str, KnownAgent] | None = None,
+    agents: Mapping[str, KnownAgent] | None = None, agent: str = "",
 ) -> Changes:  # fmt: skip
     """Bring calls, answers, rules and recorded tools to new names and arguments, in many files at once.
 
@@ -51,11 +52,12 @@ def migrate(
         migration: What changed.
         agents_dir: A folder of agents: the recorded digests of migrated tools become those of the agents' present tools.
         agents: Agents that are loaded already, by the names of their apps; for the same.
+        agent: As for `examine`; for the same.
 
     Raises:
         simulator.agents.AgentLoadError: The folder of agents is none.
     """
-    known = Agents(Path(agents_dir) if agents_dir else None, agents)
+    known = Agents(Path(agents_dir) if agents_dir else None, agents, agent)
     done: list[FileChange] = []
     for group in groups(files_in(paths, [])):
         done.extend(until_written(group, lambda these: _planned(these, migration, known)))
@@ -106,10 +108,11 @@ class _Course:
 
     def edits(self) -> list[Edit]:
         """Give the changes; what cannot be done, or is left, is noted."""
-        root, found = self._root, []
+        root, found = self._root, list[Edit]()
         match kind_of(root.value):
             case "eval set":
                 for case in root.items("eval_cases"):
+                    found += self._agents_in(case)
                     for turn in case.items("conversation"):
                         found += [edit for place in in_turn(turn) for edit in self._at(place, "args")]
             case "old eval data":
@@ -118,10 +121,32 @@ class _Course:
             case "recorded environment":
                 cases = root.field("cases") or Node(None)
                 for name, case in cases.members.items():
-                    found += self._recorded(Node(case, (*cases.path, name)))
+                    found += self._recorded_case(Node(case, (*cases.path, name)))
             case _:
                 pass
         return found
+
+    def _agents_in(self, case: Node) -> Iterator[Edit]:
+        """Give the edits for renamed agents; where the agent itself is called as ever, its app alone was renamed."""
+        names = self._migration.agents
+        app_name = (case.field("session_input") or Node(None)).text("app_name") or case.text("app_name")
+        agent = self._agents.of(self._notes.file, names.get(app_name, app_name)) if names else None
+        kept = agent.agents if agent is not None else frozenset[str]()
+        found = dict(places_of(case.value, names, apps_only=True))
+        found |= dict(places_of(case.value, {old: new for old, new in names.items() if old not in kept}))
+        for path, new in found.items():
+            yield Replace((*case.path, *path), new)
+        for path, new in keys_of(case.value, names):
+            yield Rename((*case.path, *path), new)
+        for old, new in names.items() if found else ():
+            self._done[f"The agent {old!r} is called {new!r}"] += 1
+
+    def _recorded_case(self, case: Node) -> Iterator[Edit]:
+        """Give the edits of what is recorded of a case; after them it says no more what its golden was: the names were others."""
+        edits = [*self._agents_in(case), *self._recorded(case)]
+        yield from edits
+        for turn in case.items("turns") if edits else ():
+            yield from (Remove((*turn.path, name)) for name in ("golden", "original") if name in turn.members)
 
     def tell(self) -> None:
         """Note what was changed."""

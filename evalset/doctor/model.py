@@ -10,6 +10,7 @@ from typing import Any, Literal, Self, TypeAlias
 from pydantic import Field, field_validator, model_validator
 
 from evalset.doctor.differences import unified
+from evalset.measured import Measured
 from simulator.facts import Value
 from simulator.jsonvalue import Json, write
 
@@ -73,11 +74,16 @@ class Examination(Value):
         files: The files, in the order in which they were named.
         skipped: Sentences that name each check that could not be made, and why.
         unreadable: Sentences that name what could not be read at all.
+        measured: The digests of what was examined, and of the agents that calls were checked against.
+        renamed: The name that an agent of the recordings may have now, by its old one: no agent is called so, and exactly one
+            declares the same tools.
     """
 
     files: tuple[ExaminedFile, ...] = ()
     skipped: tuple[str, ...] = ()
     unreadable: tuple[str, ...] = ()
+    measured: Measured | None = None
+    renamed: Mapping[str, str] = Field(default_factory=dict)
 
     @property
     def findings(self) -> tuple[Finding, ...]:
@@ -171,6 +177,7 @@ class Migration(Value):
 
     Attributes:
         tools: The new name of each renamed tool, by its old one.
+        agents: The new name of each renamed agent, by its old one; that of its app, too.
         renamed: Arguments that have another name now.
         dropped: Arguments that are taken out of each call.
         given: Arguments that each call gets, in place of what it has.
@@ -180,11 +187,12 @@ class Migration(Value):
     renamed: tuple[RenamedArgument, ...] = ()
     dropped: tuple[DroppedArgument, ...] = ()
     given: tuple[SetArgument, ...] = ()
+    agents: Mapping[str, str] = Field(default_factory=dict)
 
     @property
     def is_empty(self) -> bool:
         """Whether it changes nothing."""
-        return not (self.tools or self.renamed or self.dropped or self.given)
+        return not (self.tools or self.renamed or self.dropped or self.given or self.agents)
 
     @property
     def touched(self) -> frozenset[str]:
@@ -199,6 +207,10 @@ class Migration(Value):
     def _says_one_thing_of_each(self) -> Self:
         if any(not old or not new for old, new in self.tools.items()):
             raise ValueError("a tool's name is empty")
+        if any(not old or not new for old, new in self.agents.items()):
+            raise ValueError("an agent's name is empty")
+        if both := sorted(self.tools.keys() & self.agents.keys()):
+            raise ValueError(f"{both[0]} is renamed as a tool and as an agent")
         touched = [(each.tool, each.old) for each in self.renamed]
         touched += [(each.tool, each.name) for each in self.dropped]
         touched += [(each.tool, each.name) for each in self.given]

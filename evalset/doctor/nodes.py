@@ -33,19 +33,23 @@ class Node(NamedTuple):
 
     def field(self, name: str) -> Node | None:
         """Give the member of this name, in snake or camel case; None where it is missing, null, or this is no object."""
-        held = self.value
+        held, path = self
         if not isinstance(held, dict):
             return None
         if (found := held.get(name)) is not None:
-            return Node(found, (*self.path, name))
+            return Node(found, (*path, name))
         spelled = camel(name)
-        return Node(found, (*self.path, spelled)) if (found := held.get(spelled)) is not None else None
+        if spelled != name and (found := held.get(spelled)) is not None:
+            return Node(found, (*path, spelled))
+        return None
 
     def items(self, name: str = "") -> Iterator[Node]:
         """Give the items of this list, or of the list under this name; none where there is no list."""
         node = self.field(name) if name else self
         if node is not None and isinstance(node.value, list):
-            yield from (Node(each, (*node.path, index)) for index, each in enumerate(node.value))
+            path = node.path
+            for index, each in enumerate(node.value):
+                yield Node(each, (*path, index))
 
     def text(self, name: str) -> str:
         """Give the text under this name; an empty one where there is none."""

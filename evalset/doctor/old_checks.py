@@ -12,7 +12,7 @@ from google.adk.evaluation.eval_set import EvalSet
 
 from evalset.doctor.notes import Notes
 from evalset.doctor.shown import listed
-from evalset.documents import set_json
+from evalset.documents import loaded, set_json
 from evalset.errors import EvalSetError
 from evalset.legacy import convert_old_form
 
@@ -39,17 +39,26 @@ def note_old_form(file: Path, value: Any, text: bytes, notes: Notes) -> int:
     if converted is None:
         return 0
     notes.converted = set_json(_settled(converted, text)).encode()
-    bare = isinstance(value, dict) or (isinstance(value, list) and any("data" not in turn for turn in value))
+    refused = _refused(text)
     lost = listed(_lost(value))
     notes.add(
         "legacy-format", (),
-        "The file is in ADK's old form, which only AgentEvaluator reads: `adk eval` and `adk web` fail on it."
-        if bare else "The file is in ADK's old form: ADK converts it anew each time that it reads it, with other invocation ids.",
+        f"The file is in ADK's old form, and `adk eval` and `adk web` fail on it ({refused}); only AgentEvaluator reads it."
+        if refused else "The file is in ADK's old form: ADK converts it anew each time that it reads it, with other invocation ids.",
         mend="converts it as ADK does, into today's form", whole=True,
         loses=f"what ADK's converter passes over: {lost}" if lost else "",
-        severity="error" if isinstance(value, dict) else None,
+        severity="error" if refused else None,
     )  # fmt: skip
     return len(converted.eval_cases)
+
+
+def _refused(text: bytes) -> str:
+    """Say what ADK's own loader raises, which `adk eval` and `adk web` use; nothing where it reads the text."""
+    try:
+        loaded(text.decode())
+    except Exception as error:  # noqa: BLE001 - the loader raises what it likes
+        return f"ADK's loader raises {type(error).__name__}: {error}"
+    return ""
 
 
 def _settled(converted: EvalSet, text: bytes) -> EvalSet:

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 from pydantic_core import from_json
 
+from evalset.collecting import reading_large
 from evalset.doctor.edits import RemoveEarlier
 from evalset.doctor.model import JsonPath
 from evalset.doctor.notes import Notes
@@ -57,6 +58,11 @@ def read(content: bytes, notes: Notes) -> Document | None:
             "Delete it, or export into it.",
         )
         return None
+    with reading_large():
+        return _read(content, notes)
+
+
+def _read(content: bytes, notes: Notes) -> Document | None:
     text = _decoded(content, notes)
     if text is None:
         return None

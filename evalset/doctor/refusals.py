@@ -45,6 +45,8 @@ _MODELS: dict[str, tuple[type[BaseModel], ...]] = {
 }
 _FORMS = ("IntermediateData", "InvocationEvents")
 _TOLD_ELSEWHERE = frozenset({"user_content", "eval_id"})
+_MESSAGES = frozenset({"user_content", "final_response", "content"})
+_TEXTS = frozenset({"content", "text"})
 _OLD_TOOL_USE = "expected_tool_use"
 _CLOSE = 0.8
 
@@ -134,7 +136,9 @@ def _note_key(case: Node, refusal: Refusal, eval_id: str, notes: Notes) -> None:
         field for field in _fields(path) if field not in parent.members and camel(field) not in parent.members
     ]
     same = next((field for field in free if _plain(field) == _plain(name)), None)
-    if same is not None:
+    if _is_message(path) and name in _TEXTS and isinstance(value, str) and not parent.members.get("parts"):
+        _note_text_of_message(parent, path, value, eval_id, notes)
+    elif same is not None:
         notes.add(
             "refused-key",
             path,
@@ -152,6 +156,21 @@ def _note_key(case: Node, refusal: Refusal, eval_id: str, notes: Notes) -> None:
             "refused-key", path, meaning, mend="takes it out", edits=[Remove(path)], eval_id=eval_id,
             loses=f"{name} = {short(value)}",
         )  # fmt: skip
+
+
+def _is_message(path: JsonPath) -> bool:
+    return len(path) > 1 and isinstance(path[-2], str) and _snake(path[-2]) in _MESSAGES
+
+
+def _note_text_of_message(parent: Node, path: JsonPath, value: str, eval_id: str, notes: Notes) -> None:
+    """Note a message whose text stands beside its role, as other formats have it: it becomes the one part."""
+    edits: list[Edit] = [Rename(path, "parts"), Replace(path, [{"text": value}])]
+    if "parts" in parent.members:
+        edits.insert(0, Remove((*path[:-1], "parts")))
+    notes.add(
+        "refused-key", path, f"ADK does not know the name {str(path[-1])!r} in a message, and refuses the whole file for it.",
+        mend="writes the text as 'parts'", edits=edits, eval_id=eval_id,
+    )  # fmt: skip
 
 
 def _note_old_tool_use(parent: Node, path: JsonPath, value: Any, eval_id: str, notes: Notes) -> None:

@@ -14,12 +14,12 @@ from evalset.doctor.model import Kind
 from evalset.doctor.nodes import Node, camel
 from evalset.doctor.notes import Notes
 from evalset.doctor.shown import listed
-from evalset.legacy import base_name
-from evalset.names import NAMELESS, flaw_of_eval_id, unique_eval_id
+from evalset.kinds import import_command, importable_document
+from evalset.names import NAMELESS, base_name, flaw_of_eval_id, flaw_of_set_id, unique_eval_id, usable_set_id
+from evalset.recorded.files import KEY as RECORDING
 from evalset.recorded.model import FORMAT
 
 _TOP = tuple(EvalSet.model_fields)
-_UNFIT_IN_SET_ID = re.compile(r"[/\\:\x00-\x1f]+")
 _UNFIT_IN_EVAL_ID = re.compile(r"[:,/\\\x00-\x1f\x7f\s]+")
 _MOST_KEYS = 6
 
@@ -40,6 +40,9 @@ def kind_of(value: Any) -> Kind:
 
 def note_unknown(value: Any, notes: Notes) -> None:
     """Note a document that is no eval set, with what it is instead, as far as that can be told."""
+    if what := importable_document(value):
+        note_importable(what, notes)
+        return
     if not isinstance(value, dict):
         what = f"a list of {len(value)}" if isinstance(value, list) else f"a {type(value).__name__}"
         words = f"The file is no eval set: it holds {what} where ADK expects an object with 'eval_set_id' and 'eval_cases'."
@@ -57,6 +60,12 @@ def note_unknown(value: Any, notes: Notes) -> None:
     notes.add("not-an-eval-set", (), words, "Leave it out, or write its cases as an eval set.")
 
 
+def note_importable(what: str, notes: Notes) -> None:
+    """Note a file whose cases can be imported into an eval set, with the command that does it."""
+    words = f"The file is {what}, and no eval set. Its cases can be imported into one."
+    notes.add("not-an-eval-set", (), words, f"Import it: {import_command(notes.file)}")
+
+
 def note_top(document: Node, file: Path, notes: Notes) -> None:
     """Check the members at the top of an eval set."""
     held = document.members
@@ -68,7 +77,7 @@ def note_top(document: Node, file: Path, notes: Notes) -> None:
                 mend=f"spells it {snake!r}", edits=[Rename((name,), snake)],
                 severity="error" if snake in {"eval_set_id", "eval_cases"} else "warning",
             )  # fmt: skip
-        elif name not in _TOP:
+        elif name not in _TOP and name != RECORDING:
             notes.add(
                 "unknown-key", (name,), f"ADK does not know {name!r} at the top of an eval set, and drops it when it writes the file.",
                 "Keep it in a file of its own, or in the description.",
@@ -104,7 +113,7 @@ def _note_values(held: dict[str, Any], notes: Notes) -> None:
 
 
 def _note_missing_id(held: dict[str, Any], file: Path, notes: Notes) -> None:
-    made = _UNFIT_IN_SET_ID.sub("_", base_name(file)) or NAMELESS
+    made = usable_set_id(base_name(file))
     edit = Replace(("eval_set_id",), made) if "eval_set_id" in held else Insert((), "eval_set_id", made)
     notes.add(
         "missing-set-id", (), "The set has no 'eval_set_id', so ADK refuses the file.",
@@ -117,8 +126,8 @@ def _note_names(document: Node, file: Path, notes: Notes) -> None:
     if node is None or not isinstance(node.value, str):
         return
     set_id, named = node.value, base_name(file)
-    if not set_id or _UNFIT_IN_SET_ID.search(set_id) or set_id in {".", ".."}:
-        made = _UNFIT_IN_SET_ID.sub("_", set_id).strip(".") or _UNFIT_IN_SET_ID.sub("_", named) or NAMELESS
+    if flaw_of_set_id(set_id):
+        made = usable_set_id(set_id, named)
         notes.add(
             "unfit-set-id", node.path, f"`adk web` cannot open a set whose id is {set_id!r}: it holds what no file's name can.",
             mend=f"calls it {made!r}", edits=[Replace(node.path, made)],

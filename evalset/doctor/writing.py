@@ -15,6 +15,7 @@ from evalset.doctor.model import FileChange
 from evalset.existing import ChangedMeanwhileError, status_of
 from evalset.known import Identity, identity_of
 from evalset.locking import LockTimeoutError, lock_path, system_locks
+from evalset.recorded.files import RecordedEnvironmentError, change_environment, recording_of, sidecar_of
 
 _PATIENCE_SECONDS = 60.0
 _ATTEMPTS = 5
@@ -26,12 +27,19 @@ Planner: TypeAlias = Callable[[tuple[Path, ...]], tuple[FileChange, ...]]
 def until_written(group: tuple[Path, ...], plan: Planner) -> tuple[FileChange, ...]:
     """Make changes in files that belong together, and write them; what cannot be written says why, and then none stays written.
 
-    They are planned before anybody else is kept out, and once more where somebody wrote one of the files until then.
+    They are planned before anybody else is kept out, and once more where somebody wrote one of the files until then. A recording
+    inside of an eval set gets a file beside it first, and is changed there.
     """
     seen = _states(group)
     planned = plan(group)
     if not planned or any(each.problem for each in planned):
         return planned
+    if len(group) == 1 and recording_of(group[0]) == group[0]:
+        try:
+            change_environment(group[0], lambda recorded: recorded)
+        except (RecordedEnvironmentError, LockTimeoutError, OSError) as error:
+            return tuple(each.model_copy(update={"problem": str(error)}) for each in planned)
+        return until_written((*group, sidecar_of(group[0])), plan)
     try:
         with system_locks([lock_path(_target(file)) for file in group], _PATIENCE_SECONDS):
             for _ in range(_ATTEMPTS):

@@ -11,7 +11,14 @@ from pydantic_core import SchemaValidator, core_schema
 from evalset.editing.opened import identity_at
 from evalset.editing.scanning import members, value_of
 from evalset.known import Identity
-from evalset.recorded.files import RecordedEnvironmentError, parsed, sidecar_of
+from evalset.recorded.files import (
+    RecordedEnvironmentError,
+    environment_text,
+    holds_recording,
+    parsed,
+    read_environment,
+    sidecar_of,
+)
 from evalset.recorded.model import CaseNote, RecordedCase
 
 _LARGE = 4 << 20
@@ -37,6 +44,16 @@ class Beside:
         self.notes: Mapping[str, CaseNote] = {}
         if text is not None and not trouble:
             self._find()
+
+    @property
+    def is_inside(self) -> bool:
+        """Whether the recording stands in the eval set itself, and no file lies beside it yet."""
+        return bool(self._text) and self.identity is None
+
+    @property
+    def text(self) -> bytes | None:
+        """Its content; None where there is none, or none that can be used."""
+        return self._text or None
 
     def __contains__(self, eval_id: object) -> bool:
         return eval_id in self._spans
@@ -67,17 +84,30 @@ class Beside:
 
 
 def open_beside(eval_set: Path) -> Beside:
-    """Open what lies beside an eval set; where it is damaged, it is told why, and the set can be opened all the same."""
+    """Open what lies beside an eval set, or else inside of it.
+
+    Where it is damaged, it is told why, and the set can be opened all the same.
+    """
     path = sidecar_of(eval_set)
     identity = identity_at(path)
     if identity is None:
-        return Beside(path)
+        return _inside(eval_set, path)
     try:
         text = path.read_bytes()
         _check(path, text)
         return Beside(path, text, identity)
     except (RecordedEnvironmentError, OSError, ValidationError) as error:
         return Beside(path, None, identity, str(error))
+
+
+def _inside(eval_set: Path, beside: Path) -> Beside:
+    """Open the recording that an eval set holds itself; the first change of it makes the file beside."""
+    if not holds_recording(eval_set):
+        return Beside(beside)
+    try:
+        return Beside(beside, environment_text(read_environment(eval_set)).encode())
+    except (RecordedEnvironmentError, OSError, ValidationError) as error:
+        return Beside(beside, None, None, str(error))
 
 
 def _check(path: Path, text: bytes) -> None:

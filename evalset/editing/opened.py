@@ -90,14 +90,22 @@ def open_set(path: Path | str) -> OpenedSet:
         EvalSetError: There is no file, it cannot be read, or it is no eval set; the text says why and where.
     """
     known = Path(path).expanduser().absolute()
-    text, identity = _read(known)
+    return opened_as(known, *_read(known))
+
+
+def opened_as(path: Path, text: bytes, identity: Identity) -> OpenedSet:
+    """Open a text as the eval set at a path, as `open_set` opens the file.
+
+    Raises:
+        EvalSetError: It is no eval set; the text says why and where.
+    """
     try:
-        return OpenedSet(known, text, identity)
+        return OpenedSet(path, text, identity)
     except EvalSetError:
-        converted = _converted(known, text)
+        converted = _converted(path, text)
         if converted is None:
             raise
-        return OpenedSet(known, converted, identity, text)
+        return OpenedSet(path, converted, identity, text)
 
 
 def identity_at(path: Path) -> Identity | None:

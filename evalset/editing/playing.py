@@ -10,6 +10,7 @@ from pydantic import ValidationError
 
 from evalset.case_script import CaseScript, script_of_case
 from evalset.editing.confirmed import with_confirmations
+from evalset.editing.graphs import with_graph
 from evalset.editing.parts import Step, steps_of, turns_of
 from evalset.editing.places import ABSENT, Case, EditError, at, put
 from evalset.recorded.model import RecordedCall, RecordedCase
@@ -19,6 +20,19 @@ from simulator.facts import Deferred, Failed, Raised, Returned
 from simulator.jsonvalue import same
 from simulator.scripts import Script, ScriptTurn
 from simulator.scripts.entries import Entry, Fails, ToolMove
+
+
+def script_with_recording(
+    case: EvalCase, recorded: RecordedCase | None, nested: Mapping[str, str] | None = None
+) -> CaseScript:
+    """Make the script of a case, with what only its recording knows: what a person had said to confirmations, and what a graph did.
+
+    Arguments and errors are those of `script_of_case`; `recorded` is None where nothing is recorded of the case.
+    """
+    if recorded is None:
+        return script_of_case(case, nested)
+    made = script_of_case(with_confirmations(case, recorded), nested)
+    return made._replace(script=with_graph(made.script, recorded))
 
 
 def case_until(case: Case, turn: int, steps: int) -> Case:
@@ -84,7 +98,8 @@ def script_until(
     if recorded is None or len(recorded.turns) != len(turns_of(case)):
         return script_of_case(beginning, nested)
     made = script_of_case(with_confirmations(beginning, recorded), nested)
-    return made._replace(script=with_recording(_as_recorded(made.script, recorded), recorded))
+    script = with_graph(_as_recorded(made.script, recorded), recorded)
+    return made._replace(script=with_recording(script, recorded))
 
 
 def _as_recorded(script: Script, recorded: RecordedCase) -> Script:

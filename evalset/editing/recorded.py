@@ -60,7 +60,10 @@ def _turn(before: Case, after: Case, number: int, turn: RecordedTurn) -> Recorde
         changed["calls"] = tuple(calls)
     if tuple(models) != turn.models:
         changed["models"] = tuple(models)
-    return turn.model_copy(update=changed) if changed else turn
+    if not changed:
+        return turn
+    # What was recorded stays known: a verdict can tell an edit from a change of the agent then.
+    return turn.model_copy(update={**changed, "original": turn.original or turn})
 
 
 def _pairs(before: Sequence[CallSeen], after: Sequence[CallSeen]) -> list[_Pair]:
@@ -310,8 +313,8 @@ def split(recorded: RecordedCase, turn: int) -> tuple[RecordedCase, RecordedCase
                 {key: value for key, value in call.effects.state_delta.items() if not key.startswith("temp:")}
             )
     return (
-        recorded.model_copy(update={"turns": first, "final_state": state}),
-        recorded.model_copy(update={"turns": second, "state": copied(state)}),
+        recorded.model_copy(update={"turns": first, "final_state": state, "golden_state": ""}),
+        recorded.model_copy(update={"turns": second, "state": copied(state), "golden_start": ""}),
     )
 
 
@@ -321,6 +324,7 @@ def merged(first: RecordedCase, second: RecordedCase) -> RecordedCase:
         update={
             "turns": (*first.turns, *second.turns),
             "final_state": second.final_state,
+            "golden_state": second.golden_state,
             "tools": {**first.tools, **second.tools},
             "tolerances": (
                 *first.tolerances,

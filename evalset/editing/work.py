@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from threading import RLock
 from typing import NamedTuple, assert_never
@@ -65,6 +65,7 @@ class SetWork:
         first = State(tuple(row.key for row in opened.rows), {})
         self._states, self._edits, self._at = [first], list[Edit](), 0
         self.saved = first
+        self._saved_edits: tuple[Edit, ...] = ()
         self._lock = RLock()
 
     # ------------------------------------------------------------ looking
@@ -259,9 +260,35 @@ class SetWork:
 
     # ------------------------------------------------------------ saving
 
+    def history(self) -> tuple[tuple[Edit, ...], int, tuple[Edit, ...]]:
+        """Return all edits with those that were undone, how many are in force, and those that lead to what was saved."""
+        with self._lock:
+            return tuple(self._edits), self._at, self._saved_edits
+
+    def replay(self, edits: Sequence[Edit], at: int, saved: Sequence[Edit]) -> None:
+        """Make the edits of `history` anew, on the set as it was opened then.
+
+        Raises:
+            EditError: They do not fit this set.
+        """
+        with self._lock:
+            for edit in saved:
+                self.apply(edit)
+            self.saved, self._saved_edits = self.state, tuple(saved)
+            same = next(
+                (place for place, pair in enumerate(zip(edits, saved, strict=False)) if pair[0] != pair[1]),
+                min(len(edits), len(saved)),
+            )
+            self._at = min(same, self._at)
+            for edit in edits[self._at :]:
+                self.apply(edit)
+            self._at = max(0, min(at, len(self._edits)))
+
     def take_saved(self, state: State, identity: object, beside: object) -> None:
         """Note that a state stands in the files now, which have these identities."""
         with self._lock:
+            place = next((place for place, each in enumerate(self._states) if each is state), None)
+            self._saved_edits = self._saved_edits if place is None else tuple(self._edits[:place])
             self.saved, self.identity, self.beside_identity = state, identity, beside  # type: ignore[assignment] # as they were given
 
 

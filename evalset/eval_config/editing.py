@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any, NoReturn
+from typing import Any
 
 from pydantic import JsonValue
 
 from evalset.eval_config.criteria import criterion_named
+from simulator.jsontext import JsonTextError, read_json
 from simulator.jsonvalue import JsonObject, copied
 
 _THRESHOLD = "threshold"
@@ -29,18 +30,12 @@ def read_document(text: str) -> JsonObject:
     if not text.strip():
         return {}
     try:
-        found = json.loads(text, parse_constant=_no_constant)
-    except json.JSONDecodeError as error:
-        raise ConfigError(f"line {error.lineno}, column {error.colno}: {error.msg}") from error
-    except (ValueError, RecursionError) as error:
-        raise ConfigError(str(error)) from error
+        found = read_json(text)
+    except JsonTextError as error:
+        raise ConfigError(f"line {error.line}, column {error.column}: {error.reason}") from error
     if not isinstance(found, dict):
         raise ConfigError("the criteria have to be a JSON object: { ... }")
     return found
-
-
-def _no_constant(name: str) -> NoReturn:
-    raise ConfigError(f"{name} is no JSON")
 
 
 def written(document: JsonObject) -> str:

@@ -17,6 +17,7 @@ from evalset.exporting.pytest_file import pytest_text
 from evalset.names import snake_case
 from evalset.recorded.adk_simulation import simulation_text
 from evalset.recorded.files import environment_text
+from evalset.recorded.graph_calls import is_of_graph
 from evalset.recorded.model import RecordedCase, RecordedEnvironment
 from evalset.scenarios import scenarios_text
 from simulator.environment.injection.adk_text import TextForm
@@ -79,6 +80,7 @@ def export_cases(  # long: what each form holds is most of it
     environments: RecordedEnvironment | Mapping[str, RecordedCase] | None = None,
     name: str = "",
     agents_dir: str = "",
+    agent: str = "",
 ) -> Exported:
     """Export cases.
 
@@ -95,6 +97,8 @@ def export_cases(  # long: what each form holds is most of it
         environments: What is recorded of the cases, by their ids.
         name: What the files are called; by default as the eval set.
         agents_dir: For `pytest`: where the agents lie, from the folder of the test file; empty where that is the agent's folder.
+        agent: For `pytest`: the agent of all cases, as `golden-trace verify --agent` takes it, where it is not found around the
+            test file.
 
     Raises:
         ExportError: The form can hold none of the cases.
@@ -117,7 +121,7 @@ def export_cases(  # long: what each form holds is most of it
         case "scenarios":
             return _scenarios(eval_set.eval_cases, called)
         case "pytest":
-            return _pytest(eval_set, known, called, agents_dir)
+            return _pytest(eval_set, known, called, agents_dir, agent)
         case "simulation_json" | "simulation_yaml" | "simulation_python":
             return _simulation(known, cast("TextForm", form.removeprefix("simulation_")))
 
@@ -129,7 +133,7 @@ def _set_of(cases: Sequence[EvalCase], name: str) -> EvalSet:
 
 
 def _set_files(eval_set: EvalSet, known: Mapping[str, RecordedCase], name: str) -> Iterator[ExportedFile]:
-    yield ExportedFile(f"{name}.evalset.json", set_json(eval_set))
+    yield ExportedFile(f"{name}.evalset.json", set_json(eval_set.model_copy(update={"eval_set_id": name})))
     if known:
         text = environment_text(RecordedEnvironment(cases=dict(known)))
         yield ExportedFile(f"{name}.environment.json", text)
@@ -176,24 +180,33 @@ def _scenarios(cases: Sequence[EvalCase], name: str) -> Exported:
     return Exported((ExportedFile(f"{name}.scenarios.json", scenarios_text(held)),), tuple(losses))
 
 
-def _pytest(eval_set: EvalSet, known: Mapping[str, RecordedCase], name: str, agents_dir: str) -> Exported:
+def _pytest(
+    eval_set: EvalSet, known: Mapping[str, RecordedCase], name: str, agents_dir: str, agent: str
+) -> Exported:
     ids = [
         case.eval_id
         for case in eval_set.eval_cases
-        if case.conversation
-        and case.eval_id in known
-        and any(turn.models for turn in known[case.eval_id].turns)
+        if case.conversation and case.eval_id in known and _needs_no_model(known[case.eval_id])
     ]
     if not ids:
-        raise ExportError("of no case it is recorded what models and tools said, so none can be replayed")
+        raise ExportError("no case can be replayed: what models and tools said is recorded for none of them")
     losses = [
         f"the case {case.eval_id!r} is not tested: it is not recorded what models and tools said in it"
         for case in eval_set.eval_cases
         if case.eval_id not in ids
     ]
     files = tuple(_set_files(eval_set, known, name))
-    test = pytest_text(files[0].path, ids, agents_dir)
+    test = pytest_text(files[0].path, ids, agents_dir, agent)
     return Exported((ExportedFile(f"test_{name}.py", test), *files), tuple(losses))
+
+
+def _needs_no_model(recorded: RecordedCase) -> bool:
+    """Tell whether a case replays without its models: their turns are recorded, or it was played and only nodes of a graph made calls."""
+    if any(turn.models for turn in recorded.turns):
+        return True
+    return bool(recorded.seed) and all(
+        is_of_graph(call, turn) for turn in recorded.turns for call in turn.calls
+    )
 
 
 def _simulation(known: Mapping[str, RecordedCase], form: TextForm) -> Exported:

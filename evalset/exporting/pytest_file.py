@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-_TEXT = '''"""Replays the golden traces of {name}: no tool runs and no model is asked, so this needs no key."""
+OPENING = '"""Replays the golden traces of '
+"""How each of these files begins."""
+
+_TEXT = '''{opening}{name}: no tool runs and no model is asked, so this needs no key."""
 
 from pathlib import Path
 
@@ -28,7 +31,7 @@ def test_golden_trace(eval_id: str) -> None:
 '''
 
 
-def pytest_text(eval_set: str, eval_ids: Sequence[str], agents_dir: str = "") -> str:
+def pytest_text(eval_set: str, eval_ids: Sequence[str], agents_dir: str = "", agent: str = "") -> str:
     """Write the test file of an eval set.
 
     Args:
@@ -36,11 +39,15 @@ def pytest_text(eval_set: str, eval_ids: Sequence[str], agents_dir: str = "") ->
         eval_ids: The cases.
         agents_dir: The folder of the agents, or that of one agent, from the folder of the test file; empty where the eval set lies
             in its agent's folder.
+        agent: The agent of all cases, in place of the one that each names.
     """
+    given = {"agents_dir": "AGENTS_DIR" if agents_dir else "", "agent": "AGENT" if agent else ""}
     agents = f"AGENTS_DIR = Path(__file__).parent / {agents_dir!r}\n" if agents_dir else ""
+    agents += f"AGENT = {agent!r}\n" if agent else ""
     return _TEXT.format(
+        opening=OPENING,
         name=eval_set,
         agents=agents,
         ids="".join(f"        {eval_id!r},\n" for eval_id in eval_ids),
-        given=", agents_dir=AGENTS_DIR" if agents_dir else "",
+        given="".join(f", {name}={value}" for name, value in given.items() if value),
     )

@@ -37,7 +37,7 @@ _ASKS_USER = "adk_request_"
 _TEMPORARY = "temp:"
 _REJECTED: JsonObject = {"error": "This tool call is rejected."}
 _NOTHING = RequestDigests(parts={}, chain="")
-_TAKEN_IN = Provenance(source="recorded", by="import")
+TAKEN_IN = Provenance(source="recorded", by="import")
 
 
 class AdkSession(NamedTuple):
@@ -108,30 +108,52 @@ def _path(event: Event) -> str:
 
 def _with_ids(events: Iterable[Event]) -> Iterator[Event]:
     """Give complete events whose calls have ids of their own, and whose responses have those of their calls."""
-    numbers = itertools.count(1)
-    taken: set[str] = set()
-    now: dict[str, str] = {}
-    waiting: list[tuple[str, str]] = []
+    ids = CallIds()
     for given in events:
         if given.partial:
             continue
         event = copy.deepcopy(given)
         for call in event.get_function_calls():
-            own = call.id or ""
-            call.id = own if own and own not in taken else f"{own or 'call'}-import-{next(numbers)}"
-            taken.add(call.id)
-            now[own] = call.id
-            waiting.append((call.name or "", call.id))
+            call.id = ids.of_call(call)
         for response in event.get_function_responses():
-            response.id = now.get(response.id or "") if response.id else _next(waiting, response.name or "")
-            waiting = [each for each in waiting if each[1] != response.id]
+            response.id = ids.of_response(response)
         if event.long_running_tool_ids:
-            event.long_running_tool_ids = {now.get(each, each) for each in event.long_running_tool_ids}
+            event.long_running_tool_ids = {ids.now(each) or each for each in event.long_running_tool_ids}
         yield event
 
 
-def _next(waiting: Iterable[tuple[str, str]], name: str) -> str | None:
-    return next((call_id for called, call_id in waiting if called == name), None)
+class CallIds:
+    """Gives each call of a session an id that no other has, and each response that of its call."""
+
+    def __init__(self) -> None:
+        self._numbers = itertools.count(1)
+        self._taken: set[str] = set()
+        self._now: dict[str, str] = {}
+        self._waiting: dict[str, str] = {}
+
+    def of_call(self, call: types.FunctionCall) -> str:
+        """Return the id of the next call."""
+        own = call.id or ""
+        free = own if own and own not in self._taken else f"{own or 'call'}-import-{next(self._numbers)}"
+        self._taken.add(free)
+        self._now[own] = free
+        self._waiting[free] = call.name or ""
+        return free
+
+    def of_response(self, response: types.FunctionResponse) -> str | None:
+        """Return the id of the call that the next response answers: the named one, or the first of the tool that waits."""
+        if response.id:
+            found = self._now.get(response.id)
+        else:
+            name = response.name or ""
+            found = next((call_id for call_id, called in self._waiting.items() if called == name), None)
+        if found is not None:
+            self._waiting.pop(found, None)
+        return found
+
+    def now(self, call_id: str) -> str | None:
+        """Return the id that the last call of this id got; None where there was none."""
+        return self._now.get(call_id)
 
 
 class _Teller:
@@ -181,7 +203,7 @@ class _Teller:
         said: Any = message.content.model_dump(mode="json", exclude_none=True) if message.content else {}
         yield TurnStarted(at=at, turn=number, purpose="reply" if replies else "query", message=said)
         for event in turn.events:
-            state.update(_lasting(event.actions.state_delta))
+            state.update(lasting(event.actions.state_delta))
             if event.author != USER_AUTHOR:
                 yield from self._event(number, event)
         yield TurnEnded(
@@ -199,7 +221,7 @@ class _Teller:
             yield self._model(turn, event, event.content)
         long_running = event.long_running_tool_ids or set()
         for call in event.get_function_calls():
-            if call.id in long_running and call.id not in self._last and not _steers(call.name):
+            if call.id in long_running and call.id not in self._last and not steers(call.name):
                 yield self._answer(turn, event, call, Deferred(), ToolEffects())
 
     @staticmethod
@@ -214,7 +236,7 @@ class _Teller:
             key=self._key(turn),
             agent=event.author,
             digests=_NOTHING,
-            provenance=_TAKEN_IN,
+            provenance=TAKEN_IN,
             responses=(response.model_dump(mode="json", exclude_none=True),),
         )
 
@@ -222,10 +244,10 @@ class _Teller:
         self, turn: int, event: Event, responses: Iterable[types.FunctionResponse]
     ) -> Iterator[ToolAnswered]:
         """Tell what the tools answered; what they changed in the state is written down with the first of them."""
-        delta = _lasting(event.actions.state_delta)
+        delta = lasting(event.actions.state_delta)
         for response in responses:
             call = self._calls.get(response.id or "")
-            if call is None or _steers(call.name) or not self._counts(response):
+            if call is None or steers(call.name) or not self._counts(response):
                 continue
             outcome = Returned(value=copied(response.response or {}))
             yield self._answer(turn, event, call, outcome, ToolEffects(state_delta=delta))
@@ -247,7 +269,7 @@ class _Teller:
             key=self._key(turn),
             agent=self._callers.get(call.id or "", event.author),
             digests=_NOTHING,
-            provenance=_TAKEN_IN,
+            provenance=TAKEN_IN,
             call_id=call.id or "",
             tool_name=call.name or "",
             arguments=dict(copied(call.args or {})),
@@ -259,9 +281,11 @@ class _Teller:
         return f"{turn}//{next(self._keys)}"
 
 
-def _steers(name: str | None) -> bool:
+def steers(name: str | None) -> bool:
+    """Tell whether a call is none of a tool: it has no name, or one by which ADK steers its flow."""
     return not name or name in STEERING
 
 
-def _lasting(delta: Mapping[str, Any]) -> dict[str, Any]:
+def lasting(delta: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a copy of a state without what lasts one invocation only."""
     return {key: copied(value) for key, value in delta.items() if not key.startswith(_TEMPORARY)}

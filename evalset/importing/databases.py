@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import sqlite3
 import tempfile
 from collections.abc import Callable, Iterator
@@ -16,6 +15,7 @@ from pydantic import ValidationError
 from evalset.importing.adk_events import AdkSession
 from evalset.importing.found import Harvest, ImportProblemError
 from evalset.importing.sessions import case_of_facts, case_of_session
+from simulator.jsontext import JsonTextError, read_json
 
 MAGIC = b"SQLite format 3\x00"
 _OURS, _ADKS = "studio_sessions", "sessions"
@@ -85,7 +85,7 @@ def _events(connection: sqlite3.Connection, session: sqlite3.Row) -> Iterator[An
         (session["app_name"], session["user_id"], session["id"]),
     )
     for row in found:
-        written = json.loads(row["event_data"])
+        written = _read(row["event_data"], "an event in it")
         if not isinstance(written, dict):
             raise ImportProblemError("an event in it is no object")
         yield {"id": row["id"], "invocation_id": row["invocation_id"], **written}
@@ -116,8 +116,15 @@ def _state(connection: sqlite3.Connection, session: sqlite3.Row) -> dict[str, An
     return state
 
 
+def _read(text: Any, what: str) -> Any:
+    try:
+        return read_json(str(text), constants=True)
+    except JsonTextError as error:
+        raise ImportProblemError(f"{what} is no JSON: {error}") from error
+
+
 def _object(text: Any) -> dict[str, Any]:
-    found = json.loads(text) if text else {}
+    found = _read(text, "its state") if text else {}
     if not isinstance(found, dict):
         raise ImportProblemError("its state is no object")
     return found

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import json
+import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -14,16 +14,21 @@ from pydantic import ValidationError
 
 from evalset.errors import EvalSetError
 from evalset.importing.adk_events import AdkSession
+from evalset.importing.archives import unpack
 from evalset.importing.databases import MAGIC, take_database
 from evalset.importing.found import FoundCase, Harvest, Imported, ImportProblemError, StoppedImportError
 from evalset.importing.known_answers import known_answers
 from evalset.importing.sessions import case_of_facts, case_of_session
-from evalset.legacy import base_name, convert_old_form
+from evalset.kinds import ARCHIVE_STARTS
+from evalset.legacy import convert_old_form
+from evalset.names import base_name
+from evalset.recorded.embedded import parted
 from evalset.recorded.files import RecordedEnvironmentError, read_environment, sidecar_of
 from evalset.recorded.model import FORMAT as SIDECAR
 from evalset.recorded.model import RecordedEnvironment
 from simulator.environment.recording.recordings import JOURNAL_FORMAT, RecordingError, read_recording
 from simulator.journal import Journal, JournalError
+from simulator.jsontext import JsonTextError, read_json
 
 _SESSION_FORMAT = "golden-trace-studio/session"
 _SET_NAMES = {
@@ -31,19 +36,21 @@ _SET_NAMES = {
     "evalCases": "eval_cases",
     "creationTimestamp": "creation_timestamp",
 }
-_NAMED = (".evalset.json", ".test.json", ".session.json", ".db", ".sqlite", ".sqlite3")
+_NAMED = (".evalset.json", ".test.json", ".session.json", ".db", ".sqlite", ".sqlite3", ".zip")
+_SUFFIXES = frozenset({".json", ".db", ".sqlite", ".sqlite3"})
 _NOTHING_KNOWN = "it is neither an eval set (today's or the older form), nor a session of ADK or of the studio, nor a test of `adk test`"
 
 
 def import_cases(path: Path | str, *, goes_on: Callable[[int], bool] = lambda _: True) -> Imported:
     """Import the cases of a file or a folder: eval sets old and new, sessions of ADK and of the studio, tests of `adk test`.
 
+    A ZIP archive is imported as the folder that it was made of.
     An eval set brings along what is recorded beside it; for other cases the answers that stand in the file itself are recorded.
     Of a folder every file is looked at, those of ADK's hidden folders too; what is nothing known is passed over there, unless its
     name says that it should be.
 
     Args:
-        path: A JSON file, a SQLite file (of `adk web`, or the studio's own), or a folder of them.
+        path: A JSON file, a SQLite file (of `adk web`, or the studio's own), a ZIP archive or a folder of them.
         goes_on: Asked with each case, with how many were found before; False ends the import with those.
 
     Returns:
@@ -64,10 +71,12 @@ def import_cases(path: Path | str, *, goes_on: Callable[[int], bool] = lambda _:
     return harvest.imported()
 
 
-def _take_folder(path: Path, harvest: Harvest) -> None:
+def _take_folder(path: Path, harvest: Harvest, within: str = "") -> None:
+    """Take in the files of a folder; `within` is the archive that it was unpacked from."""
+    suffixes = _SUFFIXES if within else _SUFFIXES | {".zip"}
     for file in sorted(path.rglob("*")):
-        if file.suffix in {".json", ".db", ".sqlite", ".sqlite3"} and file.is_file():
-            place = file.relative_to(path).as_posix()
+        if file.suffix in suffixes and file.is_file():
+            place = f"{within}{file.relative_to(path).as_posix()}"
             try:
                 _take(file, place, harvest, is_sure=file.name.endswith(_NAMED))
             except OSError as error:
@@ -78,13 +87,25 @@ def _take(path: Path, place: str, harvest: Harvest, *, is_sure: bool) -> None:
     """Take in a file; one that is nothing known is a problem where that `is_sure` to be one."""
     try:
         with path.open("rb") as file:
-            is_database = file.read(len(MAGIC)) == MAGIC
-        if is_database:
+            head = file.read(len(MAGIC))
+        if head == MAGIC:
             take_database(path, place, harvest)
+        elif head.startswith(ARCHIVE_STARTS):
+            _take_archive(path, place, harvest)
         else:
             _take_text(path, place, harvest, is_sure=is_sure)
     except (ImportProblemError, EvalSetError, RecordedEnvironmentError) as error:
         harvest.tell(place, str(error).removeprefix(f"{path}: "))
+
+
+def _take_archive(path: Path, place: str, harvest: Harvest) -> None:
+    """Take in what an archive holds; archives inside of it are left out."""
+    with tempfile.TemporaryDirectory(prefix="imported-") as folder:
+        unpacked = unpack(path, Path(folder), _SUFFIXES)
+        harvest.tell(place, *unpacked.problems)
+        if not unpacked.files:
+            raise ImportProblemError("the archive holds no file that could be imported")
+        _take_folder(Path(folder), harvest, f"{place}/")
 
 
 def _take_text(path: Path, place: str, harvest: Harvest, *, is_sure: bool) -> None:
@@ -109,14 +130,11 @@ def _take_text(path: Path, place: str, harvest: Harvest, *, is_sure: bool) -> No
 def _read(path: Path) -> tuple[str, Any]:
     try:
         text = path.read_bytes().decode("utf-8-sig")
-        return text, json.loads(text)
+        return text, read_json(text, constants=True)
     except UnicodeDecodeError as error:
         raise ImportProblemError(f"it is no text in UTF-8: byte {error.start} cannot be read") from error
-    except json.JSONDecodeError as error:
-        reason = f"it is no JSON: {error.msg} at line {error.lineno}, column {error.colno}"
-        raise ImportProblemError(reason) from error
-    except (ValueError, RecursionError) as error:
-        raise ImportProblemError(f"it is no JSON that can be read: {error}") from error
+    except JsonTextError as error:
+        raise ImportProblemError(f"it is no JSON: {error}") from error
 
 
 def _is_old(document: Any) -> bool:
@@ -155,7 +173,7 @@ def _session_of(text: str) -> Journal:
 
 
 def _take_set(cases: list[EvalCase], text: str, path: Path, place: str, harvest: Harvest) -> None:
-    beside = _beside(path, place, harvest)
+    beside = _beside(path, text, place, harvest)
     elsewhere = tuple(read_recording(text).calls) if _is_recording(text) else ()
     for case in cases:
         environment = beside.cases.get(case.eval_id)
@@ -176,25 +194,32 @@ def _is_recording(text: str) -> bool:
         return False
 
 
-def _beside(path: Path, place: str, harvest: Harvest) -> RecordedEnvironment:
+def _beside(path: Path, text: str, place: str, harvest: Harvest) -> RecordedEnvironment:
+    """Read what is recorded beside an eval set, or inside of it."""
     sidecar = sidecar_of(path)
-    if sidecar == path or not sidecar.is_file():
-        return RecordedEnvironment()
+    is_beside = sidecar != path and sidecar.is_file()
     try:
-        return read_environment(sidecar)
+        if is_beside:
+            return read_environment(sidecar)
+        return parted(path, text).environment or RecordedEnvironment()
     except (RecordedEnvironmentError, OSError) as error:
-        harvest.tell(place, f"what is recorded beside it cannot be used: {error}")
+        where = "beside it" if is_beside else "in it"
+        harvest.tell(
+            place, f"what is recorded {where} cannot be used: {str(error).removeprefix(f'{path}: ')}"
+        )
         return RecordedEnvironment()
 
 
 def _set_of(document: dict[str, Any]) -> list[EvalCase]:
     """Read an eval set, whose top level may be in camel case: ADK's loader itself would refuse that."""
     try:
-        return EvalSet.model_validate(
+        cases: list[EvalCase] = EvalSet.model_validate(
             {_SET_NAMES.get(name, name): value for name, value in document.items()}
         ).eval_cases
     except ValidationError as error:
         raise _problem("an eval set that ADK cannot read", error) from error
+    document.clear()  # of many cases it is as large as they are
+    return cases
 
 
 def _case_of(document: dict[str, Any]) -> EvalCase:

@@ -11,12 +11,13 @@ from google.adk.events.event import Event
 from google.genai import types
 
 from evalset.importing.adk_events import AdkSession
+from evalset.importing.direct import Told, ToldTurn, direct_recording
 from evalset.importing.found import ImportProblemError
 from evalset.importing.sessions import case_of_session
 from evalset.recorded.model import RecordedCase
 from simulator.environment.declared_tools import STEERING
 from simulator.environment.recording.recordings import RecordedCall as PlainCall
-from simulator.jsonvalue import JsonObject, canonical, copied
+from simulator.jsonvalue import JsonObject, NotJsonError, canonical, copied
 from simulator.session.events import USER_AUTHOR
 
 _AGENT = "agent"
@@ -33,12 +34,19 @@ def known_answers(case: EvalCase, told_elsewhere: Sequence[PlainCall] = ()) -> K
     """Record what a case tells of its environment; nothing where it holds a scenario, or no answer at all.
 
     State that tools changed is not in a case, and of parallel calls nobody knows that they were: in the recording each call is
-    a turn of the model's.
+    a turn of the model's. A case that JSON cannot hold, as half of a surrogate pair stands in it, has none; a problem says so.
 
     Args:
         case: The case.
         told_elsewhere: Answers that the file holds in places that ADK's loader does not read, in their order.
     """
+    try:
+        return _recorded(case, told_elsewhere)
+    except NotJsonError as error:
+        return KnownAnswers(None, (f"the case {case.eval_id!r} has no environment: {error}",))
+
+
+def _recorded(case: EvalCase, told_elsewhere: Sequence[PlainCall]) -> KnownAnswers:
     if not case.conversation:
         return KnownAnswers(None, ())
     spare: defaultdict[str, deque[JsonObject]] = defaultdict(deque)
@@ -46,50 +54,58 @@ def known_answers(case: EvalCase, told_elsewhere: Sequence[PlainCall] = ()) -> K
         if isinstance(call.response, dict):
             spare[_question(call.tool_name, call.arguments)].append(call.response)
     missing: list[str] = []
-    events = [
-        event
-        for number, turn in enumerate(case.conversation, start=1)
-        for event in _Reader(number, spare, missing).events(turn)
+    turns = [
+        _Reader(number, spare, missing).told(turn) for number, turn in enumerate(case.conversation, start=1)
     ]
     problems = [f"the case {case.eval_id!r}, {words}" for words in missing]
     given = case.session_input
-    session = AdkSession(
-        session_id=case.eval_id,
-        app_name=(given.app_name if given else "") or _AGENT,
-        user_id=(given.user_id if given else "") or "user",
-        state=dict(copied(given.state)) if given else {},
-        events=events,
+    app_name, user_id = (
+        (given.app_name if given else "") or _AGENT,
+        (given.user_id if given else "") or "user",
     )
-    try:
-        found = case_of_session(session, problems.append).environment
-    except ImportProblemError as error:
-        return KnownAnswers(None, (*problems, f"the case {case.eval_id!r} has no environment: {error}"))
+    found = direct_recording(case, turns, app_name=app_name, user_id=user_id)
+    if found is None:
+        session = AdkSession(
+            session_id=case.eval_id,
+            app_name=app_name,
+            user_id=user_id,
+            state=dict(copied(given.state)) if given else {},
+            events=[event for turn in turns for event in _events(turn)],
+        )
+        try:
+            found = case_of_session(session, problems.append).environment
+        except ImportProblemError as error:
+            return KnownAnswers(None, (*problems, f"the case {case.eval_id!r} has no environment: {error}"))
     if found is not None and case.final_session_state:
         found = found.model_copy(update={"final_state": dict(copied(case.final_session_state))})
     return KnownAnswers(found, tuple(problems))
 
 
+def _events(turn: ToldTurn) -> Iterator[Event]:
+    """Give the events that a turn may have come from."""
+    for author, parts, role in (
+        (USER_AUTHOR, turn.query, "user"),
+        *((author, parts, "model") for author, parts in turn.steps),
+    ):
+        yield Event(author=author, content=types.Content(role=role, parts=list(parts)), timestamp=turn.at)
+
+
 class _Reader:
-    """Tells an invocation as the events that it may have come from."""
+    """Reads what an invocation tells."""
 
     def __init__(self, number: int, spare: defaultdict[str, deque[JsonObject]], missing: list[str]) -> None:
         self._number, self._spare, self._missing = number, spare, missing
 
-    def events(self, turn: Invocation) -> Iterator[Event]:
+    def told(self, turn: Invocation) -> ToldTurn:
+        """Return what an invocation tells, with the answers to its calls as far as they are known."""
+        steps = list(self._steps(turn))
+        final = turn.final_response.parts if turn.final_response else None
+        if final:
+            steps.append((steps[-1][0] if steps else _AGENT, final))
         at = turn.creation_timestamp or float(self._number)
+        return ToldTurn(at, turn.user_content.parts or (), steps, bool(final))
 
-        def event(author: str, parts: Sequence[types.Part], role: str = "model") -> Event:
-            return Event(author=author, content=types.Content(role=role, parts=list(parts)), timestamp=at)
-
-        yield event(USER_AUTHOR, turn.user_content.parts or (), "user")
-        last = _AGENT
-        for author, parts in self._steps(turn):
-            last = author
-            yield event(author, parts)
-        if turn.final_response and turn.final_response.parts:
-            yield event(last, turn.final_response.parts)
-
-    def _steps(self, turn: Invocation) -> Iterator[tuple[str, Sequence[types.Part]]]:
+    def _steps(self, turn: Invocation) -> Iterator[Told]:
         match turn.intermediate_data:
             case InvocationEvents(invocation_events=events):
                 told = [
@@ -108,7 +124,7 @@ class _Reader:
             case _:
                 return
 
-    def _listed(self, data: IntermediateData) -> Iterator[tuple[str, Sequence[types.Part]]]:
+    def _listed(self, data: IntermediateData) -> Iterator[Told]:
         """Give each call with its answer: by the call's id, and else the next of the tool."""
         by_id = {each.id: each for each in data.tool_responses if each.id}
         by_name: defaultdict[str, deque[types.FunctionResponse]] = defaultdict(deque)
@@ -127,9 +143,7 @@ class _Reader:
             else:
                 yield from self._answers(_AGENT, [call])
 
-    def _answers(
-        self, author: str, calls: Iterable[types.FunctionCall]
-    ) -> Iterator[tuple[str, Sequence[types.Part]]]:
+    def _answers(self, author: str, calls: Iterable[types.FunctionCall]) -> Iterator[Told]:
         """Give the answers that stand elsewhere in the file; note the calls that have none."""
         for call in calls:
             if (call.name or "") in STEERING:

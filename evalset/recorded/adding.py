@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import zip_longest
 from pathlib import Path
-from typing import NamedTuple, TypeVar
+from types import MappingProxyType
+from typing import Any, NamedTuple, TypeVar
 
 from evalset.recorded.files import RecordedEnvironmentError, change_environment
+from evalset.recorded.inputs import REQUEST_INPUT, inputs_of
 from evalset.recorded.model import (
     RecordedCall,
     RecordedCase,
     RecordedEnvironment,
+    RecordedInput,
     RecordedTurn,
     RejectedCall,
 )
 from simulator.jsonvalue import canonical
 
-Asked = TypeVar("Asked", RecordedCall, RejectedCall)
+Asked = TypeVar("Asked", RecordedCall, RejectedCall, RecordedInput)
 
 
 class NewAnswers(NamedTuple):
@@ -24,11 +28,12 @@ class NewAnswers(NamedTuple):
 
     calls: dict[int, tuple[RecordedCall, ...]]
     rejected: dict[int, tuple[RejectedCall, ...]]
+    inputs: Mapping[int, tuple[RecordedInput, ...]] = MappingProxyType({})
 
     @property
     def total(self) -> int:
-        """How many calls they are."""
-        found: list[Sequence[RecordedCall | RejectedCall]] = [*self.calls.values(), *self.rejected.values()]
+        """How many they are."""
+        found: list[Sequence[Any]] = [*self.calls.values(), *self.rejected.values(), *self.inputs.values()]
         return sum(map(len, found))
 
 
@@ -42,13 +47,15 @@ def new_answers(recorded: RecordedCase, played: RecordedCase) -> NewAnswers:
         recorded: The case.
         played: What its session recorded, as `recorded_case` gives it.
     """
-    calls, rejected = {}, {}
+    calls, rejected, inputs = {}, {}, {}
     for number, (before, now) in enumerate(zip(recorded.turns, played.turns, strict=False)):
         if found := tuple(_more(before.calls, now.calls)):
             calls[number] = found
         if refused := tuple(_more(before.rejected, now.rejected)):
             rejected[number] = refused
-    return NewAnswers(calls, rejected)
+        if typed := tuple(_more(_asked_of(before, now), now.inputs)):
+            inputs[number] = typed
+    return NewAnswers(calls, rejected, inputs)
 
 
 def _more(before: Iterable[Asked], now: Iterable[Asked]) -> Iterable[Asked]:
@@ -60,7 +67,19 @@ def _more(before: Iterable[Asked], now: Iterable[Asked]) -> Iterable[Asked]:
             yield call
 
 
-def _question(call: RecordedCall | RejectedCall) -> tuple[str, tuple[str, ...], str]:
+def _asked_of(before: RecordedTurn, now: RecordedTurn) -> Sequence[RecordedInput]:
+    """Return a turn's inputs, as many as there are; one whose question was not kept stands for the one that is asked in its place."""
+    pairs = zip_longest(inputs_of(before), now.inputs)
+    return [
+        now_asked if kept.arguments is None and now_asked is not None else kept
+        for kept, now_asked in pairs
+        if kept is not None
+    ]
+
+
+def _question(call: RecordedCall | RejectedCall | RecordedInput) -> tuple[str, tuple[str, ...], str]:
+    if isinstance(call, RecordedInput):
+        return REQUEST_INPUT, (), canonical(call.arguments)
     return call.tool, call.within, canonical(call.arguments)
 
 
@@ -83,7 +102,12 @@ def add_played(path: Path | str, eval_id: str, played: RecordedCase) -> NewAnswe
         case = _case(Path(path), before, eval_id)
         added = new_answers(case, played)
         turns = [
-            _with(turn, added.calls.get(number, ()), added.rejected.get(number, ()))
+            _with(
+                turn,
+                added.calls.get(number, ()),
+                added.rejected.get(number, ()),
+                added.inputs.get(number, ()),
+            )
             for number, turn in enumerate(case.turns)
         ]
         return _with_case(before, eval_id, turns)
@@ -116,7 +140,7 @@ def add_calls(path: Path | str, eval_id: str, turn: int, calls: Iterable[Recorde
             )
         turns = list(case.turns)
         known = {call.id for call in turns[turn].calls}
-        turns[turn] = _with(turns[turn], [call for call in new if not call.id or call.id not in known], ())
+        turns[turn] = _with(turns[turn], [call for call in new if not call.id or call.id not in known])
         return _with_case(before, eval_id, turns)
 
     return change_environment(path, change).cases[eval_id]
@@ -129,9 +153,17 @@ def _case(path: Path, environment: RecordedEnvironment, eval_id: str) -> Recorde
 
 
 def _with(
-    turn: RecordedTurn, calls: Iterable[RecordedCall], rejected: Iterable[RejectedCall]
+    turn: RecordedTurn,
+    calls: Iterable[RecordedCall],
+    rejected: Iterable[RejectedCall] = (),
+    inputs: Iterable[RecordedInput] = (),
 ) -> RecordedTurn:
-    more = {"calls": (*turn.calls, *calls), "rejected": (*turn.rejected, *rejected)}
+    more: dict[str, Any] = {
+        "calls": (*turn.calls, *calls),
+        "rejected": (*turn.rejected, *rejected),
+    }
+    if new := tuple(inputs):
+        more["inputs"] = (*inputs_of(turn), *new)
     return turn.model_copy(update=more)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from evalset.recorded.files import put_cases, sidecar_of
 from evalset.recorded.model import RecordedCase
@@ -42,18 +42,30 @@ def recorded_for(session: SimulationSession, facts: Iterable[Fact], agent: Any) 
     return recorded_case(session, facts, ToolShapes(agent).known({}, ()))
 
 
-def replay_lines(app_name: str, environment: Path | str, agent_folder: Path | None = None) -> str:
-    """Give the lines of Python that a person adds to an agent's module, so that it is replayed.
+def replay_lines(
+    app_name: str,
+    environment: Path | str,
+    agent_folder: Path | None = None,
+    *,
+    models: Literal["real", "recorded"] = "real",
+    has_app: bool = False,
+) -> str:
+    """Give the lines of Python that a person adds to the end of an agent's module, so that it is replayed.
 
     Args:
         app_name: ADK's name of the app.
         environment: The recorded environment.
         agent_folder: Where the agent's module lies, if it is known: a file beside it is named by its name alone.
+        models: Who answers for the agent's models.
+        has_app: The module has an `app` already, which keeps its plugins and gets one more.
     """
     path = Path(environment)
     named = path.name if agent_folder is not None and path.parent == agent_folder else str(path)
+    given = repr(named) if models == "real" else f"{named!r}, models={models!r}"
+    if has_app:
+        return f"from evalset import HermeticEnvironment\n\napp.plugins.append(HermeticEnvironment({given}))"
     return (
         "from evalset import HermeticEnvironment\n"
         "from google.adk.apps import App\n"
-        f"app = App(name={app_name!r}, root_agent=root_agent, plugins=[HermeticEnvironment({named!r})])"
+        f"app = App(name={app_name!r}, root_agent=root_agent, plugins=[HermeticEnvironment({given})])"
     )

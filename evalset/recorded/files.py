@@ -5,9 +5,10 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from functools import lru_cache
 from pathlib import Path
-from typing import Any, NoReturn, TypeVar
+from typing import Any, TypeVar
 
 from pydantic import ValidationError
 
@@ -15,11 +16,16 @@ from evalset.atomic import sync_folder, write_whole
 from evalset.known import Identity, identity_of
 from evalset.locking import lock_path, system_lock
 from evalset.recorded.model import FORMAT, VERSION, CaseNote, RecordedCase, RecordedEnvironment, lean
+from simulator.facts import Value
+from simulator.jsontext import JsonTextError, read_json
 
 _PATIENCE_SECONDS = 60.0
 _ATTEMPTS = 5
 Held = TypeVar("Held", RecordedCase, CaseNote)
 _EVAL_SET, _SIDECAR = ".evalset.json", ".environment.json"
+
+KEY = "recorded_environment"
+"""The name at the top of an eval set under which its recording may stand, so that both travel as one file."""
 
 
 class RecordedEnvironmentError(ValueError):
@@ -42,26 +48,80 @@ def sidecar_of(eval_set: Path | str) -> Path:
     return path.with_name(f"{stem}{_SIDECAR}")
 
 
+def recording_of(eval_set: Path | str) -> Path:
+    """Give the file that holds the recording of an eval set: the one beside it, or else the set itself where it holds one.
+
+    Where neither is, it is the place beside the set.
+    """
+    path, beside = Path(eval_set), sidecar_of(eval_set)
+    return path if not beside.exists() and holds_recording(path) else beside
+
+
+def holds_recording(path: Path) -> bool:
+    """Tell whether a file is an eval set with a recording inside; one that has not changed is read once."""
+    try:
+        return _holds(path, identity_of(path.stat()))
+    except OSError:
+        return False
+
+
+@lru_cache(maxsize=64)
+def _holds(path: Path, _: Identity) -> bool:
+    try:
+        content = path.read_bytes()
+        return f'"{KEY}"'.encode() in content and _is_embedded(_document(path, content))
+    except RecordedEnvironmentError:
+        return False
+
+
 def environment_text(environment: RecordedEnvironment) -> str:
     """Write a recorded environment as it stands in its file: indented, its cases in the order of their ids."""
-    ordered = {
-        name: {eval_id: lean(held[eval_id]) for eval_id in sorted(held)}
-        for name in ("cases", "notes")
-        if (held := getattr(environment, name)) or name == "cases"
-    }
-    document = {"format": environment.format, "version": environment.version, **ordered}
-    return f"{json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False)}\n"
+    return "".join(environment_pieces(environment))
+
+
+def environment_pieces(environment: RecordedEnvironment) -> Iterator[str]:
+    """Write the text of a recorded environment in pieces, a case in each, so that no two are held as text at once."""
+    head = {"format": environment.format, "version": environment.version}
+    yield _indented(head)[: -len("\n}")]
+    for name in ("cases", "notes"):
+        held: Mapping[str, Value] = getattr(environment, name)
+        if not held and name != "cases":
+            continue
+        start = f',\n  "{name}": {{'
+        for eval_id in sorted(held):
+            case = _indented({eval_id: lean(held[eval_id])})[len("{") : -len("\n}")]
+            yield start + case.replace("\n", "\n  ")
+            start = ","
+        yield "\n  }" if held else f"{start}}}"
+    yield "\n}\n"
+
+
+def _indented(value: Mapping[str, Any]) -> str:
+    return json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False)
 
 
 def read_environment(path: Path | str) -> RecordedEnvironment:
-    """Read a recorded environment.
+    """Read a recorded environment: its own file, or that of an eval set that holds one inside. A file beside the set wins.
 
     Raises:
         RecordedEnvironmentError: It is no recorded environment, is newer than this, or is damaged; the text says where.
         OSError: The file cannot be read.
     """
     path = Path(path)
-    return parsed(path, path.read_bytes())
+    document = _document(path, path.read_bytes())
+    if not _is_embedded(document):
+        return validated(path, document)
+    beside, held = sidecar_of(path), document[KEY]
+    if beside.exists():
+        return read_environment(beside)
+    try:
+        return validated(path, held if isinstance(held, dict) else {})
+    except RecordedEnvironmentError as error:
+        raise RecordedEnvironmentError(path, f"{KEY}: {str(error).removeprefix(f'{path}: ')}") from error
+
+
+def _is_embedded(document: Mapping[str, Any]) -> bool:
+    return KEY in document and document.get("format") != FORMAT
 
 
 def parsed(path: Path, content: bytes) -> RecordedEnvironment:
@@ -70,7 +130,15 @@ def parsed(path: Path, content: bytes) -> RecordedEnvironment:
     Raises:
         RecordedEnvironmentError: As for `read_environment`.
     """
-    document = _document(path, content)
+    return validated(path, _document(path, content))
+
+
+def validated(path: Path, document: Mapping[str, Any]) -> RecordedEnvironment:
+    """Read a document in JSON that a file holds.
+
+    Raises:
+        RecordedEnvironmentError: It is no recorded environment, is newer than this, or is damaged; the text says where.
+    """
     if document.get("format") != FORMAT:
         raise RecordedEnvironmentError(
             path, f"this is no recorded environment: its `format` is not {FORMAT!r}"
@@ -95,21 +163,14 @@ def parsed(path: Path, content: bytes) -> RecordedEnvironment:
 
 def _document(path: Path, content: bytes) -> dict[str, Any]:
     try:
-        found = json.loads(content.decode("utf-8-sig"), parse_constant=_no_constant)
+        found = read_json(content.decode("utf-8-sig"))
     except UnicodeDecodeError as error:
         raise RecordedEnvironmentError(path, f"it is no text in UTF-8: byte {error.start}") from error
-    except json.JSONDecodeError as error:
-        place = f"line {error.lineno}, column {error.colno}"
-        raise RecordedEnvironmentError(path, f"it is no JSON: {error.msg} at {place}") from error
-    except (ValueError, RecursionError) as error:
+    except JsonTextError as error:
         raise RecordedEnvironmentError(path, f"it is no JSON: {error}") from error
     if not isinstance(found, dict):
         raise RecordedEnvironmentError(path, "it is no JSON object")
     return found
-
-
-def _no_constant(name: str) -> NoReturn:
-    raise ValueError(f"{name} is no JSON")
 
 
 def put_cases(path: Path | str, cases: Mapping[str, RecordedCase | None]) -> RecordedEnvironment:
@@ -150,8 +211,10 @@ def change_environment(
 ) -> RecordedEnvironment:
     """Change a recorded environment: one writer at a time, whole or not at all. The file is made where there is none.
 
+    A recording inside of an eval set is left as it is: the file beside the set is made of it, and counts from then on.
+
     Args:
-        path: The file; behind a symbolic link, the file that it leads to.
+        path: The file, or the eval set that holds the recording; behind a symbolic link, the file that it leads to.
         change: Gives the new environment; what it raises leaves the file as it is. It may be asked again where a program
             that takes no lock wrote the file meanwhile.
 
@@ -160,7 +223,7 @@ def change_environment(
             nothing was changed.
         OSError: The disk or the folder refused; the file is as it was.
     """
-    target = Path(path).resolve()
+    target = (sidecar_of(path) if holds_recording(Path(path)) else Path(path)).resolve()
     with system_lock(lock_path(target), _PATIENCE_SECONDS):
         for _ in range(_ATTEMPTS):
             with contextlib.suppress(_ChangedMeanwhileError):
@@ -178,16 +241,26 @@ def _changed(
     identity = _identity(target)
     if identity is not None and not os.access(target, os.W_OK):
         raise RecordedEnvironmentError(target, "it is read-only")
-    environment = change(RecordedEnvironment() if identity is None else read_environment(target))
-    content = environment_text(environment).encode()
+    environment = change(_embedded_for(target) if identity is None else read_environment(target))
 
     def check() -> None:
         if _identity(target) != identity:
             raise _ChangedMeanwhileError
 
-    write_whole(target, [content], before_replace=check, replace=os.replace)
+    pieces = (piece.encode() for piece in environment_pieces(environment))
+    write_whole(target, pieces, before_replace=check, replace=os.replace)
     sync_folder(target.parent)
     return environment
+
+
+def _embedded_for(sidecar: Path) -> RecordedEnvironment:
+    """Give what a file beside an eval set begins with: the recording inside of the set, or nothing."""
+    stem = sidecar.name.removesuffix(_SIDECAR)
+    for ending in (_EVAL_SET, ".json"):
+        eval_set = sidecar.with_name(f"{stem}{ending}")
+        if eval_set != sidecar and holds_recording(eval_set):
+            return read_environment(eval_set)
+    return RecordedEnvironment()
 
 
 def _identity(target: Path) -> Identity | None:

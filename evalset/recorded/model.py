@@ -12,10 +12,10 @@ from simulator.facts import Outcome, RaisedError, ToolEffects, Value
 from simulator.jsonvalue import JsonObject
 
 FORMAT = "golden-trace-studio/environment"
-VERSION = 3
+VERSION = 5
 """The newest version. A file of a newer one is refused; one of an older one is read."""
 
-_WITH_TOLERANCES, _WITH_PLACES = 2, 3
+_WITH_TOLERANCES, _WITH_PLACES, _WITH_INPUTS, _WITH_GOLDENS, _WITH_AGENTS = 2, 3, 4, 4, 5
 
 
 class Author(Value):
@@ -25,6 +25,14 @@ class Author(Value):
     by: str = ""
     rules: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+
+
+_NO_EFFECTS = ToolEffects()
+
+
+def _no_effects() -> ToolEffects:
+    """Give the one value that stands for no effects: as a plain default it would be copied for each call."""
+    return _NO_EFFECTS
 
 
 class RecordedCall(Value):
@@ -56,7 +64,7 @@ class RecordedCall(Value):
     later: JsonObject | None = None
     long_running: bool = False
     beneath: Outcome | None = None
-    effects: ToolEffects = ToolEffects()
+    effects: ToolEffects = Field(default_factory=_no_effects)
     confirmed: JsonObject | None = None
     author: Author
     latency_ms: float = 0.0
@@ -101,15 +109,92 @@ class RecordedCode(Value):
     author: Author
 
 
+class RecordedInput(Value):
+    """A question that a graph or an agent asked the user (`RequestInput`), and what a person typed.
+
+    Attributes:
+        id: The question's id in the case. ADK draws a new one for each run where the node gives none.
+        agent: Who asked.
+        path: The node that asked, as ADK's events name it.
+        arguments: The question: `message`, `payload` and `response_schema`, those that are given. None in files of versions 1
+            to 3, which did not keep them.
+        response: The answer, as the user's function response held it.
+        models_before: How many of the turn's models had answered by then.
+        calls_before: How many of the turn's calls were answered by then.
+    """
+
+    id: str = ""
+    agent: str = ""
+    path: str = ""
+    arguments: JsonObject | None = None
+    response: JsonObject
+    models_before: int = Field(default=0, ge=0)
+    calls_before: int = Field(default=0, ge=0)
+
+
+class GoldenCall(Value):
+    """A call of a golden as it was when its case was recorded.
+
+    Attributes:
+        tool: The tool.
+        arguments: The digest of the arguments.
+        response: The digest of the response; empty where the golden has none.
+    """
+
+    tool: str
+    arguments: str
+    response: str = ""
+
+
+class GoldenTurn(Value):
+    """A turn of a golden as it was when its case was recorded, in digests, so that a later edit is noticed.
+
+    Attributes:
+        number: Which turn it was, from 0.
+        of: How many turns there were.
+        query: The digest of what the user asked.
+        calls: The calls, in their order.
+        text: The digest of the final response.
+    """
+
+    number: int = Field(ge=0)
+    of: int = Field(ge=1)
+    query: str
+    calls: tuple[GoldenCall, ...] = ()
+    text: str
+
+
+class RecordedAgentRun(Value):
+    """A call of an agent tool whose agent ran, where a rule or a player might have answered in its place.
+
+    `calls_before` says how many of the turn's calls were answered by then. A call with the same id holds what rules made of the
+    agent's answer.
+    """
+
+    id: str
+    tool: str
+    within: tuple[str, ...] = ()
+    arguments: JsonObject
+    calls_before: int = Field(default=0, ge=0)
+
+
 class RecordedTurn(Value):
-    """One invocation of a case: the query, the later answers to what it left open, and everything that was asked on the way, in order."""
+    """One invocation of a case: the query, the later answers to what it left open, and everything that was asked on the way, in order.
+
+    `inputs` are in the order in which they were answered. `golden` is what the golden said of it when it was recorded; None where
+    nobody noted that. `original` is the turn as it was recorded, where edits of the golden changed it since.
+    """
 
     query: JsonObject
     replies: tuple[JsonObject, ...] = ()
     calls: tuple[RecordedCall, ...] = ()
     rejected: tuple[RejectedCall, ...] = ()
+    inputs: tuple[RecordedInput, ...] = ()
     models: tuple[RecordedModelTurn, ...] = ()
     code: tuple[RecordedCode, ...] = ()
+    golden: GoldenTurn | None = None
+    original: RecordedTurn | None = None
+    agents: tuple[RecordedAgentRun, ...] = ()
 
 
 class RecordedTool(Value):
@@ -131,8 +216,10 @@ class RecordedCase(Value):
         final_state: What the session's state was at the end.
         rules: The injections as they were at the end.
         tools: The tools, by name.
-        tolerances: Which arguments of calls may differ from those that were recorded, and how far.
+        tolerances: What may differ from what was recorded, and how far.
         turns: The invocations.
+        golden_state: The digest of the final state of the golden when it was recorded; empty where nobody noted that.
+        golden_start: The digest of the state that the golden began with then; empty as above.
     """
 
     agent: str = Field(min_length=1)
@@ -146,6 +233,8 @@ class RecordedCase(Value):
     tools: dict[str, RecordedTool] = Field(default_factory=dict)
     tolerances: tuple[Tolerance, ...] = ()
     turns: tuple[RecordedTurn, ...]
+    golden_state: str = ""
+    golden_start: str = ""
 
 
 class CaseNote(Value):
@@ -168,9 +257,20 @@ class RecordedEnvironment(Value):
     @property
     def version(self) -> int:
         """The version that its file has: the oldest whose readers understand all that it holds."""
+        if any(turn.agents for case in self.cases.values() for turn in case.turns):
+            return _WITH_AGENTS
+        if any(_holds_inputs(case) for case in self.cases.values()):
+            return _WITH_INPUTS
+        if any(case.golden_state or any(turn.golden for turn in case.turns) for case in self.cases.values()):
+            return _WITH_GOLDENS
         if any(_holds_places(case) for case in self.cases.values()):
             return _WITH_PLACES
         return _WITH_TOLERANCES if any(case.tolerances for case in self.cases.values()) else 1
+
+
+def _holds_inputs(case: RecordedCase) -> bool:
+    """Tell whether a case holds what a user typed, or a tolerance of anything but arguments."""
+    return any(turn.inputs for turn in case.turns) or any(each.of != "arguments" for each in case.tolerances)
 
 
 def _holds_places(case: RecordedCase) -> bool:
@@ -190,7 +290,7 @@ def lean(value: Any) -> Any:
             for name, field in fields.items()
             if (held := getattr(value, name)) != field.get_default(call_default_factory=True)
             or field.is_required()
-            or name in {"kind", "format"}
+            or name in {"kind", "format", "tool"}
         }
     if isinstance(value, dict):
         return {name: lean(held) for name, held in value.items()}

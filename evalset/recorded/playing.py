@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any, Literal, NamedTuple, TypeAlias
 
+from evalset.recorded.inputs import REQUEST_INPUT, inputs_of
 from evalset.recorded.model import (
     RecordedCall,
     RecordedCase,
     RecordedCode,
+    RecordedInput,
     RecordedModelTurn,
     RecordedTurn,
     RejectedCall,
@@ -88,10 +90,11 @@ def _plain(case: RecordedCase) -> Iterator[PlainCall]:
 
 
 class _Reply(NamedTuple):
-    """What the user answered to a call that was left open: the turn that says it, and the id of the call that it is about."""
+    """What the user answered to a call that was left open: the turn that says it, the id of the call, and the question it answers."""
 
     turn: dict[str, Any]
     about: str
+    typed: RecordedInput | None = None
 
 
 class _Turn:
@@ -130,11 +133,16 @@ class _Turn:
     def _replies(self) -> Iterator[_Reply]:
         confirmed: list[RecordedCall | RejectedCall] = [*self._calls, *self._recorded.rejected]
         late = {call.id: call for call in self._calls if call.later is not None}
+        inputs = list(inputs_of(self._recorded))
         for message in self._recorded.replies:
             for said in message_responses(message):
                 body: Any = copied(said.get("response") or {})
                 if (call := late.get(str(said.get("id")))) is not None:
                     yield _Reply({"reply": body, "tool": call.tool}, call.id)
+                    continue
+                if typed := next((each for each in inputs if each.id == said.get("id")), None):
+                    inputs.remove(typed)
+                    yield _Reply(self._typed(typed, body), typed.id, typed)
                     continue
                 about = next(
                     (each for each in confirmed if each.confirmed is not None and same(each.confirmed, body)),
@@ -145,16 +153,35 @@ class _Turn:
                     if about.id not in self._asked_itself:
                         yield _Reply(_confirmed(about.tool, body), about.id)
 
+    def _typed(self, typed: RecordedInput, body: Any) -> dict[str, Any]:
+        """Return the reply to a question; of several, it names the one by its words, or by its node where others have the same."""
+        turn: dict[str, Any] = {"reply": body, "tool": REQUEST_INPUT}
+        messages = [(each.arguments or {}).get("message") for each in inputs_of(self._recorded)]
+        message = (typed.arguments or {}).get("message")
+        if len(messages) == 1:
+            return turn
+        if isinstance(message, str) and messages.count(message) == 1:
+            return {**turn, "question": message}
+        return {**turn, "node": typed.path}
+
     def _begins(self, replies: Sequence[_Reply]) -> list[int]:
         """Give the number of the first model turn after each reply."""
         begins: list[int] = []
         makers = [self._makers.get(reply.about, -1) for reply in replies]
-        for maker in makers:
+        for reply, maker in zip(replies, makers, strict=True):
+            if reply.typed is not None and reply.typed.arguments is not None:
+                begins.append(max([self._place_of(reply.typed), *begins]))
+                continue
             after = maker + 1
             end = min((each for each in makers if each > maker), default=len(self._models))
             put_off = (place for place in range(after, end) if self._models[place].put_off)
             begins.append(max([next(put_off, after - 1) + 1, *begins]))
         return begins
+
+    def _place_of(self, typed: RecordedInput) -> int:
+        """Return the place, among the models that are played, of the first that answered after an input."""
+        before = self._recorded.models[: typed.models_before]
+        return sum(any(model is each for each in self._models) for model in before)
 
     # ------------------------------------------------------------ what then happened
 
@@ -179,6 +206,10 @@ class _Turn:
         ]
         if confirmed:
             return confirmed[0] + 1
+        if call.id not in self._makers and any(reply.typed for reply in replies):
+            place = next(place for place, each in enumerate(self._recorded.calls) if each is call)
+            before = (reply.typed is not None and reply.typed.calls_before <= place for reply in replies)
+            return max((segment for segment, is_before in enumerate(before, start=1) if is_before), default=0)
         maker = self._makers.get(call.id, 0)
         return max(place for place, begin in enumerate(begins) if begin <= maker)
 
@@ -195,19 +226,7 @@ class _Turn:
             self._losses.append(
                 f"{self._where}: what {call.tool} did beside its answer and the state is left out"
             )
-        line: dict[str, Any] = {"tool": call.tool, "args": dict(copied(call.arguments)), "exactly": True}
-        line |= {"agent": call.agent} if call.agent else {}
-        line |= {"state_delta": dict(copied(effects.state_delta))} if effects.state_delta else {}
-        match call.outcome:
-            case Returned(value=value):
-                return ToolMove(**line, returns=copied(value))
-            case Failed(error_code=code, error_message=message, details=details):
-                more = {"details": dict(copied(details))} if details else {}
-                return ToolMove(**line, fails=Fails(error_code=code, error_message=message, **more))
-            case Raised(error=error):
-                return ToolMove(**line, raises=error)
-            case Deferred():
-                return ToolMove(**line, later=True)
+        return answer_line(call)
 
     def _printed(self, ran: RecordedCode) -> Iterator[Entry]:
         if ran.result is None:
@@ -222,3 +241,21 @@ def _confirmed(tool: str, body: JsonObject) -> dict[str, Any]:
         payload = {"payload": body["payload"]} if body.get("payload") is not None else {}
         return {"confirm": body["confirmed"], "tool": tool, **payload}
     return {"reply": body, "tool": tool}
+
+
+def answer_line(call: RecordedCall) -> ToolMove:
+    """Write the line of a script that answers a recorded call as it was answered."""
+    effects = call.effects
+    line: dict[str, Any] = {"tool": call.tool, "args": dict(copied(call.arguments)), "exactly": True}
+    line |= {"agent": call.agent} if call.agent else {}
+    line |= {"state_delta": dict(copied(effects.state_delta))} if effects.state_delta else {}
+    match call.outcome:
+        case Returned(value=value):
+            return ToolMove(**line, returns=copied(value))
+        case Failed(error_code=code, error_message=message, details=details):
+            more = {"details": dict(copied(details))} if details else {}
+            return ToolMove(**line, fails=Fails(error_code=code, error_message=message, **more))
+        case Raised(error=error):
+            return ToolMove(**line, raises=error)
+        case Deferred():
+            return ToolMove(**line, later=True)

@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from evalset.golden_trace import came_to_nothing, turns_by_query
+from evalset.errors import GoldenTraceError
+from evalset.golden_trace import GoldenTraceBuilder, came_to_nothing, turns_by_query
+from evalset.recorded.inputs import UserReply, recorded_inputs
 from evalset.recorded.model import (
     Author,
+    RecordedAgentRun,
     RecordedCall,
     RecordedCase,
     RecordedCode,
@@ -18,7 +21,15 @@ from evalset.recorded.model import (
 )
 from evalset.recorded.places import long_running_ids, spoken_events, taken_path
 from simulator.environment.things.connections import ToolShape
-from simulator.facts import CodeAnswered, Fact, ModelAnswered, Provenance, SessionOpened, ToolAnswered
+from simulator.facts import (
+    AgentRan,
+    CodeAnswered,
+    Fact,
+    ModelAnswered,
+    Provenance,
+    SessionOpened,
+    ToolAnswered,
+)
 from simulator.jsonvalue import JsonObject, canonical, copied, digest
 from simulator.session import SimulationSession
 from simulator.session.entries import calls_in, message_responses, scope_of
@@ -49,7 +60,7 @@ def recorded_case(
     known = list(facts)
     opened = next((fact for fact in known if isinstance(fact, SessionOpened)), None)
     groups = [turns for turns in turns_by_query(session.turns) if so_far or not came_to_nothing(turns)]
-    return RecordedCase(
+    recorded = RecordedCase(
         agent=session.agent_name,
         app_name=session.app_name,
         user_id=session.user_id,
@@ -61,6 +72,17 @@ def recorded_case(
         tools={name: RecordedTool(schema_digest=schema_digest(tool)) for name, tool in (tools or {}).items()},
         turns=tuple(_Recorder(turns, known, f"{session.agent_name}@1").turn() for turns in groups),
     )
+    return recorded if so_far else _with_golden(recorded, session)
+
+
+def _with_golden(recorded: RecordedCase, session: SimulationSession) -> RecordedCase:
+    """Note what the golden of a session says, where it has one."""
+    from evalset.recorded.goldens import with_golden  # noqa: PLC0415 - it needs the steps of verify, which need this module
+
+    try:
+        return with_golden(recorded, GoldenTraceBuilder(session, confirmations="beside").build())
+    except GoldenTraceError:
+        return recorded
 
 
 def schema_digest(tool: ToolShape) -> str:
@@ -116,9 +138,32 @@ class _Recorder:
                 for call_id, said in self._confirmed.items()
                 if call_id not in ran and (asked := self._asked.get(call_id)) is not None
             ),
+            inputs=tuple(recorded_inputs(self._events(), map(self._reply, replies))),
             models=tuple(self._model(fact) for fact in self._answered if isinstance(fact, ModelAnswered)),
             code=tuple(self._code(fact) for fact in self._answered if isinstance(fact, CodeAnswered)),
+            agents=tuple(self._agents()),
         )
+
+    def _reply(self, turn: Turn) -> UserReply:
+        """Return what the user said in a later turn, and how far the query's turn was by then."""
+        before = [fact for fact in self._answered if getattr(fact, "turn", turn.number) < turn.number]
+        kinds = (ModelAnswered, ToolAnswered)
+        models, calls = (sum(isinstance(fact, kind) for fact in before) for kind in kinds)
+        return UserReply(turn.message, models, calls)
+
+    def _agents(self) -> Iterable[RecordedAgentRun]:
+        """Give the calls of agent tools whose agents ran, each with how many calls were answered by then."""
+        calls = 0
+        for fact in self._answered:
+            calls += isinstance(fact, ToolAnswered)
+            if isinstance(fact, AgentRan):
+                yield RecordedAgentRun(
+                    id=fact.call_id,
+                    tool=fact.tool_name,
+                    within=self._within(fact.scope),
+                    arguments=copied(fact.arguments),
+                    calls_before=calls,
+                )
 
     def _call(self, fact: ToolAnswered) -> RecordedCall:
         return RecordedCall(

@@ -1,7 +1,11 @@
-"""Says which arguments of a call may differ from the recorded ones, and how far: kept with a case, heeded by replay and by verification. Pure."""
+"""Says what may differ from the recording, and how far: arguments of calls, responses, the final state, final responses. Pure.
+
+Tolerances are kept with a case. Replay and verification heed them.
+"""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from typing import Annotated, Any, Literal, Self, TypeAlias
@@ -18,24 +22,30 @@ from simulator.jsonvalue import Json, JsonObject, same
 
 EVERY_TOOL = "*"
 _SEARCH_SECONDS = 0.2
+_MOST_GIVEN_UP = 3
 _MISSING: Any = object()
 _ANYWHERE = -(10**12)
 """The number of an item in a list without order, which no path names."""
 
 Place: TypeAlias = tuple[str | int, ...]
-"""Where a value stands in the arguments: names of fields and numbers of items."""
+"""Where a value stands in what is compared: names of fields and numbers of items."""
+
+Of: TypeAlias = Literal["arguments", "response", "state", "final_response"]
+"""What a tolerance is for: the arguments of calls, the tool responses that an eval set holds, the final state, final responses."""
 
 
 class _Tolerance(Value):
     """What all tolerances have.
 
     Attributes:
-        tool: The tool; `*` for every one.
-        path: The place in the arguments, as `items[*].price`; empty for all of them. What stands at such a place, with all that
-            is in it, is compared as the tolerance says.
+        of: What it is for.
+        tool: The tool of arguments and responses; `*` for every one.
+        path: The place, as `items[*].price`; empty for all of it. What stands at such a place, with all that is in it, is compared
+            as the tolerance says. A final response that is JSON has places, too.
     """
 
-    tool: str = Field(min_length=1)
+    of: Of = "arguments"
+    tool: str = Field(default=EVERY_TOOL, min_length=1)
     path: ValuePath = ""
 
 
@@ -120,12 +130,49 @@ def tolerated(
     """
     if same(recorded, asked):
         return True
-    own = [each for each in tolerances if each.tool in {tool, EVERY_TOOL}]
+    own = _for("arguments", tool, tolerances)
     return bool(own) and _Comparison(own).alike((), recorded, asked)
+
+
+def as_recorded(
+    of: Of, recorded: Any, given: Any, tolerances: Sequence[Tolerance] = (), tool: str = EVERY_TOOL
+) -> Any:
+    """Return a value with what may differ from the recorded one put as it was recorded: what is left differs.
+
+    Args:
+        of: What the two are: two responses of a tool, two states, two final responses.
+        recorded: The recorded value.
+        given: The other.
+        tolerances: What may differ.
+        tool: The tool of responses and arguments.
+    """
+    own = _for(of, tool, tolerances)
+    if not own or same(recorded, given):
+        return given
+    comparison = _Comparison(own)
+    if of == "final_response" and isinstance(recorded, str) and isinstance(given, str):
+        return recorded if _may_be_said(comparison, recorded, given) else given
+    return comparison.masked((), recorded, given)
+
+
+def _for(of: Of, tool: str, tolerances: Iterable[Tolerance]) -> list[Tolerance]:
+    return [each for each in tolerances if each.of == of and each.tool in {tool, EVERY_TOOL}]
+
+
+def _may_be_said(comparison: _Comparison, recorded: str, said: str) -> bool:
+    """Tell whether a final response may stand for the recorded one: as a text, or as the JSON that both are."""
+    if comparison.alike((), recorded, said):
+        return True
+    try:
+        both = json.loads(recorded), json.loads(said)
+    except ValueError:
+        return False
+    return comparison.alike((), *both)
 
 
 class _Comparison:
     def __init__(self, tolerances: Iterable[Tolerance]) -> None:
+        self._given_up = 0
         self._ranked = sorted(
             ((paths.parse(each.path).steps, place, each) for place, each in enumerate(tolerances)),
             key=lambda ranked: (
@@ -143,6 +190,24 @@ class _Comparison:
         if tolerance is not None:
             return self._allowed(tolerance, place, recorded, asked)
         return self._pieces(place, recorded, asked)
+
+    def masked(self, place: Place, recorded: Any, given: Any) -> Any:
+        """Return what is given at a place, with what is tolerated put as it was recorded."""
+        if recorded is not _MISSING and given is not _MISSING and same(recorded, given):
+            return given
+        tolerance = self._at(place)
+        if tolerance is not None:
+            return recorded if self._allowed(tolerance, place, recorded, given) else given
+        if isinstance(recorded, dict) and isinstance(given, dict):
+            both = {
+                name: self.masked((*place, name), recorded.get(name, _MISSING), given.get(name, _MISSING))
+                for name in dict.fromkeys((*recorded, *given))
+            }
+            return {name: value for name, value in both.items() if value is not _MISSING}
+        if isinstance(recorded, list) and isinstance(given, list) and len(recorded) == len(given):
+            pairs = zip(recorded, given, strict=True)
+            return [self.masked((*place, index), *pair) for index, pair in enumerate(pairs)]
+        return given
 
     def _at(self, place: Place) -> Tolerance | None:
         return next((each for steps, _, each in self._ranked if _names(steps, place)), None)
@@ -167,7 +232,19 @@ class _Comparison:
             return False
         if tolerance.kind == "unordered":
             return self._in_any_order(place, recorded, asked)
+        if tolerance.kind == "regex":
+            return isinstance(asked, str) and self._matches(tolerance.pattern, asked)
         return _is_allowed(tolerance, recorded, asked)
+
+    def _matches(self, pattern: str, text: str) -> bool:
+        """Tell whether a pattern matches; none is searched for any more where a few have taken too long."""
+        if self._given_up >= _MOST_GIVEN_UP:
+            return False
+        try:
+            return _compiled(pattern).fullmatch(text, timeout=_SEARCH_SECONDS) is not None
+        except TimeoutError:
+            self._given_up += 1
+            return False
 
     def _in_any_order(self, place: Place, recorded: Any, asked: Any) -> bool:
         if not (isinstance(recorded, list) and isinstance(asked, list) and len(recorded) == len(asked)):
@@ -183,8 +260,6 @@ def _is_allowed(tolerance: Tolerance, recorded: Any, asked: Any) -> bool:
     match tolerance:
         case OneOf(values=values):
             return any(same(value, asked) for value in values)
-        case Pattern(pattern=pattern):
-            return isinstance(asked, str) and _matches(pattern, asked)
         case Range():
             return _is_in(tolerance, recorded, asked)
         case CaseInsensitive():
@@ -208,13 +283,6 @@ def _names(steps: Sequence[Any], place: Place) -> bool:
 @lru_cache(maxsize=1_024)
 def _compiled(pattern: str) -> regex.Pattern[str]:
     return compiled_pattern(Matches(pattern=pattern, whole=True))
-
-
-def _matches(pattern: str, text: str) -> bool:
-    try:
-        return _compiled(pattern).fullmatch(text, timeout=_SEARCH_SECONDS) is not None
-    except TimeoutError:
-        return False
 
 
 def _is_in(tolerance: Range, recorded: Any, asked: Any) -> bool:

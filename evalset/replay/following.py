@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, TypeVar
 
+from evalset.recorded.inputs import REQUEST_INPUT, inputs_of
 from evalset.recorded.model import (
+    RecordedAgentRun,
     RecordedCall,
     RecordedCase,
     RecordedCode,
+    RecordedInput,
     RecordedModelTurn,
     RecordedTurn,
     RejectedCall,
@@ -29,6 +32,21 @@ class Asked(NamedTuple):
     tool: str
     arguments: JsonObject
     within: tuple[str, ...] = ()
+
+
+class Question(NamedTuple):
+    """A question to the user as it comes: its id, the node that asks, and what is asked, as `question_of` gives it."""
+
+    id: str
+    path: str
+    arguments: JsonObject
+
+
+class Reply(NamedTuple):
+    """What was recorded for a question, and its place among the answers of the turn."""
+
+    place: int
+    recorded: RecordedInput
 
 
 class UnrecordedError(LookupError):
@@ -57,6 +75,8 @@ class CaseFollowed:
         self._used: set[tuple[int, int]] = set()
         self._models_used: set[tuple[int, int]] = set()
         self._code_used: set[tuple[int, int]] = set()
+        self._agents_used: set[tuple[int, int]] = set()
+        self._inputs_used: set[tuple[int, int]] = set()
 
     def hears(self, message: JsonObject) -> bool:
         """Take in what the user says; False where the case goes on in another way."""
@@ -73,6 +93,39 @@ class CaseFollowed:
         entered = any(tool in call.within for turn in turns for call in turn.calls)
         entered = entered or any(tool in model.within for turn in turns for model in turn.models)
         return not entered and any(call.tool == tool for turn in turns for call in turn.calls)
+
+    def answers_agent(self, tool: str) -> bool:
+        """Tell whether an answer of an agent tool is recorded that its agent did not give: a rule's, or a player's."""
+        return any(call.tool == tool for turn in self.case.turns for call in turn.calls)
+
+    def agent_runs(self, asked: Asked) -> RecordedAgentRun | None:
+        """Use up the recorded run of an agent tool's agent that is the next for a call; None where the call was answered in its place.
+
+        A call that was never asked runs its agent too, unless answers alone are known of the tool.
+        """
+        ran = self.now.agents if self.now else ()
+        left = (
+            each
+            for place, each in enumerate(ran)
+            if (self.turn, place) not in self._agents_used and is_same_call(each, asked, self.case.tolerances)
+        )
+        run, answered = next(left, None), self._place(asked)
+        if run is None:
+            is_known = answered is not None or self.answers_alone(asked.tool)
+            return None if is_known else RecordedAgentRun(id="", tool=asked.tool, arguments=asked.arguments)
+        calls = self.now.calls if self.now else ()
+        if answered is not None and answered < run.calls_before and calls[answered].id != run.id:
+            return None
+        self._agents_used.add((self.turn, ran.index(run)))
+        return run
+
+    def told_of(self, run: RecordedAgentRun) -> RecordedCall | None:
+        """Use up what rules made of the answer of an agent that ran; None where they changed nothing."""
+        for place, call in enumerate(self.now.calls if self.now else ()):
+            if call.id == run.id != "" and (self.turn, place) not in self._used:
+                self._used.add((self.turn, place))
+                return call
+        return None
 
     @property
     def now(self) -> RecordedTurn | None:
@@ -92,12 +145,14 @@ class CaseFollowed:
 
     def _place(self, asked: Asked) -> int | None:
         calls = self.now.calls if self.now else ()
+        agents = {run.id for run in self.now.agents} if self.now else set()
         left = [
             place
             for place, call in enumerate(calls)
             if (self.turn, place) not in self._used
             and self._fits(call, asked)
             and not only_asked(calls, place)
+            and call.id not in agents
         ]
         as_recorded = (place for place in left if same(calls[place].arguments, asked.arguments))
         return next(as_recorded, left[0] if left else None)
@@ -149,6 +204,57 @@ class CaseFollowed:
                 return ran
         raise UnrecordedError(f"{self._where()} has no result of this code of {agent}: {code.strip()}")
 
+    def finds_input(self, question: Question) -> Reply | None:
+        """Return what was answered to a question, without using it up; None where nothing is left for it.
+
+        Of several that fit, the one of the same id counts first, then one of the same node, then one with the same words.
+        """
+        left = [
+            Reply(place, recorded)
+            for place, recorded in enumerate(inputs_of(self.now) if self.now else ())
+            if (self.turn, place) not in self._inputs_used and self._fits_input(recorded, question)
+        ]
+        return min(left, key=lambda reply: _distance(reply.recorded, question), default=None)
+
+    def uses_input(self, question: Question) -> None:
+        """Use up the answer that `finds_input` gives."""
+        if (reply := self.finds_input(question)) is not None:
+            self._inputs_used.add((self.turn, reply.place))
+
+    def _fits_input(self, recorded: RecordedInput, question: Question) -> bool:
+        return recorded.arguments is None or tolerated(
+            REQUEST_INPUT, recorded.arguments, question.arguments, self.case.tolerances
+        )
+
+    def nearest_input(self, question: Question) -> RecordedInput | None:
+        """Return the recorded question of this turn that comes nearest to one that was not recorded."""
+        left = [
+            recorded
+            for place, recorded in enumerate(inputs_of(self.now) if self.now else ())
+            if (self.turn, place) not in self._inputs_used
+        ]
+        return min(left, key=lambda recorded: _distance(recorded, question), default=None)
+
+    def why_no_input(self, question: Question) -> str:
+        """Say that nothing was recorded for a question: what is nearest, and what differs."""
+        asked = question.arguments.get("message")
+        head = (
+            f"{self._where()} has no answer of the user to {asked!r}"
+            if asked
+            else f"{self._where()} has no answer of the user"
+        )
+        recorded = inputs_of(self.now) if self.now else ()
+        if not recorded:
+            return f"{head}: the user was asked for no input there"
+        if any(self._fits_input(each, question) for each in recorded):
+            return f"{head}: it is asked once more than it was there"
+        plain = [
+            PlainCall(tool_name=REQUEST_INPUT, arguments=each.arguments or {}, response=None, place="")
+            for each in recorded
+        ]
+        (near,) = nearest(plain, REQUEST_INPUT, question.arguments, n=1)
+        return f"{head}: the user was asked another question there, where {'; '.join(near.differs)}"
+
     def why_not(self, asked: Asked) -> str:
         """Say that nothing was recorded for what is asked: what is nearest, and what differs."""
         return f"{self._where()} has no answer for {_written(asked)}: {self._nearest(asked)}"
@@ -176,6 +282,12 @@ class CaseFollowed:
         return _nearest_words(calls, asked)
 
 
+def _distance(recorded: RecordedInput, question: Question) -> tuple[bool, bool, bool]:
+    """Tell how far a recorded question is from one that is asked."""
+    has_words = recorded.arguments is not None and same(recorded.arguments, question.arguments)
+    return recorded.id != question.id, recorded.path != question.path, not has_words
+
+
 def _nearest_words(calls: Sequence[RecordedCall], asked: Asked) -> str:
     plain = [
         PlainCall(tool_name=call.tool, arguments=call.arguments, response=None, place="") for call in calls
@@ -198,7 +310,9 @@ def _written(asked: Asked) -> str:
 
 
 def is_same_call(
-    call: RecordedCall | RejectedCall, asked: Asked, tolerances: Sequence[Tolerance] = ()
+    call: RecordedCall | RejectedCall | RecordedAgentRun,
+    asked: Asked,
+    tolerances: Sequence[Tolerance] = (),
 ) -> bool:
     """Tell whether a recorded call is the one that is asked: the tool, where it is asked, and the arguments as far as they count."""
     return (
@@ -285,10 +399,41 @@ class SessionFollowed:
             case.uses(asked)
         return first
 
+    def agent_runs(self, asked: Asked) -> tuple[bool, RecordedCall | None]:
+        """Tell whether the agent of an agent tool runs for a call, and what rules then made of its answer."""
+        runs = [(case, case.agent_runs(asked)) for case in self._fitting]
+        told = [case.told_of(run) for case, run in runs if run is not None]
+        return bool(runs) and runs[0][1] is not None, next(filter(None, told), None)
+
     def confirmation(self, asked: Asked) -> JsonObject | None:
         """Give what a person had answered to the confirmation of a call; None where none was asked for."""
         answers = (case.confirmation(asked) for case in self._fitting)
         return next((answer for answer in answers if answer is not None), None)
+
+    def input(self, question: Question) -> Reply:
+        """Return what a person answered to a question, and use it up.
+
+        Raises:
+            UnrecordedError: Nothing was recorded for it.
+            AmbiguousError: Several cases fit that have different answers.
+        """
+        self._check_fits()
+        found = [(case, reply) for case in self._fitting if (reply := case.finds_input(question)) is not None]
+        if not found:
+            raise UnrecordedError(self._fitting[0].why_no_input(question) + self._others())
+        self._fitting = [case for case, _ in found]
+        first = found[0][1]
+        differing = [
+            case.eval_id for case, reply in found if reply.recorded.response != first.recorded.response
+        ]
+        if differing:
+            raise AmbiguousError(
+                f"cases {found[0][0].eval_id!r} and {differing[0]!r} begin alike and go on with different answers of the user: "
+                "name the case that is replayed (`case=`)"
+            )
+        for case, _ in found:
+            case.uses_input(question)
+        return first
 
     def model_turn(self, agent: str, within: tuple[str, ...]) -> RecordedModelTurn:
         """Give the next recorded turn of an agent's model, and use it up.

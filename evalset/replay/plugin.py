@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import inspect
 import logging
 import threading
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
 from os import PathLike
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
@@ -13,9 +16,11 @@ from google.adk.agents import LlmAgent
 from google.adk.agents.base_agent import BaseAgent
 from google.adk.agents.callback_context import CallbackContext
 from google.adk.agents.invocation_context import InvocationContext
+from google.adk.events.event import Event
 from google.adk.models.llm_request import LlmRequest
 from google.adk.models.llm_response import LlmResponse
 from google.adk.plugins.base_plugin import BasePlugin
+from google.adk.runners import Runner
 from google.adk.sessions import Session
 from google.adk.tools.base_tool import BaseTool
 from google.adk.tools.tool_confirmation import ToolConfirmation
@@ -24,11 +29,13 @@ from google.genai import types
 
 from evalset.recorded.files import read_environment
 from evalset.recorded.model import RecordedCall, RecordedEnvironment
-from evalset.replay.following import AmbiguousError, Asked, SessionFollowed, UnrecordedError
+from evalset.replay.following import AmbiguousError, Asked, Reply, SessionFollowed, UnrecordedError
+from evalset.replay.following import Question as InputQuestion
+from evalset.replay.inputs import Conversation
 from evalset.replay.running_case import running_eval_id
 from evalset.replay.unrecorded import Improvised, MadeAnswer, Policy, words_of
 from simulator.jsonvalue import JsonObject, copied, same
-from simulator.runtime.adk_private import invocation_of
+from simulator.runtime.adk_private import Run, invocation_of, let_plugins_go_on, runs_agents
 from simulator.runtime.boundaries import ToolBoundaryCall, seat_agent
 from simulator.runtime.context import MODEL_STAND_IN
 from simulator.runtime.effects import repeated
@@ -36,10 +43,13 @@ from simulator.runtime.encoding import jsonable, made_error
 from simulator.runtime.outcomes import as_tools_give
 from simulator.runtime.stand_in.claiming import Claiming, within
 from simulator.runtime.stand_in.play import Question
-from simulator.runtime.stand_in.sessions import Sessions
+from simulator.runtime.stand_in.sessions import SessionName, Sessions
 
 MOST_SESSIONS = 10_000
 """Of how many sessions of one service it is kept how far they are."""
+
+_TAKE_TIME = frozenset({"real", "injected", "recorded", "model"})
+"""Whose answers take a time of their own: tools, rules, recordings and models, and no person with a draft before them."""
 
 Players: TypeAlias = Literal["real", "recorded"]
 _LOG = logging.getLogger(__name__)
@@ -68,6 +78,22 @@ class Replayed:
             raise UnrecordedError("nobody has said anything in this session yet")
         return self.followed
 
+    def reply_to(self, question: InputQuestion) -> Reply:
+        """Return what a person answered to a question of the agent, and use it up.
+
+        Raises:
+            UnrecordedError: Nothing was recorded for it.
+        """
+        with self.lock:
+            return self.case.input(question)
+
+    def id_like(self, question: InputQuestion) -> str:
+        """Return the id of the recorded question that comes nearest; empty where there is none."""
+        with self.lock:
+            case = self.followed.nearest if self.followed else None
+            found = case.nearest_input(question) if case else None
+        return found.id if found else ""
+
 
 class _Answers(Claiming[Replayed]):
     """Answers calls from the recording."""
@@ -90,7 +116,13 @@ class _Answers(Claiming[Replayed]):
 
     async def answered(self, call: ToolBoundaryCall) -> Any:
         question = Question(call.tool, call.arguments, call.context)
-        recorded = await self._plugin.recorded(self.session(call.context), question)
+        replayed = self.session(call.context)
+        if runs_agents(call.tool):
+            runs, told = self._plugin.runs_agent(replayed, question)
+            if runs:
+                return await _run_and_told(call, told)
+        recorded = await self._plugin.recorded(replayed, question)
+        await asyncio.sleep(self._plugin.latency_of(recorded))
         await repeated(recorded.effects, call.context)
         return _given(recorded)
 
@@ -104,7 +136,9 @@ class HermeticEnvironment(BasePlugin):
 
     Put it into the plugins of an `App`; it works under `adk eval`, `adk web`, pytest and a `Runner`. A tool's answer, error
     or exception, what it did to the state and to artifacts, and what a person said to its confirmation are as recorded; sub-agents,
-    and agents run as tools, are covered. The same call, asked again in a turn, gets the next of its answers.
+    and agents run as tools, are covered. The same call, asked again in a turn, gets the next of its answers. Where a graph or an
+    agent asks the user for input, it gets what a person typed, and the same run goes on. The data that a graph ends with is its
+    final response, as in a golden.
 
     Which case a session replays is known under `adk eval`; elsewhere it is found by the session's first state and by what
     the user says, and by `case` where that is not enough.
@@ -116,6 +150,8 @@ class HermeticEnvironment(BasePlugin):
         models: Who answers for the agents' models: themselves, or the recording, which needs no key.
         unrecorded: What becomes of a call that was not recorded. By default it is an error, with what is nearest. With `rules`
             the injection rules of the case may answer it, with `generate` an offline draft where they do not.
+        latencies: Let each tool take as long as it did when it was recorded. How long a person took is not waited for. A run that is
+            cancelled meanwhile ends at once.
         name: The plugin's name; no two of an app may have the same.
 
     Raises:
@@ -134,16 +170,24 @@ class HermeticEnvironment(BasePlugin):
         case: str | None = None,
         models: Players = "real",
         unrecorded: Policy = "fail",
+        latencies: bool = False,
         name: str = "hermetic_environment",
     ) -> None:
         super().__init__(name)
         self._environment = path if isinstance(path, RecordedEnvironment) else read_environment(_beside(path))
         self._case, self._models, self._policy = case, models, unrecorded
+        self._latencies = latencies
         if case is not None:
             self._check(case)
         self.missed: list[str] = []
         self.made: list[MadeAnswer] = []
         self._answers = _Answers(self)
+        let_plugins_go_on()
+
+    def latency_of(self, call: RecordedCall) -> float:
+        """Return the seconds to wait before a call is answered; 0 where nobody asked for latencies, and for what a person answered."""
+        takes_time = self._latencies and call.author.source in _TAKE_TIME
+        return call.latency_ms / 1000 if takes_time else 0.0
 
     def _check(self, eval_id: str) -> None:
         if eval_id not in self._environment.cases:
@@ -152,10 +196,18 @@ class HermeticEnvironment(BasePlugin):
 
     @staticmethod
     def answers_agent_tool(replayed: Replayed, tool_name: str) -> bool:
-        """Tell whether of a tool that is an agent only the answers are known, as in what was imported: then it does not run."""
+        """Tell whether answers of a tool that is an agent are recorded: what was imported, or what a rule or a player said in its place."""
         with replayed.lock:
             followed = replayed.followed.nearest if replayed.followed else None
-        return followed is not None and followed.answers_alone(tool_name)
+        return followed is not None and followed.answers_agent(tool_name)
+
+    @staticmethod
+    def runs_agent(replayed: Replayed, question: Question) -> tuple[bool, RecordedCall | None]:
+        """Tell whether the agent of an agent tool runs for a call, and what the agent that called is told then, if not what it says."""
+        with replayed.lock:
+            followed = replayed.followed
+            asked = Asked(question.name, question.arguments, within())
+            return followed.agent_runs(asked) if followed else (True, None)
 
     # ------------------------------------------------------------ which case
 
@@ -182,6 +234,26 @@ class HermeticEnvironment(BasePlugin):
         state = jsonable(dict(session.state))
         alike = {name: case for name, case in cases.items() if same(case.state, state)}
         return alike or dict(cases)
+
+    async def gone_on(self, runner: Runner, run: Run, given: dict[str, Any]) -> AsyncGenerator[Event, None]:
+        """Yield the events of a run, and of those that go on with what a person typed when they were asked for input.
+
+        Raises:
+            UnrecordedCallError: The user is asked for what nobody was asked when it was recorded.
+        """
+        if within():
+            async with aclosing(run(**given)) as events:
+                async for event in events:
+                    yield event
+            return
+        name = SessionName(runner.app_name, str(given.get("user_id")), str(given.get("session_id")))
+        replayed = self._answers.sessions.kept(runner.session_service, name)
+        try:
+            async with aclosing(Conversation(replayed).events(run, given)) as events:
+                async for event in events:
+                    yield event
+        except UnrecordedError as error:
+            raise self._missed(error) from None
 
     # ------------------------------------------------------------ tools
 
@@ -299,6 +371,17 @@ class HermeticEnvironment(BasePlugin):
         if ran.error is not None:
             raise made_error(ran.error)
         return dict(copied(ran.result or {}))
+
+
+async def _run_and_told(call: ToolBoundaryCall, told: RecordedCall | None) -> Any:
+    """Let an agent run, and give what it says, or what rules had made of that."""
+    try:
+        own = await call.real()
+    except Exception:
+        if told is None:
+            raise
+        own = None
+    return own if told is None else _given(told)
 
 
 class _RecordedModel:

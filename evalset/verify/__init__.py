@@ -18,8 +18,11 @@ arguments and in the text, and a verdict with its evidence, a sentence and one a
 Both write at once, as the eval-set editor saves. `accepting(held, key, run)` and `repairing(held, key, config)` give the edit for
 a `SetWork` instead, so that a page shows what changes first. Only a run with `came_to_its_end` can be accepted.
 
-`tolerances_of(path, eval_id)`, `keep_tolerances(path, eval_id, tolerances)` and `propose_tolerances(runs)` are for arguments
-that may differ; `eval_config(path)` gives the `EvalConfig` with which plain `adk eval` heeds them, too.
+`tolerances_of(path, eval_id)`, `keep_tolerances(path, eval_id, tolerances)`, `add_tolerances` and `propose_tolerances(runs)` are for what
+may differ: arguments, responses, the state, final responses. Where a run failed only by a time, an id or a random value that the agent's
+own code makes, its divergence has the verdict `varies`, and `run.varying` holds a tolerance for each, and a `line` that says it.
+`replay_written(path, eval_id, agent=config)` finds the same for a case that was just written, before anything fails: `found.passed`,
+`found.lines`, `found.tolerances`, and with `keep=True` it keeps them. `eval_config(path)` gives the `EvalConfig` with which plain `adk eval` heeds them, too.
 
 Every result is a frozen pydantic model: `verification.model_dump(mode="json")`. `verify` needs no event loop and may be
 called in any thread. Errors are `VerifyError`s, ValueErrors with a text for a person. ADK is imported when one of these names
@@ -36,17 +39,19 @@ if TYPE_CHECKING:
     from evalset.verify.errors import VerifyError
     from evalset.verify.mending import accept, accepting, repair, repairing
     from evalset.verify.metric import eval_config
-    from evalset.verify.proposing import keep_tolerances, propose_tolerances, tolerances_of
+    from evalset.verify.proposing import add_tolerances, keep_tolerances, propose_tolerances, tolerances_of
     from evalset.verify.results import (
         CaseResult,
         Check,
         Divergence,
         RunResult,
         Step,
+        Varying,
         Verification,
         VerifyProgress,
     )
     from evalset.verify.verifying import verify
+    from evalset.verify.written import WrittenCase, replay_written
 
 _HOMES = {
     "CaseResult": "evalset.verify.results",
@@ -55,18 +60,22 @@ _HOMES = {
     "Divergence": "evalset.verify.results",
     "RunResult": "evalset.verify.results",
     "Step": "evalset.verify.results",
+    "Varying": "evalset.verify.results",
     "Verification": "evalset.verify.results",
     "VerifyError": "evalset.verify.errors",
     "VerifyProgress": "evalset.verify.results",
     "accept": "evalset.verify.mending",
     "accepting": "evalset.verify.mending",
+    "add_tolerances": "evalset.verify.proposing",
     "repair": "evalset.verify.mending",
     "repairing": "evalset.verify.mending",
     "eval_config": "evalset.verify.metric",
     "keep_tolerances": "evalset.verify.proposing",
     "propose_tolerances": "evalset.verify.proposing",
     "tolerances_of": "evalset.verify.proposing",
+    "replay_written": "evalset.verify.written",
     "verify": "evalset.verify.verifying",
+    "WrittenCase": "evalset.verify.written",
 }
 
 __all__ = [
@@ -76,16 +85,20 @@ __all__ = [
     "Divergence",
     "RunResult",
     "Step",
+    "Varying",
     "Verification",
     "VerifyError",
     "VerifyProgress",
+    "WrittenCase",
     "accept",
     "accepting",
+    "add_tolerances",
     "eval_config",
     "keep_tolerances",
     "propose_tolerances",
     "repair",
     "repairing",
+    "replay_written",
     "tolerances_of",
     "verify",
 ]

@@ -12,11 +12,11 @@ from google.adk.evaluation.eval_case import Invocation
 from google.adk.evaluation.eval_metrics import EvalMetric, EvalStatus
 from google.adk.evaluation.evaluator import EvaluationResult
 
-from evalset.recorded.tolerances import Tolerance
+from evalset.recorded.tolerances import Tolerance, as_recorded
 from evalset.verify.criteria import OVERLAP, RESPONSE, RESPONSES, STATE, TRAJECTORY, Criteria
 from evalset.verify.results import Check, Step
 from evalset.verify.steps import spoken
-from evalset.verify.tolerating import compared_calls
+from evalset.verify.tolerating import compared_calls, responses_as_golden
 from simulator.jsonvalue import JsonObject, canonical, same
 
 _WORD = re.compile(r"\w+")
@@ -60,11 +60,19 @@ def _worst(found: EvaluationResult, threshold: float) -> str:
 # ---------------------------------------------------------------- the final response
 
 
-def response_match(actual: Sequence[Invocation], expected: Sequence[Invocation], threshold: float) -> Check:
+def response_match(
+    actual: Sequence[Invocation],
+    expected: Sequence[Invocation],
+    threshold: float,
+    tolerances: Sequence[Tolerance] = (),
+) -> Check:
     """Compare the final responses with ADK's evaluator; by the words in common where that is not installed.
+
+    What is tolerated is shown to it as the golden has it.
 
     Where all texts are the same, its score is known: importing it takes more time than a hundred replays.
     """
+    actual = responses_as_golden(actual, expected, tolerances)
     pairs = [
         (spoken(one.final_response), spoken(other.final_response))
         for one, other in zip(actual, expected, strict=True)
@@ -113,8 +121,9 @@ def word_overlap(one: str, other: str) -> float:
 # ---------------------------------------------------------------- what ADK does not look at
 
 
-def final_state(actual: JsonObject, expected: JsonObject) -> Check:
+def final_state(actual: JsonObject, expected: JsonObject, tolerances: Sequence[Tolerance] = ()) -> Check:
     """Compare the session's state after the last turn."""
+    actual = as_recorded("state", expected, actual, tolerances)
     if same(actual, expected):
         return Check(name=STATE, status="passed", score=1.0, threshold=1.0)
     keys = sorted(
@@ -134,7 +143,11 @@ def _told(key: str, actual: JsonObject, expected: JsonObject) -> str:
     return f"is {_short(actual[key])}, was {_short(expected[key])}"
 
 
-def stored_responses(actual: Sequence[Sequence[Step]], expected: Sequence[Sequence[Step]]) -> Check:
+def stored_responses(
+    actual: Sequence[Sequence[Step]],
+    expected: Sequence[Sequence[Step]],
+    tolerances: Sequence[Tolerance] = (),
+) -> Check:
     """Compare the tool responses that the eval set holds with what the tools answered, whichever came first in a turn."""
     problems: list[str] = []
     scores: list[float] = []
@@ -143,7 +156,7 @@ def stored_responses(actual: Sequence[Sequence[Step]], expected: Sequence[Sequen
             (step.tool, step.value) for step in ours if step.kind == "response"
         ]
         wanted = [step for step in theirs if step.kind == "response"]
-        missing = [step for step in wanted if not _take(there, step)]
+        missing = [step for step in wanted if not _take(there, step, tolerances)]
         scores.append(1 - len(missing) / len(wanted) if wanted else 1.0)
         problems += [f"turn {number}: {step.tool} answered {_short(step.value)}" for step in missing]
     score = sum(scores) / len(scores) if scores else 1.0
@@ -159,11 +172,15 @@ def stored_responses(actual: Sequence[Sequence[Step]], expected: Sequence[Sequen
     )
 
 
-def _take(there: list[tuple[str, object]], wanted: Step) -> bool:
-    for place, (tool, value) in enumerate(there):
-        if tool == wanted.tool and same(value, wanted.value):
-            del there[place]
-            return True
+def _take(there: list[tuple[str, object]], wanted: Step, tolerances: Sequence[Tolerance]) -> bool:
+    """Take the response that is the wanted one; one that is exactly so first."""
+    for allowed in ((), tolerances) if tolerances else ((),):
+        for place, (tool, value) in enumerate(there):
+            if tool == wanted.tool and same(
+                as_recorded("response", wanted.value, value, allowed, tool), wanted.value
+            ):
+                del there[place]
+                return True
     return False
 
 

@@ -30,13 +30,14 @@ _BAD, _INTERRUPTED = 2, 130
 _SELDOM = (50_000, 20, 100)
 
 
-def main(argv: Sequence[str]) -> int:
+def main(argv: Sequence[str], *, prog: str = "python -m evalset verify") -> int:
     """Run the command, and give its exit code.
 
     Args:
         argv: The arguments behind `verify`.
+        prog: What started it, for the help.
     """
-    given = parser().parse_args(argv)
+    given = parser(prog).parse_args(argv)
     from evalset.progress import Progress  # noqa: PLC0415 - `--help` waits for no ADK
 
     if not given.verbose:
@@ -52,6 +53,7 @@ def main(argv: Sequence[str]) -> int:
 
 def _carried_out(given: argparse.Namespace, progress: Progress, stop: threading.Event) -> int:
     from evalset.progress import plain  # noqa: PLC0415 - `--help` waits for no ADK
+    from evalset.tables import table_csv  # noqa: PLC0415 - as above
     from evalset.verify.junit import junit  # noqa: PLC0415 - as above
     from evalset.verify.metric import eval_config  # noqa: PLC0415 - as above
     from evalset.verify.report import as_json, report  # noqa: PLC0415 - as above
@@ -64,6 +66,8 @@ def _carried_out(given: argparse.Namespace, progress: Progress, stop: threading.
     progress.clear()
     if given.junit is not None:
         _write(given.junit, junit(verification))
+    if given.csv is not None:
+        _write(given.csv, table_csv(verification).encode())
     proposed = _proposed(given, verification)
     write: Callable[[Verification, Mapping[str, Sequence[Tolerance]]], str] = (
         as_json if given.json else report
@@ -91,14 +95,25 @@ def _verified(
         at_once=given.at_once,
         timeout=given.timeout,
         processes=given.processes,
+        renamed=_renames(given.rename_agent),
         on_progress=lambda now: progress.line(_progress_words(now)),
         stop=stop,
+        latencies=given.latencies,
     )
+
+
+def _renames(words: list[str]) -> dict[str, str]:
+    from evalset.renaming import renames_from  # noqa: PLC0415 - as above
+
+    try:
+        return renames_from(words)
+    except ValueError as error:
+        raise VerifyError(str(error)) from error
 
 
 def _proposed(given: argparse.Namespace, verification: Verification) -> Mapping[str, Sequence[Tolerance]]:
     """Propose tolerances for each case that has some, and keep them, as the options say."""
-    from evalset.verify.proposing import keep_tolerances, propose_tolerances  # noqa: PLC0415 - as above
+    from evalset.verify.proposing import add_tolerances, propose_tolerances  # noqa: PLC0415 - as above
 
     if not (given.propose_tolerances or given.keep_tolerances):
         return {}
@@ -106,7 +121,7 @@ def _proposed(given: argparse.Namespace, verification: Verification) -> Mapping[
     proposed = {eval_id: tolerances for eval_id, tolerances in found.items() if tolerances}
     if given.keep_tolerances:
         for eval_id, tolerances in proposed.items():
-            keep_tolerances(given.set, eval_id, tolerances, given.environment)
+            add_tolerances(given.set, eval_id, tolerances, given.environment)
     return proposed
 
 

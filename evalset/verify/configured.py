@@ -21,7 +21,7 @@ from pydantic import ValidationError
 
 from evalset.verify.criteria import RESPONSE, TRAJECTORY, Criteria, Metric
 from evalset.verify.errors import VerifyError
-from evalset.verify.metric import MATCHES, PATH
+from evalset.verify.metric import MATCHES, PATH, RESPONSE_PATH
 from evalset.verify.results import Check, CheckStatus
 
 _STATUS: dict[EvalStatus, CheckStatus] = {EvalStatus.PASSED: "passed", EvalStatus.FAILED: "failed"}
@@ -44,7 +44,7 @@ def criteria_of(path: Path | str) -> Criteria:
         criterion = given if isinstance(given, BaseCriterion) else BaseCriterion(threshold=given)
         if name == TRAJECTORY or own.get(name) == PATH:
             made |= _trajectory(criterion)
-        elif name == RESPONSE:
+        elif name == RESPONSE or own.get(name) == RESPONSE_PATH:
             made["response"] = criterion.threshold
         else:
             written = criterion.model_dump(mode="json", exclude_none=True)

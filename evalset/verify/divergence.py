@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple, TypeAlias
 
+from evalset.recorded.tolerances import EVERY_TOOL, Of, Tolerance, as_recorded
 from evalset.verify.aligning import aligned
 from evalset.verify.criteria import Criteria
 from evalset.verify.differences import text_pieces, value_differences
 from evalset.verify.results import Divergence, Pair, Step, What
-from simulator.jsonvalue import JsonObject, same
+from simulator.jsonvalue import Json, JsonObject, same
 
 Tolerates: TypeAlias = Callable[[str, JsonObject, JsonObject], bool]
 """Tells whether a tool's arguments may be these (the last) where the golden has those."""
@@ -28,12 +29,14 @@ class Compared(NamedTuple):
         tolerates: Which arguments may differ.
         wrong_texts: The turns whose final response was found too different.
         wrong_state: Whether the final state was.
+        tolerances: What may differ beside arguments.
     """
 
     criteria: Criteria
     tolerates: Tolerates = tolerates_nothing
     wrong_texts: frozenset[int] = frozenset()
     wrong_state: bool = False
+    tolerances: tuple[Tolerance, ...] = ()
 
 
 class _Row(NamedTuple):
@@ -61,11 +64,11 @@ def first_divergence(
         rows = _rows(steps, actual[turn] if turn < len(actual) else (), turn, compared)
         for place, row in enumerate(rows):
             if row.pair.differs:
-                return _divergence(turn, rows[place:])
+                return _divergence(turn, rows[place:], compared.tolerances)
     return None
 
 
-def _divergence(turn: int, rows: Sequence[_Row]) -> Divergence:
+def _divergence(turn: int, rows: Sequence[_Row], tolerances: Sequence[Tolerance]) -> Divergence:
     first = rows[0]
     golden, actual = first.pair.golden, first.pair.actual
     has_text = golden is not None and actual is not None and first.what in {"text", "query"}
@@ -77,11 +80,20 @@ def _divergence(turn: int, rows: Sequence[_Row]) -> Divergence:
         step=first.place,
         what=first.what,
         pairs=tuple(row.pair for row in rows),
-        differences=tuple(value_differences(golden.value, actual.value))
+        differences=tuple(value_differences(golden.value, _not_tolerated(golden, actual, tolerances)))
         if golden and actual and has_values
         else (),
         text=text_pieces(golden.text, actual.text) if golden and actual and has_text else (),
     )
+
+
+def _not_tolerated(golden: Step, actual: Step, tolerances: Sequence[Tolerance]) -> Json:
+    """Return what a step holds, with what may differ put as the golden has it."""
+    of: dict[str, Of] = {"call": "arguments", "response": "response", "state": "state"}
+    shown: Json = as_recorded(
+        of[golden.kind], golden.value, actual.value, tolerances, golden.tool or EVERY_TOOL
+    )
+    return shown
 
 
 def _rows(golden: Sequence[Step], actual: Sequence[Step], turn: int, compared: Compared) -> list[_Row]:
@@ -127,7 +139,7 @@ def _call_rows(ours: _Turn, theirs: _Turn, compared: Compared) -> Iterator[_Row]
         place = golden.place if golden is not None else place
         yield _Row(_pair(golden, actual, differs=not beside.alike), _what(golden, actual), place)
         if (answers := _answers(golden, actual)) is not None:
-            differs = criteria.responses and beside.alike and _answered_otherwise(answers)
+            differs = criteria.responses and _answered_otherwise(answers, compared.tolerances)
             yield _Row(answers.model_copy(update={"differs": differs}), "response", place + 1)
         place += 0 if golden is None else 1 + (golden.response is not None)
 
@@ -150,11 +162,13 @@ def _answers(golden: _Call | None, actual: _Call | None) -> Pair | None:
     return None if one is None and other is None else Pair(golden=one, actual=other)
 
 
-def _answered_otherwise(pair: Pair) -> bool:
+def _answered_otherwise(pair: Pair, tolerances: Sequence[Tolerance]) -> bool:
     """Tell whether the golden holds another answer; one that holds none wants none."""
     if pair.golden is None:
         return False
-    return pair.actual is None or not same(pair.golden.value, pair.actual.value)
+    return pair.actual is None or not same(
+        pair.golden.value, _not_tolerated(pair.golden, pair.actual, tolerances)
+    )
 
 
 def _arguments(step: Step) -> JsonObject:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from evalset.recorded.graph_calls import is_of_graph
+from evalset.recorded.inputs import inputs_of
 from evalset.recorded.model import RecordedCall, RecordedCase, RecordedTurn
 from evalset.recorded.recorder import schema_digest
 from evalset.recorded.tolerances import Tolerance, tolerated
@@ -25,11 +27,15 @@ class Asked(NamedTuple):
 
 
 class RecordedSteps(NamedTuple):
-    """What the recorded environment says of a turn, as far as a golden says it too; `text` is None where no model was recorded."""
+    """What the recorded environment says of a turn, as far as a golden says it too; `text` is None where no model was recorded.
+
+    `questions` is what the user was asked for, as `question_of` gives it.
+    """
 
     query: str
     calls: tuple[Asked, ...]
     text: str | None
+    questions: tuple[JsonObject, ...] = ()
 
 
 class Evidence(NamedTuple):
@@ -41,6 +47,8 @@ class Evidence(NamedTuple):
         state: The recorded final state.
         changed_tools: For each tool that is declared otherwise than when it was recorded, in what way.
         tolerances: Which arguments may differ.
+        gone: The tools that are not declared any more.
+        maybe_edited: The recorded responses that a person edited, in sentences: in the session, or in the eval set later.
     """
 
     turns: tuple[RecordedSteps, ...]
@@ -48,6 +56,8 @@ class Evidence(NamedTuple):
     state: JsonObject
     changed_tools: Mapping[str, str]
     tolerances: tuple[Tolerance, ...] = ()
+    gone: frozenset[str] = frozenset()
+    maybe_edited: tuple[str, ...] = ()
 
 
 def evidence_of(recorded: RecordedCase, agent: Any) -> Evidence:
@@ -55,12 +65,15 @@ def evidence_of(recorded: RecordedCase, agent: Any) -> Evidence:
     turns = tuple(map(recorded_steps, recorded.turns))
     called = {call.tool for turn in recorded.turns for call in turn.calls}
     rejected = {call.tool for turn in recorded.turns for call in turn.rejected}
+    changed = changed_tools(recorded, agent)
     return Evidence(
         turns=turns,
         tools=frozenset({*called, *rejected, *recorded.tools}),
         state=recorded.final_state,
-        changed_tools=changed_tools(recorded, agent),
+        changed_tools=changed,
         tolerances=recorded.tolerances,
+        gone=frozenset(name for name, words in changed.items() if words == _gone(name)),
+        maybe_edited=tuple(_maybe_edited(recorded)),
     )
 
 
@@ -72,12 +85,26 @@ def changed_tools(recorded: RecordedCase, agent: Any) -> dict[str, str]:
     changed: dict[str, str] = {}
     for name, tool in recorded.tools.items():
         if name not in now:
-            changed[name] = f"the tool {name} is not declared any more"
+            changed[name] = _gone(name)
         elif schema_digest(now[name]) != tool.schema_digest:
             changed[name] = (
                 f"the tool {name} is declared with other parameters, or another form of answers, than when it was recorded"
             )
     return changed
+
+
+def _gone(name: str) -> str:
+    return f"the tool {name} is not declared any more"
+
+
+def _maybe_edited(recorded: RecordedCase) -> Iterator[str]:
+    for number, turn in enumerate(recorded.turns, start=1):
+        for call in turn.calls:
+            if call.author.source == "edited":
+                yield (
+                    f"a person edited the response of {call.tool} in turn {number}, in the session or later: the recording is from "
+                    "before that was noted"
+                )
 
 
 def gone_tools(recorded: RecordedCase, agent: Any) -> tuple[str, ...]:
@@ -92,10 +119,11 @@ def recorded_steps(turn: RecordedTurn) -> RecordedSteps:
     made = [
         Asked(call.tool, call.arguments, _seen(call))
         for place, call in enumerate(turn.calls)
-        if not call.within and not only_asked(turn.calls, place)
+        if not (call.within or is_of_graph(call, turn) or only_asked(turn.calls, place))
     ]
     rejected = [Asked(call.tool, call.arguments, None) for call in turn.rejected if not call.within]
-    return RecordedSteps(content_text(turn.query), (*made, *rejected), _last_text(turn))
+    questions = tuple(each.arguments for each in inputs_of(turn) if each.arguments is not None)
+    return RecordedSteps(content_text(turn.query), (*made, *rejected), _last_text(turn), questions)
 
 
 def _seen(call: RecordedCall) -> JsonObject | None:

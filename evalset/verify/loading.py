@@ -4,19 +4,25 @@ from __future__ import annotations
 
 import os
 import shlex
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import NamedTuple
 
 from google.adk.evaluation.eval_case import EvalCase
 from pydantic import ValidationError
 
 from evalset.confirmations import without_confirmations
+from evalset.doctor.agents import known_agent
 from evalset.documents import loaded
 from evalset.errors import EvalSetError
+from evalset.fitting import fitting_agent
 from evalset.legacy import convert_old_form
-from evalset.recorded.files import RecordedEnvironmentError, read_environment, sidecar_of
+from evalset.recorded.files import RecordedEnvironmentError, read_environment, recording_of
+from evalset.recorded.goldens import with_golden
 from evalset.recorded.model import RecordedCase, RecordedEnvironment
+from evalset.renaming import renamed_case, renamed_recording
+from evalset.verify.edited import edits_since, golden_of
 from evalset.verify.errors import VerifyError
 from evalset.writer import EvalSetWriter
 from simulator.agent_config import AgentConfigError, SimulatedAgentConfig
@@ -32,22 +38,28 @@ from simulator.agents import (
 
 
 class Ready(NamedTuple):
-    """A case with all that its replay needs."""
+    """A case with all that its replay needs; `renamed` proposes the names that agents of the recording have now."""
 
     case: EvalCase
     recorded: RecordedCase
     config: SimulatedAgentConfig
+    renamed: Mapping[str, str] = MappingProxyType({})
 
 
 class Unready(NamedTuple):
-    """A case that cannot be replayed, and why."""
+    """A case that cannot be replayed, and why; `renamed` as for one that can."""
 
     case: EvalCase
     error: str
+    renamed: Mapping[str, str] = MappingProxyType({})
 
 
 def cases_to_verify(
-    eval_set: Path, environment: Path, chosen: Collection[str], agents: Agents
+    eval_set: Path,
+    environment: Path,
+    chosen: Collection[str],
+    agents: Agents,
+    renamed: Mapping[str, str] = MappingProxyType({}),
 ) -> list[Ready | Unready]:
     """Read the cases, in the order of the file.
 
@@ -56,6 +68,7 @@ def cases_to_verify(
         environment: Its recorded environment.
         chosen: The ids of the cases that are wanted; all where it is empty.
         agents: Where the agents are.
+        renamed: The new name of each agent that was renamed, by its old one.
 
     Raises:
         VerifyError: A file cannot be read, or holds something else, or has no case of a chosen id.
@@ -66,14 +79,19 @@ def cases_to_verify(
         raise VerifyError(f"{eval_set}: there is no case {min(missing)!r}; there are {known}")
     recorded = read_recorded(environment)
     wanted = [case for case in cases if not chosen or case.eval_id in chosen]
-    return [_prepared(case, environment, recorded, agents) for case in wanted]
+    return [_prepared(case, environment, recorded, agents, renamed) for case in wanted]
+
+
+def config_of_each(cases: Sequence[Ready | Unready]) -> list[SimulatedAgentConfig]:
+    """Give the agents of the cases that have one."""
+    return [each.config for each in cases if isinstance(each, Ready)]
 
 
 def read_eval_set(path: Path) -> list[EvalCase]:
     """Read the cases of an eval set with ADK's own loader; those in the old form that it stumbles over, with ADK's converter.
 
     Raises:
-        VerifyError: It cannot; the text says why, and whether `python -m evalset doctor` mends it.
+        VerifyError: It cannot; the text says why, and whether `golden-trace doctor` mends it.
     """
     try:
         return loaded(path).eval_cases
@@ -108,8 +126,8 @@ def _mended_by(path: Path) -> str:
     if not errors:
         return ""
     if all(each.mendable for each in errors):
-        return f"; `python -m evalset doctor --fix {shlex.quote(str(path))}` mends it"
-    return f"; `python -m evalset doctor {shlex.quote(str(path))}` tells more"
+        return f"; `golden-trace doctor --fix {shlex.quote(str(path))}` mends it"
+    return f"; `golden-trace doctor {shlex.quote(str(path))}` tells more"
 
 
 def read_recorded(environment: Path) -> RecordedEnvironment:
@@ -129,12 +147,16 @@ def read_recorded(environment: Path) -> RecordedEnvironment:
 
 
 def recorded_beside(eval_set: Path) -> Path:
-    """Give the place of an eval set's recorded environment."""
-    return sidecar_of(eval_set)
+    """Give the place of an eval set's recorded environment: beside the set, or else inside of it."""
+    return recording_of(eval_set)
 
 
 def _prepared(
-    held: EvalCase, environment: Path, recorded: RecordedEnvironment, agents: Agents
+    held: EvalCase,
+    environment: Path,
+    recorded: RecordedEnvironment,
+    agents: Agents,
+    renamed: Mapping[str, str],
 ) -> Ready | Unready:
     case = without_confirmations(held)  # a replay answers them by itself
     if not case.conversation:
@@ -143,10 +165,40 @@ def _prepared(
     if found is None:
         there = "" if environment.exists() else ", as there is no such file"
         return Unready(case, f"nothing is recorded for this case in {environment.name}{there}")
+    names = tuple(renamed.get(name, name) for name in _app_names(case, found))
     try:
-        return Ready(case, found, agents.of(_app_names(case, found)))
-    except (UnknownAgentError, AgentLoadError) as error:
+        config = agents.of(names)
+    except UnknownAgentError as error:
+        return Unready(case, str(error), _fitting(found, agents.known()))
+    except AgentLoadError as error:
         return Unready(case, str(error))
+    if renamed:
+        return Ready(*_renamed(case, found, config, renamed), config)
+    is_called_otherwise = config.app_name not in names and found.agent not in known_agent(config).agents
+    return Ready(case, found, config, _fitting(found, [config]) if is_called_otherwise else {})
+
+
+def _fitting(recorded: RecordedCase, configs: Sequence[SimulatedAgentConfig]) -> dict[str, str]:
+    """Propose the new name of a recording's agent, and of its app, where exactly one agent declares the same tools."""
+    name = fitting_agent([recorded], map(known_agent, configs))
+    config = next((config for config in configs if config.app_name == name), None)
+    if config is None:
+        return {}
+    proposed = {recorded.app_name: config.app_name}
+    if recorded.agent not in known_agent(config).agents:
+        proposed.setdefault(recorded.agent, config.root_agent.name)
+    return {old: new for old, new in proposed.items() if old != new}
+
+
+def _renamed(
+    case: EvalCase, recorded: RecordedCase, config: SimulatedAgentConfig, names: Mapping[str, str]
+) -> tuple[EvalCase, RecordedCase]:
+    """Give a case and what is recorded of it with the new names of agents; those that the agent still has are kept."""
+    unedited = edits_since(golden_of(case, recorded), recorded) == ()
+    agents = {old: new for old, new in names.items() if old not in known_agent(config).agents}
+    new_case = renamed_case(renamed_case(case, names, apps_only=True), agents)
+    new_recorded = renamed_recording(renamed_recording(recorded, names, apps_only=True), agents)
+    return new_case, with_golden(new_recorded, new_case) if unedited else new_recorded
 
 
 def _app_names(case: EvalCase, recorded: RecordedCase) -> tuple[str, ...]:
@@ -208,6 +260,14 @@ class Agents:
             catalogue_for(AgentSettings(agents_dir=agents_dir, demos=False)) if agents_dir else None
         )
 
+    def known(self) -> list[SimulatedAgentConfig]:
+        """Give all agents that can be loaded of the folder that was given, or of the one around the eval set."""
+        if self._config is not None:
+            return [self._config]
+        folder = self._eval_set.absolute().parent.parent
+        catalogue = self._catalogue or catalogue_for(AgentSettings(agents_dir=folder, demos=False))
+        return [entry.config for entry in catalogue.load_all() if entry.config is not None]
+
     def of(self, app_names: Sequence[str]) -> SimulatedAgentConfig:
         """Give the agent that one of these names of apps stands for.
 
@@ -223,14 +283,14 @@ class Agents:
         if found is None:
             wanted = " or ".join(map(repr, app_names))
             raise UnknownAgentError(f"there is no agent {wanted}; there are {', '.join(names) or 'none'}")
-        return catalogue.config(found)
+        return catalogue.config_of_now(found)
 
     def _around(self, app_names: Sequence[str]) -> AgentCatalogue:
         """Give the agents around the eval set: its own folder's, those of the folder it lies in, or the demo agents."""
         folder = self._eval_set.absolute().parent
         for place in (folder, folder.parent):
             settings = AgentSettings(agents_dir=place, demos=False)
-            if any((place / name).is_dir() for name in app_names) or _is_agent(place):
+            if any(_holds_agent(place, name) for name in app_names) or _is_agent(place):
                 return catalogue_for(settings)
         if any(name in DEMOS for name in app_names):
             return catalogue_for(AgentSettings())
@@ -242,3 +302,8 @@ class Agents:
 
 def _is_agent(folder: Path) -> bool:
     return any((folder / name).is_file() for name in ("agent.py", "root_agent.yaml", "__init__.py"))
+
+
+def _holds_agent(folder: Path, name: str) -> bool:
+    """Tell whether a folder holds an agent of this name; a folder of eval sets alone is none."""
+    return _is_agent(folder / name) or (folder / f"{name}.py").is_file()

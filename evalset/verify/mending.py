@@ -17,6 +17,7 @@ from evalset.editing.places import Case, EditError, field, put
 from evalset.editing.saving import Saved, save
 from evalset.editing.work import Held, SetWork
 from evalset.errors import EvalSetError
+from evalset.recorded.goldens import state_digest, with_golden, without_edits, without_golden
 from evalset.recorded.model import RecordedCase, RecordedModelTurn, RecordedTurn
 from evalset.recorded.tolerances import tolerated
 from evalset.verify.aligning import aligned, matched
@@ -72,7 +73,7 @@ def accepting(held: Held, key: str, result: RunResult) -> ReplaceCase:
     case = _with_turns(held.case, result.turns)
     if held.case.get("final_session_state") or result.final_state:
         case = put(case, ("final_session_state",), copied(result.final_state))
-    recorded = held.recorded and _recorded_after(held.recorded, result)
+    recorded = held.recorded and _with_golden(_recorded_after(held.recorded, result), case)
     return ReplaceCase(case=key, value=case, recorded=recorded, words="Accept what the agent does now")
 
 
@@ -115,9 +116,9 @@ def repairing(held: Held, key: str, config: SimulatedAgentConfig) -> ReplaceCase
     Raises:
         VerifyError: As for `repair`.
     """
-    recorded = held.recorded
-    if recorded is None:
+    if held.recorded is None:
         raise VerifyError(f"nothing is recorded of the case {key!r}")
+    recorded = without_edits(held.recorded)
     if not all(turn.models for turn in recorded.turns):
         raise VerifyError(
             f"no turns of models are recorded of the case {key!r}, so its golden cannot be put right from the recording: edit it, "
@@ -134,8 +135,14 @@ def repairing(held: Held, key: str, config: SimulatedAgentConfig) -> ReplaceCase
     turns = [ActualTurn(invocation=each.model_dump(mode="json", exclude_none=True)) for each in replay.turns]
     case = _with_queries(held.case, recorded)
     case = _with_turns(case, turns)
+    if recorded.golden_state == state_digest(
+        replay.final_state
+    ):  # else an edit of the state is in the recording too
+        recorded = recorded.model_copy(update={"final_state": copied(replay.final_state)})
     case = put(case, ("final_session_state",), copied(recorded.final_state))
-    return ReplaceCase(case=key, value=case, recorded=recorded, words="Repair from what was recorded")
+    return ReplaceCase(
+        case=key, value=case, recorded=_with_golden(recorded, case), words="Repair from what was recorded"
+    )
 
 
 # ---------------------------------------------------------------- opening and saving
@@ -309,6 +316,14 @@ def _as_recorded(eval_id: str, recorded: RecordedCase) -> EvalCase:
             app_name=recorded.app_name, user_id=recorded.user_id, state=copied(recorded.state)
         ),
     )
+
+
+def _with_golden(recorded: RecordedCase, case: Case) -> RecordedCase:
+    """Let a golden that is accepted be what later edits are edits of."""
+    try:
+        return with_golden(recorded, EvalCase.model_validate(case))
+    except ValidationError:  # the case holds more than ADK reads
+        return without_golden(recorded)
 
 
 def _recorded_after(recorded: RecordedCase, result: RunResult) -> RecordedCase:

@@ -1,4 +1,4 @@
-"""A metric for plain `adk eval`: the tool trajectory, with the tolerances that are kept beside the eval set.
+"""Metrics for plain `adk eval`: the tool trajectory and the response match, with the tolerances that are kept beside the eval set.
 
 In an `EvalConfig`, as `eval_config` gives it:
 
@@ -17,17 +17,21 @@ from google.adk.evaluation.eval_case import Invocation
 from google.adk.evaluation.eval_metrics import EvalMetric, ToolTrajectoryCriterion
 from google.adk.evaluation.evaluator import EvaluationResult
 
-from evalset.recorded.files import read_environment, sidecar_of
+from evalset.recorded.files import read_environment, recording_of
 from evalset.recorded.model import RecordedCase, RecordedEnvironment
 from evalset.replay.following import is_said_alike
 from evalset.replay.running_case import running_eval_id
-from evalset.verify.criteria import Criteria, Match
-from evalset.verify.tolerating import compared_calls
+from evalset.verify.criteria import RESPONSE, Criteria, Match
+from evalset.verify.tolerating import compared_calls, responses_as_golden
 from simulator.jsonvalue import JsonObject
 
 NAME = "tolerant_trajectory"
 PATH = f"{__name__}.{NAME}"
 """Where the metric's function is found."""
+
+RESPONSE_NAME = "tolerant_response"
+RESPONSE_PATH = f"{__name__}.{RESPONSE_NAME}"
+"""The other metric, which an `EvalConfig` has where tolerances of final responses are kept."""
 
 _ENVIRONMENT = "environment"
 MATCHES: dict[ToolTrajectoryCriterion.MatchType, Match] = {
@@ -58,15 +62,49 @@ def tolerant_trajectory(
     del conversation_scenario
     if expected_invocations is None:
         raise ValueError(f"{NAME} compares with a golden, and this case has none")
-    given: dict[str, Any] = eval_metric.criterion.model_dump() if eval_metric.criterion else {}
-    if not given.get(_ENVIRONMENT):
-        raise ValueError(f"the criterion of {NAME} names no recorded environment: give it `{_ENVIRONMENT}`")
+    given = _criterion(eval_metric, NAME)
     asked = ToolTrajectoryCriterion.model_validate(given)
     criteria = Criteria(
         match=MATCHES[asked.match_type], ignore_args=asked.ignore_args, trajectory=asked.threshold
     )
     recorded = _case(_read(str(given[_ENVIRONMENT])), expected_invocations)
     return compared_calls(actual_invocations, expected_invocations, criteria, recorded.tolerances)
+
+
+def tolerant_response(
+    eval_metric: EvalMetric,
+    actual_invocations: list[Invocation],
+    expected_invocations: list[Invocation] | None,
+    conversation_scenario: ConversationScenario | None = None,
+) -> EvaluationResult:
+    """Score the final responses of a case as ADK's `response_match_score` does, but for what its tolerances let differ.
+
+    Args:
+        eval_metric: The metric; its criterion names the `environment`.
+        actual_invocations: What happened.
+        expected_invocations: The golden.
+        conversation_scenario: Not used.
+
+    Raises:
+        ValueError: As for `tolerant_trajectory`.
+    """
+    del conversation_scenario
+    if expected_invocations is None:
+        raise ValueError(f"{RESPONSE_NAME} compares with a golden, and this case has none")
+    from google.adk.evaluation.final_response_match_v1 import RougeEvaluator  # noqa: PLC0415 - it takes a while to import
+
+    given = _criterion(eval_metric, RESPONSE_NAME)
+    recorded = _case(_read(str(given[_ENVIRONMENT])), expected_invocations)
+    shown = responses_as_golden(actual_invocations, expected_invocations, recorded.tolerances)
+    metric = EvalMetric(metric_name=RESPONSE, threshold=given.get("threshold"))
+    return RougeEvaluator(metric).evaluate_invocations(shown, expected_invocations)
+
+
+def _criterion(metric: EvalMetric, name: str) -> dict[str, Any]:
+    given: dict[str, Any] = metric.criterion.model_dump() if metric.criterion else {}
+    if not given.get(_ENVIRONMENT):
+        raise ValueError(f"the criterion of {name} names no recorded environment: give it `{_ENVIRONMENT}`")
+    return given
 
 
 @lru_cache(maxsize=8)
@@ -104,20 +142,29 @@ def eval_config(
         criteria: How the calls are compared, and the least score of the responses.
     """
     asked = criteria or Criteria()
-    path = Path(environment) if environment is not None else sidecar_of(eval_set)
+    path = Path(environment) if environment is not None else recording_of(eval_set)
     metric: JsonObject = {
         "threshold": 1.0 if asked.trajectory is None else asked.trajectory,
         _ENVIRONMENT: str(path.absolute()),
         "match_type": asked.match.upper(),
         "ignore_args": asked.ignore_args,
     }
-    response: JsonObject = {} if asked.response is None else {"response_match_score": asked.response}
-    return {
-        "criteria": {NAME: metric, **response},
-        "custom_metrics": {
-            NAME: {
-                "code_config": {"name": PATH},
-                "description": "The tool calls, but for what may differ.",
-            }
-        },
-    }
+    functions: JsonObject = {NAME: _function(PATH, "The tool calls, but for what may differ.")}
+    response: JsonObject = {} if asked.response is None else {RESPONSE: asked.response}
+    if asked.response is not None and _tolerates_responses(path):
+        response = {RESPONSE_NAME: {"threshold": asked.response, _ENVIRONMENT: str(path.absolute())}}
+        functions[RESPONSE_NAME] = _function(RESPONSE_PATH, "The final responses, but for what may differ.")
+    return {"criteria": {NAME: metric, **response}, "custom_metrics": functions}
+
+
+def _function(path: str, description: str) -> JsonObject:
+    return {"code_config": {"name": path}, "description": description}
+
+
+def _tolerates_responses(path: Path) -> bool:
+    """Tell whether a recorded environment lets final responses differ; one that cannot be read is named when it is needed."""
+    try:
+        cases = read_environment(path).cases.values()
+    except (OSError, ValueError):
+        return False
+    return any(each.of == "final_response" for case in cases for each in case.tolerances)

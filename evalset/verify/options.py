@@ -20,10 +20,10 @@ default: the recording where a model of the agent cannot be asked from here (its
 recorded turns, and otherwise the models themselves. What was used stands in the output."""
 
 
-def parser() -> argparse.ArgumentParser:
-    """Make the parser of the options behind `verify`."""
+def parser(prog: str = "python -m evalset verify") -> argparse.ArgumentParser:
+    """Make the parser of the options behind `verify`; `prog` is what started it."""
     made = argparse.ArgumentParser(
-        prog="python -m evalset verify",
+        prog=prog,
         description="Replays the cases of an eval set with what was recorded beside it, so that no real tool runs, and compares "
         "each with its golden: the calls and the final responses with ADK's own evaluators, the session's final state, and the "
         "tool responses that the eval set holds. Says of each case that fails where it first goes another way, and why.",
@@ -31,18 +31,7 @@ def parser() -> argparse.ArgumentParser:
         allow_abbrev=False,
     )
     made.add_argument("set", type=Path, metavar="SET", help="the eval set")
-    made.add_argument(
-        "--agents-dir",
-        type=Path,
-        metavar="DIR",
-        help="a folder of agents, or of one; by default the one that the set lies in, or the demo agents",
-    )
-    made.add_argument(
-        "--agent",
-        metavar="AGENT",
-        help="the agent of all cases, in place of the one that each names: a folder, a file of configs (each with #name), or a "
-        "demo agent",
-    )
+    _add_agents(made)
     made.add_argument(
         "--environment",
         type=Path,
@@ -58,14 +47,32 @@ def parser() -> argparse.ArgumentParser:
     return made
 
 
-def _add_ways(parser: argparse.ArgumentParser) -> None:
+def _add_agents(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "--runs",
-        type=_count,
-        default=1,
-        metavar="K",
-        help="replay each case K times: it passes if all do (pass^K)",
+        "--agents-dir",
+        type=Path,
+        metavar="DIR",
+        help="a folder of agents, or of one; by default the one that the set lies in, or the demo agents",
     )
+    parser.add_argument(
+        "--agent",
+        metavar="AGENT",
+        help="the agent of all cases, in place of the one that each names: a folder, a file of configs (each with #name), or a "
+        "demo agent",
+    )
+    parser.add_argument(
+        "--rename-agent",
+        action="append",
+        default=[],
+        metavar="OLD=NEW",
+        help="an agent, or its app, was renamed since the recording; may be repeated. The files stay as they are: "
+        "`doctor --rename-agent` renames it there",
+    )
+
+
+def _add_ways(parser: argparse.ArgumentParser) -> None:
+    runs = "replay each case K times: it passes if all do (pass^K)"
+    parser.add_argument("--runs", type=_count, default=1, metavar="K", help=runs)
     parser.add_argument("--models", choices=("auto", "real", "recorded"), default="auto", help=_MODELS)
     parser.add_argument(
         "--unrecorded",
@@ -73,6 +80,11 @@ def _add_ways(parser: argparse.ArgumentParser) -> None:
         default="fail",
         help="what becomes of a call that was not recorded: it fails (the default), or the case's rules answer it, or else an "
         "offline draft",
+    )
+    parser.add_argument(
+        "--latencies",
+        action="store_true",
+        help="let each tool take as long as it did when it was recorded; how long a person took is not waited for",
     )
     parser.add_argument(
         "--at-once",
@@ -129,7 +141,8 @@ def _add_output(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--propose-tolerances",
         action="store_true",
-        help="propose, from several --runs in which arguments may be any, which arguments may differ and how far",
+        help="propose, from several --runs in which arguments may be any, what may differ and how far; and, for what varies by itself "
+        "(a time, an id, a random value), from one",
     )
     parser.add_argument(
         "--keep-tolerances",
@@ -144,6 +157,9 @@ def _add_output(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--json", action="store_true", help="write the results as one JSON object")
     parser.add_argument("--junit", type=Path, metavar="FILE", help="write the results as JUnit XML, too")
+    parser.add_argument(
+        "--csv", type=Path, metavar="FILE", help="write the results as CSV, a line for each run, too"
+    )
     parser.add_argument("--quiet", action="store_true", help="show no progress")
     parser.add_argument("--verbose", action="store_true", help="show the warnings of ADK and of the agent")
 

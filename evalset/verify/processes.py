@@ -138,5 +138,14 @@ def _gathered(
 
 def _child(work: Work[Item, Told, Result], items: Sequence[Item], sender: Connection, stopped: Stop) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent hears it, and passes it on
+    threading.Thread(target=_end_with_parent, daemon=True).start()
     results = work(items, lambda told: sender.send((False, told)), stopped)
     sender.send((True, list(results)))
+
+
+def _end_with_parent() -> None:
+    """End this process when its parent is gone: killed, it can end nobody itself."""
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)

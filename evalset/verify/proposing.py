@@ -1,4 +1,4 @@
-"""Proposes tolerances from repeated runs: where the arguments of the same call differ from run to run, and how. Keeps them."""
+"""Proposes tolerances from repeated runs: where calls, responses, the state and final responses differ from run to run, and how. Keeps them."""
 
 from __future__ import annotations
 
@@ -11,9 +11,15 @@ from typing import Any, NamedTuple
 
 from google.adk.evaluation.eval_case import Invocation, get_all_tool_calls
 
-from evalset.recorded.files import RecordedEnvironmentError, change_environment, read_environment, sidecar_of
+from evalset.recorded.files import (
+    RecordedEnvironmentError,
+    change_environment,
+    read_environment,
+    recording_of,
+)
 from evalset.recorded.model import RecordedEnvironment
 from evalset.recorded.tolerances import (
+    EVERY_TOOL,
     CaseInsensitive,
     Ignore,
     OneOf,
@@ -24,7 +30,7 @@ from evalset.recorded.tolerances import (
 )
 from evalset.verify.errors import VerifyError
 from evalset.verify.results import RunResult
-from evalset.verify.steps import arguments_of
+from evalset.verify.steps import arguments_of, steps_of
 from simulator.environment.language.paths import field_place
 from simulator.jsonvalue import JsonObject, canonical, same
 
@@ -51,8 +57,55 @@ def propose_tolerances(runs: Sequence[RunResult]) -> tuple[Tolerance, ...]:
 
     Returns:
         For each place that differs: another order of the same items, or of upper and lower case; numbers between the least and
-        the greatest; texts of one form with digits in it; one of a few values that come again; or anything.
+        the greatest; texts of one form with digits in it; one of a few values that come again; or anything. In the state and in
+        responses: anything. Then what a run's own replays found to vary.
     """
+    return _distinct(
+        (*_of_arguments(runs), *_of_the_rest(runs), *(one.tolerance for run in runs for one in run.varying))
+    )
+
+
+def _distinct(found: Iterable[Tolerance]) -> tuple[Tolerance, ...]:
+    """Give one tolerance for each place: the first."""
+    places: dict[tuple[str, str, str], Tolerance] = {}
+    for each in found:
+        places.setdefault(place_of(each), each)
+    return tuple(places.values())
+
+
+def place_of(tolerance: Tolerance) -> tuple[str, str, str]:
+    """Return what a tolerance is for, and where."""
+    return tolerance.of, tolerance.tool, tolerance.path
+
+
+def _of_the_rest(runs: Sequence[RunResult]) -> Iterable[Tolerance]:
+    """Propose what lets states and responses differ that differ from run to run."""
+    whole = [run for run in runs if not run.error]
+    seen: defaultdict[tuple[str, str], list[_Seen]] = defaultdict(list)
+    for tool, responses in _same_steps(whole):
+        _look(tool, "", responses, seen)
+    yield from (Ignore(of="response", tool=tool, path=path) for tool, path in sorted(seen))
+    seen.clear()
+    if len(whole) > 1:
+        _look(EVERY_TOOL, "", [run.final_state for run in whole], seen)
+    yield from (Ignore(of="state", path=path) for _, path in sorted(seen))
+
+
+def _same_steps(runs: Sequence[RunResult]) -> Iterable[tuple[str, list[Any]]]:
+    """Give the response that each call had in the runs that made it."""
+    found: defaultdict[tuple[int, str, int], list[Any]] = defaultdict(list)
+    for run in runs:
+        for number, turn in enumerate(run.turns):
+            counts: Counter[str] = Counter()
+            for step in steps_of(Invocation.model_validate(turn.invocation)):
+                if step.kind == "response":
+                    found[number, step.tool, counts[step.tool]].append(step.value)
+                    counts[step.tool] += 1
+    return [(tool, values) for (_, tool, _), values in found.items() if len(values) > 1]
+
+
+def _of_arguments(runs: Sequence[RunResult]) -> tuple[Tolerance, ...]:
+    """Propose what lets arguments differ."""
     seen: defaultdict[tuple[str, str], list[_Seen]] = defaultdict(list)
     for tool, arguments in _same_calls(runs):
         _look(tool, "", arguments, seen)
@@ -163,7 +216,7 @@ def tolerances_of(
     Raises:
         VerifyError: The recorded environment cannot be used, or has no such case.
     """
-    path = Path(environment) if environment is not None else sidecar_of(eval_set)
+    path = Path(environment) if environment is not None else recording_of(eval_set)
     try:
         found = read_environment(path).cases
     except RecordedEnvironmentError as error:
@@ -173,6 +226,24 @@ def tolerances_of(
     if eval_id not in found:
         raise VerifyError(f"{path}: it holds no case {eval_id!r}")
     return found[eval_id].tolerances
+
+
+def add_tolerances(
+    eval_set: Path | str,
+    eval_id: str,
+    tolerances: Sequence[Tolerance],
+    environment: Path | str | None = None,
+) -> tuple[Tolerance, ...]:
+    """Keep tolerances beside those that a case has; one for the same place takes its place. Return all that it has then.
+
+    Raises:
+        VerifyError: As for `keep_tolerances`.
+    """
+    new = {place_of(each) for each in tolerances}
+    before = tolerances_of(eval_set, eval_id, environment)
+    kept = (*(each for each in before if place_of(each) not in new), *tolerances)
+    keep_tolerances(eval_set, eval_id, kept, environment)
+    return kept
 
 
 def keep_tolerances(
@@ -186,8 +257,8 @@ def keep_tolerances(
     Raises:
         VerifyError: The recorded environment cannot be used or written, or has no such case; nothing was changed.
     """
-    path = Path(environment) if environment is not None else sidecar_of(eval_set)
-    tolerances_of(eval_set, eval_id, path)
+    path = Path(environment) if environment is not None else recording_of(eval_set)
+    tolerances_of(eval_set, eval_id, path)  # refused here where there is no such case
 
     def change(before: RecordedEnvironment) -> RecordedEnvironment:
         if eval_id not in before.cases:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from google.adk.agents.callback_context import CallbackContext
@@ -18,18 +19,21 @@ from google.adk.models.llm_response import LlmResponse
 from google.adk.plugins.base_plugin import BasePlugin
 from google.adk.runners import Runner
 from google.adk.telemetry.context import ContentCapturingMode, TelemetryConfig
+from google.adk.tools.base_tool import BaseTool
+from google.adk.tools.tool_context import ToolContext
 from google.genai import types
 
-from evalset.recorded.model import Author, RecordedCase, RecordedEnvironment, RecordedModelTurn
-from evalset.replay.plugin import HermeticEnvironment
+from evalset.recorded.model import Author, RecordedCall, RecordedCase, RecordedEnvironment, RecordedModelTurn
+from evalset.replay.plugin import HermeticEnvironment, Replayed
 from evalset.replay.unrecorded import MadeAnswer, Policy
 from evalset.verify.results import Players
 from evalset.verify.running import PATIENCE
 from simulator.agent_config import SimulatedAgentConfig
 from simulator.jsonvalue import JsonObject, copied
-from simulator.runtime.encoding import jsonable
+from simulator.runtime.encoding import jsonable, written_error
 from simulator.runtime.services import WatchedSessions
 from simulator.runtime.stand_in.claiming import within
+from simulator.runtime.stand_in.play import Question
 
 _TEMPORARY = "temp:"
 _USER = "user"
@@ -51,14 +55,18 @@ class Replay(NamedTuple):
     made: tuple[MadeAnswer, ...]
     error: str
     seconds: float
+    asked: tuple[tuple[int, str, JsonObject], ...] = ()
+    began: float = 0.0
+    """When it began, in seconds since the epoch; `asked` holds each call of a tool, with the number of its turn and its arguments."""
 
 
 class Ways(NamedTuple):
-    """How a case is replayed: who answers for the agents' models, and calls that were not recorded; how long it may take."""
+    """How a case is replayed: who answers for the agents' models, and calls that were not recorded; how long it may take, and whether tools take their time."""
 
     models: Players = "real"
     unrecorded: Policy = "fail"
     seconds: float = PATIENCE
+    latencies: bool = False
 
 
 async def replayed(
@@ -73,7 +81,7 @@ async def replayed(
         ways: How it is replayed.
     """
     replay = _Replay(case, recorded, config, ways)
-    began = time.perf_counter()
+    began, moment = time.perf_counter(), time.time()
     try:
         async with asyncio.timeout(ways.seconds):
             error = await replay.run()
@@ -87,6 +95,8 @@ async def replayed(
         made=tuple(replay.environment.made),
         error=error,
         seconds=time.perf_counter() - began,
+        asked=tuple(replay.environment.asked),
+        began=moment,
     )
 
 
@@ -101,6 +111,7 @@ class _Replay:
             case=case.eval_id,
             models=ways.models,
             unrecorded=ways.unrecorded,
+            latencies=ways.latencies,
             name="verified_environment",
         )
         self._sessions = WatchedSessions()
@@ -141,7 +152,7 @@ class _Replay:
         except (Exception, SystemExit) as raised:  # noqa: BLE001 - an agent's own code may raise anything; it is told
             error = f"{type(raised).__name__}: {raised}"
         finally:
-            self.turns.append(_invocation(query, events))
+            self.turns.append(_invocation(query, _with_raised(events, self.environment.raised)))
             self.models.append(self.environment.taken())
         return error or _error_told(events)
 
@@ -172,6 +183,20 @@ def _invocation(query: types.Content, events: list[Event]) -> Invocation:
     return made[0]
 
 
+def _with_raised(events: list[Event], raised: Mapping[str, JsonObject]) -> list[Event]:
+    """Put behind each call what it raised, where ADK has no event that says it, as a golden holds it: a node that was retried."""
+    responded = {each.id for event in events for each in event.get_function_responses()}
+    told: list[Event] = []
+    for event in events:
+        told.append(event)
+        for call in event.get_function_calls():
+            if call.id and call.id in raised and call.id not in responded:
+                response = types.FunctionResponse(id=call.id, name=call.name, response=raised[call.id])
+                content = types.Content(role="user", parts=[types.Part(function_response=response)])
+                told.append(event.model_copy(update={"content": content}))
+    return told
+
+
 def _error_told(events: list[Event]) -> str:
     """Give the error that the last event tells, as of a model that refused."""
     last = events[-1] if events else None
@@ -184,6 +209,27 @@ class _Listening(HermeticEnvironment):
     """Replays what was recorded, and keeps what the agents' models answer, as a recording holds it."""
 
     _heard: tuple[RecordedModelTurn, ...] = ()
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.raised: dict[str, JsonObject] = {}
+        self.asked: list[tuple[int, str, JsonObject]] = []
+        self._turn = 0
+
+    async def on_tool_error_callback(
+        self, *, tool: BaseTool, tool_args: dict[str, Any], tool_context: ToolContext, error: Exception
+    ) -> None:
+        """Keep what a call raised, by its id."""
+        del tool, tool_args
+        if tool_context.function_call_id:
+            written = written_error(error)
+            told: JsonObject = {"type": written.short_type, "message": written.message}
+            self.raised[tool_context.function_call_id] = {"error": told}
+
+    async def recorded(self, replayed: Replayed, question: Question) -> RecordedCall:
+        """Answer a call as it was recorded, and keep what was asked."""
+        self.asked.append((self._turn, question.name, question.arguments))
+        return await super().recorded(replayed, question)
 
     async def after_model_callback(
         self, *, callback_context: CallbackContext, llm_response: LlmResponse
@@ -203,4 +249,5 @@ class _Listening(HermeticEnvironment):
     def taken(self) -> tuple[RecordedModelTurn, ...]:
         """Give what was heard since the last time."""
         turns, self._heard = self._heard, ()
+        self._turn += 1
         return turns

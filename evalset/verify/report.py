@@ -31,7 +31,15 @@ def report(verification: Verification, proposed: Mapping[str, Sequence[Tolerance
         for eval_id, found in proposed.items()
         for line in (f"tolerances of {eval_id}:", *(f"    {json.dumps(lean(each))}" for each in found))
     ]
-    return "\n".join([*lines, *tolerances, *verification.models, *_sum(verification)]) + "\n"
+    renamed = [rename_words(old, new) for old, new in verification.renamed.items()]
+    inside = verification.environment == verification.eval_set
+    used = [f"recording: inside {verification.eval_set.name}, as no file lies beside it"] if inside else []
+    return "\n".join([*lines, *tolerances, *renamed, *used, *verification.models, *_sum(verification)]) + "\n"
+
+
+def rename_words(old: str, new: str) -> str:
+    """Propose the new name of an agent."""
+    return f"No agent is called {old}, and {new} alone declares the same tools. If it was renamed, add --rename-agent {old}={new}"
 
 
 def _case_lines(case: CaseResult, runs: int) -> Iterator[str]:
@@ -51,17 +59,24 @@ def reasons(case: CaseResult) -> list[str]:
 
 
 def _run_lines(run: RunResult) -> Iterator[str]:
-    if run.error:
+    """Write the verdict first, then where it shows, then what else went wrong, each once."""
+    if run.divergence is not None:
+        yield from _divergence_lines(run.divergence)
+    else:
+        yield from run.edited
+    if run.error and (run.divergence is None or run.error not in run.divergence.evidence):
         yield run.error
     for check in run.checks:
         if check.status in {"failed", "error"}:
             score = "" if check.score is None else f" {check.score:.2f}, at least {check.threshold or 0:.2f}"
             yield f"{check.name}{score}{f': {check.detail}' if check.detail else ''}"
-    if run.divergence is not None:
-        yield from _divergence_lines(run.divergence)
 
 
 def _divergence_lines(divergence: Divergence) -> Iterator[str]:
+    verdicts = ", ".join(each.replace("_", " ") for each in (divergence.verdict, *divergence.also))
+    yield f"{verdicts}: {divergence.sentence}"
+    for sentence in divergence.evidence:
+        yield f"  {sentence}"
     first = divergence.pairs[0]
     golden, actual = _beside(_told(first.golden), _told(first.actual))
     yield f"first divergence: turn {divergence.turn + 1}, step {divergence.step + 1}"
@@ -73,9 +88,6 @@ def _divergence_lines(divergence: Divergence) -> Iterator[str]:
             _Words(body=canonical(each.actual) if each.in_actual else "nothing"),
         )
         yield f"  {each.path or 'all of it'}: {golden} became {actual}"
-    yield f"{divergence.verdict.replace('_', ' ')}: {divergence.sentence}"
-    for sentence in divergence.evidence:
-        yield f"  {sentence}"
 
 
 class _Words(NamedTuple):

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from math import comb
 from pathlib import Path
 from typing import Literal, TypeAlias
 
 from pydantic import Field
 
+from evalset.measured import Measured
 from evalset.recorded.model import RecordedModelTurn
+from evalset.recorded.tolerances import EVERY_TOOL, Tolerance
 from evalset.replay.unrecorded import MadeAnswer
 from evalset.verify.criteria import Criteria
 from simulator.facts import Value
@@ -18,8 +21,8 @@ CheckStatus: TypeAlias = Literal["passed", "failed", "skipped", "error"]
 CaseStatus: TypeAlias = Literal["passed", "failed", "error", "stopped"]
 Players: TypeAlias = Literal["real", "recorded"]
 What: TypeAlias = Literal["query", "call", "arguments", "response", "text", "state"]
-Verdict: TypeAlias = Literal["agent_changed", "golden_stale", "environment_changed", "user_changed"]
-Action: TypeAlias = Literal["accept", "repair", "open"]
+Verdict: TypeAlias = Literal["agent_changed", "golden_stale", "environment_changed", "user_changed", "varies"]
+Action: TypeAlias = Literal["accept", "repair", "open", "tolerate"]
 
 
 class Check(Value):
@@ -99,6 +102,7 @@ class Divergence(Value):
         evidence: What speaks for the verdict, in sentences.
         sentence: What has happened, for a person.
         action: What to do about it.
+        also: What has changed beside, where that is more than one thing.
     """
 
     turn: int
@@ -111,6 +115,39 @@ class Divergence(Value):
     evidence: tuple[str, ...] = ()
     sentence: str = ""
     action: Action = "accept"
+    also: tuple[Verdict, ...] = ()
+
+
+class Varying(Value):
+    """A place that differs from run to run though all answers are the same: the agent's own code reads a clock, or draws by chance.
+
+    Attributes:
+        tolerance: What lets it differ.
+        holds: What stands there: `a time`, `an id`, `a random number` or `a random value`.
+    """
+
+    tolerance: Tolerance
+    holds: str
+
+    @property
+    def what(self) -> str:
+        """What holds it: the state, a final response, the response or the arguments of a tool."""
+        tool = "a tool" if self.tolerance.tool == EVERY_TOOL else self.tolerance.tool
+        names = {
+            "state": "the state",
+            "final_response": "the final response",
+            "response": f"the response of {tool}",
+            "arguments": f"a call of {tool}",
+        }
+        return names[self.tolerance.of]
+
+    @property
+    def line(self) -> str:
+        """What is proposed, in one line: ``state `last_seen` holds a time: ignore its value``."""
+        head = self.what.removeprefix("the ").removeprefix("a ")
+        place = f" `{self.tolerance.path}`" if self.tolerance.path else ""
+        way = "ignore its value" if self.tolerance.kind == "ignore" else "compare the text around it"
+        return f"{head}{place} holds {self.holds}: {way}"
 
 
 class ActualTurn(Value):
@@ -135,6 +172,8 @@ class RunResult(Value):
         turns: What happened, up to where the run ended.
         final_state: The session's state after it, without what lasts one invocation only.
         seconds: How long it took.
+        edited: What was edited in the golden since the recording, in sentences; where the run failed.
+        varying: What differs from run to run by itself, where the run failed: with a tolerance for each.
     """
 
     number: int = 1
@@ -148,6 +187,8 @@ class RunResult(Value):
     turns: tuple[ActualTurn, ...] = ()
     final_state: JsonObject = Field(default_factory=dict)
     seconds: float = 0.0
+    edited: tuple[str, ...] = ()
+    varying: tuple[Varying, ...] = ()
 
     @property
     def came_to_its_end(self) -> bool:
@@ -204,12 +245,15 @@ class Verification(Value):
 
     Attributes:
         eval_set: The eval set.
-        environment: The recorded environment beside it.
+        environment: The recorded environment beside it; the eval set itself where that holds it.
         criteria: What was asked of the runs.
         runs: How many runs each case was to have.
         cases: The cases that were chosen, in the order of the file.
         models: Who answered for the agents' models, and why, in a sentence for each way that was taken.
         seconds: How long it took.
+        measured: The digests of what it was measured on.
+        renamed: The name that an agent of the recordings may have now, by its old one: no agent is called so, and exactly one
+            declares the same tools.
     """
 
     eval_set: Path
@@ -219,6 +263,8 @@ class Verification(Value):
     cases: tuple[CaseResult, ...] = ()
     models: tuple[str, ...] = ()
     seconds: float = 0.0
+    measured: Measured | None = None
+    renamed: Mapping[str, str] = Field(default_factory=dict)
 
     def count(self, status: CaseStatus) -> int:
         """Count the cases of a status."""

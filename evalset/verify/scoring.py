@@ -9,14 +9,16 @@ from google.adk.evaluation.eval_case import Invocation
 
 from evalset.recorded.tolerances import tolerated
 from evalset.verify import checks
+from evalset.verify.blaming import Again, Blame, Failed, blamed
 from evalset.verify.configured import asked_metric
 from evalset.verify.criteria import OVERLAP, RESPONSE, STATE, Criteria
 from evalset.verify.divergence import Compared, first_divergence
+from evalset.verify.edited import edits_since, golden_of
 from evalset.verify.evidence import evidence_of
-from evalset.verify.judging import judged
+from evalset.verify.judging import judged, told_edits
 from evalset.verify.loading import Ready, Unready
 from evalset.verify.replaying import Replay
-from evalset.verify.results import ActualTurn, Check, Players, RunResult, Step
+from evalset.verify.results import ActualTurn, Check, Divergence, Players, RunResult, Step
 from evalset.verify.steps import steps_of
 from simulator.jsonvalue import JsonObject
 from simulator.runtime.encoding import jsonable
@@ -53,25 +55,24 @@ def expected_state(each: Ready | Unready) -> JsonObject | None:
 
 
 async def scored(
-    each: Ready, replay: Replay, criteria: Criteria, *, number: int, models: Players
+    each: Ready,
+    replay: Replay,
+    criteria: Criteria,
+    *,
+    number: int,
+    models: Players,
+    again: Again,
 ) -> RunResult:
-    """Look at a replay of a case."""
+    """Look at a replay of a case; `again` replays it once more, where only that tells an edit from a change of the agent."""
     expected = list(each.case.conversation or ())
     missing = expected[len(replay.turns) :]
     actual = [*replay.turns, *(Invocation(user_content=each.user_content) for each in missing)]
-    golden, ours = golden_steps(each), [steps_of(invocation) for invocation in replay.turns]
     own = [await asked_metric(metric, actual, expected) for metric in criteria.metrics]
     found = (*_checks(each, replay, actual, expected, criteria), *own)
     passed = not replay.error and all(check.status in {"passed", "skipped"} for check in found)
-    divergence = None
+    divergence, edited = None, tuple[str, ...]()
     if not passed:
-        with_state = ours if missing or replay.error else _with_state(ours, replay.final_state)
-        divergence = first_divergence(golden, with_state, _compared(found, criteria, each))
-    if divergence is not None:
-        evidence = evidence_of(each.recorded, each.config.root_agent)
-        is_whole = not replay.error and len(replay.made) >= len(replay.unrecorded)
-        why = replay.error or "; ".join(replay.unrecorded[:1])
-        divergence = judged(divergence, golden, evidence, why, is_whole=is_whole)
+        divergence, edited = await _verdict(each, replay, _compared(found, criteria, each), again)
     return RunResult(
         number=number,
         passed=passed,
@@ -87,7 +88,34 @@ async def scored(
         ),
         final_state=replay.final_state,
         seconds=round(replay.seconds, 4),
+        edited=edited,
     )
+
+
+async def _verdict(
+    each: Ready, replay: Replay, compared: Compared, again: Again
+) -> tuple[Divergence | None, tuple[str, ...]]:
+    """Give where a run that failed goes another way, with its verdict, and what was edited in its golden."""
+    golden, ours = golden_steps(each), [steps_of(invocation) for invocation in replay.turns]
+    is_cut = len(ours) < len(each.case.conversation or ()) or bool(replay.error)
+    with_state = ours if is_cut else _with_state(ours, replay.final_state)
+    blame = await _blame(
+        Failed(each.case, each.recorded, golden_of(each.case, each.recorded), replay, compared), again
+    )
+    divergence = first_divergence(golden, with_state, compared)
+    if divergence is None:
+        return None, told_edits(blame)
+    evidence = evidence_of(each.recorded, each.config.root_agent)
+    is_whole = not replay.error and len(replay.made) >= len(replay.unrecorded)
+    why = replay.error or "; ".join(replay.unrecorded[:1])
+    judgement = judged(divergence, golden, evidence, why, is_whole=is_whole, blame=blame)
+    return judgement, told_edits(blame)
+
+
+async def _blame(failed: Failed, again: Again) -> Blame | None:
+    """Find out who is to blame; None where the recording does not say what its golden was."""
+    edits = edits_since(failed.golden, failed.recorded)
+    return None if edits is None else await blamed(failed, edits, again)
 
 
 def _json(invocation: Invocation) -> JsonObject:
@@ -102,18 +130,21 @@ def _checks(
     criteria: Criteria,
 ) -> list[Check]:
     found: list[Check] = []
+    tolerances = each.recorded.tolerances
     if criteria.trajectory is not None:
-        found.append(checks.trajectory(actual, expected, criteria, each.recorded.tolerances))
+        found.append(checks.trajectory(actual, expected, criteria, tolerances))
     if criteria.response is not None:
-        found.append(checks.response_match(actual, expected, criteria.response))
+        found.append(checks.response_match(actual, expected, criteria.response, tolerances))
     if criteria.responses:
-        found.append(checks.stored_responses([*map(steps_of, actual)], [*map(steps_of, expected)]))
+        found.append(
+            checks.stored_responses([*map(steps_of, actual)], [*map(steps_of, expected)], tolerances)
+        )
     if criteria.state:
         state = expected_state(each)
         found.append(
             Check(name=STATE, status="skipped", detail="neither file holds a final state")
             if state is None
-            else checks.final_state(replay.final_state, state)
+            else checks.final_state(replay.final_state, state, tolerances)
         )
     return found
 
@@ -131,6 +162,7 @@ def _compared(found: Sequence[Check], criteria: Criteria, each: Ready) -> Compar
     return Compared(
         criteria,
         tolerates=partial(tolerated, tolerances=each.recorded.tolerances),
+        tolerances=each.recorded.tolerances,
         wrong_texts=wrong,
         wrong_state=state is not None and state.status == "failed",
     )

@@ -1,4 +1,4 @@
-"""Compares calls with ADK's own evaluator where arguments may differ: what is tolerated is shown to it as the golden has it."""
+"""Compares calls and final responses with ADK's own evaluators where they may differ: what is tolerated is shown to them as the golden has it."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from google.adk.evaluation.evaluator import EvaluationResult
 from google.adk.evaluation.trajectory_evaluator import TrajectoryEvaluator
 from google.genai import types
 
-from evalset.recorded.tolerances import Tolerance, tolerated
+from evalset.recorded.tolerances import Tolerance, as_recorded, tolerated
 from evalset.verify.aligning import aligned
 from evalset.verify.criteria import TRAJECTORY, Criteria, Match
-from evalset.verify.steps import arguments_of
+from evalset.verify.steps import arguments_of, spoken
 
 
 def compared_calls(
@@ -66,3 +66,19 @@ def _as_golden(
         if row.alike and row.golden is not None and row.actual is not None:
             shown[row.actual] = ours[row.actual].model_copy(update={"args": golden[row.golden].args})
     return actual.model_copy(update={"intermediate_data": IntermediateData(tool_uses=shown)})
+
+
+def responses_as_golden(
+    actual: Sequence[Invocation], expected: Sequence[Invocation], tolerances: Sequence[Tolerance]
+) -> list[Invocation]:
+    """Return the turns, each with the golden's final response where its own may stand for that."""
+    if not any(each.of == "final_response" for each in tolerances):
+        return list(actual)
+    return [_with_final(one, other, tolerances) for one, other in zip(actual, expected, strict=True)]
+
+
+def _with_final(one: Invocation, golden: Invocation, tolerances: Sequence[Tolerance]) -> Invocation:
+    wanted, said = spoken(golden.final_response), spoken(one.final_response)
+    if not said or as_recorded("final_response", wanted, said, tolerances) != wanted:
+        return one
+    return one.model_copy(update={"final_response": golden.final_response})

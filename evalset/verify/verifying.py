@@ -5,15 +5,24 @@ from __future__ import annotations
 import asyncio
 import threading
 import time
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from itertools import count
 from pathlib import Path
 from typing import Literal, NamedTuple, TypeAlias
 
+from evalset.measured import Measured, measured_agents, measured_files
+from evalset.recorded.files import sidecar_of
 from evalset.replay.unrecorded import Policy
 from evalset.verify.criteria import Criteria
 from evalset.verify.errors import VerifyError
-from evalset.verify.loading import Ready, Unready, agents_for, cases_to_verify, recorded_beside
+from evalset.verify.loading import (
+    Ready,
+    Unready,
+    agents_for,
+    cases_to_verify,
+    config_of_each,
+    recorded_beside,
+)
 from evalset.verify.processes import ProcessEndedError, Stop, how_many, shared_out
 from evalset.verify.replaying import Ways, replayed
 from evalset.verify.results import (
@@ -25,7 +34,8 @@ from evalset.verify.results import (
     VerifyProgress,
 )
 from evalset.verify.running import PATIENCE, run
-from evalset.verify.scoring import golden_steps, scored
+from evalset.verify.scoring import golden_steps
+from evalset.verify.undetermined import Asked, judged_again, scored_as
 from simulator.agent_config import SimulatedAgentConfig
 from simulator.runtime.adk_private import missing_a2a_known
 from simulator.runtime.reachability import model_reachability
@@ -52,8 +62,10 @@ def verify(  # long: what it takes is most of it
     at_once: int = AT_ONCE,
     timeout: float = PATIENCE,
     processes: int | None = 1,
+    renamed: Mapping[str, str] | None = None,
     on_progress: Callable[[VerifyProgress], None] = lambda _: None,
     stop: threading.Event | None = None,
+    latencies: bool = False,
 ) -> Verification:
     """Replay the cases of an eval set without their world, and compare each with its golden.
 
@@ -64,7 +76,7 @@ def verify(  # long: what it takes is most of it
         agent: The agent of all cases; or words for one, as `python -m simulator run` takes them.
         agents_dir: A folder of agents in ADK's convention, or the folder of one; the case says which. By default the one
             that the eval set lies in; or the demo agents.
-        environment: The recorded environment; by default the one beside the eval set.
+        environment: The recorded environment; by default the one beside the eval set, or else the one inside of it.
         cases: The ids of the cases; all by default.
         runs: How many times each case is replayed.
         models: Who answers for the agents' models: themselves, or the recording. `auto` takes the recording where one of
@@ -76,8 +88,10 @@ def verify(  # long: what it takes is most of it
         timeout: Seconds that one run may take.
         processes: In how many processes; None for as many as pay. Where they cannot be made (elsewhere than on Linux, or beside
             other threads, as in a page) it is one.
+        renamed: The new name of each agent that was renamed since the recording, by its old one; the files stay as they are.
         on_progress: Told after each run, in the thread that replays.
         stop: Ends it when it is set; what was done by then is given.
+        latencies: Let each tool take as long as it did when it was recorded.
 
     Raises:
         VerifyError: A file cannot be read or is something else, or a case or the agent is not there.
@@ -90,9 +104,11 @@ def verify(  # long: what it takes is most of it
     began = time.perf_counter()
     agents = agents_for(eval_set, agent, agents_dir)
     asked = criteria or Criteria()
-    wanted = cases_to_verify(eval_set, sidecar, cases, agents)
+    # Of a recording inside of the set, the file that a first change of it makes is looked at.
+    files = measured_files(eval_set, sidecar if sidecar != eval_set else sidecar_of(eval_set))
+    wanted = cases_to_verify(eval_set, sidecar, cases, agents, renamed or {})
     jobs, told = _jobs(wanted, asked, models)
-    how = _How(asked, runs, at_once, Ways(unrecorded=unrecorded, seconds=timeout))
+    how = _How(asked, runs, at_once, Ways(unrecorded=unrecorded, seconds=timeout, latencies=latencies))
     tell = _counted(len(jobs) * runs, on_progress)
     with missing_a2a_known():
         done = _all_done(jobs, how, processes, tell, stop or threading.Event())
@@ -105,6 +121,8 @@ def verify(  # long: what it takes is most of it
         cases=tuple(results.get(id(each.case)) or _not_run(each) for each in wanted),
         models=told,
         seconds=time.perf_counter() - began,
+        renamed={old: new for each in wanted for old, new in each.renamed.items()},
+        measured=Measured(files=files, agents=measured_agents(config_of_each(wanted))),
     )
 
 
@@ -206,9 +224,11 @@ async def _replayed_all(
 
 
 async def _one(job: _Job, how: _How, number: int) -> RunResult:
-    case, recorded, config = job.ready
-    replay = await replayed(case, recorded, config, how.ways._replace(models=job.models))
-    return await scored(job.ready, replay, how.criteria, number=number, models=job.models)
+    case, recorded, config, _ = job.ready
+    ways = how.ways._replace(models=job.models)
+    replay = await replayed(case, recorded, config, ways)
+    asked = Asked(how.criteria, number, ways)
+    return await judged_again(job.ready, replay, await scored_as(job.ready, replay, asked), asked)
 
 
 def _not_run(each: Ready | Unready) -> CaseResult:

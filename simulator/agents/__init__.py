@@ -7,9 +7,9 @@ from simulator.agents.catalogue import (
     catalogue_for,
     find_agents,
 )
-from simulator.agents.demo_agents import DEMOS, DEMOS_DIR, Demo, demo_agent
+from simulator.agents.demo_agents import DEMOS, DEMOS_DIR, Demo, demo_agent, demo_eval_set, demo_sets_folder
 from simulator.agents.failure import AgentLoadError
-from simulator.agents.naming import agent_named
+from simulator.agents.naming import absolute_agent, agent_named
 from simulator.agents.settings import (
     AGENTS_DIR_VARIABLE,
     AGENTS_VARIABLE,
@@ -30,9 +30,12 @@ __all__ = [
     "AgentSettingsError",
     "Demo",
     "UnknownAgentError",
+    "absolute_agent",
     "agent_named",
     "catalogue_for",
     "demo_agent",
+    "demo_eval_set",
+    "demo_sets_folder",
     "find_agents",
     "settings_from",
 ]

@@ -12,9 +12,11 @@ from simulator.agent_config import SimulatedAgentConfig
 from simulator.agents.configs_file import ConfigsFile
 from simulator.agents.demo_agents import DEMOS, DEMOS_DIR, demo_agent
 from simulator.agents.failure import AgentLoadError, failure_words
+from simulator.agents.fingerprint import loaded_fingerprint
 from simulator.agents.folder import AgentFolder
 from simulator.agents.imports import IMPORTS
 from simulator.agents.settings import AgentSettings
+from simulator.agents.source import source_digest
 
 Source: TypeAlias = Literal["folder", "file", "demo"]
 
@@ -78,6 +80,7 @@ class AgentCatalogue:
         self._folder = AgentFolder(self.settings.agents_dir) if self.settings.agents_dir else None
         self._file = ConfigsFile(self.settings.agents_file) if self.settings.agents_file else None
         self._loaded: dict[tuple[str, str], AgentEntry] = {}
+        self._sources: dict[tuple[str, str], str] = {}
 
     def names(self) -> tuple[str, ...]:
         """List the names of all agents, each unique, also of those that cannot be loaded."""
@@ -126,6 +129,19 @@ class AgentCatalogue:
             raise AgentLoadError(f"agent {name!r} could not be loaded: {entry.error}")
         return entry.config
 
+    def config_of_now(self, name: str) -> SimulatedAgentConfig:
+        """Load an agent, again where its files have changed since, and give its config; sessions keep the one they have.
+
+        Raises:
+            UnknownAgentError: No agent has this name.
+            AgentLoadError: It could not be loaded; the text says what failed and where.
+        """
+        found = self._find(name)
+        self._load(found, anew=False)
+        if self._sources.get(_key(found)) != _source(found):
+            self._load(found, anew=True)
+        return self.config(name)
+
     def _find(self, name: str) -> _Found:
         found = self._found()
         if name not in found:
@@ -140,6 +156,7 @@ class AgentCatalogue:
             return known
         with IMPORTS:
             if anew or key not in self._loaded:
+                self._sources[key] = _source(found)
                 self._loaded[key] = _loaded(found, anew=anew)
             return self._loaded[key]
 
@@ -214,12 +231,18 @@ def _loaded(found: _Found, *, anew: bool) -> AgentEntry:
         return found.entry
     try:
         config = found.load(anew=anew)
+        loaded_fingerprint(config.root_agent)
     except (Exception, SystemExit) as error:  # noqa: BLE001 - an agent's own code may raise anything; it is listed
         return replace(found.entry, error=failure_words(error, found.home))
     if config.name != found.entry.name:
         config = replace(config, name=found.entry.name)
     description = getattr(config.root_agent, "description", "") or found.entry.description
     return replace(found.entry, config=config, description=str(description))
+
+
+def _source(found: _Found) -> str:
+    place = Path(found.entry.location)
+    return source_digest(place) if place.is_absolute() and place.exists() else ""
 
 
 def _is_demos_folder(path: Path) -> bool:

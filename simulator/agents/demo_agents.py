@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,6 +11,7 @@ from types import MappingProxyType
 
 from simulator.agent_config import SimulatedAgentConfig
 from simulator.agents.failure import AgentLoadError
+from simulator.user_data import data_folder
 
 DEMOS_DIR = Path(__file__).parent / "demos"
 """The demo agents' folder, in ADK's convention."""
@@ -57,10 +59,20 @@ DEMOS: Mapping[str, Demo] = MappingProxyType(
 """Each demo agent by name, so that they can be listed without importing ADK."""
 
 
+def demo_sets_folder() -> Path:
+    """Give the folder of the demo agents' eval sets, among the user's data; it need not be there."""
+    return data_folder(os.environ).absolute() / "eval_sets"
+
+
+def demo_eval_set(name: str) -> Path:
+    """Give the eval set that the golden traces of a demo agent go into by default."""
+    return demo_sets_folder() / name / f"{name}_evals.evalset.json"
+
+
 def demo_agent(name: str) -> SimulatedAgentConfig:
     """Load a demo agent: "order_desk", "travel_planner" or "expense_approver".
 
-    Its golden traces go into its own folder, where `adk web simulator/agents/demos` finds them.
+    Its golden traces go among the user's data, never into the installed package.
 
     Raises:
         AgentLoadError: There is no demo agent of this name.
@@ -71,7 +83,7 @@ def demo_agent(name: str) -> SimulatedAgentConfig:
     return SimulatedAgentConfig(
         name=name,
         agent=module.root_agent,
-        eval_set_path=DEMOS_DIR / name / f"{name}_evals.evalset.json",
+        eval_set_path=demo_eval_set(name),
         app_name=name,
-        origin="ships with the studio",
+        origin=str(DEMOS_DIR / name),
     )

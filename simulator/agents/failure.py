@@ -6,6 +6,8 @@ import re
 import traceback
 from pathlib import Path
 
+from simulator.masking import without_secrets
+
 MAX_LENGTH = 500
 
 # AgentLoader puts this in front of an error's own words, once for each way that it tried.
@@ -30,7 +32,8 @@ def failure_words(error: BaseException, home: Path) -> str:
     if isinstance(error, AgentLoadError):
         return str(error)
     message = _LINK.sub("", _LOADERS_WORDS.sub("", _message(error))).strip().split("\n\n")[0]
-    words = _shortened(" ".join(message.split()))
+    # Everybody on a server sees them.
+    words = _shortened(without_secrets(" ".join(message.split())))
     return f"{type(error).__name__}: {words or 'no message'}{_place(error, home.resolve())}"
 
 

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import ast
 import os
 import re
+import shlex
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -19,10 +22,14 @@ _HOLDS_AN_AGENT = re.compile(
 )
 
 
+_GIVES_AN_AGENT = frozenset({"root_agent", "app", "agent", "*"})
+"""What a package's `__init__.py` defines or imports, where ADK's loader may find an agent in it."""
+
+
 class AgentFolder:
     """A folder of agents: `<name>/agent.py`, `<name>/root_agent.yaml`, `<name>/__init__.py`, `<name>.py`.
 
-    A folder that is itself one agent (`agent.py` or `root_agent.yaml` in it) is taken as that agent.
+    A package counts where its `__init__.py` may give an agent: folders of tests and evals are packages too. A folder that is itself one agent (`agent.py` or `root_agent.yaml` in it) is taken as that agent.
     """
 
     def __init__(self, path: Path) -> None:
@@ -42,8 +49,8 @@ class AgentFolder:
     def names(self) -> tuple[str, ...]:
         """List the agents by name, sorted, without importing any.
 
-        These are the names that ADK's `AgentLoader.list_agents` gives, and those of single files, which that loader
-        can load but does not list.
+        These are the names that ADK's `AgentLoader.list_agents` gives, without packages that give no agent, and those of single
+        files, which that loader can load but does not list.
 
         Raises:
             AgentLoadError: The folder does not exist, cannot be read, or holds no agent.
@@ -60,10 +67,10 @@ class AgentFolder:
         except OSError as error:
             raise AgentLoadError(f"the agents folder {self.path} cannot be read: {error.strerror}") from error
         if not (folders or files):
-            raise AgentLoadError(
-                f"the agents folder {self.path} holds no agents: none of <name>/agent.py, <name>/root_agent.yaml, "
-                "<name>/__init__.py or <name>.py with a root_agent is there"
+            why = _deeper(paths) or (
+                "none of <name>/agent.py, <name>/root_agent.yaml, <name>/__init__.py or <name>.py with a root_agent is there"
             )
+            raise AgentLoadError(f"the agents folder {self.path} holds no agents: {why}")
         return tuple(sorted(folders | files))
 
     def where(self, name: str) -> Path:
@@ -104,8 +111,62 @@ class AgentFolder:
 
 
 def _lists_as_agent(path: Path) -> bool:
-    hidden = path.name.startswith(".") or path.name == "__pycache__"
-    return path.is_dir() and not hidden and (_is_agent_folder(path) or (path / "__init__.py").is_file())
+    return _is_looked_into(path) and (_is_agent_folder(path) or _gives_an_agent(path / "__init__.py"))
+
+
+def _is_looked_into(path: Path) -> bool:
+    return path.is_dir() and not path.name.startswith(".") and path.name != "__pycache__"
+
+
+def _gives_an_agent(init: Path) -> bool:
+    """Tell whether a package may give an agent: what cannot be read or parsed may, so that its error is shown."""
+    try:
+        names = _named_in(ast.parse(init.read_bytes()))
+    except FileNotFoundError:
+        return False
+    except (OSError, SyntaxError, ValueError, RecursionError, MemoryError):
+        return init.is_file()
+    return not _GIVES_AN_AGENT.isdisjoint(names)
+
+
+def _named_in(module: ast.Module) -> set[str]:
+    """Give the names that a module assigns or imports, wherever in it."""
+    names: set[str] = set()
+    for node in ast.walk(module):
+        match node:
+            case ast.Name(id=name, ctx=ast.Store()):
+                names.add(name)
+            case ast.ImportFrom(names=imported) | ast.Import(names=imported):
+                names |= {(each.asname or each.name).rpartition(".")[2] for each in imported}
+            case ast.FunctionDef(name="__getattr__"):
+                names.add("root_agent")
+            case _:
+                pass
+    return names
+
+
+def _deeper(paths: Sequence[Path]) -> str:
+    """Say where agents are one level deeper; empty where there are none."""
+    found = {path: count for path in paths if _is_looked_into(path) and (count := _count(path))}
+    if not found:
+        return ""
+    total, first = sum(found.values()), max(found, key=lambda path: found[path])
+    agents = "an agent" if total == 1 else f"{total} agents"
+    where = (
+        f"in {first}" if len(found) == 1 else f"in {len(found)} folders, {found[first]} of them in {first}"
+    )
+    return f"found {agents} one level deeper, {where}: use --agents-dir {shlex.quote(str(first))}"
+
+
+def _count(folder: Path) -> int:
+    """Count the agents in a folder; none where it cannot be read."""
+    try:
+        inside = list(folder.iterdir())
+        return sum(
+            _lists_as_agent(path) or (path.suffix == ".py" and _holds_an_agent(path)) for path in inside
+        )
+    except OSError:
+        return 0
 
 
 def _is_agent_folder(path: Path) -> bool:

@@ -23,7 +23,7 @@ def agent_named(words: str) -> SimulatedAgentConfig:
         UnknownAgentError: There is no such place, or none or several agents there; the text says which there are.
         AgentLoadError: The agent, or the file that lists it, cannot be loaded; the text says what failed and where.
     """
-    place, _, name = words.partition("#")
+    place, name = _place_and_name(words)
     path = Path(place).expanduser()
     if path.is_dir():
         return _chosen(AgentCatalogue(AgentSettings(agents_dir=path, demos=False)), words, name)
@@ -35,6 +35,23 @@ def agent_named(words: str) -> SimulatedAgentConfig:
         f"there is no agent {words!r}: it is no folder, no Python file, no dotted module, and no demo agent "
         f"({', '.join(DEMOS)})"
     )
+
+
+def absolute_agent(words: str) -> str:
+    """Write the words for an agent, as `agent_named` takes them, so that they mean the same in any working directory."""
+    place, name = _place_and_name(words)
+    path = Path(place).expanduser()
+    if not path.exists():
+        return words  # a demo agent, a module, or nothing that is there
+    return f"{path.absolute()}#{name}" if name else str(path.absolute())
+
+
+def _place_and_name(words: str) -> tuple[str, str]:
+    """Part a place from the name behind its last `#`; a path may hold that sign itself."""
+    place, _, name = words.rpartition("#")
+    if not place or Path(words).expanduser().exists():
+        return words, ""
+    return place, name
 
 
 def _is_a_module(place: str) -> bool:

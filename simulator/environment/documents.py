@@ -4,28 +4,30 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Iterable
+from functools import cached_property
 from typing import Any
 
 import yaml
 from pydantic import JsonValue
 
+from simulator.environment.yaml_text import (
+    BOOLEAN,
+    FLOAT,
+    INTEGER,
+    NULL,
+    Node,
+    YamlTextError,
+    located,
+    read_yaml,
+)
+from simulator.jsontext import JsonPlaces, JsonSyntaxError, JsonTextError, read_json
 from simulator.jsonvalue import NotJsonError, taken
 
 _MOST_CHARACTERS = 20_000_000
-_MOST_LEVELS = 200
-_TOO_DEEP = "it is nested too deeply"
 _CORE = "tag:yaml.org,2002:"
-_BOOLEAN = re.compile(r"true|True|TRUE|false|False|FALSE")
-_NULL = re.compile(r"~|null|Null|NULL|")
-_INTEGER = re.compile(r"[-+]?[0-9]{1,4000}")
 _ODD_BREAKS = frozenset("\x85\u2028\u2029\ufeff")
 """What PyYAML takes for the end of a line, or leaves out, where it is not escaped."""
-
-_NO_HINDRANCE = str.maketrans({"\t": " ", **dict.fromkeys(_ODD_BREAKS, "?")})
-"""What stands for characters that JSON may hold as they are, where only the lines of a text count."""
-
-_FLOAT = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?")
 
 
 class DocumentError(ValueError):
@@ -44,8 +46,7 @@ def read_document(text: str) -> JsonValue:
     if not text.strip():
         raise DocumentError("the text is empty")
     try:
-        read = _json(text) if text.lstrip()[0] in "{[" else None
-        value: JsonValue = taken(_yaml(text) if read is None else read)
+        value: JsonValue = taken(_json(text) if text.lstrip()[0] in "{[" else _yaml(text))
     except NotJsonError as error:
         raise DocumentError(f"the text holds what is {error}") from error
     except RecursionError as error:
@@ -61,12 +62,9 @@ class Located:
     """
 
     def __init__(self, text: str) -> None:
-        # What JSON allows and YAML does not is in the way of no line.
-        text = _Loader.NON_PRINTABLE.sub("?", text.removeprefix("\ufeff")).translate(_NO_HINDRANCE)
-        try:
-            self._root: yaml.Node | None = yaml.compose(text, Loader=_Loader)
-        except (yaml.YAMLError, ValueError, RecursionError):
-            self._root = None
+        text = text.removeprefix("\ufeff")
+        self._json = JsonPlaces(text) if text.lstrip()[:1] in {"{", "["} else None
+        self._text = text
 
     def line(self, place: Iterable[str | int]) -> int | None:
         """Give the line, counted from 1, of what stands at a place.
@@ -74,19 +72,25 @@ class Located:
         Steps that are not there are left out, as a checker's own names for the kinds of values are. None where the text
         cannot be read so.
         """
+        steps = tuple(place)
+        if self._json is not None:
+            try:
+                return self._json.line(steps)
+            except (ValueError, RecursionError):  # it is the short form of YAML
+                self._json = None
         node = self._root
         if node is None:
             return None
-        line: int = node.start_mark.line
-        for step in place:
-            if isinstance(node, yaml.SequenceNode) and isinstance(step, int) and step < len(node.value):
-                node = node.value[step]
-                line = node.start_mark.line
-            elif isinstance(node, yaml.MappingNode):
-                inside = next(((key, value) for key, value in node.value if key.value == step), None)
-                if inside is not None:
-                    line, node = inside[0].start_mark.line, inside[1]
-        return line + 1
+        for step in steps:
+            node = node.at(step) or node
+        return node.line
+
+    @cached_property
+    def _root(self) -> Node | None:
+        try:
+            return located(self._text)
+        except YamlTextError:
+            return None
 
 
 def line_of(text: str, place: Iterable[str | int]) -> int | None:
@@ -105,80 +109,33 @@ def write_yaml(value: JsonValue) -> str:
 
 
 def _json(text: str) -> Any:
-    """Read JSON; None where it may still be YAML, whose short form looks alike."""
+    """Read JSON, or else the short form of YAML, which looks alike."""
     try:
-        return json.loads(text, object_pairs_hook=_once, parse_constant=_constant)
-    except json.JSONDecodeError as error:
+        return read_json(text, pairs=_once)
+    except JsonSyntaxError as error:
         try:
             return _yaml(text)
         except DocumentError:
-            place = f"line {error.lineno}, column {error.colno}"
-            raise DocumentError(f"the text is no JSON: {error.msg}, at {place}") from error
-    except ValueError as error:
+            place = f"line {error.line}, column {error.column}"
+            raise DocumentError(f"the text is no JSON: {error.reason}, at {place}") from error
+    except JsonTextError as error:
         raise DocumentError(str(error)) from error
 
 
-def _constant(name: str) -> object:
-    raise ValueError(f"the text holds {name}, which JSON has no word for")
-
-
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    read: dict[str, Any] = {}
-    for name, value in pairs:
-        if name in read:
-            raise DocumentError(f"the field {name!r} stands twice in one object")
-        read[name] = value
+    read = dict(pairs)
+    if len(read) < len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for place, name in enumerate(names) if name in names[:place])
+        raise DocumentError(f"the field {twice!r} stands twice in one object")
     return read
 
 
 def _yaml(text: str) -> Any:
     try:
-        return yaml.load(text, Loader=_Loader)  # noqa: S506 - a subclass of the safe loader
-    except yaml.MarkedYAMLError as error:
-        mark = error.problem_mark
-        place = f", at line {mark.line + 1}, column {mark.column + 1}" if mark else ""
-        raise DocumentError(f"the text is no YAML: {error.problem or error.context}{place}") from error
-    except (yaml.YAMLError, ValueError) as error:
+        return read_yaml(text)
+    except YamlTextError as error:
         raise DocumentError(f"the text is no YAML: {error}") from error
-
-
-class _Loader(yaml.SafeLoader):
-    """Reads what JSON can say, by the rules of YAML 1.2."""
-
-    yaml_implicit_resolvers: dict[str, Any] = {}  # noqa: RUF012 - as PyYAML declares it
-    _depth = 0
-
-    def fetch_flow_collection_start(self, TokenClass: type[yaml.Token]) -> None:  # noqa: N803 - PyYAML's name
-        """Refuse what is nested too deeply before it takes minutes: each level makes the next one slower to look through."""
-        if self.flow_level >= _MOST_LEVELS:
-            raise yaml.scanner.ScannerError(None, None, _TOO_DEEP, self.get_mark())
-        super().fetch_flow_collection_start(TokenClass)
-
-    def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
-        """Refuse aliases: a few lines of them grow without bounds."""
-        if self.check_event(yaml.AliasEvent):
-            mark = self.peek_event().start_mark  # type: ignore[no-untyped-call] # its stubs leave it untyped
-            raise yaml.composer.ComposerError(None, None, "aliases are not read", mark)
-        self._depth += 1
-        if self._depth > _MOST_LEVELS:
-            mark = self.peek_event().start_mark  # type: ignore[no-untyped-call] # as above
-            raise yaml.composer.ComposerError(None, None, _TOO_DEEP, mark)
-        node = super().compose_node(parent, index)
-        self._depth -= 1
-        return node
-
-    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
-        """Refuse names that are no texts, and names that stand twice."""
-        names: set[str] = set()
-        for key, _ in node.value:
-            name = self.construct_object(key, deep=True)
-            problem = "the name of a field has to be a text" if not isinstance(name, str) else ""
-            if not problem and name in names:
-                problem = f"the field {name!r} stands twice in one object"
-            if problem:
-                raise yaml.constructor.ConstructorError(None, None, problem, key.start_mark)
-            names.add(name)
-        return super().construct_mapping(node, deep=deep)
 
 
 class _Dumper(yaml.SafeDumper):
@@ -198,26 +155,11 @@ def _text(dumper: _Dumper, text: str) -> yaml.ScalarNode:
 _Dumper.add_representer(str, _text)
 
 
-def _whole(pattern: re.Pattern[str]) -> re.Pattern[str]:
-    return re.compile(f"^(?:{pattern.pattern})$")
-
-
 for _kind, _pattern, _starts in (
-    ("bool", _BOOLEAN, "tTfF"),
-    ("null", _NULL, "~nN\0"),
-    ("int", _INTEGER, "-+0123456789"),
-    ("float", _FLOAT, "-+.0123456789"),
+    ("bool", BOOLEAN, "tTfF"),
+    ("null", NULL, "~nN\0"),
+    ("int", INTEGER, "-+0123456789"),
+    ("float", FLOAT, "-+.0123456789"),
 ):
     _first = [start if start != "\0" else "" for start in _starts]
-    _Loader.add_implicit_resolver(f"{_CORE}{_kind}", _whole(_pattern), _first)
-    _Dumper.add_implicit_resolver(f"{_CORE}{_kind}", _whole(_pattern), _first)
-
-
-def _number(kind: type[int | float]) -> Callable[[_Loader, yaml.Node], int | float]:
-    return lambda _, node: kind(node.value)
-
-
-_Loader.add_constructor(f"{_CORE}int", _number(int))
-_Loader.add_constructor(f"{_CORE}float", _number(float))
-for _kind in ("binary", "set", "omap", "pairs", "timestamp"):  # which JSON has no word for
-    _Loader.yaml_constructors.pop(f"{_CORE}{_kind}", None)
+    _Dumper.add_implicit_resolver(f"{_CORE}{_kind}", re.compile(f"^(?:{_pattern.pattern})$"), _first)

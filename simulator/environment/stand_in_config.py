@@ -32,6 +32,10 @@ FORMAT = "golden-trace-studio/environment"
 VERSION = 1
 ADKS_MODEL = "gemini-2.5-flash"
 """The model that ADK's environment simulation asks where its configuration names none."""
+ADKS_MODEL_CONFIGURATION: JsonObject = {
+    "thinking_config": {"include_thoughts": False, "thinking_budget": 10240}
+}
+"""What ADK's environment simulation asks its model with, where its configuration does not set it."""
 
 _ADK = "tool_simulation_configs"
 _HEAD = ("format", "version")
@@ -45,7 +49,9 @@ that is the same, or else the offline generator; whoever of them can (`auto`); n
 class SimulatedEnvironmentConfig(Value):
     """An environment that stands in for an agent's tools.
 
-    A tool is listed where a rule, a player or a setting names it. Nothing real runs unless a player says `real`.
+    A tool is listed where a rule, a player or a setting names it. Where no rule answers a call and no player is set for its tool,
+    the call is refused with an error that names the way to allow it: nothing real runs, and nothing is generated, unless that is said.
+    What is read from ADK's configuration says `real` for every tool that it does not mock, as ADK does.
 
     Attributes:
         rules: The injection rules, in their order; they speak first, for every tool.
@@ -56,7 +62,8 @@ class SimulatedEnvironmentConfig(Value):
         players: Who answers a tool, by its name.
         listed: Who answers a listed tool that has no player of its own, and each tool that has no body.
         unlisted: Who answers a tool that is not listed.
-        seed: Where chance comes from: the same in every session, so that each run repeats the others.
+        stubs: Who answers a tool that has no body, where `listed` or its player would refuse it or run it.
+        seed: Where chance comes from: the same in every session, so that each run repeats the others. None draws anew in every session.
         model_timeout_seconds: How long one request to the model may take.
         model_retries: How often in all the model is asked again after a passing error, for one answer.
     """
@@ -67,9 +74,10 @@ class SimulatedEnvironmentConfig(Value):
     tracing: str = ""
     recordings: dict[str, tuple[RecordedCall, ...]] = Field(default_factory=dict)
     players: dict[str, StandInPlayer] = Field(default_factory=dict)
-    listed: StandInPlayer = "offline"
+    listed: StandInPlayer = "refuse"
     unlisted: StandInPlayer = "refuse"
-    seed: str = ""
+    stubs: StandInPlayer = "offline"
+    seed: str | None = ""
     model_timeout_seconds: Number = Field(default=60.0, gt=0.0, le=3_600.0)
     model_retries: Whole = Field(default=2, ge=0, le=10)
 
@@ -119,9 +127,27 @@ class SimulatedEnvironmentConfig(Value):
 
     def player_of(self, tool_name: str, *, has_body: bool = True) -> StandInPlayer:
         """Give who answers a tool where no rule does; a tool without a body has nothing real to run."""
-        is_known = self.lists(tool_name) or not has_body
-        player = self.players.get(tool_name, self.listed if is_known else self.unlisted)
-        return player if has_body or player != "real" else "offline"
+        if (player := self.players.get(tool_name)) is not None:
+            return player if has_body or player != "real" else self.stubs
+        if has_body:
+            return self.listed if self.lists(tool_name) else self.unlisted
+        return self.stubs if self.listed in {"real", "refuse"} else self.listed
+
+    def refusal_of(self, tool_name: str) -> str:
+        """Say why nobody answers a call of a tool, and how to change that."""
+        not_run = "and the real tool was not run"
+        if tool_name in self.players:
+            return f"players refuses {tool_name}, {not_run}."
+        if self.lists(tool_name):
+            return (
+                f"No rule answers this call of {tool_name}, nobody is set to answer it, {not_run}. "
+                f'Set players to {{"{tool_name}": "offline"}} for a draft, or to "model", "recorded" or "real"; '
+                "listed sets it for all tools that are named."
+            )
+        return (
+            f"{tool_name} is not part of this simulation, {not_run}. List it under players, "
+            f'give it a rule, or set unlisted (to "offline", "model" or "real").'
+        )
 
     def has_rule_for(self, tool_name: str) -> bool:
         """Tell whether there is a rule that could speak about a tool."""
@@ -165,18 +191,23 @@ def _of_text(text: str) -> SimulatedEnvironmentConfig:
 
 
 def _of_adk(read: ReadConfig) -> SimulatedEnvironmentConfig:
+    """Answer as ADK's engine: injections, then mocks; every other call is the real tool's, and chance is new in every run."""
+    asked_with = read.simulation_model_configuration
     settings = EnvironmentSettings(
         simulation_model=(read.simulation_model or ADKS_MODEL) if read.mock_tools else "",
-        simulation_model_configuration=read.simulation_model_configuration,
+        simulation_model_configuration=ADKS_MODEL_CONFIGURATION if asked_with is None else asked_with,
     )
-    mocked = frozenset(read.mock_tools)
     return _checked(
         {
             "rules": read.rules,
             "settings": settings,
             "environment_data": read.environment_data,
             "tracing": read.tracing,
-            "players": {name: "model" if name in mocked else "offline" for name in read.listed_tools},
+            "players": dict.fromkeys(read.mock_tools, "model"),
+            "listed": "real",
+            "unlisted": "real",
+            "stubs": "real",
+            "seed": None,
         }
     )
 

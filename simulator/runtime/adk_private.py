@@ -8,6 +8,7 @@ model is shown is put together by a private processor, and reported by a private
 from __future__ import annotations
 
 import copy
+import functools
 import importlib.util
 import inspect
 import random
@@ -15,7 +16,7 @@ import sys
 import weakref
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
-from typing import Any
+from typing import Any, Protocol, TypeAlias, runtime_checkable
 
 from google.adk.agents import LlmAgent
 from google.adk.agents.invocation_context import InvocationContext
@@ -28,6 +29,7 @@ from google.adk.models.llm_request import LlmRequest
 from google.adk.platform import _random as platform_random
 from google.adk.plugins.base_plugin import BasePlugin
 from google.adk.plugins.plugin_manager import PluginManager
+from google.adk.runners import Runner
 from google.adk.telemetry import tracing
 from google.adk.tools._node_tool import NodeTool
 from google.adk.tools._request_input_tool import request_input
@@ -171,6 +173,37 @@ def children_of(node: Any) -> Iterator[Any]:
     yield from getattr(graph, "nodes", None) or ()
 
 
+Run: TypeAlias = Callable[..., AsyncGenerator[Event, None]]
+"""A runner's `run_async`."""
+
+
+@runtime_checkable
+class GoesOn(Protocol):
+    """A plugin that goes on with a run where it ended."""
+
+    def gone_on(self, runner: Runner, run: Run, given: dict[str, Any]) -> AsyncGenerator[Event, None]:
+        """Yield the events of `run(**given)`, and of what comes after it."""
+
+
+def let_plugins_go_on() -> None:
+    """Let a plugin that `GoesOn` stand around the `run_async` of its runner: ADK's plugins see a run, and cannot begin another.
+
+    Runners without such a plugin are as before. Harmless when done again.
+    """
+    run_async = Runner.run_async
+    if hasattr(run_async, _HEARD):
+        return
+
+    @functools.wraps(run_async)
+    def gone_on(self: Runner, **given: Any) -> AsyncGenerator[Event, None]:
+        run = functools.partial(run_async, self)
+        plugin = next((each for each in self.plugin_manager.plugins if isinstance(each, GoesOn)), None)
+        return run(**given) if plugin is None else plugin.gone_on(self, run, given)
+
+    setattr(gone_on, _HEARD, True)
+    Runner.run_async = gone_on  # type: ignore[method-assign] # on the class: `adk eval` makes runners of its own
+
+
 @contextmanager
 def missing_a2a_known() -> Iterator[None]:
     """Let ADK know at once that A2A is not installed: it looks for that in each turn anew, which takes a tenth of a quick one."""
@@ -254,3 +287,16 @@ def _contents_of(
     except StopAsyncIteration:
         return asked.contents
     raise RuntimeError("ADK waited for something while it put together what a model is shown")
+
+
+def simulator_config_type(simulator: type) -> type[Any] | None:
+    """Return the configuration class that a user simulator is registered for; None where it is not registered.
+
+    ADK's public way, `register_user_simulator`, only writes.
+    """
+    from google.adk.evaluation.simulation import (  # noqa: PLC0415 - the evaluation package takes seconds to import
+        user_simulator,
+    )
+
+    known = user_simulator._SIMULATOR_BY_CONFIG_TYPE  # noqa: SLF001 - as above
+    return next((kind for kind, made in known.items() if made is simulator), None)

@@ -7,6 +7,7 @@ takes more than a second.
 
 from __future__ import annotations
 
+import importlib
 import re
 from typing import Any, NamedTuple
 
@@ -17,6 +18,11 @@ from google.adk.evaluation.simulation.llm_backed_user_simulator import (
     LlmBackedUserSimulatorConfig,
 )
 from google.adk.evaluation.simulation.pre_built_personas import get_default_persona_registry
+from google.adk.evaluation.simulation.user_simulator import (
+    BaseUserSimulatorConfig,
+    NextUserMessage,
+    UserSimulator,
+)
 from google.adk.events.event import Event
 from google.adk.models.base_llm import BaseLlm
 from google.genai import types
@@ -24,7 +30,9 @@ from pydantic import ValidationError
 
 from simulator.facts import UserStatus
 from simulator.jsonvalue import JsonObject, copied
+from simulator.runtime.adk_private import simulator_config_type
 from simulator.runtime.errors import SimulationError
+from simulator.session.user import ADKS_SIMULATOR
 
 _STOP_SIGNAL = "</finished>"
 """What ADK tells its model to say at the end."""
@@ -154,7 +162,7 @@ def read_config(written: JsonObject) -> LlmBackedUserSimulatorConfig:
         SimulationError: It is none, or holds what ADK does not know; the text says where.
     """
     try:
-        config = LlmBackedUserSimulatorConfig.model_validate({**copied(written), "type": "llm_backed"})
+        config = LlmBackedUserSimulatorConfig.model_validate({**copied(written), "type": ADKS_SIMULATOR})
     except ValidationError as error:
         raise SimulationError(f"the user simulator's configuration: {_first(error)}") from error
     if unknown := sorted(config.model_extra or ()):
@@ -168,11 +176,14 @@ def written_config(written: JsonObject) -> JsonObject:
     """Check a configuration, and give what it sets, in snake case.
 
     Raises:
-        SimulationError: As `read_config`; or it is for another simulator.
+        SimulationError: As `read_config`; or the simulator that it names by its path is none.
     """
-    kind = written.get("type", "llm_backed")
-    if kind != "llm_backed":
-        raise SimulationError(f"the user simulator's configuration is for {kind!r}, not for 'llm_backed'")
+    kind = written.get("type", ADKS_SIMULATOR)
+    if kind != ADKS_SIMULATOR:
+        load_simulator(kind)
+        _own_config(str(kind), written)
+        own: JsonObject = copied(written)
+        return own
     plain: JsonObject = read_config(written).model_dump(
         mode="json", exclude_unset=True, by_alias=False, exclude={"type"}
     )
@@ -182,3 +193,100 @@ def written_config(written: JsonObject) -> JsonObject:
 def _first(error: ValidationError) -> str:
     first = error.errors(include_url=False)[0]
     return f"{'.'.join(map(str, first['loc']))}: {first['msg']}"
+
+
+# ---------------------------------------------------------------- simulators of one's own
+
+_LOADED: dict[str, type[UserSimulator]] = {}
+"""The simulators that somebody has named in this process: a journal cannot import what it likes."""
+
+
+def load_simulator(path: object) -> type[UserSimulator]:
+    """Import a user simulator by its dotted path, `package.module.Class` or `package.module:Class`.
+
+    Raises:
+        SimulationError: There is none; the text says why.
+    """
+    words = f"the user simulator {path!r}"
+    if not isinstance(path, str) or not re.fullmatch(r"[\w.]+[.:]\w+", path):
+        raise SimulationError(
+            f"{words} is no dotted path, as package.module.Class, and not {ADKS_SIMULATOR!r}"
+        )
+    module, _, name = path.replace(":", ".").rpartition(".")
+    try:
+        found = getattr(importlib.import_module(module), name, None)
+    except Exception as error:
+        raise SimulationError(f"{words} cannot be imported: {type(error).__name__}: {error}") from error
+    if not (isinstance(found, type) and issubclass(found, UserSimulator)):
+        raise SimulationError(f"{words} is no subclass of ADK's UserSimulator")
+    _LOADED[path] = found
+    return found
+
+
+def _own_config(path: str, written: JsonObject) -> BaseUserSimulatorConfig:
+    """Read the configuration of a simulator of one's own: with the class that it is registered for, if any."""
+    simulator = _LOADED[path]
+    kind: type[BaseUserSimulatorConfig] = simulator_config_type(simulator) or BaseUserSimulatorConfig
+    given = {name: value for name, value in copied(written).items() if name != "type"}
+    try:
+        return kind.model_validate(given)
+    except ValidationError as error:
+        raise SimulationError(f"the user simulator's configuration: {_first(error)}") from error
+
+
+class OwnSimulator:
+    """A user simulator of one's own in one conversation, which remembers what it has said.
+
+    Where the conversation is elsewhere (an undo, another process), a new one is made and asked for each message before, so that it
+    has seen the same conversation.
+    """
+
+    def __init__(self) -> None:
+        self._made: UserSimulator | None = None
+        self._for: tuple[str, str] = ("", "")
+        self._said = 0
+
+    async def ask(
+        self, scenario: JsonObject, config: JsonObject, said: int, events: list[Event]
+    ) -> NextUserMessage:
+        """Ask for the next message.
+
+        Raises:
+            SimulationError: The simulator was not named in this process, or cannot be made.
+            Exception: Whatever it raises.
+        """
+        key = (str(scenario), str(config))
+        if self._made is None or key != self._for or said != self._said:
+            self._made, self._for = self._new(scenario, config), key
+            for number, before in enumerate(_beginnings(events)):
+                if number < said:
+                    await self._made.get_next_user_message(before)
+        next_ = await self._made.get_next_user_message(events)
+        self._said = said + 1
+        return next_
+
+    @staticmethod
+    def _new(scenario: JsonObject, config: JsonObject) -> UserSimulator:
+        path = str(config.get("type"))
+        if path not in _LOADED:
+            raise SimulationError(
+                f"the user simulator {path!r} was not named in this process; choose it again to go on with it"
+            )
+        make: Any = _LOADED[path]
+        try:
+            made: UserSimulator = make(
+                config=_own_config(path, config), conversation_scenario=read_scenario(scenario)
+            )
+        except TypeError as error:
+            raise SimulationError(f"the user simulator {path!r} cannot be made: {error}") from error
+        return made
+
+
+def _beginnings(events: list[Event]) -> list[list[Event]]:
+    """Give the events before each message of the user."""
+    places = [
+        place
+        for place, event in enumerate(events)
+        if event.author == "user" and not event.get_function_responses()
+    ]
+    return [events[:place] for place in places]

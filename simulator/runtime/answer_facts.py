@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any, TypeAlias
 
 from simulator.facts import (
+    AgentRan,
     Answered,
     CodeAnswered,
     ModelAnswered,
@@ -59,6 +60,18 @@ class AnswerFacts:
             outcome=outcome,
             effects=effects,
             beneath=beneath,
+            traceback=waiting.traceback,
+            **self._common(waiting, moment, provenance),
+        )
+
+    def of_agent(self, waiting: Waiting[ToolBoundaryCall], provenance: Provenance) -> FactAt:
+        """Give the maker of the word that the agent of a tool runs."""
+        call = waiting.call
+        return lambda moment: AgentRan.known(
+            call_id=str(call.context.function_call_id or waiting.key),
+            tool_name=waiting.name,
+            arguments=waiting.arguments,
+            scope=call.scope,
             **self._common(waiting, moment, provenance),
         )
 

@@ -26,8 +26,9 @@ from simulator.runtime.boundaries import CodeCall, ModelCall, ToolBoundaryCall
 from simulator.runtime.context import INSIDE_REAL_CALL, RealCall
 from simulator.runtime.declared import PlayedTool
 from simulator.runtime.effects import watched
-from simulator.runtime.encoding import jsonable, written_error
+from simulator.runtime.encoding import jsonable, whole, written_error
 from simulator.runtime.errors import ends_the_work
+from simulator.runtime.firing import Firing
 from simulator.runtime.generating import GENERATORS, Generating
 from simulator.runtime.injecting import Injecting
 from simulator.runtime.table import Table
@@ -35,6 +36,8 @@ from simulator.runtime.turn import TurnRun
 from simulator.runtime.waiting import Waiting
 
 _REFUSED = "refused"
+_PARKED_SECONDS = 2.0
+"""How long a real tool waits for other code, twice, before the calls behind it are named."""
 
 
 class Answering:
@@ -52,6 +55,10 @@ class Answering:
         self.injecting, self._generating = injecting, generating
         self._facts = AnswerFacts(table.now, run, generating.flagged)
         self._one_real_call, self._one_draft = asyncio.Lock(), asyncio.Lock()
+        self.real_call: Waiting[Any] | None = None
+        """The real call that runs right now, if any."""
+        self._behind = 0
+        self._watch: asyncio.Task[None] | None = None
 
     # ------------------------------------------------------------ who answers
 
@@ -64,7 +71,7 @@ class Answering:
             player = self._player(waiting)
             if isinstance(waiting.call, ModelCall) and player == "model":
                 return self._here(waiting, self._model_answers_here)
-            is_next = not self._one_real_call.locked()
+            is_next = not self._one_real_call.locked() and not _runs_agent(waiting)
             if isinstance(waiting.call, ToolBoundaryCall) and player == "real" and is_next:
                 return self._here(waiting, self._tool_answers_here)
         self.offer(waiting)
@@ -74,6 +81,8 @@ class Answering:
         """Tell whether there are rules that may answer a request."""
         if waiting.judged or not isinstance(waiting.call, ToolBoundaryCall):
             return False
+        if waiting.call.own is not None:
+            return True
         rules = waiting.rules
         waiting.judged = not rules or all(rule.tool_name not in {waiting.name, EVERY_TOOL} for rule in rules)
         return not waiting.judged
@@ -150,6 +159,8 @@ class Answering:
         seats = self._table.seats
         if isinstance(waiting.call, ModelCall):
             return seats.of_agent(waiting.agent)
+        if _runs_agent(waiting):
+            return seats.tools.get(waiting.name, "real")
         player = seats.of_tool(waiting.name)
         if player == "real" and isinstance(waiting.call, ToolBoundaryCall) and _is_declared(waiting.call):
             return "offline"
@@ -159,8 +170,12 @@ class Answering:
     async def _answer(self, waiting: Waiting[Any]) -> None:
         if not self._run.caught_up.is_set():
             await self._run.caught_up.wait()
-        if isinstance(waiting.call, ToolBoundaryCall) and await self._injected(waiting):
-            return
+        if isinstance(waiting.call, ToolBoundaryCall):
+            if waiting.call.own is not None:
+                await self._tell_own(waiting, *waiting.call.own)
+                return
+            if await self._injected(waiting):
+                return
         match player := self._player(waiting):
             case "model" if isinstance(waiting.call, ModelCall):
                 await self.ask_own_model(waiting, hold=False)
@@ -238,8 +253,10 @@ class Answering:
         try:
             async with aclosing(waiting.call.real()) as stream:
                 async for response in stream:
-                    waiting.spoken = None if responses else response
-                    responses.append(response.model_dump(mode="json", exclude_none=True))
+                    given = response.model_dump(mode="json", exclude_none=True)
+                    responses.append(whole(given))
+                    is_first = len(responses) == 1 and responses[0] is given
+                    waiting.spoken = response if is_first else None  # else ADK is given what is a fact
                     self._hear(waiting, responses[-1])
         except BaseException as raised:
             if ends_the_work(raised):
@@ -265,9 +282,13 @@ class Answering:
         """
         if not self._run.caught_up.is_set():
             await self._run.caught_up.wait()
+        if _runs_agent(waiting):
+            await self._let_agent_run(waiting, as_seated=as_seated)
+            return
         waiting.is_queued = as_seated
-        async with self._one_real_call:
-            waiting.is_queued = False
+        await self._wait_in_line(waiting)
+        waiting.is_queued, self.real_call = False, waiting
+        try:
             if waiting.future.done():
                 return
             await self._note_start(waiting)
@@ -275,9 +296,65 @@ class Answering:
                 await self._run_code(waiting)
             else:
                 await self._run_tool(waiting)
+        finally:
+            self.real_call = None
+            self._one_real_call.release()
+
+    async def _wait_in_line(self, waiting: Waiting[Any]) -> None:
+        """Wait until no other real call runs; say meanwhile what is waited for, and let one task watch for all that wait."""
+        if not self._one_real_call.locked():
+            await self._one_real_call.acquire()
+            return
+        waiting.is_behind, waiting.since = True, self._table.now()
+        self._behind += 1
+        self._table.changed()
+        if self._watch is None or self._watch.done():
+            self._watch = asyncio.create_task(self._watch_the_line())
+        try:
+            await self._one_real_call.acquire()
+        finally:
+            waiting.is_behind = False
+            self._behind -= 1
+            if not self._behind and self._watch is not None:
+                self._watch.cancel()
+                self._watch = None
+
+    async def _watch_the_line(self) -> None:
+        """Name the calls that may wait for each other: one that runs and waits for what other code has to do, and those behind it."""
+        parked: Waiting[Any] | None = None
+        while True:
+            await asyncio.sleep(_PARKED_SECONDS)
+            now = self.real_call
+            if now is None or now.steps is None or not now.steps.waits_for_other_code():
+                parked = None
+            elif now is parked:
+                break
+            else:
+                parked = now
+        behind = ", ".join(each.name for each in self._run.waiting.values() if each.is_behind)
+        self._table.problem(
+            f"{parked.name} waits for an event, a lock or a queue, and {behind} for {parked.name} to end, as real tools run one at "
+            "a time. If they wait for each other, none of them ends: stop the turn, and let a person answer one of them."
+        )
+
+    async def _let_agent_run(self, waiting: Waiting[ToolBoundaryCall], *, as_seated: bool) -> None:
+        """Let the agent of a tool answer: it runs where the tool was asked, and its own seats answer what it asks."""
+        by = "agent" if as_seated else None
+        await self._run.release(waiting, self._facts.of_agent(waiting, self.provenance(waiting, "real", by)))
+
+    async def _tell_own(self, waiting: Waiting[ToolBoundaryCall], own: Outcome, firing: Firing) -> None:
+        """Hand on what the agent of a tool answered, changed as the rules say that fired when it began."""
+        waiting.judged, waiting.firing = True, firing
+        outcome, beneath, notes = self.injecting.told(waiting, own)
+        provenance = Provenance(source="real", notes=notes)
+        await self._run.release(
+            waiting, self._facts.of_tool(waiting, outcome, ToolEffects(), provenance, beneath)
+        )
 
     async def _note_start(self, waiting: Waiting[Any]) -> None:
-        started = CallStarted(at=self._table.now(), turn=self._run.number, key=waiting.key, name=waiting.name)
+        started = CallStarted.known(
+            at=self._table.now(), turn=self._run.number, key=waiting.key, name=waiting.name
+        )
         self._table.append(started)
         waiting.running, waiting.may_have_run, waiting.since = True, False, started.at
         waiting.running_by = ""
@@ -290,13 +367,22 @@ class Answering:
         await (
             self._one_real_call.acquire()
         )  # an `async with` takes twice as long, on the way of every real call
+        self.real_call = waiting
         try:
             await self._note_start(waiting)
-            outcome, effects = await watched(waiting.key, call.real, call.context, self._table.problem)
+            outcome, effects = await watched(
+                waiting.key,
+                call.real,
+                call.context,
+                self._table.problem,
+                waiting.note_traceback,
+                note_steps=waiting.note_steps,
+            )
             waiting.effects_done = True
             fact = self._facts.of_tool(waiting, outcome, effects, self.provenance(waiting, "real"))
             return await self._run.release_here(waiting, fact)
         finally:
+            self.real_call = None
             self._one_real_call.release()
 
     async def _model_answers_here(self, waiting: Waiting[ModelCall]) -> Answered:
@@ -311,7 +397,14 @@ class Answering:
 
     async def _run_tool(self, waiting: Waiting[ToolBoundaryCall]) -> None:
         call = waiting.call
-        outcome, effects = await watched(waiting.key, call.real, call.context, self._table.problem)
+        outcome, effects = await watched(
+            waiting.key,
+            call.real,
+            call.context,
+            self._table.problem,
+            waiting.note_traceback,
+            note_steps=waiting.note_steps,
+        )
         waiting.effects_done = True
         await self.release_tool(waiting, outcome, effects, self.provenance(waiting, "real"))
 
@@ -393,6 +486,11 @@ class Answering:
     ) -> bool:
         """Record what code printed and hand it to the agent."""
         return await self._run.release(waiting, self._facts.of_code(waiting, result, error, provenance))
+
+
+def _runs_agent(waiting: Waiting[Any]) -> bool:
+    """Tell a call of a tool whose work is done by an agent that has seats of its own."""
+    return isinstance(waiting.call, ToolBoundaryCall) and waiting.call.runs_agent
 
 
 def _is_declared(call: ToolBoundaryCall) -> bool:

@@ -9,6 +9,7 @@ from typing import Any
 from simulator.facts import ToolProposed
 from simulator.runtime.analysing import begin_if_due
 from simulator.runtime.boundaries import ToolBoundaryCall
+from simulator.runtime.encoding import whole, whole_text
 from simulator.runtime.engine import Engine
 from simulator.runtime.errors import SimulationError, ends_the_work
 from simulator.runtime.model_generator import Generation
@@ -74,9 +75,9 @@ def _propose(engine: Engine, waiting: Waiting[Any], said: Generation) -> None:
         at=engine.now(),
         turn=run.number,
         key=waiting.key,
-        value=said.value,
+        value=whole(said.value),
         by=said.model,
-        reason=said.reason,
+        reason=whole_text(said.reason),
         notes=words_of(said),
     )
     engine.append(proposed)

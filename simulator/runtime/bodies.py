@@ -4,10 +4,31 @@ from __future__ import annotations
 
 import dis
 import functools
+from collections.abc import Sequence
 from types import CodeType
 from typing import Any
 
 from google.adk.tools.base_tool import BaseTool
+from google.adk.tools.tool_context import ToolContext
+
+from simulator.environment.things.tool_settings import ToolSettings
+from simulator.facts import ToolAnswered
+from simulator.jsonvalue import JsonObject
+
+
+class AnswersItself:
+    """A tool that has an environment of its own, in place of anything real."""
+
+    def own_settings(self) -> ToolSettings:
+        """Give its output schema, its beginning and the state that it shares."""
+        raise NotImplementedError
+
+    async def answer_after(
+        self, earlier: Sequence[ToolAnswered], arguments: JsonObject, context: ToolContext
+    ) -> Any:
+        """Answer a call in a session that is played, after the calls that were answered in it before; raise where a rule says so."""
+        raise NotImplementedError
+
 
 _KNOWN = "_simulation_is_only_declared"
 _NOT_COUNTED = frozenset({"NOP", "RESUME", "COPY_FREE_VARS", "MAKE_CELL", "CACHE"})
@@ -29,7 +50,7 @@ def is_only_declared(tool: BaseTool) -> bool:
     own = tool.__dict__
     known: bool | None = own.get(_KNOWN)
     if known is None:  # kept with the tool, as it is asked on the way of every real call
-        known = own[_KNOWN] = not (has_body(tool) or tool.is_long_running)
+        known = own[_KNOWN] = not (has_body(tool) or tool.is_long_running or isinstance(tool, AnswersItself))
     return known
 
 

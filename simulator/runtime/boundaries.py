@@ -27,6 +27,8 @@ from google.adk.tools.base_toolset import BaseToolset
 from google.adk.tools.tool_context import ToolContext
 from pydantic import Field
 
+from simulator.agents.fingerprint import keep_declared_model
+from simulator.facts import Outcome
 from simulator.runtime.adk_private import (
     children_of,
     is_steering,
@@ -35,7 +37,7 @@ from simulator.runtime.adk_private import (
     runs_agents,
     with_plugins,
 )
-from simulator.runtime.bodies import is_only_declared
+from simulator.runtime.bodies import AnswersItself, is_only_declared
 from simulator.runtime.context import (
     CURRENT_TURN,
     GUARD_NAME,
@@ -43,9 +45,11 @@ from simulator.runtime.context import (
     MODEL_STAND_IN,
     PLACE,
     SCOPE,
+    TurnInProgress,
     stand_in_of,
 )
 from simulator.runtime.errors import SimulationError
+from simulator.runtime.firing import Firing
 from simulator.runtime.loop import StudioLoop
 
 _SEATED_SELF = "_seated_self"
@@ -67,13 +71,19 @@ class ModelCall(NamedTuple):
 
 
 class ToolBoundaryCall(NamedTuple):
-    """A call of a tool at the boundary."""
+    """A call of a tool at the boundary.
+
+    `runs_agent` is set where an agent with seats of its own does the tool's work; `own` is what that agent answered, with the rules
+    that may still change that.
+    """
 
     tool: BaseTool
     arguments: dict[str, Any]
     context: ToolContext
     real: Callable[[], Awaitable[Any]]
     scope: str
+    runs_agent: bool = False
+    own: tuple[Outcome, Firing] | None = None
 
 
 class CodeCall(NamedTuple):
@@ -134,6 +144,7 @@ def seat_agent(agent: LlmAgent) -> None:
     except Exception as error:  # noqa: BLE001 - a model's own constructor may raise anything
         model = UnreachableModel(model=str(agent.model), reason=f"{type(error).__name__}: {error}")
     if (seated := _seated(model, "generate_content_async", _model_run)) is not None:
+        keep_declared_model(seated, agent.model)
         agent.model = seated
     executor = agent.code_executor
     if isinstance(executor, BaseCodeExecutor) and not isinstance(executor, BuiltInCodeExecutor):
@@ -207,6 +218,12 @@ def _join(request: LlmRequest, declared: Iterable[BaseTool]) -> None:
         request.append_tools(new)
 
 
+def is_seated(tool: BaseTool) -> bool:
+    """Tell a tool that has a seat of its own; those that steer ADK's own flow never have one."""
+    seated: Callable[[], object] | None = tool.__dict__.get(_SEATED_SELF)
+    return seated is not None and seated() is tool
+
+
 def seat_tool(tool: BaseTool, seen: set[int] | None = None, *, alone: bool = False) -> None:
     """Seat a tool in place, but for those that steer ADK's own flow; and the agents inside of it.
 
@@ -215,12 +232,11 @@ def seat_tool(tool: BaseTool, seen: set[int] | None = None, *, alone: bool = Fal
         seen: The ids of agents and nodes that are seated already, or are about to be.
         alone: Leave the agents inside of it as they are.
     """
-    own = tool.__dict__
-    seated: Callable[[], object] | None = own.get(_SEATED_SELF)
-    if (seated is not None and seated() is tool) or is_steering(tool):
+    if is_seated(tool) or is_steering(tool):
         return
+    own = tool.__dict__
     # ADK's copies of a tool (for a name prefix) carry the seat of the original along: they get their own.
-    theirs = None if seated is not None else own.get("run_async")
+    theirs = None if _SEATED_SELF in own else own.get("run_async")
     ours = _scoped_run if runs_agents(tool) else _tool_run
     # Held weakly: ADK makes its tools anew for each request, and a circle would leave them to the garbage collector.
     itself = weakref.ref(tool)
@@ -245,8 +261,18 @@ async def _scoped_run(
     itself: weakref.ref[BaseTool], theirs: _Run | None, *, args: dict[str, Any], tool_context: ToolContext
 ) -> Any:
     tool, real = _unseated(itself, theirs)
-    if CURRENT_TURN.get() is None:
+    turn = CURRENT_TURN.get()
+    if turn is None:
         return await _without_turn(tool, real, args, tool_context)
+    runs = functools.partial(_in_scope, tool, real, args, tool_context)
+    if INSIDE_REAL_CALL.get():
+        return await runs()
+    call = _boundary_call(tool, real, args, tool_context)._replace(runs_agent=True)
+    return await turn.ask_agent_tool(call, runs)
+
+
+async def _in_scope(tool: BaseTool, real: _Run, args: dict[str, Any], tool_context: ToolContext) -> Any:
+    """Let the agent of a tool run; what is asked in there has a scope of its own."""
     token = SCOPE.set(f"{SCOPE.get()}>{tool_context.function_call_id}")
     if isinstance(tool, AgentTool) and not tool.include_plugins:
         # A nested runner without plugins would have no guard, and agents made in it no seats.
@@ -269,9 +295,17 @@ async def _tool_run(
         return await _without_turn(tool, real, args, tool_context)
     if stand_in_of(tool_context) is not None:
         real = functools.partial(_as_without_turn, tool, real)
+    elif isinstance(tool, AnswersItself):
+        real = functools.partial(_from_its_environment, tool, turn)
     elif is_only_declared(tool):
         real = functools.partial(_nothing_real, tool.name)
     return await turn.ask_tool(_boundary_call(tool, real, args, tool_context))
+
+
+async def _from_its_environment(
+    tool: AnswersItself, turn: TurnInProgress, *, args: dict[str, Any], tool_context: ToolContext
+) -> Any:
+    return await tool.answer_after(turn.answered_calls(), args, tool_context)
 
 
 async def _nothing_real(name: str, **_: Any) -> Any:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 from google.adk.models.llm_request import LlmRequest
@@ -10,6 +9,7 @@ from google.genai import types
 from pydantic import ValidationError
 
 from simulator.environment.schema.schemas import check, in_words
+from simulator.jsontext import JsonTextError, read_json
 from simulator.jsonvalue import JsonObject, taken
 from simulator.runtime.adk_private import schema_of_final_tool
 from simulator.runtime.declarations import schema_json
@@ -86,8 +86,6 @@ def check_final_text(parts: list[JsonObject], request: LlmRequest) -> None:
 
 def _parsed(text: str) -> Any:
     try:
-        return json.loads(text)
-    except json.JSONDecodeError as error:
-        raise SimulationError(
-            f"the agent's output schema asks for JSON: {error.msg} at line {error.lineno}, column {error.colno}"
-        ) from error
+        return read_json(text, constants=True)
+    except JsonTextError as error:
+        raise SimulationError(f"the agent's output schema asks for JSON: {error}") from error

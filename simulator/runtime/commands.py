@@ -10,11 +10,13 @@ from simulator.facts import Answered, Deferred, Returned, SeatChanged, ToolEffec
 from simulator.jsonvalue import JsonObject, NotJsonError, same, taken
 from simulator.runtime.boundaries import CodeCall, ModelCall, ToolBoundaryCall
 from simulator.runtime.checks import check_final_text, check_not_blank, checked_parts
+from simulator.runtime.encoding import whole
 from simulator.runtime.engine import Engine
 from simulator.runtime.errors import SimulationError
+from simulator.runtime.live_agent import AgentBehind
 from simulator.runtime.outcomes import outcome_of
 from simulator.runtime.requests import model_request
-from simulator.runtime.tool_requests import is_outdated, refuse_contradictions, tool_request
+from simulator.runtime.tool_requests import Moment, refuse_contradictions, tool_request, up_to_date
 from simulator.runtime.waiting import Waiting
 from simulator.seats.answers import Answer, CodeAnswer, ModelAnswer, ToolAnswer, returned, said
 from simulator.seats.requests import CodeRequest, ModelRequest, Request, RunningCall, ToolRequest
@@ -26,7 +28,8 @@ from simulator.session.entries import message_responses
 
 def session_of(engine: Engine) -> SimulationSession:
     """Give the session, with what ADK has done in the running turn."""
-    return engine.journal.session(engine.run.events if engine.run else ())
+    events = tuple(engine.run.events) if engine.run else ()
+    return engine.journal.session(events).given_by(AgentBehind(engine.config, events))
 
 
 def pending_of(engine: Engine) -> tuple[Request, ...]:
@@ -35,14 +38,16 @@ def pending_of(engine: Engine) -> tuple[Request, ...]:
     if run is None:
         return ()
     waiting = [w for w in run.waiting.values() if w.for_person and not w.future.done()]
-    return tuple(_shown(engine, each) for each in waiting)
+    moment = Moment(engine)
+    return tuple(_shown(moment, each) for each in waiting)
 
 
 def running_of(engine: Engine) -> tuple[RunningCall, ...]:
-    """Give what is at work right now."""
+    """Give what is at work right now, and what waits for it to end."""
     run = engine.run
     if run is None:
         return ()
+    real = engine.answering.real_call if engine.answering else None
     return tuple(
         RunningCall(
             kind=_kind(each),
@@ -51,9 +56,10 @@ def running_of(engine: Engine) -> tuple[RunningCall, ...]:
             by=each.running_by,
             since=each.since,
             text=each.running_text,
+            waits_for=real.name if real is not None and each.is_behind else "",
         )
         for each in run.waiting.values()
-        if each.running and not each.future.done()
+        if (each.running or each.is_behind) and not each.future.done()
     )
 
 
@@ -69,15 +75,17 @@ def _kind(waiting: Waiting[Any]) -> Any:
     return "code" if isinstance(waiting.call, CodeCall) else "tool"
 
 
-def _shown(engine: Engine, waiting: Waiting[Any]) -> Request:
-    if waiting.shown is None or is_outdated(engine, waiting):
-        waiting.shown = _described(engine, waiting)
-        waiting.drafted_at = engine.desk.learned
+def _shown(moment: Moment, waiting: Waiting[Any]) -> Request:
+    if waiting.shown is None:
+        waiting.shown = _described(moment, waiting)
+    elif isinstance(waiting.shown, ToolRequest):
+        waiting.shown = up_to_date(moment, waiting, waiting.shown)
+    waiting.drafted_at = moment.learned
     return waiting.shown
 
 
-def _described(engine: Engine, waiting: Waiting[Any]) -> Request:
-    turn = engine.run.number if engine.run else 0
+def _described(moment: Moment, waiting: Waiting[Any]) -> Request:
+    turn = moment.engine.run.number if moment.engine.run else 0
     call = waiting.call
     if isinstance(call, ModelCall):
         seen = model_request(call, waiting.key, turn)
@@ -95,7 +103,7 @@ def _described(engine: Engine, waiting: Waiting[Any]) -> Request:
             may_have_run=waiting.may_have_run,
             would_answer=waiting.would_answer,
         )
-    return tool_request(engine, waiting, turn)
+    return tool_request(moment, waiting, turn)
 
 
 # ---------------------------------------------------------------- what a person can do
@@ -161,7 +169,7 @@ async def _answer_tool(engine: Engine, waiting: Waiting[ToolBoundaryCall], given
 
 def _plain_answer(engine: Engine, waiting: Waiting[ToolBoundaryCall], value: Any) -> ToolAnswer:
     """Take a plain value as what the tool returns; the draft itself is known again as what was generated."""
-    shown = _shown(engine, waiting)
+    shown = _shown(Moment(engine), waiting)
     if not isinstance(shown, ToolRequest) or not same(value, shown.draft):
         return returned(value)
     return ToolAnswer(outcome=outcome_of(value), source="generated", notes=shown.draft_from)
@@ -247,7 +255,7 @@ def plain(value: Any, what: str) -> Any:
         SimulationError: Naming `what` is not JSON, and why.
     """
     try:
-        return taken(value)
+        return taken(whole(value))
     except NotJsonError as error:
         raise SimulationError(f"the {what} is {error}") from error
 

@@ -5,10 +5,11 @@ Context variables reach AgentTool's runner, parallel agents, workflow nodes and 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from contextvars import ContextVar
 from typing import Any, NamedTuple, Protocol
 
+from simulator.facts import ToolAnswered
 from simulator.jsonvalue import JsonObject
 
 GUARD_NAME = "golden_trace_guard"
@@ -30,8 +31,16 @@ class TurnInProgress(Protocol):
         """Ask the environment for a tool's answer; give it, or raise it."""
         ...
 
+    async def ask_agent_tool(self, call: Any, runs: Callable[[], Awaitable[Any]]) -> Any:
+        """Let the agent of a tool run, or whoever plays in its place answer; give the answer, or raise it."""
+        ...
+
     async def ask_code(self, call: Any) -> JsonObject:
         """Ask the environment what code prints."""
+        ...
+
+    def answered_calls(self) -> tuple[ToolAnswered, ...]:
+        """Give the tool calls that were answered in the session so far, in order."""
         ...
 
     def note_event(self, event: Any) -> None:
@@ -44,6 +53,10 @@ class TurnInProgress(Protocol):
 
     def note_artifact(self, artifact: Any) -> None:
         """Take down an artifact that was saved."""
+        ...
+
+    def note_steering(self, tool_name: str) -> None:
+        """Take down that ADK is about to carry out a tool that steers its flow, which no rule can answer."""
         ...
 
     def note_problem(self, text: str) -> None:

@@ -83,7 +83,9 @@ class Drafting:
 
     def declaration(self, waiting: Waiting[ToolBoundaryCall]) -> ToolDeclaration:
         """Give a tool as it is declared, with the output schema that a person has set for it."""
-        tool = describe_tool(waiting.call.tool)
+        if waiting.declared is None:
+            waiting.declared = describe_tool(waiting.call.tool)
+        tool = waiting.declared
         schema = self._desk.up_to_date().output_schema(waiting.name)
         return tool if schema is None else tool.model_copy(update={"response": schema})
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 import builtins
 import contextlib
 import sys
+import traceback
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from typing import Any
 
 from google.adk.events.event import Event
@@ -32,6 +34,13 @@ from simulator.runtime.adk_private import MADE_CALL_ID
 from simulator.runtime.later import Later, made
 from simulator.session.entries import calls_in
 
+LONGEST_TRACEBACK = 8_000
+"""How many characters of a traceback are kept."""
+
+_LONGEST_LINE = 1_000
+"""How many of one of its lines, so that a long message leaves room for the calls that led to it."""
+
+_TRACEBACK_HEAD = "Traceback (most recent call last):\n"
 _PART = "$part"
 _PART_KEY = _PART.encode()
 
@@ -57,9 +66,9 @@ def jsonable(value: Any) -> Any:
 
 def _jsonable(value: Any) -> Any:  # noqa: PLR0911 - one per kind of value
     if isinstance(value, dict):
-        return {_text(str(key)): jsonable(item) for key, item in value.items()}
+        return {whole_text(str(key)): jsonable(item) for key, item in value.items()}
     if isinstance(value, str):
-        return _text(value)
+        return whole_text(value)
     if isinstance(value, (list, tuple)):
         return [jsonable(item) for item in value]
     if isinstance(value, (set, frozenset)):
@@ -85,9 +94,32 @@ def _number(value: float) -> Any:
     return {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}.get(repr(float(value)), float(value))
 
 
-def _text(value: str) -> str:
+def whole_text(value: str) -> str:
     """Put a question mark where half of a surrogate pair stands alone."""
-    return value.encode("utf-8", "replace").decode()
+    return value if value.isascii() else value.encode("utf-8", "replace").decode()
+
+
+def whole(written: Any) -> Any:
+    """Give what ADK or pydantic has written as JSON with whole texts only; itself where it has no others.
+
+    To Python half of a surrogate pair is a text. A model, a callback or a file's name may hold it, and no journal could be
+    written with it.
+    """
+    try:
+        to_json(written)
+    except ValueError:
+        # What is nested too deeply is not JSON in any case: whoever takes it says so.
+        with suppress(RecursionError):
+            return _made_whole(written)
+    return written
+
+
+def _made_whole(written: Any) -> Any:
+    if isinstance(written, str):
+        return whole_text(written)
+    if isinstance(written, dict):
+        return {whole_text(str(key)): _made_whole(item) for key, item in written.items()}
+    return [_made_whole(item) for item in written] if isinstance(written, list) else written
 
 
 def survives_json(value: Any) -> bool:
@@ -125,9 +157,9 @@ def tool_value(value: Any) -> Any:
 
 def _tool_value(value: Any) -> Any:
     if isinstance(value, types.Part):
-        return {_PART: value.model_dump(mode="json", exclude_none=True)}
+        return {_PART: whole(value.model_dump(mode="json", exclude_none=True))}
     if isinstance(value, dict):
-        return {_text(str(key)): tool_value(item) for key, item in value.items()}
+        return {whole_text(str(key)): tool_value(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
         return [tool_value(item) for item in value]
     return jsonable(value)
@@ -155,7 +187,7 @@ def written_error(error: BaseException) -> RaisedError:
     name = type(error)
     return RaisedError(
         type=f"{name.__module__}:{name.__qualname__}",
-        message=str(error),
+        message=whole_text(str(error)),
         arguments=tuple(jsonable(argument) for argument in error.args),
         attributes={
             key: jsonable(value)
@@ -163,6 +195,23 @@ def written_error(error: BaseException) -> RaisedError:
             if not key.startswith("__") and survives_json(value)
         },
     )
+
+
+def written_traceback(error: BaseException) -> str:
+    """Write an exception's traceback as Python prints it; of a long one the end, where the cause stands."""
+    try:
+        text = "".join(traceback.format_exception(error))
+    except Exception as broken:  # noqa: BLE001 - the exception is somebody's class, and may fail to say what it is
+        text = f"{_TRACEBACK_HEAD}  (it cannot be written: {type(broken).__name__})\n"
+    if len(text) > LONGEST_TRACEBACK:
+        text = "\n".join(map(_shortened, text.split("\n")))
+    if len(text) > LONGEST_TRACEBACK:
+        text = f"{_TRACEBACK_HEAD}  ... (shortened)\n{text[-LONGEST_TRACEBACK:].partition(chr(10))[2]}"
+    return text.encode("utf-8", "replace").decode()
+
+
+def _shortened(line: str) -> str:
+    return line if len(line) <= _LONGEST_LINE else f"{line[:_LONGEST_LINE]}... (shortened)"
 
 
 def made_error(written: RaisedError) -> Exception:
@@ -227,7 +276,8 @@ def event_json(event: Event) -> JsonObject:
     ids: Any = written.get("longRunningToolIds")
     if ids:
         written["longRunningToolIds"] = sorted(ids)
-    return written
+    of_whole_texts: JsonObject = whole(written)
+    return of_whole_texts
 
 
 def chained(chain: str, event: JsonObject) -> str:
@@ -275,5 +325,8 @@ def contents_part(contents: list[types.Content]) -> str:
 def _written(values: Sequence[Any]) -> bytes:
     """Write google-genai's values as they write themselves, which is quick; others by `jsonable`."""
     if all(isinstance(value, (types.Content, types.Tool)) for value in values):
-        return to_json(values, exclude_none=True)
+        try:
+            return to_json(values, exclude_none=True)
+        except ValueError:  # half of a surrogate pair: as it is read again from the journal
+            return to_json(whole(to_jsonable_python(values, exclude_none=True)))
     return canonical([jsonable(value) for value in values]).encode("utf-8", "surrogatepass")

@@ -25,15 +25,18 @@ from simulator.environment.injection.rules import InjectionRule
 from simulator.environment.things.connections import ToolShape
 from simulator.facts import (
     EVERY,
+    AgentRan,
     Answered,
     Fact,
     RaisedError,
+    ToolAnswered,
     TurnEnded,
     TurnStarted,
 )
 from simulator.journal import Journal
 from simulator.jsonvalue import copied
 from simulator.runtime.adk_private import set_random_provider
+from simulator.runtime.agent_tools import firing_of, is_set_for
 from simulator.runtime.answering import Answering
 from simulator.runtime.boundaries import ModelCall, install
 from simulator.runtime.context import CURRENT_TURN
@@ -43,6 +46,7 @@ from simulator.runtime.drafting import Drafting
 from simulator.runtime.encoding import jsonable, survives_json, written_error
 from simulator.runtime.ending import PATIENCE_WITH_CANCELLATION, cancelled, end_of
 from simulator.runtime.errors import Diverged, Divergence, SimulationError
+from simulator.runtime.firing import Firing
 from simulator.runtime.generating import Generating
 from simulator.runtime.injecting import Injecting
 from simulator.runtime.memory import WatchedMemory
@@ -77,7 +81,7 @@ class Engine:
         self.seed = self._header_seed()
         self._tool_shapes = ToolShapes(config.root_agent)
         # Held weakly, as a circle would leave a session that is over to the garbage collector.
-        self.desk = Desk(journal, weakref.WeakMethod(self.tool_shapes))
+        self.desk = Desk(journal, weakref.WeakMethod(self.tool_shapes), self._tool_shapes.own_settings)
         self.modelling = Modelling(self.desk, clock)
         self.drafting = Drafting(self.seed, self.desk, self.modelling)
         self.user = UserAtWork()
@@ -131,7 +135,8 @@ class Engine:
 
     def desk_of(self, journal: Journal) -> Desk:
         """Give what the environment knows along another journal of this session."""
-        return Desk(journal, weakref.WeakMethod(self.tool_shapes)).up_to_date()
+        own = self._tool_shapes.own_settings
+        return Desk(journal, weakref.WeakMethod(self.tool_shapes), own).up_to_date()
 
     def tool_shapes(self) -> Mapping[str, ToolShape]:
         """Give the tools that the agent is known to have, by name."""
@@ -152,6 +157,22 @@ class Engine:
         if self._came_back_to is not None:
             waiting.came_back = waiting.proposal is None and self._came_back_to == self._place()
         return self.answering.begin(waiting)
+
+    def answered_calls(self) -> tuple[ToolAnswered, ...]:
+        """Give the tool calls that were answered in the session so far, in order."""
+        return tuple(fact for _, fact in self.journal.path() if isinstance(fact, ToolAnswered))
+
+    def rules_named(self, tool_name: str) -> tuple[str, ...]:
+        """Give the ids of the rules in force for a tool of this name."""
+        return tuple(rule.rule_id for rule in self.journal.fold.rules if rule.tool_name == tool_name)
+
+    def plays_agent_tool(self, tool_name: str, released: int | None) -> bool:
+        """Tell whether a rule or a player is set for an agent tool, as of the answer that was released last."""
+        return is_set_for(self.journal.path(), tool_name, released)
+
+    def fired_before(self, fact: AgentRan) -> Firing:
+        """Give what the rules that fired for a call do to its agent's answer."""
+        return firing_of(self.journal.path(), fact, self.seed)
 
     async def durable(self) -> None:
         """Wait until what was appended is kept, where the journal outlives this process."""

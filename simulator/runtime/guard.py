@@ -16,8 +16,8 @@ from google.adk.plugins.base_plugin import BasePlugin
 from google.adk.tools.base_tool import BaseTool
 from google.adk.tools.tool_context import ToolContext
 
-from simulator.runtime.adk_private import invocation_of
-from simulator.runtime.boundaries import seat_agent, seat_tool
+from simulator.runtime.adk_private import invocation_of, is_steering
+from simulator.runtime.boundaries import is_seated, seat_agent, seat_tool
 from simulator.runtime.context import CURRENT_TURN, GUARD_NAME, PLACE
 
 
@@ -46,5 +46,8 @@ class GuardPlugin(BasePlugin):
         self, *, tool: BaseTool, tool_args: dict[str, Any], tool_context: ToolContext
     ) -> None:
         """Seat a tool that no model request has shown."""
-        if CURRENT_TURN.get() is not None:
-            seat_tool(tool)
+        if (turn := CURRENT_TURN.get()) is None or is_seated(tool):
+            return
+        if is_steering(tool):
+            turn.note_steering(tool.name)
+        seat_tool(tool)

@@ -26,7 +26,7 @@ def environment_of_journal(journal: Journal, agent: Any) -> SimulatedEnvironment
     def shapes() -> Mapping[str, ToolShape]:
         return tools.known({}, journal.fold.environment.declared)
 
-    known = _Known(journal, Desk(journal, lambda: shapes), _Modelling())
+    known = _Known(journal, Desk(journal, lambda: shapes, tools.own_settings), _Modelling())
     lock = Lock()
 
     def read(work: Callable[[Any], Any]) -> Any:

@@ -145,6 +145,10 @@ class LoopThread:
             raise RuntimeError("a simulation cannot be commanded from inside its own agent")
         return asyncio.run_coroutine_threadsafe(work, self.loop)
 
+    def reached(self, function: Callable[[], T]) -> T:
+        """Call a function on the loop's thread and give its result; there at once, and from any other thread."""
+        return function() if threading.current_thread() is self._thread else self.call(function)
+
     def call(self, function: Callable[[], T]) -> T:
         """Call a function on the loop's thread and give its result."""
 

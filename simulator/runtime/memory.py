@@ -11,6 +11,7 @@ from google.adk.sessions import Session
 
 from simulator.facts import Remembered
 from simulator.jsonvalue import copied
+from simulator.runtime.encoding import event_json
 
 
 class WatchedMemory(InMemoryMemoryService):
@@ -42,7 +43,7 @@ class WatchedMemory(InMemoryMemoryService):
         """Remember these events beside those that are there."""
         where: Any = {"app_name": app_name, "user_id": user_id, "session_id": session_id}
         await super().add_events_to_memory(**where, events=events, custom_metadata=custom_metadata)
-        written = tuple(event.model_dump(mode="json", by_alias=True, exclude_none=True) for event in events)
+        written = tuple(event_json(event) for event in events)
         self._noted.append(Remembered(session_id=session_id, events=written))
 
     async def delete_memory(self, *, app_name: str, user_id: str, memory_id: str | None = None) -> None:

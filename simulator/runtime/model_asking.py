@@ -18,8 +18,9 @@ from simulator.environment.asking.model_answers import ReadAnswer, read_answer
 from simulator.environment.asking.prompts import repair_prompt
 from simulator.facts import Value
 from simulator.jsonvalue import Json
+from simulator.masking import redacted, secrets_of
 from simulator.runtime.apart import TimeIsUpError, apart
-from simulator.runtime.model_failures import Failure, failure_of, redacted, secrets_of
+from simulator.runtime.model_failures import Failure, failure_of
 from simulator.runtime.model_requests import ModelUnavailableError, Wish, asking, own_model, with_less
 from simulator.runtime.model_responses import CUT_OFF, Heard, Tokens, heard_from
 

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Iterable, Mapping
 from email.utils import parsedate_to_datetime
 from typing import Any, NamedTuple
 
+from simulator.masking import redacted
+
 _AGAIN = frozenset({408, 425, 429})
 _CLIENTS = frozenset({"aiohttp", "httpcore", "httpcore2", "httpx", "httpx2"})
 _UNREADABLE = frozenset({"UnicodeDecodeError", "JSONDecodeError", "UnknownApiResponseError"})
-_SECRET = re.compile(r"key|token|secret|password|credential|authorization", re.IGNORECASE)
-_LOOKS_SECRET = re.compile(r"\b(sk-[\w-]{8,}|AIza[\w-]{20,}|Bearer\s+[\w.~+/=-]{8,})")
-_SHORTEST_SECRET = 5
 _MOST_WORDS = 400
 
 
@@ -42,26 +40,6 @@ def failure_of(error: BaseException, *, now: float, secrets: Iterable[str] = ())
     if len(words) > _MOST_WORDS:
         words = f"{words[:_MOST_WORDS]} ..."
     return Failure(words, status, _is_passing(error, status), _wait(error, now))
-
-
-def redacted(text: str, secrets: Iterable[str]) -> str:
-    """Take secrets out of a text, and what looks like one."""
-    for secret in secrets:
-        text = text.replace(secret, "[a key]")
-    return _LOOKS_SECRET.sub("[a key]", text)
-
-
-def secrets_of(*settings: object) -> tuple[str, ...]:
-    """Give the keys that the process's environment and some settings hold, the longest first."""
-    found = {value for name, value in os.environ.items() if _SECRET.search(name)}
-    for setting in settings:
-        if isinstance(setting, Mapping):
-            found.update(
-                value
-                for name, value in setting.items()
-                if isinstance(value, str) and _SECRET.search(str(name))
-            )
-    return tuple(sorted((one for one in found if len(one) >= _SHORTEST_SECRET), key=len, reverse=True))
 
 
 def _status(error: BaseException) -> int | None:

@@ -1,7 +1,8 @@
 """Says which agents' models cannot be asked from here, so that a person can sit down in their place.
 
-Nothing is sent anywhere: what a model needs is read from its settings and from the environment. A provider that
-is not known here counts as reachable; should it not be, its error ends in the timeline.
+Nothing is sent anywhere: what a model needs is read from its settings and from the environment, and of a model server on
+this machine it is looked whether its port is open. A provider that is not known here counts as reachable; should it not be, its
+error ends in the timeline.
 """
 
 from __future__ import annotations
@@ -9,8 +10,10 @@ from __future__ import annotations
 import importlib.util
 import os
 import re
+import socket
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
+from urllib.parse import urlsplit
 
 from google.adk.agents import LlmAgent
 from google.adk.models.base_llm import BaseLlm
@@ -42,6 +45,9 @@ _PROVIDER_KEYS: dict[str, tuple[str, ...]] = {
     "together_ai": ("TOGETHERAI_API_KEY", "TOGETHER_API_KEY"),
     "xai": ("XAI_API_KEY",),
 }
+_OLLAMA, _OLLAMA_SERVER = frozenset({"ollama", "ollama_chat"}), "http://localhost:11434"
+_THIS_MACHINE = frozenset({"localhost", "127.0.0.1", "::1"})
+_CONNECT_SECONDS = 0.2
 _NOT_LITELLM = re.compile(r"projects/.*|apigee/.*|ollama/gemma3.*")
 
 
@@ -167,10 +173,32 @@ def _litellm_object_reason(model: BaseLlm, environ: Mapping[str, str]) -> str | 
 
 
 def _litellm_reason(name: str, settings: Mapping[str, Any], environ: Mapping[str, str]) -> str | None:
-    if settings.get("api_key") or settings.get("api_base") or settings.get("base_url"):
+    provider = name.partition("/")[0]
+    base = settings.get("api_base") or settings.get("base_url")
+    if provider in _OLLAMA:
+        base = base or environ.get("OLLAMA_API_BASE") or _OLLAMA_SERVER
+    if base:
+        return _local_server_reason(name, str(base))
+    keys = _PROVIDER_KEYS.get(provider)
+    return None if settings.get("api_key") or keys is None else _missing(name, environ, *keys)
+
+
+def _local_server_reason(model: str, address: str) -> str | None:
+    """Say that a server of this machine is not running: its port refuses a connection. Elsewhere nothing is tried."""
+    try:
+        found = urlsplit(address)
+        host, port = found.hostname or "", found.port or (443 if found.scheme == "https" else 80)
+    except ValueError:
+        return f"the model {model} has an address that is no URL"
+    if host not in _THIS_MACHINE:
         return None
-    keys = _PROVIDER_KEYS.get(name.partition("/")[0])
-    return None if keys is None else _missing(name, environ, *keys)
+    try:
+        socket.create_connection((host, port), timeout=_CONNECT_SECONDS).close()
+    except ConnectionRefusedError:
+        return f"the model {model} needs its server, and nothing answers at {host}:{port}"
+    except OSError:
+        return None
+    return None
 
 
 def _missing(model: str, environ: Mapping[str, str], *names: str, otherwise: str = "") -> str | None:

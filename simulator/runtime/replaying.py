@@ -72,6 +72,13 @@ class Replay:
         self._agent_has_ended = False
 
     @property
+    def released(self) -> int | None:
+        """The number of the fact that was released last, -1 before the first; None where all are released."""
+        if self._next >= len(self._recorded):
+            return None
+        return self._recorded[self._next - 1][0] if self._next else -1
+
+    @property
     def holds_answer(self) -> bool:
         """The journal holds what the next model answered, and what one after it did."""
         return self.models_ahead > 1

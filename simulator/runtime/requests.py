@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from google.adk.models.llm_request import LlmRequest
+from google.adk.tools.agent_tool import AgentTool
 from google.adk.tools.base_tool import BaseTool
 
 from simulator.runtime.boundaries import ModelCall
 from simulator.runtime.declarations import declaration_json, response_schema_of, schema_json
-from simulator.runtime.encoding import jsonable
+from simulator.runtime.encoding import jsonable, whole, whole_text
 from simulator.seats.requests import ModelRequest, ToolDeclaration
 
 _TRANSFER = "transfer_to_agent"
@@ -34,8 +35,10 @@ def model_request(call: ModelCall, key: str, turn: int) -> ModelRequest:
         turn=turn,
         agent=call.agent,
         model_name=request.model or call.model.model,
-        system_instruction=_as_text(config.system_instruction),
-        contents=tuple(content.model_dump(mode="json", exclude_none=True) for content in request.contents),
+        system_instruction=whole_text(_as_text(config.system_instruction)),
+        contents=tuple(
+            whole(content.model_dump(mode="json", exclude_none=True)) for content in request.contents
+        ),
         tools=tools,
         response_schema=None if schema is None else schema_json(schema),
         transfer_targets=_targets(tools),
@@ -62,7 +65,11 @@ def describe_tool(tool: BaseTool) -> ToolDeclaration:
     if declaration is None:
         return ToolDeclaration(name=tool.name, description=tool.description or "")
     described = declaration_json(declaration)
-    return described.model_copy(update={"response": described.response or response_schema_of(tool)})
+    response = described.response or response_schema_of(tool)
+    if response is None and isinstance(tool, AgentTool):
+        output = getattr(tool.agent, "output_schema", None)
+        response = {"type": "string"} if output is None else schema_json(output)  # what an agent says is text
+    return described.model_copy(update={"response": response})
 
 
 def _as_text(instruction: Any) -> str:

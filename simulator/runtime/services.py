@@ -14,6 +14,7 @@ from google.genai import types
 from simulator.facts import SavedArtifact
 from simulator.jsonvalue import JsonObject
 from simulator.runtime.context import CURRENT_TURN, INSIDE_REAL_CALL
+from simulator.runtime.encoding import whole, whole_text
 from simulator.runtime.memory import WatchedMemory
 
 
@@ -74,14 +75,15 @@ class WatchedArtifacts(InMemoryArtifactService):
         self, *, filename: str, artifact: types.Part | dict[str, Any], **where: Any
     ) -> int:
         """Save an artifact and give its version."""
+        filename = whole_text(filename)
         version = await super().save_artifact(filename=filename, artifact=artifact, **where)
         turn = CURRENT_TURN.get()
         if turn is not None:
             part = artifact if isinstance(artifact, types.Part) else types.Part.model_validate(artifact)
             saved = SavedArtifact(
                 filename=filename,
-                part=part.model_dump(mode="json", exclude_none=True),
-                custom_metadata=where.get("custom_metadata"),
+                part=whole(part.model_dump(mode="json", exclude_none=True)),
+                custom_metadata=whole(where.get("custom_metadata")),
                 version=version,
             )
             turn.note_artifact(saved)

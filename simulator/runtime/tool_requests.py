@@ -8,40 +8,37 @@ from simulator.environment.things.entities import Contradiction
 from simulator.facts import Outcome
 from simulator.jsonvalue import copied
 from simulator.runtime.boundaries import ToolBoundaryCall
+from simulator.runtime.drafting import Drafting
 from simulator.runtime.engine import Engine
 from simulator.runtime.errors import ContradictionError
 from simulator.runtime.firing import as_response
 from simulator.runtime.generating import world_call
+from simulator.runtime.loop import LoopThread
 from simulator.runtime.outcomes import breach_of
 from simulator.runtime.waiting import Waiting
-from simulator.seats.requests import ToolRequest
+from simulator.seats.requests import Makers, ToolRequest
 
 
-def tool_request(engine: Engine, waiting: Waiting[ToolBoundaryCall], turn: int) -> ToolRequest:
-    """Describe a call as a person reads it; what a model drafted stands before the offline draft."""
-    call, drafts = waiting.call, engine.drafting.offline(waiting)
-    proposed = engine.journal.fold.drafted(waiting.key)
-    draft, by, made_of = drafts.draft, "offline", drafts.sources
-    if waiting.held is not None:
-        draft, by, made_of = waiting.held, waiting.held_by, waiting.held_from
-    elif proposed is not None and not proposed.reason:
-        draft, by, made_of = proposed.value, proposed.by, proposed.notes
-    return ToolRequest(
+def tool_request(moment: Moment, waiting: Waiting[ToolBoundaryCall], turn: int) -> ToolRequest:
+    """Describe a call as a person reads it.
+
+    Its draft and its other ready answers are made when they are first looked at, out of what is known now.
+    """
+    call, tool = waiting.call, moment.engine.drafting.declaration(waiting)
+    proposed = moment.engine.journal.fold.drafted(waiting.key)
+    return ToolRequest.later(
+        _makers(moment, waiting),
         key=waiting.key,
         turn=turn,
         call_id=str(call.context.function_call_id or waiting.key),
         agent=waiting.agent,
         tool_name=waiting.name,
         arguments=copied(waiting.arguments),
-        description=drafts.tool.description,
-        parameters=drafts.tool.parameters,
-        response_schema=drafts.tool.response,
-        draft=copied(draft),
-        draft_by=by,
-        draft_from=made_of,
+        description=tool.description,
+        parameters=tool.parameters,
+        response_schema=tool.response,
         draft_problem=proposed.reason if proposed else "",
         drafting=waiting.progress,
-        candidates=engine.drafting.candidates(waiting),
         note=waiting.note,
         is_long_running=bool(call.tool.is_long_running),
         may_have_run=waiting.may_have_run,
@@ -49,6 +46,56 @@ def tool_request(engine: Engine, waiting: Waiting[ToolBoundaryCall], turn: int) 
         misses=waiting.firing.misses,
         modifiers=tuple(rule.label or rule.rule_id for rule in waiting.firing.modifiers),
     )
+
+
+def up_to_date(moment: Moment, waiting: Waiting[ToolBoundaryCall], shown: ToolRequest) -> ToolRequest:
+    """Give the same request with drafts that know of the latest answer: what is shown follows from the journal alone."""
+    if waiting.drafted_at == moment.learned:
+        return shown
+    return shown.drafted_anew(_makers(moment, waiting))
+
+
+def _makers(moment: Moment, waiting: Waiting[ToolBoundaryCall]) -> Makers:
+    """Give what makes the drafts of a call as they are now, whenever they are asked for, and in any thread."""
+    on_loop = LoopThread.shared().reached
+    held = (waiting.held, waiting.held_by, waiting.held_from)
+    proposed = moment.engine.journal.fold.drafted(waiting.key)
+
+    def draft() -> dict[str, Any]:
+        """Give what a generator holds for a person, or what a model drafted, or else one made offline."""
+        if held[0] is not None:
+            made, by, made_of = held
+        elif proposed is not None and not proposed.reason:
+            made, by, made_of = proposed.value, proposed.by, proposed.notes
+        else:
+            drafts = on_loop(lambda: moment.drafting().offline(waiting))
+            made, by, made_of = drafts.draft, "offline", drafts.sources
+        return {"draft": copied(made), "draft_by": by, "draft_from": made_of}
+
+    return {
+        **dict.fromkeys(("draft", "draft_by", "draft_from"), draft),
+        "candidates": lambda: {"candidates": on_loop(lambda: moment.drafting().candidates(waiting))},
+    }
+
+
+class Moment:
+    """What a session knew when requests were shown: a draft that is made later still follows from that."""
+
+    def __init__(self, engine: Engine) -> None:
+        self.engine, self._head = engine, engine.journal.head
+        self.learned = engine.desk.up_to_date().learned
+        self._known = self._now()
+
+    def _now(self) -> tuple[Any, ...]:
+        engine = self.engine
+        return engine.run, engine.desk.up_to_date().learned, engine.journal.fold.environment
+
+    def drafting(self) -> Drafting:
+        """Give the session's drafting where nothing was learned since, else one that knows no more than was known then."""
+        engine = self.engine
+        if all(now is then or now == then for now, then in zip(self._now(), self._known, strict=True)):
+            return engine.drafting
+        return Drafting(engine.seed, engine.desk_of(engine.journal.branched(self._head)), engine.modelling)
 
 
 def against(engine: Engine, key: str, outcome: Outcome) -> tuple[Contradiction, ...]:
@@ -71,11 +118,6 @@ def _contradicted(
     found = known.against(world_call(waiting, as_response(outcome)))
     broken = breach_of(outcome, known.output_schema(waiting.name))
     return (*found, Contradiction(what=f"the answer {broken}")) if broken else found
-
-
-def is_outdated(engine: Engine, waiting: Waiting[Any]) -> bool:
-    """Tell whether a draft was made before the latest answer: what is shown follows from the journal alone."""
-    return isinstance(waiting.shown, ToolRequest) and waiting.drafted_at != engine.desk.up_to_date().learned
 
 
 def refuse_contradictions(engine: Engine, waiting: Waiting[ToolBoundaryCall], outcome: Outcome) -> None:

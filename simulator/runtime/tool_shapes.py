@@ -11,6 +11,7 @@ from google.adk.tools.function_tool import FunctionTool
 from simulator.environment.declared_tools import DeclaredTool
 from simulator.environment.things.connections import ToolShape
 from simulator.runtime.adk_private import children_of, is_steering, node_of, runs_agents
+from simulator.runtime.bodies import AnswersItself
 from simulator.runtime.requests import describe_tool
 
 
@@ -18,6 +19,12 @@ class ToolShapes:
     """The tools of an agent tree: those that stand in it, and those of tool sets once a model was shown them."""
 
     def __init__(self, agent: Any) -> None:
+        self.own_settings = {
+            settings.name: settings
+            for tool in _tools(agent, set())
+            if isinstance(tool, AnswersItself) and (settings := tool.own_settings())
+        }
+        """What the tools bring along that have an environment of their own, by name."""
         self._own = {shape.name: shape for tool in _tools(agent, set()) if (shape := _shape(tool))}
         self._shown: dict[str, ToolShape] = {}
         self._last_shown: Any = None

@@ -19,16 +19,21 @@ from google.adk.models.llm_response import LlmResponse
 from google.adk.tools.base_tool import BaseTool
 
 from simulator.facts import (
+    AgentRan,
     Answered,
     CodeAnswered,
     Fact,
     ModelAnswered,
+    Outcome,
+    Raised,
+    Returned,
     SavedArtifact,
     ToolAnswered,
     TurnStarted,
 )
 from simulator.jsonvalue import JsonObject, canonical, copied, digest
 from simulator.runtime.adk_private import is_graph_tool
+from simulator.runtime.agent_tools import cannot_answer
 from simulator.runtime.boundaries import CodeCall, ModelCall, ToolBoundaryCall
 from simulator.runtime.context import INSIDE_REAL_CALL
 from simulator.runtime.effects import repeated
@@ -39,9 +44,12 @@ from simulator.runtime.encoding import (
     made_error,
     request_parts,
     tool_result,
+    tool_value,
     with_ids,
+    written_error,
 )
 from simulator.runtime.errors import Diverged
+from simulator.runtime.firing import Firing
 from simulator.runtime.loop import StudioLoop
 from simulator.runtime.replaying import Replay
 from simulator.runtime.settling import Settling
@@ -64,6 +72,22 @@ class Host(Protocol):
 
     def append(self, fact: Fact) -> int:
         """Append a fact to the journal and give its number."""
+        ...
+
+    def answered_calls(self) -> tuple[ToolAnswered, ...]:
+        """Give the tool calls that were answered in the session so far, in order."""
+        ...
+
+    def rules_named(self, tool_name: str) -> tuple[str, ...]:
+        """Give the ids of the rules in force for a tool of this name."""
+        ...
+
+    def plays_agent_tool(self, tool_name: str, released: int | None) -> bool:
+        """Tell whether a rule or a player is set for an agent tool, as of the answer that was released last."""
+        ...
+
+    def fired_before(self, fact: AgentRan) -> Firing:
+        """Give what the rules that fired for a call do to its agent's answer."""
         ...
 
     def offer(self, waiting: Waiting[Any]) -> Awaitable[Answered | None] | None:
@@ -180,18 +204,53 @@ class TurnRun:
 
     async def ask_tool(self, call: ToolBoundaryCall) -> Any:
         """Ask the environment for a tool's answer; give it as ADK takes it, or raise it."""
-        context = call.context
-        where = f"node:{context.node_path}" if is_graph_tool(context) else str(context.function_call_id)
-        arguments = jsonable(call.arguments)
-        waiting_key = f"{self.number}/{call.scope}/{where}"
-        waiting, fact = await self._ask_waiting(
-            waiting_key,
+        waiting, fact = await self._ask_about(call)
+        return await self._given(waiting, fact, call.context)
+
+    async def _ask_about(self, call: ToolBoundaryCall) -> tuple[Waiting[Any], Answered]:
+        return await self._ask_waiting(
+            self._base_of(call),
             call,
-            context.agent_name,
+            call.context.agent_name,
             call.tool.name,
             {},
-            arguments=arguments,
+            arguments=jsonable(call.arguments),
         )
+
+    def _base_of(self, call: ToolBoundaryCall) -> str:
+        context = call.context
+        where = f"node:{context.node_path}" if is_graph_tool(context) else str(context.function_call_id)
+        return f"{self.number}/{call.scope}/{where}"
+
+    async def ask_agent_tool(self, call: ToolBoundaryCall, runs: Callable[[], Awaitable[Any]]) -> Any:
+        """Let the agent of a tool run, unless a rule or a player that is set for the tool answers in its place."""
+        if not self._is_played(call):
+            return await runs()
+        waiting, fact = await self._ask_about(call)
+        if not isinstance(fact, AgentRan):
+            return await self._given(waiting, fact, call.context)
+        firing = self.host.fired_before(fact)
+        if not firing.has_a_say:
+            return await runs()
+        try:
+            own: Outcome = Returned(value=tool_value(await runs()))
+        except Exception as error:  # noqa: BLE001 - an agent may raise anything; the rules see it too
+            own = Raised(error=written_error(error))
+        told = call._replace(own=(own, firing))
+        return await self._given(*await self._ask_about(told), call.context)
+
+    def _is_played(self, call: ToolBoundaryCall) -> bool:
+        """Tell whether a call of an agent tool is a request: as the journal has it, or else as rules and players are set."""
+        base = self._base_of(call)
+        keys = self.replay.keys
+        if f"{base}#{self._ordinals[base]}" in keys:
+            return True
+        inside = f"{self.number}/{call.scope}>{call.context.function_call_id}/"
+        if any(key.startswith(inside) for key in keys):
+            return False
+        return self.host.plays_agent_tool(call.tool.name, self.replay.released)
+
+    async def _given(self, waiting: Waiting[Any], fact: Answered, context: Any) -> Any:
         if not isinstance(fact, ToolAnswered):
             raise Diverged(-1, fact.key, ["kind"])
         if not waiting.effects_done:
@@ -246,6 +305,7 @@ class TurnRun:
                 fact = await waiting.future
         finally:
             self.waiting.pop(key, None)
+            waiting.shown = None  # it leads back here
             # A job that has answered is about to see to it that everything has settled: only one that is not
             # wanted any more is cancelled.
             if waiting.job and (waiting.future.cancelled() or not waiting.future.done()):
@@ -275,6 +335,10 @@ class TurnRun:
             and not self.may_have_run.isdisjoint({key, asked_at(key, parts, arguments)}),
         )
 
+    def answered_calls(self) -> tuple[ToolAnswered, ...]:
+        """Give the tool calls that were answered in the session so far, in order."""
+        return self.host.answered_calls()
+
     # ------------------------------------------------------------ what the seated objects tell
 
     def note_event(self, event: Event) -> None:
@@ -295,6 +359,11 @@ class TurnRun:
     def note_artifact(self, artifact: SavedArtifact) -> None:
         """Take down an artifact."""
         self.artifacts.append(artifact)
+
+    def note_steering(self, tool_name: str) -> None:
+        """Tell the person why the rules that name such a tool are silent."""
+        for rule_id in self.host.rules_named(tool_name):
+            self.host.problem(cannot_answer(rule_id, tool_name))
 
     def note_problem(self, text: str) -> None:
         """Tell the person something."""

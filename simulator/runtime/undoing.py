@@ -17,6 +17,7 @@ from simulator.environment.facts import (
 )
 from simulator.facts import (
     AgentPlayer,
+    AgentRan,
     AgentSelected,
     CodeAnswered,
     ConversationEnded,
@@ -111,6 +112,8 @@ def _is_step(journal: Journal, number: int, fact: Fact) -> bool:
             return fact.stopped
         case ModelAnswered() if fact.provenance.source == "model":
             return seats_at(journal, number).of_agent(fact.agent) != "model"
+        case AgentRan():
+            return fact.provenance.by is None
         case ModelAnswered() | ToolAnswered() | CodeAnswered():
             # What a generator answered by itself names it; a draft that a person took does not.
             by_itself = fact.provenance.source == "generated" and fact.provenance.by is not None

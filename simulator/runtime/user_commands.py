@@ -57,7 +57,7 @@ def user_view(engine: Engine) -> UserView:
     held_back = user_play.holds_back(engine)
     proposed = seat.proposed
     again = proposed is not None and proposed.status in {"failed", "stopped"}
-    waits = proposed is None or again or (proposed.message is not None and not seat.hold)
+    waits = proposed is None or again or (user_play.is_sent(proposed) and not seat.hold)
     words = proposed.reason if proposed is not None and proposed.reason else held_back
     return UserView(seat=seat, words=words, may_go_on=waits)
 

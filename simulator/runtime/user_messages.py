@@ -13,9 +13,10 @@ from google.adk.models.base_llm import BaseLlm
 
 from simulator.facts import UserStatus
 from simulator.jsonvalue import JsonObject, copied
+from simulator.masking import redacted, secrets_of
 from simulator.runtime.apart import TimeIsUpError, apart
 from simulator.runtime.model_asking import Patience
-from simulator.runtime.model_failures import Failure, failure_of, redacted, secrets_of
+from simulator.runtime.model_failures import Failure, failure_of
 from simulator.runtime.model_requests import ModelUnavailableError, own_model
 from simulator.session.user import UserSeat
 
@@ -25,12 +26,17 @@ PATIENCE = Patience()
 _DEFAULT_MODEL = "gemini-2.5-flash"
 
 
+_DONE = "The plan is done: the model gave its stop signal."
+_DROPPED = "ADK drops what it said beside the signal; send it to keep it."
+
+
 class Conversation(NamedTuple):
-    """What the next message depends on: who sits there, what ADK recorded so far, and models by their names."""
+    """What the next message depends on: who sits there, what ADK recorded so far, and models by their names; `own` holds a simulator of one's own."""
 
     seat: UserSeat
     events: tuple[Event, ...]
     models: Mapping[str, BaseLlm]
+    own: dict[str, Any] | None = None
 
 
 class Made(NamedTuple):
@@ -68,6 +74,8 @@ async def next_message(
         return Made(
             "turn_limit_reached", "scenario", reason=f"All {seat.limit} messages of the limit were said."
         )
+    if seat.own_simulator:
+        return await _of_own_simulator(conversation, told, patience or PATIENCE)
     if seat.said == 0:
         prompt = str((seat.scenario or {}).get("starting_prompt") or "")
         return Made("success", "scenario", {"role": "user", "parts": [{"text": prompt}]})
@@ -78,6 +86,30 @@ def _of_script(seat: UserSeat) -> Made:
     if seat.said >= len(seat.script):
         return Made("stop_signal_detected", seat.player, reason=f"All {len(seat.script)} messages were said.")
     return Made("success", seat.player, copied(seat.script[seat.said]))
+
+
+async def _of_own_simulator(
+    conversation: Conversation, told: Callable[[str], None], patience: Patience
+) -> Made:
+    """Ask a user simulator of one's own; an error is told in words."""
+    seat = conversation.seat
+    name = seat.own_simulator.replace(":", ".").rpartition(".")[2]
+    told(f"asking {name}")
+    adk: Any = await asyncio.to_thread(importlib.import_module, "simulator.runtime.adk_user")
+    kept = {} if conversation.own is None else conversation.own
+    own = kept.setdefault("simulator", adk.OwnSimulator())
+    try:
+        said = await apart(
+            own.ask(seat.scenario, seat.config, seat.said, list(conversation.events)),
+            seconds=patience.timeout_seconds,
+            context=contextvars.Context(),
+        )
+    except Exception as error:  # noqa: BLE001 - somebody's simulator may raise anything; what it was is told
+        return Made("failed", name, reason=redacted(f"{type(error).__name__}: {error}", secrets_of()))
+    if said.user_message is None:
+        return Made(said.status.value, name, reason=f"{name} says no more: {said.status.value}.")
+    content: JsonObject = said.user_message.model_dump(mode="json", exclude_none=True)
+    return Made("success", name, {"role": "user", **content})
 
 
 class _Asking:
@@ -142,7 +174,7 @@ class _Asking:
             return failure._replace(again=failure.again or adk.is_empty(error))
         text = said.beside
         content: JsonObject | None = {"role": "user", "parts": [{"text": text}]} if text else None
-        reason = "" if said.status == "success" else "The plan is done: the model gave its stop signal."
+        reason = "" if said.status == "success" else _DONE if content is None else f"{_DONE} {_DROPPED}"
         return Made(said.status, self._name, content, reason)
 
     def _failed(self, reason: str) -> Made:

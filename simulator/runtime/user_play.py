@@ -11,6 +11,7 @@ from pydantic import ValidationError
 
 from simulator.facts import ConversationEnded, Provenance, TurnStarted, UserPlayer, UserProposed, UserSeated
 from simulator.jsonvalue import JsonObject, same
+from simulator.runtime.encoding import whole, whole_text
 from simulator.runtime.ending import cancelled
 from simulator.runtime.errors import SimulationError, ends_the_work
 from simulator.runtime.user_messages import Conversation, next_message
@@ -26,11 +27,12 @@ _AGAIN = frozenset({"failed", "stopped"})
 class UserAtWork:
     """What the user's player is at; everything that lasts is in the journal.
 
-    `models` are objects that were given under their names, `progress` says what goes on, `since` is when it began.
+    `models` are objects that were given under their names, `own` holds the user simulator of one's own that speaks, `progress` says what goes on, `since` is when it began.
     """
 
     def __init__(self) -> None:
         self.models: dict[str, BaseLlm] = {}
+        self.own: dict[str, Any] = {}
         self.progress = ""
         self.since = 0.0
         self.is_open = False
@@ -115,7 +117,12 @@ def _is_due(engine: Engine) -> bool:
     proposed = user.proposed
     if proposed is None or (work.is_let and proposed.status in _AGAIN):
         return True
-    return not user.hold and proposed.message is not None
+    return not user.hold and is_sent(proposed)
+
+
+def is_sent(proposed: UserProposed) -> bool:
+    """Tell a message that goes out by itself: one beside the stop signal ADK drops, unless a person keeps it."""
+    return proposed.message is not None and proposed.status == "success"
 
 
 def holds_back(engine: Engine) -> str:
@@ -140,7 +147,7 @@ async def _speak(engine: Engine) -> None:
             proposed = await _made(engine)
             engine.append(proposed)
         user = engine.journal.fold.user
-        if proposed.message is not None and not user.hold:
+        if is_sent(proposed) and proposed.message is not None and not user.hold:
             work.sends = True
             await engine.start_turn(_turn(engine, user, proposed.message))
     except (IllegalFactError, SimulationError) as error:
@@ -165,15 +172,15 @@ async def _made(engine: Engine) -> UserProposed:
     except BaseException as error:
         if ends_the_work(error):
             raise
-        reason = f"{type(error).__name__}: {error}"
+        reason = whole_text(f"{type(error).__name__}: {error}")
         return UserProposed(at=engine.now(), turn=turn, status="failed", by=fold.user.player, reason=reason)
     return UserProposed(
         at=engine.now(),
         turn=turn,
-        message=made.message,
+        message=whole(made.message),
         status=made.status,
         by=made.by,
-        reason=made.reason,
+        reason=whole_text(made.reason),
     )
 
 
@@ -185,7 +192,9 @@ def _conversation(engine: Engine) -> Conversation:
         if fact.kind == "turn_ended"
         for event in engine.events_of(number, fact)
     ]
-    return Conversation(seat=engine.journal.fold.user, events=tuple(events), models=engine.user.models)
+    return Conversation(
+        seat=engine.journal.fold.user, events=tuple(events), models=engine.user.models, own=engine.user.own
+    )
 
 
 def _turn(engine: Engine, user: UserSeat, message: JsonObject) -> TurnStarted:

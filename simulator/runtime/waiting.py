@@ -10,11 +10,12 @@ from typing import Any, Generic, TypeVar
 from google.adk.models.llm_response import LlmResponse
 
 from simulator.environment.injection.rules import InjectionRule
-from simulator.facts import CodeAnswered, ModelAnswered, RaisedError, ToolAnswered
+from simulator.facts import Answered, RaisedError
 from simulator.jsonvalue import JsonObject
 from simulator.runtime.boundaries import CodeCall, ModelCall, ToolBoundaryCall
 from simulator.runtime.firing import NOTHING_FIRED, Firing
-from simulator.seats.requests import Request
+from simulator.runtime.own_steps import OwnSteps
+from simulator.seats.requests import Request, ToolDeclaration
 
 Call = ModelCall | ToolBoundaryCall | CodeCall
 CallT = TypeVar("CallT", ModelCall, ToolBoundaryCall, CodeCall)
@@ -25,7 +26,8 @@ class Waiting(Generic[CallT]):
     """One open request of the turn in progress.
 
     `job` is the task that finds an answer without a person; `here` says that the asking task itself is about to find
-    one; `is_queued` that the job waits for another real call to end; `for_person` that nobody but a person will.
+    one; `is_queued` that the job waits for another real call to end, and can be
+    taken back (`is_behind` that it waits for one at all; `steps` are those of the real tool while it runs); `for_person` that nobody but a person will.
     `arguments` are a tool's, as they were when it was asked; `asked` is how far the loop had come then.
     `firing` is what the injection rules said, once they have `judged` the call, `number` which call of its tool it then was, and `latency` the seconds that it took
     for that. `came_back` is set where a person came back to this request: they have it first, and `would_answer` says who would answer by themselves: a player, or a rule by its id. `note` tells the person why it came to
@@ -34,7 +36,8 @@ class Waiting(Generic[CallT]):
     that asks a model for a draft meanwhile, `progress` what it is at. `drafted_at` is how many answers its draft knows of.
     `effects_done` is set where the real tool ran in this very call, so its effects are in place already. `spoken` is
     the one response of the agent's own model, where it was asked in this very call. `running_by` is who works in place
-    of a tool: the environment's model, or the rules that delay it; empty for the tool itself.
+    of a tool: the environment's model, or the rules that delay it; empty for the tool itself. `traceback` is that of the real tool, where it raised. `declared`
+    is the tool as it was declared when it was first asked for here.
     """
 
     key: str
@@ -42,7 +45,7 @@ class Waiting(Generic[CallT]):
     agent: str
     name: str
     parts: dict[str, str]
-    future: asyncio.Future[ModelAnswered | ToolAnswered | CodeAnswered]
+    future: asyncio.Future[Answered]
     context: contextvars.Context
     started: float
     asked: int
@@ -55,6 +58,8 @@ class Waiting(Generic[CallT]):
     job: asyncio.Task[None] | None = None
     here: bool = False
     is_queued: bool = False
+    is_behind: bool = False
+    steps: OwnSteps | None = field(default=None, repr=False)
     rules: tuple[InjectionRule, ...] = ()
     judged: bool = False
     firing: Firing = NOTHING_FIRED
@@ -73,7 +78,9 @@ class Waiting(Generic[CallT]):
     proposal: tuple[JsonObject, ...] | None = None
     failure: RaisedError | None = None
     effects_done: bool = False
+    traceback: str | None = None
     spoken: LlmResponse | None = None
+    declared: ToolDeclaration | None = field(default=None, repr=False)
     shown: Request | None = field(default=None, repr=False)
 
     @property
@@ -85,6 +92,14 @@ class Waiting(Generic[CallT]):
     def wants_person(self) -> None:
         """Hand the request to a person."""
         self.for_person, self.running, self.shown = True, False, None
+
+    def note_steps(self, steps: OwnSteps) -> None:
+        """Keep the steps that the real tool takes, to tell what it waits for."""
+        self.steps = steps
+
+    def note_traceback(self, text: str) -> None:
+        """Take down the traceback of the real tool that raised."""
+        self.traceback = text
 
     def is_let_go(self) -> None:
         """Let those who sit there answer what a person came back to; the rules are asked again, and say the same."""

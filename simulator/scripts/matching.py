@@ -9,6 +9,7 @@ from typing import Literal, NamedTuple, TypeAlias
 from pydantic import JsonValue
 
 from simulator.facts import (
+    AgentRan,
     Answered,
     CodeAnswered,
     Fact,
@@ -133,7 +134,7 @@ def _asked(request: Request | Answered) -> _Asked:
             return _Asked("model", request.agent)
         case CodeRequest() | CodeAnswered():
             return _Asked("code", request.agent)
-        case ToolRequest() | ToolAnswered():
+        case ToolRequest() | ToolAnswered() | AgentRan():
             arguments: JsonObject = request.arguments
             return _Asked("tool", request.agent, request.tool_name, arguments, request.call_id)
 
@@ -185,7 +186,7 @@ class Lines:
     def recall(self, fact: Fact) -> None:
         """Count the line that a fact of this turn came from as used, where it came from one."""
         match fact:
-            case ModelAnswered() | ToolAnswered() | CodeAnswered():
+            case ModelAnswered() | ToolAnswered() | AgentRan() | CodeAnswered():
                 asked = _asked(fact)
                 found = (each for each in self._in_order() if each.fits(asked))
                 slot = next((each for each in found if each.may_have_given(fact.provenance)), None)

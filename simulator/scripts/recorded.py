@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from typing import Any, Literal
 
 from simulator.facts import (
+    AgentRan,
     AgentSelected,
     CodeAnswered,
     Deferred,
@@ -86,6 +87,7 @@ class _Writer:
         self._turns: list[dict[str, Any]] = []
         self._recorded: list[Fact] = []
         self._agents: set[str] = set()
+        self._agents_ran: set[str] = set()
 
     def take(self, number: int, fact: Fact) -> None:
         """Take in the next fact."""
@@ -97,7 +99,9 @@ class _Writer:
                 self._head |= {"initial_state": fact.initial_state} if fact.initial_state else {}
             case TurnStarted():
                 self._begin(fact)
-            case ModelAnswered() | ToolAnswered() | CodeAnswered():
+            case ModelAnswered() | ToolAnswered() | AgentRan() | CodeAnswered():
+                if isinstance(fact, AgentRan):
+                    self._agents_ran.add(fact.call_id)
                 self._recorded.append(fact)
                 self._agents.add(fact.agent)
             case TurnEnded():
@@ -157,10 +161,13 @@ class _Writer:
         match fact:
             case ModelAnswered():
                 return _move(fact) if self._moves else None
+            case AgentRan():
+                arguments: Any = {"args": fact.arguments} if fact.arguments else {}
+                return ToolMove(tool=fact.tool_name, agent=fact.agent, real=True, **arguments)
             case ToolAnswered():
-                return (
-                    None if fact.provenance.source == "injected" else _answer(fact, named=fact.call_id in ids)
-                )
+                # A rule answers again by itself, and changes again what an agent tool's agent says.
+                by_itself = fact.provenance.source == "injected" or fact.call_id in self._agents_ran
+                return None if by_itself else _answer(fact, named=fact.call_id in ids)
             case CodeAnswered():
                 return _printed(fact)
             case RulesChanged():

@@ -53,7 +53,8 @@ class ScriptTurn(Value):
 
     The user says something (`say`: text, or google-genai's `Content` in JSON), confirms or rejects a call of `tool`
     that waits (`confirm`, with a `payload`), or answers such a call (`reply`). `tool` and `call_id` may be left out
-    where only one waits.
+    where only one waits. Of several questions of a graph, `question` names the one that is answered by its message,
+    and `node` by the path of the node that asks.
 
     Attributes:
         before: What is changed before the user speaks.
@@ -70,6 +71,8 @@ class ScriptTurn(Value):
     reply: Json = None
     tool: str = ""
     call_id: str = ""
+    question: str = ""
+    node: str = ""
     before: tuple[Change, ...] = ()
     moves: tuple[Entry, ...] = ()
     state_delta: JsonObject = Field(default_factory=dict)
@@ -87,9 +90,11 @@ class ScriptTurn(Value):
                 f"a turn has one of {', '.join(_SPEAKS)}; this one has {' and '.join(said) or 'none'}"
             )
         if said == ["say"]:
-            self._check_absent(("payload", "tool", "call_id"), "say")
+            self._check_absent(("payload", "tool", "call_id", "question", "node"), "say")
         else:
             self._check_absent(("state_delta", "streaming"), said[0])
+        if said == ["confirm"]:
+            self._check_absent(("question", "node"), "confirm")
         if said == ["reply"]:
             self._check_absent(("payload",), "reply")
         return self

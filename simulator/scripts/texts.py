@@ -115,7 +115,7 @@ _NAMES = sorted(
 # ---------------------------------------------------------------- writing
 
 _HEAD = """\
-# A session as a script. Play it again with: python -m simulator run AGENT --script THIS_FILE --out SET.evalset.json
+# A session as a script. Play it again with: golden-trace run AGENT --script THIS_FILE --out SET.evalset.json
 # Change any line, and run it again. Lines may be left out: where the script then has no answer, `otherwise` says what
 # happens.
 """

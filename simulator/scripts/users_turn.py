@@ -22,17 +22,30 @@ def open_call(turn: ScriptTurn, calls: Iterable[OpenCall]) -> OpenCall:
     waiting = sorted(calls, key=lambda call: call.answered)
     found = [call for call in waiting if _fits(turn, call)]
     if not found:
-        there = ", ".join(f"{asked_about(call)} ({call.call_id})" for call in waiting) or "nothing"
-        wanted = " ".join(filter(None, (turn.tool, turn.call_id))) or "any"
+        there = ", ".join(f"{asked_about(call)} ({_called(call)})" for call in waiting) or "nothing"
+        asks = f"that asks {turn.question!r}" if turn.question else ""
+        named = (turn.tool, turn.call_id, asks, f"of the node {turn.node}" if turn.node else "")
+        wanted = " ".join(filter(None, named)) or "any"
         raise MisplacedError(
             f"nothing waits that fits {turn.speaks} of {wanted}; what waits for the user: {there}"
         )
     return found[0]
 
 
+def _called(call: OpenCall) -> str:
+    """Name an open call: by its id, and by its question where it asks one."""
+    message = call.arguments.get("message")
+    asks = f": {message!r} of the node {call.node}" if isinstance(message, str) and message else ""
+    return f"{call.call_id}{asks}"
+
+
 def _fits(turn: ScriptTurn, call: OpenCall) -> bool:
     if turn.call_id and turn.call_id != call.call_id:
         return False
     if turn.speaks == "confirm" and not call.is_confirmation:
+        return False
+    if turn.node and turn.node != call.node:
+        return False
+    if turn.question and turn.question != call.arguments.get("message"):
         return False
     return not turn.tool or turn.tool in {call.tool_name, asked_about(call)}

@@ -2,9 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, TypeAlias
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self, TypeAlias
 
-from pydantic import Field, JsonValue
+from pydantic import (
+    BaseModel,
+    Field,
+    JsonValue,
+    PrivateAttr,
+    SerializerFunctionWrapHandler,
+    model_serializer,
+)
 
 from simulator.environment.drafting.candidates import Candidate
 from simulator.environment.injection.rules import Miss
@@ -50,7 +58,94 @@ class ModelRequest(Value):
     would_answer: str = ""
 
 
-class ToolRequest(Value):
+Makers: TypeAlias = Mapping[str, Callable[[], Mapping[str, Any]]]
+"""What makes a field, by the field's name; it gives that field, and those that are made with it."""
+
+
+class DraftedLater(Value):
+    """A value some of whose fields are made when they are first looked at, and then stay as they are.
+
+    Two hundred calls may wait at once, and only the draft of the one that is looked at has to be made. To everybody who
+    reads, compares, copies or writes such a value it is like any other.
+    """
+
+    _makers: Makers = PrivateAttr(default_factory=dict)
+
+    @classmethod
+    def later(cls, makers: Makers, **fields: Any) -> Self:
+        """Give a value whose other fields are known.
+
+        Args:
+            makers: What makes each of the fields that are not; one may make several.
+            fields: The others, but those that have their defaults.
+        """
+        return cls.model_validate(fields).drafted_anew(makers)
+
+    def drafted_anew(self, makers: Makers) -> Self:
+        """Give the same value with these fields to be made."""
+        value = BaseModel.__copy__(self)
+        for name in makers:
+            value.__dict__.pop(name, None)
+        value._makers = makers  # noqa: SLF001 - its own class's
+        return value
+
+    def is_made(self, name: str) -> bool:
+        """Tell whether a field has been made, or was known from the start."""
+        return name in self.__dict__
+
+    if not TYPE_CHECKING:  # else any name would be taken for a field
+
+        def __getattr__(self, name: str) -> Any:
+            """Make a field that is looked at for the first time."""
+            if name not in type(self).model_fields:
+                return super().__getattr__(name)
+            # Two threads may make it at once; what the first has put there stays.
+            for made, value in self._makers[name]().items():
+                self.__dict__.setdefault(made, value)
+            return self.__dict__[name]
+
+    def _whole(self) -> Self:
+        for name in type(self).model_fields:
+            getattr(self, name)
+        return self
+
+    def __eq__(self, other: object) -> bool:
+        """Compare all fields."""
+        if not isinstance(other, DraftedLater):
+            return NotImplemented
+        return type(self) is type(other) and all(
+            getattr(self, name) == getattr(other, name) for name in type(self).model_fields
+        )
+
+    __hash__ = None  # type: ignore[assignment] # it holds JSON objects, which have none
+
+    def __repr_args__(self) -> Iterable[tuple[str | None, Any]]:
+        """Show all fields."""
+        return BaseModel.__repr_args__(self._whole())
+
+    def __iter__(self) -> Iterator[tuple[str, Any]]:  # type: ignore[override] # as pydantic does itself
+        """Give all fields."""
+        return iter({name: getattr(self, name) for name in type(self).model_fields}.items())
+
+    def __copy__(self) -> Self:
+        """Copy a value that is whole."""
+        return super(DraftedLater, self._whole()).__copy__()
+
+    def __deepcopy__(self, memo: dict[int, Any] | None = None) -> Self:
+        """Copy a value that is whole."""
+        return super(DraftedLater, self._whole()).__deepcopy__(memo)
+
+    def __getstate__(self) -> dict[Any, Any]:
+        """Keep a value that is whole, without what made it."""
+        return {**BaseModel.__getstate__(self._whole()), "__pydantic_private__": {"_makers": {}}}
+
+    @model_serializer(mode="wrap")
+    def _written(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        written: dict[str, Any] = write(self._whole())
+        return written
+
+
+class ToolRequest(DraftedLater):
     """The environment is asked to answer one tool call.
 
     `draft` is a ready answer that fits the tool, made by `draft_by` (a model's name, or "offline") out of `draft_from`, in
@@ -104,7 +199,8 @@ class RunningCall(Value):
     """Something is at work right now: a model, a tool or code; `text` is what it says meanwhile.
 
     `by` is who is at work in place of a tool: the environment's model, by its name, or the rules that delay it, by their ids.
-    It is empty where the tool itself, the agent's model or the code runs for real.
+    It is empty where the tool itself, the agent's model or the code runs for real. `waits_for` names the real call that has to
+    end before this one begins: they run one at a time in a session.
     """
 
     kind: Literal["model", "tool", "code"]
@@ -113,3 +209,4 @@ class RunningCall(Value):
     by: str = ""
     since: float
     text: str = ""
+    waits_for: str = ""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from simulator.facts import ToolAnswered
+from simulator.facts import AgentRan, ToolAnswered
 
 
 class Counts:
@@ -25,7 +25,7 @@ class Counts:
         twin.counted, twin.fired = self.counted.copy(), self.fired.copy()
         return twin
 
-    def take(self, fact: ToolAnswered) -> None:
+    def take(self, fact: ToolAnswered | AgentRan) -> None:
         """Count one more answered call."""
         self.calls[fact.tool_name] += 1
         by = fact.provenance

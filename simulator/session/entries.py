@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 from typing import Any, assert_never
@@ -26,7 +25,7 @@ from simulator.facts import (
 )
 from simulator.jsonvalue import JsonObject
 from simulator.session.environment import SessionEnvironment, words_of_change
-from simulator.session.events import content_text, final_event, final_output, parts_of
+from simulator.session.events import content_text, final_event, final_output, output_text, parts_of
 from simulator.session.history import (
     AgentMessage,
     CodeRun,
@@ -44,6 +43,7 @@ from simulator.session.history import (
 
 _STOPPED = "stopped"
 _ADK_ERROR = "error"
+_NO_RESPONSE = "NoResponse"
 
 
 def when(at: float) -> datetime:
@@ -129,10 +129,35 @@ def answered_by_model(number: int, fact: ModelAnswered) -> Iterator[HistoryEntry
                 error_message=str(response.get("error_message") or ""),
                 **common,
             )
+    if trouble := _trouble(fact):
+        kind, message = trouble
+        yield ModelError(agent=fact.agent, error_type=kind, error_message=message, **common)
+
+
+def _trouble(fact: ModelAnswered) -> tuple[str, str] | None:
+    """Say what a model raised, or that it gave nothing: the kind of error and its message."""
     if fact.error:
-        yield ModelError(
-            agent=fact.agent, error_type=fact.error.short_type, error_message=fact.error.message, **common
-        )
+        return fact.error.short_type, fact.error.message
+    return (_NO_RESPONSE, _why_nothing(fact.responses)) if _says_nothing(fact.responses) else None
+
+
+def _says_nothing(responses: Iterable[Any]) -> bool:
+    """Tell whether a model has given nothing that ADK could go on with: not a word, not a call, and no error."""
+    whole = [response for response in responses if not response.get("partial")]
+    return not any(
+        response.get("error_code") or any(any(part.values()) for part in parts_of(response.get("content")))
+        for response in whole
+    )
+
+
+def _why_nothing(responses: tuple[JsonObject, ...]) -> str:
+    if not responses:
+        return "The model ended without yielding a response."
+    if all(response.get("partial") for response in responses):
+        return "The model's stream ended before its response was complete."
+    reasons = dict.fromkeys(str(each["finish_reason"]) for each in responses if each.get("finish_reason"))
+    because = f" Finish reason: {', '.join(reasons)}." if reasons else ""
+    return f"The model's response is empty: no text and no tool call.{because}"
 
 
 def answered_by_tool(number: int, fact: ToolAnswered) -> HistoryEntry | None:
@@ -152,7 +177,9 @@ def answered_by_tool(number: int, fact: ToolAnswered) -> HistoryEntry | None:
         case Failed(error_code=code, error_message=message):
             return ToolError(error_type=str(code), error_message=message, **common)
         case Raised(error=error):
-            return ToolError(error_type=error.short_type, error_message=error.message, **common)
+            return ToolError(
+                error_type=error.short_type, error_message=error.message, traceback=fact.traceback, **common
+            )
         case Deferred():
             return None
         case never:
@@ -223,8 +250,8 @@ def ended(number: int, fact: TurnEnded) -> list[HistoryEntry]:
     output = final_output(fact.events)
     if output is None:
         return []
-    text = output if isinstance(output, str) else json.dumps(output, ensure_ascii=False)
-    return [FinalResponse(agent=str(fact.events[-1].get("author") or ""), content=text, **common)]
+    author = str(fact.events[-1].get("author") or "")
+    return [FinalResponse(agent=author, content=output_text(output), **common)]
 
 
 def seat_note(number: int, turn: int, fact: SeatChanged) -> SessionNote:

@@ -82,6 +82,11 @@ def final_output(events: Sequence[JsonObject]) -> object:
     return None
 
 
+def output_text(output: object) -> str:
+    """Write a workflow's output as its final response: a text as it is, anything else as JSON."""
+    return output if isinstance(output, str) else json.dumps(output, ensure_ascii=False)
+
+
 def _is_final(event: JsonObject) -> bool:
     actions: Any = event.get("actions") or {}
     if actions.get("skipSummarization"):
@@ -107,6 +112,7 @@ def open_calls(events: Iterable[JsonObject], before: Iterable[OpenCall] = ()) ->
     waiting: dict[str, OpenCall] = {call.call_id: call for call in before}
     for event in events:
         long_running: Any = event.get("longRunningToolIds") or ()
+        node: Any = event.get("nodeInfo") or {}
         for call in function_calls(event) if long_running else ():
             if call.get("id") in long_running:
                 waiting[call["id"]] = OpenCall(
@@ -114,6 +120,7 @@ def open_calls(events: Iterable[JsonObject], before: Iterable[OpenCall] = ()) ->
                     tool_name=call.get("name") or "",
                     arguments=call.get("args") or {},
                     agent=str(event.get("author") or ""),
+                    node=str(node.get("path") or ""),
                 )
         for call_id in _answered_ids(event) if waiting else ():
             if call_id not in waiting:

@@ -10,6 +10,7 @@ from simulator.environment.declared_tools import DeclaredTool
 from simulator.environment.facts import EnvironmentFact
 from simulator.facts import (
     AgentPlayer,
+    AgentRan,
     AgentSelected,
     Answered,
     CallStarted,
@@ -73,6 +74,7 @@ class SessionFold:
         self._started: set[str] = set()
         self._proposals: dict[str, ModelProposed] = {}
         self._calls: set[str] = set()
+        self._agents_ran: set[str] = set()
         self._drafts: dict[str, ToolProposed] = {}
         self._counts = Counts()
         self._environment = SessionEnvironment()
@@ -318,6 +320,13 @@ class SessionFold:
     def _answer_by_tool(self, fact: ToolAnswered) -> None:
         self._keys.add(fact.key)
         self._calls.add(fact.call_id)
+        if fact.call_id not in self._agents_ran:  # else the call was counted when its agent began
+            self._counts.take(fact)
+
+    def _let_agent_run(self, fact: AgentRan) -> None:
+        self._keys.add(fact.key)
+        self._calls.add(fact.call_id)
+        self._agents_ran.add(fact.call_id)
         self._counts.take(fact)
 
     def _answer_by_code(self, fact: CodeAnswered) -> None:
@@ -371,6 +380,7 @@ class SessionFold:
         TurnStarted: (_check_start, _start),
         ModelAnswered: (_check_model_turn, _answer_by_model),
         ToolAnswered: (_check_answer, _answer_by_tool),
+        AgentRan: (_check_answer, _let_agent_run),
         CodeAnswered: (_check_answer, _answer_by_code),
         CallStarted: (_check_step, _begin_call),
         ModelProposed: (_check_step, _propose),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from enum import Enum
+from typing import Any, Protocol
 
 from pydantic import Field, model_validator
 
@@ -51,7 +52,8 @@ class Seats(Value):
 class OpenCall(Value):
     """A call that only the user can answer, in a turn of its own, by a function response with its id.
 
-    `answered` is set for a long-running tool that gave a first answer and may give another later.
+    `answered` is set for a long-running tool that gave a first answer and may give another later. `node` is the path of the node
+    that asked, as ADK's events name it.
     """
 
     call_id: str
@@ -59,6 +61,7 @@ class OpenCall(Value):
     arguments: JsonObject
     agent: str
     answered: bool = False
+    node: str = ""
 
     @property
     def is_confirmation(self) -> bool:
@@ -83,8 +86,45 @@ class Turn(Value):
     leaves_open: bool = False
 
 
+class LiveAgent(Protocol):
+    """What stands behind a session that is played: the agent itself, which no fact holds."""
+
+    @property
+    def agent_config(self) -> Any:
+        """The `SimulatedAgentConfig` that the session was opened with."""
+        ...
+
+    def tools(self) -> list[Any]:
+        """Give the agent's tools, as ADK's `BaseTool`s."""
+        ...
+
+    def adk_session(self, session: SimulationSession) -> Any:
+        """Give ADK's `Session` as it stands."""
+        ...
+
+
+_LIVE = "_live_agent"
+
+
+class _Behind:
+    """Holds what stands behind a session; a pickled or copied one holds nothing."""
+
+    def __init__(self, live: LiveAgent | None = None) -> None:
+        self.live = live
+
+    def __reduce__(self) -> tuple[type[_Behind], tuple[()]]:
+        return type(self), ()
+
+
+class NoLiveAgentError(LookupError):
+    """A session was read from its journal alone, which holds no agent."""
+
+
 class SimulationSession(Value):
     """A single simulation run, from the choice of the agent to the final response.
+
+    `agent_config`, `agent`, `tools` and `adk_session` are those of the simulation that gave the session. They are no part of its
+    value: they are not compared, written or pickled, and a session that was read from a journal alone has none of them.
 
     Raises:
         pydantic.ValidationError: The history breaks a rule of the data model: but for notes of what was set before, it
@@ -111,6 +151,44 @@ class SimulationSession(Value):
     def is_running(self) -> bool:
         """A turn has started and has not ended."""
         return bool(self.turns) and not self.turns[-1].ended
+
+    def given_by(self, live: LiveAgent) -> SimulationSession:
+        """Keep what stands behind the session, and give the session itself."""
+        vars(self)[_LIVE] = _Behind(live)
+        return self
+
+    def _behind(self) -> LiveAgent:
+        behind: _Behind | None = vars(self).get(_LIVE)
+        if behind is None or behind.live is None:
+            raise NoLiveAgentError(
+                "this session was read from its journal alone and has no agent; "
+                "Simulation.resume(journal, config).session has one"
+            )
+        return behind.live
+
+    @property
+    def agent_config(self) -> Any:
+        """The `SimulatedAgentConfig` that the session was opened with.
+
+        Raises:
+            NoLiveAgentError: The session was read from its journal alone; so for the next three.
+        """
+        return self._behind().agent_config
+
+    @property
+    def agent(self) -> Any:
+        """The ADK agent itself."""
+        return self.agent_config.agent
+
+    @property
+    def tools(self) -> list[Any]:
+        """The agent's tools, as ADK's `BaseTool`s."""
+        return self._behind().tools()
+
+    @property
+    def adk_session(self) -> Any:
+        """ADK's `Session` as it stands: a copy, whose changes nobody sees."""
+        return self._behind().adk_session(self)
 
     @model_validator(mode="after")
     def _keeps_the_rules(self) -> SimulationSession:

@@ -9,6 +9,7 @@ from typing import Any
 from simulator.environment.facts import EnvironmentFact
 from simulator.environment.injection.rules import InjectionRule
 from simulator.facts import (
+    AgentRan,
     Answered,
     CodeAnswered,
     ConversationEnded,
@@ -78,7 +79,7 @@ class Timeline:
         match fact:
             case TurnStarted():
                 self._start(number, fact)
-            case ModelAnswered() | ToolAnswered() | CodeAnswered():
+            case ModelAnswered() | ToolAnswered() | AgentRan() | CodeAnswered():
                 self._answer(number, fact)
             case SeatChanged():
                 self._note(lambda turn: entries.seat_note(number, turn, fact))
@@ -128,6 +129,8 @@ class Timeline:
                     self._current.append(answer)
             case CodeAnswered():
                 self._current.append(entries.code_run(number, fact))
+            case AgentRan():
+                pass  # what it answers is an event of ADK
 
     def _end(self, number: int, fact: TurnEnded) -> None:
         self._current = self._with_responses(fact.events, number)

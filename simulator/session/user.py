@@ -12,6 +12,10 @@ from simulator.jsonvalue import JsonObject, digest
 _ADK_LIMIT = 20
 
 
+ADKS_SIMULATOR = "llm_backed"
+"""What ADK calls the configuration of its own user simulator."""
+
+
 class UserSeat(Value):
     """The user's seat at one moment.
 
@@ -42,8 +46,14 @@ class UserSeat(Value):
             return len(self.script)
         if self.player == "person":
             return None
-        most = self.config.get("max_allowed_invocations", _ADK_LIMIT)
+        most = self.config.get("max_allowed_invocations", None if self.own_simulator else _ADK_LIMIT)
         return most if isinstance(most, int) and most >= 0 else None
+
+    @property
+    def own_simulator(self) -> str:
+        """The dotted path of a user simulator that is not ADK's own; empty where it is ADK's."""
+        kind = self.config.get("type")
+        return kind if isinstance(kind, str) and kind != ADKS_SIMULATOR else ""
 
     @property
     def left(self) -> int | None:

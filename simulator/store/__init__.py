@@ -9,7 +9,7 @@ from simulator.store.errors import (
 )
 from simulator.store.files import read_session
 from simulator.store.leases import LEASE_SECONDS, RENEW_SECONDS, Standing
-from simulator.store.places import default_path
+from simulator.store.places import default_path, file_of
 from simulator.store.sessions import SessionRecord
 from simulator.store.store import JournalStore
 from simulator.store.stored import StoredJournal
@@ -29,5 +29,6 @@ __all__ = [
     "StoredJournal",
     "UnknownSessionError",
     "default_path",
+    "file_of",
     "read_session",
 ]

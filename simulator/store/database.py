@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import sqlite3
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -16,10 +16,16 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from simulator.store import places, schema
 from simulator.store.errors import StoreError, in_words
+from simulator.store.naming import shown_name
+from simulator.store.postgresql import Line, be_patient, postgresql_engine
 
 _LOG = logging.getLogger(__name__)
 _BROUGHT_UP = (
     "The database of sessions, %s, was brought from schema version %d to %d; an older studio opens it no more"
+)
+_ON_A_NETWORK = (
+    "The file is on a network file system ({kind}), where locks and writes to the disk are not certain: the newest steps "
+    "can be lost with a server or with the network, and only one machine may use it. Name a file on a local disk, or PostgreSQL"
 )
 _WRITES = "studio_writes"
 _MOMENT = 0.01
@@ -39,9 +45,9 @@ class Database:
     def __init__(self, place: str | Path, *, patience: float) -> None:
         url = places.database_url(place)
         self._file = Path(str(url.database)) if url.get_backend_name() == "sqlite" else None
-        self.name = str(self._file or url.render_as_string(hide_password=True))
+        self._url, self.name = url, shown_name(url)
         self._identity = places.made_file(url)
-        self._engine = _engine(url, patience)
+        self._engine, self._line = _engine(url, patience)
         options: dict[str, Any] = {} if self._file else {"isolation_level": "REPEATABLE READ"}
         self._readers = self._engine.execution_options(**options)
         self._writers = self._engine.execution_options(**{_WRITES: True})
@@ -51,13 +57,24 @@ class Database:
         except StoreError:
             self.close()
             raise
+        kind = places.network_file_system(self._file) if self._file else ""
+        self.caution = _ON_A_NETWORK.format(kind=kind) if kind else ""
+        if self.caution:
+            _LOG.warning("The database of sessions, %s: %s", self.name, self.caution)
         if before is not None:
             # A warning, as it is written where nobody has set up a log too: an older studio opens it no more.
             _LOG.warning(_BROUGHT_UP, self.name, before, len(schema.STEPS) + 1)
 
     def close(self) -> None:
         """Let go of all connections that nobody uses at the moment."""
+        if self._line is not None:
+            self._line.close()
         self._engine.dispose()
+
+    def when_back(self, call: Callable[[], None]) -> None:
+        """Call this each time the server answers again after it did not."""
+        if self._line is not None:
+            self._line.on_return = call
 
     @contextmanager
     def reading(self) -> Iterator[Connection]:
@@ -70,13 +87,18 @@ class Database:
             yield connection
 
     @contextmanager
-    def writing(self) -> Iterator[Connection]:
+    def writing(self, *, unhurried: float = 0.0) -> Iterator[Connection]:
         """Give a transaction that is committed at the end of the block, and undone where it raises.
+
+        Args:
+            unhurried: Seconds for which a server may say nothing, where nobody waits for this; 0 for the usual ones.
 
         Raises:
             StoreError: As `reading`; it may have been committed all the same if the database was lost just then.
         """
         with self._transaction(self._writers) as connection:
+            if unhurried:
+                be_patient(connection, unhurried)
             yield connection
 
     @contextmanager
@@ -87,28 +109,24 @@ class Database:
             raise StoreError(
                 f"the database of sessions, {self._file}: the file is gone, or is another one now"
             )
+        if self._line is not None and self._line.is_lost:
+            raise StoreError(
+                f"the database of sessions, {self.name}: it does not answer ({self._line.words()})"
+            )
         try:
             with engine.begin() as connection:
                 yield connection
         except SQLAlchemyError as error:
-            raise in_words(error, self.name) from error
+            raise in_words(error, self._url) from None
 
 
-def _engine(url: URL, patience: float) -> Engine:
+def _engine(url: URL, patience: float) -> tuple[Engine, Line | None]:
     if url.get_backend_name() == "sqlite":
-        engine = create_engine(url)
+        engine = create_engine(url, hide_parameters=True)
         event.listen(engine, "connect", lambda dbapi, _: _prepare_sqlite(dbapi, patience))
         event.listen(engine, "begin", _begin_sqlite)
-        return engine
-    try:
-        wait = {"connect_timeout": max(2, round(patience))}
-        engine = create_engine(url, pool_pre_ping=True, connect_args=wait)
-    except ImportError as error:
-        raise StoreError(
-            "sessions in PostgreSQL need its driver: pip install 'golden-trace-studio[postgres]'"
-        ) from error
-    event.listen(engine, "connect", lambda dbapi, _: _prepare_postgresql(dbapi, patience))
-    return engine
+        return engine, None
+    return postgresql_engine(url, patience)
 
 
 def _prepare_sqlite(connection: Any, patience: float) -> None:
@@ -117,9 +135,9 @@ def _prepare_sqlite(connection: Any, patience: float) -> None:
     # First of all, as the other settings may wait for a lock too.
     connection.execute(f"PRAGMA busy_timeout = {round(patience * 1000)}")
     _write_ahead(connection, patience)
-    # No wait for the disk at each commit. A crash of this process loses nothing of what was committed; a power cut
-    # can lose the newest commits, but the file is never left inconsistent.
-    connection.execute("PRAGMA synchronous = NORMAL")
+    # Each commit waits for the disk, so that not even a power cut loses what was acknowledged. With the write-ahead log
+    # that is one call of fsync; NORMAL would survive a killed process, and lose the newest commits with the power.
+    connection.execute("PRAGMA synchronous = FULL")
     connection.execute("PRAGMA foreign_keys = ON")
 
 
@@ -143,9 +161,3 @@ def _begin_sqlite(connection: Connection) -> None:
     # One who reads first and writes then would be refused, not made to wait, if another has written in between.
     writes = connection.get_execution_options().get(_WRITES)
     connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
-
-
-def _prepare_postgresql(connection: Any, patience: float) -> None:
-    connection.autocommit = True
-    connection.execute(f"SET lock_timeout = {round(patience * 1000)}")
-    connection.autocommit = False

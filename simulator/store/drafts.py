@@ -10,6 +10,7 @@ from typing import Any
 from sqlalchemy import bindparam, delete, insert, select
 
 from simulator.store.database import Database
+from simulator.store.postgresql import WRITER_SECONDS
 from simulator.store.sessions import is_id
 from simulator.store.tables import DRAFTS, SESSIONS
 from simulator.store.writer import Unwritten, Writer
@@ -62,7 +63,7 @@ class DraftBox(Unwritten):
         """Store what is not durable; see `Unwritten`. Drafts of sessions that are gone are dropped."""
         with self._lock:
             changes, unwritten = self._changes, dict(self._unwritten)
-        with self._database.writing() as connection:
+        with self._database.writing(unhurried=WRITER_SECONDS) as connection:
             ids = sorted({session_id for session_id, _ in unwritten if is_id(session_id)})
             known = set(
                 connection.scalars(select(SESSIONS.c.session_id).where(SESSIONS.c.session_id.in_(ids)))

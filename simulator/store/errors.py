@@ -4,11 +4,18 @@ from __future__ import annotations
 
 from typing import Any
 
-from sqlalchemy.exc import DBAPIError, SQLAlchemyError
+from sqlalchemy.engine import URL
+from sqlalchemy.exc import DBAPIError, IntegrityError, SQLAlchemyError
+
+from simulator.store.naming import masked, shown_name
 
 
 class StoreError(ValueError):
     """The store could not do what it was asked for; what was not durable is still in memory."""
+
+
+class TakenError(StoreError):
+    """The database holds a row with this key already."""
 
 
 class UnknownSessionError(StoreError):
@@ -60,8 +67,11 @@ _POSTGRESQL = {
 _LOST = {"57P01", "57P02", "57P03", "08000", "08001", "08003", "08006", None}
 
 
-def in_words(error: SQLAlchemyError, place: str) -> StoreError:
-    """Give the store's error for one of the database; `place` names the database, without its password."""
+def in_words(error: SQLAlchemyError, url: URL) -> StoreError:
+    """Give the store's error for one of the database at `url`, of which host and name alone are shown.
+
+    Raise it `from None`: the words of the error itself hold the statement, its values, and parts of the address.
+    """
     cause: Any = error.orig if isinstance(error, DBAPIError) else None
     name = str(getattr(cause, "sqlite_errorname", ""))
     # An extended code begins with its family: SQLITE_IOERR_WRITE, SQLITE_READONLY_DBMOVED.
@@ -69,5 +79,6 @@ def in_words(error: SQLAlchemyError, place: str) -> StoreError:
     if reason is None and hasattr(cause, "sqlstate"):
         lost = cause.sqlstate in _LOST or (isinstance(error, DBAPIError) and error.connection_invalidated)
         reason = _POSTGRESQL.get(cause.sqlstate) or ("it does not answer" if lost else None)
-    detail = " ".join(str(cause if cause is not None else error).split())
-    return StoreError(f"the database of sessions, {place}: {reason or 'it refused'} ({detail})")
+    said = " ".join(masked(str(cause if cause is not None else error), url).split())
+    made = TakenError if isinstance(error, IntegrityError) else StoreError
+    return made(f"the database of sessions, {shown_name(url)}: {reason or 'it refused'} ({said})")

@@ -9,6 +9,7 @@ from pydantic import Field, ValidationError
 
 from simulator.facts import SessionOpened, Value
 from simulator.journal import Journal, JournalError
+from simulator.jsontext import JsonTextError, read_json
 from simulator.jsonvalue import WrittenObject
 from simulator.store.errors import StoreError
 from simulator.store.sessions import SessionRecord
@@ -58,8 +59,8 @@ def read(text: str) -> tuple[Kept, Journal, dict[str, str]]:
         StoreError: It is something else, or of a version that is not known; the error says what is wrong and where.
     """
     try:
-        data: Any = json.loads(text)
-    except (json.JSONDecodeError, RecursionError) as error:
+        data: Any = read_json(text)
+    except JsonTextError as error:
         raise StoreError(f"not a file of a session: not JSON: {error}") from error
     if not isinstance(data, dict) or data.get("format") != FORMAT:
         raise StoreError(f"not a file of a session: its format is not {FORMAT!r}")

@@ -99,6 +99,10 @@ class Library:
         """Call a session something; an empty name is none."""
         return self._change(session_id, name=plain(name).strip())
 
+    def rename_agent(self, session_id: str, agent_key: str) -> SessionRecord:
+        """Name the agent that a session goes on with, where it was renamed; the journal keeps the name that it began with."""
+        return self._change(session_id, agent_key=plain(agent_key))
+
     def tag(self, session_id: str, tags: Iterable[str]) -> SessionRecord:
         """Give a session these tags instead of those it had, each once."""
         kept = dict.fromkeys(text for tag in tags if (text := plain(tag).strip()))

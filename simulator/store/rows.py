@@ -12,6 +12,7 @@ from sqlalchemy import Connection, select
 
 from simulator.facts import Fact
 from simulator.journal import ROOT, Folds
+from simulator.jsontext import JsonTextError, read_json
 from simulator.session import SessionFold
 from simulator.store.errors import BrokenJournalError, UnknownSessionError
 from simulator.store.sessions import is_id
@@ -38,15 +39,13 @@ def read(text: str) -> Fact:
         ValueError: It is no fact; the error says what is wrong in a few words.
     """
     try:
-        return _FACT.validate_python(json.loads(text))
+        return _FACT.validate_python(read_json(text, constants=True))
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         place = ".".join(str(step) for step in first["loc"])
         raise ValueError(f"{place}: {first['msg']}" if place else first["msg"]) from error
-    except json.JSONDecodeError as error:
-        raise ValueError(f"not JSON: {error.msg} at line {error.lineno}, column {error.colno}") from error
-    except RecursionError as error:
-        raise ValueError("it is nested too deep") from error
+    except JsonTextError as error:
+        raise ValueError(f"not JSON: {error}") from error
 
 
 class FactRow(NamedTuple):

@@ -8,6 +8,7 @@ from typing import TypeAlias
 from sqlalchemy import Column, Connection, Integer, MetaData, Table, insert, inspect, select, text, update
 
 from simulator.store.errors import StoreError
+from simulator.store.postgresql import UPGRADE_SECONDS, be_patient
 from simulator.store.tables import METADATA
 
 Step: TypeAlias = Callable[[Connection], None]
@@ -23,7 +24,18 @@ def _add_leases(connection: Connection) -> None:
     )
 
 
-STEPS: tuple[Step, ...] = (_add_leases,)
+def _add_unsaved(connection: Connection) -> None:
+    binary = "BYTEA" if connection.dialect.name == "postgresql" else "BLOB"
+    connection.execute(
+        text(
+            "CREATE TABLE studio_unsaved (owner VARCHAR NOT NULL, path TEXT NOT NULL, body TEXT NOT NULL, "
+            f"at DOUBLE PRECISION NOT NULL, mark VARCHAR NOT NULL, base {binary} NOT NULL, beside {binary}, "
+            "PRIMARY KEY (owner, path))"
+        )
+    )
+
+
+STEPS: tuple[Step, ...] = (_add_leases, _add_unsaved)
 """The n-th brings a database from version n to n + 1, counted from 1. A step is never changed once it was released."""
 
 _VERSION = Table("studio_schema", MetaData(), Column("version", Integer, nullable=False))
@@ -55,6 +67,8 @@ def migrate(connection: Connection, steps: Sequence[Step] = STEPS, tables: MetaD
             f"the database of sessions has schema version {version}, and this studio knows up to {latest}: "
             "start the newer studio that made it, or name another database"
         )
+    if version < latest:
+        be_patient(connection, UPGRADE_SECONDS)
     for step in steps[version - 1 :]:
         step(connection)
     if version < latest:

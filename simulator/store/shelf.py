@@ -9,6 +9,7 @@ from typing import NamedTuple
 from simulator.facts import Fact
 from simulator.store.batches import Attempt, Batch, Summary, write_batch
 from simulator.store.database import Database
+from simulator.store.postgresql import WRITER_SECONDS
 from simulator.store.tables import Place
 from simulator.store.writer import Unwritten, Writer
 
@@ -80,7 +81,7 @@ class Shelf(Unwritten):
             changed, batch = self.changed, self._batch()
         if changed == self._changes_stored:
             return
-        with self.database.writing() as connection:
+        with self.database.writing(unhurried=WRITER_SECONDS) as connection:
             written = write_batch(connection, batch, self._clock())
             # Before the commit, which may be done although it fails.
             self._attempts.append(written.attempt)

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Self
 
 from sqlalchemy import insert, select
-from sqlalchemy.exc import IntegrityError
 
 from simulator.facts import TurnStarted
 from simulator.journal import Journal
@@ -19,7 +18,7 @@ from simulator.session.events import content_text
 from simulator.store import files, rows
 from simulator.store.database import Database
 from simulator.store.drafts import DraftBox
-from simulator.store.errors import StoreError
+from simulator.store.errors import StoreError, TakenError
 from simulator.store.holders import Holder
 from simulator.store.leases import Leases
 from simulator.store.library import Library
@@ -27,6 +26,7 @@ from simulator.store.sessions import SessionRecord, row_of_record
 from simulator.store.shelf import Shelf
 from simulator.store.stored import LONGEST_QUERY, StoredJournal
 from simulator.store.tables import FACTS, SESSIONS, Place
+from simulator.store.unsaved import Unsaved, UnsavedBox
 from simulator.store.writer import Writer
 
 PATIENCE = 5.0
@@ -52,7 +52,9 @@ class JournalStore(Library):
         self._holder = holder or Holder()
         self.leases = Leases(database, clock, new_id, self._holder)
         self._writer = Writer(database.name, at_end=database.close)
+        database.when_back(self._writer.retry)
         self._drafts = DraftBox(database, self._writer)
+        self._unsaved = UnsavedBox(database, self._writer)
         # Also when the process ends: what was appended last is stored then.
         self._end = weakref.finalize(self, self._writer.stop, _AT_EXIT)
 
@@ -84,6 +86,11 @@ class JournalStore(Library):
     def name(self) -> str:
         """Which database it is, without its password."""
         return self._database.name
+
+    @property
+    def caution(self) -> str:
+        """What of this database's keeping is not certain, in words; empty where what is stored outlives a power cut."""
+        return self._database.caution
 
     def close(self, timeout: float = 10.0) -> None:
         """Store what is not durable, for so many seconds at most, and let go of the sessions and of the database.
@@ -151,17 +158,42 @@ class JournalStore(Library):
         self._drafts.put(session_id, changed)
 
     def keep_drafts(self, timeout: float = 30.0) -> None:
-        """Wait until all drafts of up to now are durable.
+        """Wait until all drafts, and all unsaved work, of up to now are durable.
 
         Raises:
             StoreError: They are not; nothing is lost, and it is tried again.
         """
+        end = time.monotonic() + timeout
         self._writer.wait(self._drafts, timeout)
+        self._writer.wait(self._unsaved, max(0.0, end - time.monotonic()))
+
+    def unsaved(self, owner: str, path: str) -> Unsaved | None:
+        """Return somebody's unsaved work on a file; None where there is none.
+
+        Raises:
+            StoreError: The store does not answer.
+        """
+        return self._unsaved.of(owner, path)
+
+    def put_unsaved(
+        self, owner: str, path: str, body: str, base: bytes = b"", beside: bytes | None = None
+    ) -> None:
+        """Keep somebody's unsaved work on a file, with what it was made on; does not wait for the database."""
+        self._unsaved.put(owner, path, Unsaved(body, base, beside, self._clock()))
+
+    def drop_unsaved(self, owner: str, path: str) -> None:
+        """Keep no unsaved work of somebody on a file any more; does not wait for the database."""
+        self._unsaved.put(owner, path, None)
 
     @property
     def trouble(self) -> str | None:
-        """Why drafts are not durable, in words; None where there is no such trouble."""
-        return str(self._drafts.error) if self._drafts.error else None
+        """Why drafts or unsaved work are not durable, in words; None where there is no such trouble."""
+        return self._drafts.trouble or self._unsaved.trouble
+
+    @property
+    def has_unwritten_drafts(self) -> bool:
+        """Whether a draft, or unsaved work, is not durable yet."""
+        return any(box.changes_stored() < box.changes() for box in (self._drafts, self._unsaved))
 
     def export(self, session_id: str) -> str:
         """Write a session as one JSON file, as far as it is durable: its record without owner and token, and its journal.
@@ -219,10 +251,8 @@ class JournalStore(Library):
             with self._database.writing() as connection:
                 connection.execute(insert(SESSIONS), row_of_record(record))
                 connection.execute(insert(FACTS), news)
-        except StoreError as error:
-            if isinstance(error.__cause__, IntegrityError):
-                raise StoreError(f"there is a session {record.session_id!r} already") from error
-            raise
+        except TakenError as error:
+            raise StoreError(f"there is a session {record.session_id!r} already") from error
         tree = rows.Tree(facts, parents, list(range(count)), journal.head, fold.forked())
         return self._journal(record.session_id, tree, Place(journal.head, count))
 

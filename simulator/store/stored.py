@@ -58,7 +58,13 @@ class StoredJournal(Journal):
     @property
     def trouble(self) -> str | None:
         """Why something is not durable, in words; None where there is no such trouble."""
-        return str(self._shelf.error) if self._shelf.error else None
+        return self._shelf.trouble
+
+    @property
+    def first_unstored(self) -> int | None:
+        """The number of the first fact that is not durable yet, where there is one; all later ones are not either."""
+        durable = len(self._shelf.stored)
+        return durable if durable < len(self) else None
 
     @property
     def place(self) -> Place:

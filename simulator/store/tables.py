@@ -1,4 +1,4 @@
-"""The tables: sessions, their facts, texts that were typed and not sent, and who plays. Version 2 of the schema."""
+"""The tables: sessions, their facts, texts that were typed and not sent, who plays, and unsaved work on files. Version 3 of the schema."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from sqlalchemy import (
     ForeignKey,
     Index,
     Integer,
+    LargeBinary,
     MetaData,
     String,
     Table,
@@ -75,6 +76,21 @@ LEASES = Table(
     Column("holder", String, nullable=False),
     Column("place", Text, nullable=False),  # in words for people
     Column("until", Double, nullable=False),
+)
+
+
+UNSAVED = Table(
+    "studio_unsaved",
+    METADATA,
+    Column("owner", String, primary_key=True),
+    Column(
+        "path", Text, primary_key=True
+    ),  # a JSON string in ASCII, as the next one: a path need not be text
+    Column("body", Text, nullable=False),
+    Column("at", Double, nullable=False),
+    Column("mark", String, nullable=False),  # tells what the work was made on from something else
+    Column("base", LargeBinary, nullable=False),  # compressed, as the next one
+    Column("beside", LargeBinary),
 )
 
 

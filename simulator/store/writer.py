@@ -10,6 +10,9 @@ from collections.abc import Callable
 
 from simulator.store.errors import StoreError, UnknownSessionError
 
+LATE_SECONDS = 2.0
+"""What waits longer to be stored is told of."""
+
 _FIRST_PAUSE, _LONGEST_PAUSE = 1.0, 30.0
 
 
@@ -23,6 +26,18 @@ class Unwritten(ABC):
         """It is in the writer's queue."""
         self.tries = 0
         """How often it was tried to store it."""
+        self.since: float | None = None
+        """Since when, by the monotonic clock, something of it waits to be stored; None where nothing does."""
+
+    @property
+    def trouble(self) -> str | None:
+        """Why something is not durable, in words: it failed, or takes long. None where there is no such trouble."""
+        if self.error is not None:
+            return str(self.error)
+        since = self.since
+        if since is None or time.monotonic() - since < LATE_SECONDS:
+            return None
+        return f"{self.name}: storing takes longer than {LATE_SECONDS:g} seconds"
 
     @property
     @abstractmethod
@@ -70,6 +85,8 @@ class Writer:
 
     def tell(self, item: Unwritten) -> None:
         """Say that something was changed; takes no longer than a look where it waits to be stored anyway."""
+        if item.since is None:
+            item.since = time.monotonic()
         # The writer unsets `waits` before it looks what there is to store, so no change can be overlooked.
         if not item.waits:
             with self._changed:
@@ -95,6 +112,12 @@ class Writer:
                     self._queue.move_to_end(item, last=False)
                 if not self._changed.wait(end - time.monotonic()) and time.monotonic() >= end:
                     raise item.error or StoreError(f"{item.name} is not stored yet after {timeout:g} seconds")
+
+    def retry(self) -> None:
+        """Try at once what failed before."""
+        with self._changed:
+            self._pause = _FIRST_PAUSE
+            self._retry()
 
     def stop(self, timeout: float) -> list[Unwritten]:
         """Store what there is, end the thread, and give what could not be stored within so many seconds."""
@@ -151,7 +174,9 @@ class Writer:
             if error is None:
                 self._pause = _FIRST_PAUSE
                 self._retry()
-                if item.changes_stored() < item.changes():
+                is_done = item.changes_stored() >= item.changes()
+                item.since = None if is_done else time.monotonic()
+                if not is_done:
                     self._enqueue(item, even_if_closed=True)
             elif not isinstance(
                 error, UnknownSessionError

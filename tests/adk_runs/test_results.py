@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 from pathlib import Path
 from typing import Any
 
@@ -24,8 +25,8 @@ from google.genai import types
 from evalset.adk_runs import installed
 from evalset.adk_runs.history import kept_results
 from evalset.adk_runs.results import CallMade, ResultsError, RubricResult, read_results, with_problems
-from evalset.adk_runs.run import shown_command
 from evalset.adk_runs.spec import AgentPlace, EvalRunSpec, prepare
+from evalset.cli.shown import AgentWords, program, shown_run
 from tests.harness.tiny_agent import write_tiny_eval_set
 
 
@@ -188,17 +189,20 @@ def test_a_run_prepares_its_own_copy_of_what_was_chosen(tmp_path: Path) -> None:
         prepare(EvalRunSpec(eval_set=path, agent=agent.model_copy(update={"app_name": "../up"})), folder)
 
 
-def test_the_command_for_a_terminal_is_quoted(tmp_path: Path) -> None:
-    """Spaces in paths and ids stay in one word."""
+def test_the_command_for_a_terminal_is_quoted() -> None:
+    """Spaces in paths and names stay in one word, and what was chosen for the run is said."""
     spec = EvalRunSpec(
         eval_set=Path("/my sets/a.evalset.json"),
         agent=AgentPlace(name="desk", app_name="desk", folder=Path("/my agents/desk")),
         cases=("one", "two"),
+        environment=Path("/my sets/a.environment.json"),
+        models="recorded",
+        unrecorded="rules",
     )
-    assert shown_command(spec, Path("/my sets/test_config.json")) == (
-        "adk eval '/my agents/desk' '/my sets/a.evalset.json:one,two' "
-        "--config_file_path '/my sets/test_config.json' --print_detailed_results"
-    )
+    words = AgentWords(words="/my agents/desk")
+    start = f"{shlex.join(program())} eval '/my agents/desk' '/my sets/a.evalset.json' --case one --case two"
+    assert shown_run(words, spec) == f"{start} --models recorded --unrecorded rules"
+    assert shown_run(words, spec.model_copy(update={"environment": None})) == f"{start} --real-tools"
 
 
 def test_what_is_missing_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

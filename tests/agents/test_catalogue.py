@@ -65,14 +65,18 @@ def test_the_demos_are_listed_with_all_that_a_newcomer_needs() -> None:
 
 
 @pytest.mark.parametrize("name", DEMOS)
-def test_a_demo_is_an_agent_folder_like_any_other(name: str) -> None:
-    """`adk web simulator/agents/demos` has the same agent under the same name, and the same eval-set file."""
+def test_a_demo_is_an_agent_folder_like_any_other(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`adk web simulator/agents/demos` has the same agent under the same name; its golden traces go among the user's data."""
+    monkeypatch.setenv("GOLDEN_TRACE_DATA_DIR", str(tmp_path))
     assert name in AgentFolder(DEMOS_DIR).names()
     foreign, own = AgentFolder(DEMOS_DIR).load(name), demo_agent(name)
     assert foreign.root_agent.name == own.root_agent.name == name
     assert foreign.app_name == own.app_name == name
-    assert own.resolve_eval_set_path() == DEMOS_DIR / name / f"{name}_evals.evalset.json"
-    assert own.resolve_eval_set_path() == foreign.resolve_eval_set_path()
+    assert Path(own.origin) == DEMOS_DIR / name
+    assert own.resolve_eval_set_path() == tmp_path / "eval_sets" / name / f"{name}_evals.evalset.json"
+    assert own.resolve_eval_set_path().name == foreign.resolve_eval_set_path().name
 
 
 def test_the_demos_folder_as_agents_folder_lists_no_agent_twice() -> None:

@@ -12,7 +12,7 @@ from google.adk.apps.app import App
 from google.adk.cli.utils.agent_loader import AgentLoader
 from google.adk.evaluation.local_eval_sets_manager import LocalEvalSetsManager
 
-from simulator.agents import AgentCatalogue, AgentEntry, AgentSettings, find_agents
+from simulator.agents import AgentCatalogue, AgentEntry, AgentLoadError, AgentSettings, find_agents
 from simulator.agents.folder import AgentFolder
 
 AGENT = """
@@ -188,7 +188,8 @@ BROKEN = {
     "raises/deeper.py": "def go():\n    raise KeyError('the key')\n",
     "value_error/agent.py": "raise ValueError('out of range')\n",
     "leaves/agent.py": "import sys\n\nsys.exit('not today')\n",
-    "no_agent/__init__.py": "",
+    "no_agent/__init__.py": "from .parts import *",
+    "no_agent/parts.py": "NUMBER = 1\n",
     "wrong_type/agent.py": "root_agent = 'me'\n",
     "bad_yaml/root_agent.yaml": "name: [unclosed\n",
     "bad_field/root_agent.yaml": "agent_class: LlmAgent\nname: ok\nmodel: m\ninstruction: x\nno_such_field: 1\n",
@@ -250,6 +251,42 @@ def test_a_missing_or_empty_folder_is_named(tmp_path: Path) -> None:
         assert words in (first.error or "")
         assert str(path) in (first.error or "")
         assert len(demos) == 3
+
+
+def test_packages_without_an_agent_are_no_agents(tmp_path: Path) -> None:
+    """Folders of tests, evals and helpers beside an agent are packages too: they are not listed as agents that failed."""
+    files = {
+        "desk/agent.py": agent_source("desk"),
+        "eval/__init__.py": "",
+        "tests/__init__.py": '"""Tests for the agent and its app."""\nroot_agents = ()\n',
+        "shared/__init__.py": "from .tools import find\nimport json as helper\n",
+        "lazy/__init__.py": "def __getattr__(name):\n    raise AttributeError(name)\n",
+        "aliased/__init__.py": "from .inside import best as root_agent\n",
+        "aliased/inside.py": agent_source("aliased").replace("root_agent", "best"),
+        "unparsed/__init__.py": "def broken(:\n",
+    }
+    entries = by_name(write(tmp_path / "bots", files))
+    assert {name: entry.state for name, entry in entries.items()} == {
+        "aliased": "ready",
+        "desk": "ready",
+        "lazy": "failed",
+        "unparsed": "failed",
+    }
+
+
+def test_agents_one_level_deeper_are_named(tmp_path: Path) -> None:
+    """Who names a folder too high is told where the agents are, ready to be used, even if the path holds a space."""
+    root = tmp_path / "my project"
+    write(root, {f"agents/{name}/agent.py": agent_source(name) for name in ("one", "two", "three")})
+    write(root, {"tests/__init__.py": "", ".venv/lib/agent.py": agent_source("hidden"), "readme.md": "x"})
+    (entry,) = find_agents(root, demos=False)
+    deeper = root / "agents"
+    wanted = f"the agents folder {root} holds no agents: found 3 agents one level deeper, in {deeper}: use --agents-dir '{deeper}'"
+    assert entry.error == wanted
+    assert AgentFolder(deeper).names() == ("one", "three", "two")
+    write(root, {"more/fourth.py": agent_source("fourth")})
+    with pytest.raises(AgentLoadError, match="found 4 agents one level deeper, in 2 folders, 3 of them in "):
+        AgentFolder(root).names()
 
 
 def test_folders_with_the_same_names_are_not_confused(tmp_path: Path) -> None:

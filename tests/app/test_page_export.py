@@ -5,10 +5,12 @@ from __future__ import annotations
 import asyncio
 import io
 import json
+import sys
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from threading import Event
+from typing import Any, Literal
 from unittest import mock
 
 import pytest
@@ -18,14 +20,24 @@ from google.adk.evaluation.local_eval_sets_manager import load_eval_set_from_fil
 from google.adk.runners import InMemoryRunner
 
 from app.cast import cast_of
-from app.exporting import agent_folder, eval_command, exportable
+from app.exporting import exportable
 from app.registry import registry
+from app.shell_commands import words_of
 from evalset import import_cases
+from evalset.adk_runs.agents import agent_folder
+from evalset.cli.shown import AgentWords
 from evalset.recorded.files import read_environment
+from evalset.verify import Criteria, Verification
 from simulator.agent_config import SimulatedAgentConfig
-from simulator.agents import DEMOS_DIR, demo_agent
+from simulator.agents import DEMOS_DIR, AgentEntry, AgentSettings, demo_agent
 from simulator.runtime import Simulation
 from tests.app.pages import HOSTILE, Tab
+
+
+@pytest.fixture(autouse=True)
+def studio_settings(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The studio was started without options."""
+    monkeypatch.setattr(sys, "argv", ["app"])
 
 
 @pytest.fixture
@@ -52,7 +64,7 @@ def tab(target: Path) -> Tab:
 
 def test_the_case_is_shown_and_checked(tab: Tab) -> None:
     """The outline names query, call and answer; ADK's loader has read the case back; nothing comes alive."""
-    assert "reads this case back equal" in tab.words
+    assert "ADK loads this case unchanged" in tab.words
     assert "Where is order A-1002?" in tab.literal
     assert "find_order" in tab.literal
     assert "adk eval runs the real tools" in tab.literal
@@ -73,7 +85,7 @@ def test_the_case_is_written_into_the_agents_eval_set(tab: Tab, target: Path) ->
     ]
     assert "A new eval set was written." in tab.words
     assert str(target) in tab.literal
-    assert f"adk eval AGENT_FOLDER {target}:{case.eval_id}" in tab.literal
+    assert f"golden-trace eval order_desk {target} --case {case.eval_id}" in tab.literal
     assert tab.app.button(key="export_write").disabled
 
 
@@ -231,7 +243,7 @@ def test_a_long_file_is_not_read_in_whole(tab: Tab, target: Path) -> None:
     with mock.patch("evalset.documents.load_eval_set_from_file", side_effect=_noting(loads)):
         again.click("export_write")
     assert "The case was added to the eval set." in again.words
-    assert loads == [1]
+    assert loads[0] == 1  # the replay reads the file in the background, once it is written
     assert len(load_eval_set_from_file(str(target), "order_desk_evals").eval_cases) == 1001
 
 
@@ -305,8 +317,99 @@ def test_a_session_without_a_final_response_has_no_case(tmp_path: Path) -> None:
     assert "Decision" in tab.words
 
 
-def test_the_command_names_the_agents_folder() -> None:
-    """For an agent in a folder of ADK's convention the command can be run as it stands."""
-    folder = agent_folder(demo_agent("order_desk"))
-    assert folder == DEMOS_DIR / "order_desk"
-    assert eval_command(folder, Path("/a b/set.json"), "x") == f"adk eval {folder} '/a b/set.json:x'"
+def replayed(tab: Tab) -> Tab:
+    """Wait until the case that was written is replayed, and draw the page."""
+    live = registry().get(str(tab.session_id))
+    assert live is not None
+    assert live.replay is not None
+    assert live.replay[1].wait(60)
+    return tab.run()
+
+
+def test_what_was_written_is_replayed_at_once_and_verified(tab: Tab) -> None:
+    """No tool and no model is asked again; the commands come in their order, the hermetic one first, each with its whole paths."""
+    replayed(tab.click("export_write"))
+    assert "**Verified**" in tab.words
+    shown = [code.value for code in tab.app.code if "order_desk_evals" in code.value]
+    evaluate, pytest_file, lines, plain, real = shown[1:]
+    assert "/golden-trace eval order_desk /" in evaluate
+    assert "/golden-trace export /" in pytest_file
+    assert "-m pytest '/" in pytest_file
+    assert lines.startswith("from evalset import HermeticEnvironment")
+    assert plain == real
+    assert f"/adk eval {DEMOS_DIR / 'order_desk'} " in plain
+    assert tab.live_marks() == []
+
+
+def test_a_replay_is_out_of_date_when_the_file_has_changed(tab: Tab, target: Path) -> None:
+    """The page says what changed, and replays again on a click: then it shows the first divergence with its verdict."""
+    replayed(tab.click("export_write"))
+    golden = json.loads(target.read_text())
+    golden["eval_cases"][0]["conversation"][0]["intermediate_data"]["tool_uses"][0]["args"] = {
+        "order_id": "B-2"
+    }
+    target.write_text(json.dumps(golden))
+    assert "Out of date: the set changed since the replay." in tab.run().words
+    assert "Verified" not in tab.words
+    replayed(tab.click("export_replay_again"))
+    assert "the case does not give the same again" in tab.words
+    assert "First divergence: turn 1, step 2" in tab.words
+    assert "B-2" in tab.literal
+
+
+def test_a_replay_can_be_stopped(tab: Tab, monkeypatch: pytest.MonkeyPatch) -> None:
+    """While it runs the page shows how far it is, with a way to stop it; then it can be made again."""
+    began, ends = Event(), Event()
+
+    def slow(*_: Any, stop: Event, **__: Any) -> Verification:
+        began.set()
+        assert stop.wait(60)
+        ends.set()
+        return Verification(eval_set=Path("x"), environment=Path("y"), runs=1, criteria=Criteria())
+
+    monkeypatch.setattr(
+        "evalset.verify.verify", slow, raising=False
+    )  # a replay that takes as long as it likes
+    tab.click("export_write")
+    assert began.wait(60)
+    assert "Verified" not in tab.words
+    tab.click("stop_export_replay")
+    assert ends.wait(60)
+    assert "The replay was stopped." in replayed(tab).words
+    assert tab.has("export_replay_again")
+
+
+def entry(name: str, source: Literal["folder", "file", "demo"], location: Path | str = "") -> AgentEntry:
+    """An agent of the list."""
+    return AgentEntry(name=name, source=source, location=str(location))
+
+
+def test_each_kind_of_agent_has_words_for_a_shell(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A demo by its name, a folder by its path, a single file and a file of configs with the name behind it, a module from here."""
+    monkeypatch.chdir(tmp_path)
+    for name in ("whole", "bare"):
+        (tmp_path / "agents" / name).mkdir(parents=True)
+    (tmp_path / "agents" / "whole" / "__init__.py").touch()
+    (tmp_path / "agents" / "whole" / "agent.py").touch()
+    (tmp_path / "agents" / "bare" / "__init__.py").touch()
+    (tmp_path / "configs.py").touch()
+    folder = AgentSettings(agents_dir=Path("agents"))
+    agents = tmp_path / "agents"
+    demo = words_of(entry("order_desk", "demo"), folder)
+    assert demo == AgentWords(words="order_desk", folder=DEMOS_DIR / "order_desk")
+    whole = words_of(entry("whole", "folder", agents / "whole"), folder)
+    assert whole == AgentWords(words=str(agents / "whole"), folder=agents / "whole")
+    bare = words_of(entry("bare", "folder", agents / "bare"), folder)
+    assert bare == AgentWords(words=f"{agents}#bare", folder=agents / "bare")
+    single = words_of(entry("one", "folder", agents / "one.py"), folder)
+    assert single == AgentWords(words=f"{agents}#one")
+    file = AgentSettings(agents_file="configs.py")
+    twice = words_of(entry("order_desk (file)", "file"), file, ["order_desk"])
+    assert twice == AgentWords(words=f"{tmp_path / 'configs.py'}#order_desk")
+    module = words_of(entry("one", "file"), AgentSettings(agents_file="my.agents"))
+    assert module == AgentWords(words="my.agents#one", start_in=tmp_path)
+
+
+def test_a_demo_lies_in_a_folder_that_adk_loads() -> None:
+    """So `adk eval` takes it."""
+    assert agent_folder(demo_agent("order_desk")) == DEMOS_DIR / "order_desk"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
+from time import monotonic, sleep
 
 import pytest
 from sqlalchemy import event
@@ -18,6 +19,11 @@ from simulator.store import JournalStore
 from tests.app.pages import Tab
 from tests.harness.postgres import postgres
 from tests.harness.processes import wait_until
+
+SLOW_SECONDS = 0.4
+"""A slow disk takes so long for each commit."""
+
+CLICKS_SECONDS = 15.0
 
 CANCEL = "Please cancel order A-1001 and refund me."
 
@@ -61,6 +67,57 @@ def test_a_locked_database_is_said_and_goes_by(path: Path) -> None:
     assert store.load(live.session_id).to_json() == live.simulation.journal.to_json()
     tab.click("undo_step")
     assert "Everything is stored again" not in tab.words
+
+
+def test_a_step_that_is_not_stored_is_not_shown_as_if_it_were(path: Path) -> None:
+    """What the engine did by itself is marked in the timeline, and named above it, until it is stored."""
+    live = _begun()
+    tab = Tab(live.session_id)
+    assert "not stored yet" not in tab.words
+    other = sqlite3.connect(path, isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")
+    live.simulation.answer(live.simulation.view().pending[0], {"status": "shipped"})
+    tab.run()
+    assert "Not everything is stored yet: the last 2 steps" in tab.words
+    assert tab.steps_marked("not stored yet") == 2
+    other.execute("ROLLBACK")
+    other.close()
+    _is_stored_again(live, tab)
+    assert tab.steps_marked("not stored yet") == 0
+
+
+def test_what_was_typed_is_stored_when_the_page_has_been_drawn(path: Path) -> None:
+    """The run that takes a draft in ends when it is in the file, however slow that is."""
+    live = _begun()
+    store = shelf().store
+    assert store is not None
+    tab = Tab(live.session_id)
+    event.listen(store._database._engine, "commit", lambda _: sleep(SLOW_SECONDS))
+    tab.type("response_", '{"typed": 1}')
+    with sqlite3.connect(path) as other:
+        found = [text for (text,) in other.execute("SELECT text FROM studio_drafts")]
+    other.close()
+    assert any("typed" in text for text in found)
+
+
+def test_typed_text_that_is_not_stored_is_named(path: Path) -> None:
+    """A draft that the database does not take is told of, and taken once it can be."""
+    live = _begun()
+    store = shelf().store
+    assert store is not None
+    tab = Tab(live.session_id)
+    other = sqlite3.connect(path, isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")
+    tab.type("response_", '{"typed": 2}')
+    assert "Not everything is stored yet: what was typed last" in tab.words
+    other.execute("ROLLBACK")
+    other.close()
+    store.keep_drafts()
+    tab.run()
+    assert "Everything is stored again" in tab.words
+    again = JournalStore.open(path)
+    assert any("typed" in text for text in again.drafts(live.session_id).values())
+    again.close()
 
 
 def _begun() -> LiveSession:
@@ -148,5 +205,29 @@ def test_a_database_server_that_is_restarted_loses_nothing(
         close_shelf()
         again = Tab(live.session_id)
         assert again.has(again.key("accept_"))
+        registry().close_all()
+        close_shelf()
+
+
+def test_a_database_server_that_says_nothing_holds_up_one_click_for_a_moment(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """While PostgreSQL is stopped the page goes on from memory, and says what is not stored; what was not is stored after."""
+    monkeypatch.setattr("sys.argv", ["app"])
+    with postgres() as server:
+        monkeypatch.setenv(STORE_VARIABLE, server.new_database())
+        close_shelf()
+        live = _begun()
+        tab = Tab(live.session_id)
+        took = []
+        with server.frozen():
+            for key in ("accept_", "accept_", "undo_step"):
+                began = monotonic()
+                tab.click(tab.key(key) if key.endswith("_") else key)
+                took.append(monotonic() - began)
+                assert "Not everything is stored yet" in tab.words
+        # Three clicks took more than a minute where nobody gave up; two seconds of patience, and what a busy machine adds.
+        assert sum(took) < CLICKS_SECONDS
+        _is_stored_again(live, tab)
         registry().close_all()
         close_shelf()

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
+from threading import Event
 from typing import Any
 
 import pytest
@@ -16,8 +18,9 @@ from app.people import LOCAL
 from app.registry import Registry, registry
 from app.reopening import NotReopenedError, reopened
 from app.session_lines import SessionLine, carry_out
-from app.shelf import STORE_VARIABLE, close_shelf, opened, shelf
+from app.shelf import STORE_VARIABLE, Shelf, close_shelf, open_in_background, opened, shelf
 from app.side import forget_lists
+from simulator.agents import catalogue_for
 from simulator.store import JournalStore
 from tests.app.pages import Tab
 
@@ -246,7 +249,12 @@ def test_a_store_that_cannot_be_opened_is_said(tmp_path: Path) -> None:
     found = opened({STORE_VARIABLE: str(broken)})
     assert found.store is None
     assert str(broken) in found.problem
-    assert opened({STORE_VARIABLE: "none"}).problem == ""
+    none = opened({STORE_VARIABLE: "none"})
+    assert none.problem == ""
+    assert (
+        none.caution
+        == "GOLDEN_TRACE_STORE=none: sessions and typed text are in memory only and end with the server."
+    )
 
 
 def test_where_nothing_is_kept_the_list_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -256,5 +264,62 @@ def test_where_nothing_is_kept_the_list_says_so(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr("app.side.shelf_if_open", lambda: type(held)(problem=words))
     tab = Tab()
     assert "Sessions are not kept" in tab.words
+    assert "in memory only" not in tab.words
+    monkeypatch.setattr("app.side.shelf_if_open", lambda: type(held)(is_off=True))
+    assert "in memory only" in Tab().words
     assert words in tab.literal
     assert tab.live_marks() == []
+
+
+def test_the_list_says_that_it_is_opening_and_then_lists(
+    session_id: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Until the store is open nobody knows whether there are sessions: the list says so, and then shows them by itself."""
+    _server_ends()
+    may_open = Event()
+
+    def slowly(environ: Mapping[str, str]) -> Shelf:
+        may_open.wait(60)
+        return opened(environ)
+
+    # A database that takes its time to open, as one that is upgraded or far away does.
+    monkeypatch.setattr("app.shelf.opened", slowly)
+    tab = Tab()
+    assert "Opening the stored sessions" in tab.words
+    assert "None yet" not in tab.words
+    assert not tab.has(f"recent_{session_id}")
+    opens = open_in_background()
+    assert opens is not None
+    may_open.set()
+    opens.join(60)
+    tab.run()
+    assert "Opening the stored sessions" not in tab.words
+    assert tab.has(f"recent_{session_id}")
+
+
+def test_where_no_sessions_are_kept_nothing_is_opened(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The list is known to be empty."""
+    monkeypatch.setenv(STORE_VARIABLE, "none")
+    close_shelf()
+    assert "Opening" not in Tab().words
+
+
+def test_an_agent_that_is_the_same_is_not_called_changed(
+    store: JournalStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """After a restart it is loaded anew, and seated before it is compared; its model goes by name or is inherited."""
+    folder = tmp_path / "agents" / "desk"
+    folder.mkdir(parents=True)
+    (folder / "agent.py").write_text(
+        "from google.adk.agents import LlmAgent\n"
+        "root_agent = LlmAgent(name='desk', model='gemini-2.5-flash', sub_agents=[LlmAgent(name='helper')])\n"
+    )
+    monkeypatch.setattr("sys.argv", ["app", "--agents-dir", str(folder.parent), "--no-demos"])
+    ids = []
+    for _ in range(3):
+        form = StartForm(agent="desk", query="Hello", agent_player="person")
+        ids.append(open_session(form, catalogue().config("desk")).session_id)
+    _server_ends()
+    catalogue_for.cache_clear()
+    words = {each: Tab(each).literal for each in ids}
+    assert all("Hello" in text and "has changed" not in text for text in words.values())

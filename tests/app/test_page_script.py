@@ -9,16 +9,21 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from app.agents import catalogue
+from app.exporting import exportable
 from app.panels.script_start import TEXT_KEY
 from app.people import LOCAL
 from app.registry import LiveSession, registry
-from app.script_play import ScriptForm, open_script
+from app.script_play import ScriptForm, open_script, text_of_upload
 from app.shelf import close_shelf
+from evalset.recorded.embedded import parted
+from simulator import demo_agent
 from simulator.scripts import read_script
+from simulator.session import FinalResponse
 from simulator.store import JournalStore
 from tests.app.pages import HOSTILE, Tab, live_marks
 from tests.app.scripts_played import until
 from tests.runtime.stage import PATIENCE
+from tests.scripts.recording import record_demo
 
 HEAD = "format: golden-trace-studio/script\nversion: 1\n"
 LOST = HEAD + (
@@ -297,3 +302,33 @@ def test_an_eval_set_that_cannot_be_played_says_why(start: Tab) -> None:
         start.run().click("play_script")
         assert words in start.literal
         assert start.session_id is None
+
+
+@pytest.mark.parametrize("form", ["pasted", "archive"])
+def test_a_downloaded_confirmed_case_plays_to_its_end(form: str) -> None:
+    """The download holds what a person had confirmed: nothing is asked again. The case alone stops at the confirmation."""
+    with record_demo("expense_approver") as simulation:
+        facts = [fact for _, fact in simulation.journal.path()]
+        config = demo_agent("expense_approver")
+        made = exportable(simulation.session, "intermediate_data", "one", facts, config)
+    text = made.document if form == "pasted" else text_of_upload(made.archive)
+    assert made.misread is None
+    live = open_script(ScriptForm(agent="expense_approver", text=text, case="one", otherwise="fail"), config)
+    progress = until(live, "over")
+    assert progress.played is not None, progress
+    assert (progress.played.waits, progress.played.refused, progress.played.leftovers) == ((), None, ())
+    said = [entry.content for entry in live.simulation.session.history if isinstance(entry, FinalResponse)]
+    assert said == [entry.content for entry in simulation.session.history if isinstance(entry, FinalResponse)]
+    recorded = parted("x", text).environment
+    assert recorded is not None
+    assert any(call.confirmed for turn in recorded.cases["one"].turns for call in turn.calls)
+    alone = open_script(ScriptForm(agent="expense_approver", text=parted("x", text).text, case="one"), config)
+    assert "the user's confirmation" in until(alone, "asks").asks[0].words
+
+
+def test_a_session_is_no_script_and_says_where_it_is_taken(start: Tab) -> None:
+    """What can be imported is named as what it is; nothing is opened."""
+    start.app.text_area(key=TEXT_KEY).set_value('{"format": "golden-trace-studio/session", "version": 1}')
+    start.run()
+    assert "It is a session of the studio. Open it under Eval sets" in start.literal
+    assert not start.has("play_script")

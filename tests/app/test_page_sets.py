@@ -13,7 +13,7 @@ from app.opening import StartForm, open_session
 from app.registry import registry
 from app.set_desk import desks
 from app.set_places import check_set, found_sets, take_upload
-from app.shelf import close_shelf
+from app.shelf import close_shelf, shelf
 from evalset.recorded.files import put_cases, read_environment, sidecar_of
 from evalset.recorded.model import Author, RecordedCall, RecordedCase, RecordedTurn
 from simulator.facts import Failed, Returned, ToolAnswered, ToolEffects
@@ -21,6 +21,7 @@ from simulator.seats.requests import ModelRequest, ToolRequest
 from simulator.session.history import ToolError
 from simulator.store import JournalStore
 from tests.app.pages import HOSTILE, Tab
+from tests.doctor.test_importable import importable
 from tests.evalset.editing_sets import a_raw_case, write_set
 
 
@@ -308,10 +309,47 @@ def test_the_call_at_a_step_is_drafted_as_it_was_recorded(
 
 
 def test_kept_sessions_stand_beside_the_sets_on_the_first_page_of_a_server(store: JournalStore) -> None:
-    """Nobody has looked at the start page since the server began, and the store is not open."""
+    """Nobody has looked at the start page since the server began, and the store is opened beside the page."""
     form = StartForm(agent="order_desk", query="Where is order A-1002?", seed="one")
     made = open_session(form, catalogue().config("order_desk")).session_id
     registry().close_all()
     assert store.record(made)
     close_shelf()
-    assert Tab(page="sets").has(f"recent_{made}")
+    tab = Tab(page="sets")
+    assert shelf().store is not None
+    assert tab.run().has(f"recent_{made}")
+
+
+@pytest.mark.parametrize("name", ["journal", "archive"])
+def test_a_file_that_holds_cases_is_imported_where_it_was_opened(tmp_path: Path, name: str) -> None:
+    """A session or an archive in the place of an eval set: one sentence, one button, and the new set is open."""
+    named, content = importable(name)
+    given = tmp_path / named
+    given.write_bytes(content)
+    tab = on_set(given)
+    assert "not an eval set. Its cases can be imported into one." in tab.words
+    tab.click("import_as_set")
+    made = tmp_path / f"{given.name.partition('.')[0]}_imported.evalset.json"
+    assert str(made) in tab.app.query_params["set"]
+    assert "go" in tab.literal
+    assert "recorded" in tab.literal
+    assert sidecar_of(made).is_file()
+    assert given.read_bytes() == content
+
+
+def test_an_archive_without_a_case_says_so(tmp_path: Path) -> None:
+    """The reason stands where the import was asked for, and nothing is written."""
+    (tmp_path / "empty.zip").write_bytes(b"PK\x03\x04 and no more")
+    tab = on_set(tmp_path / "empty.zip").click("import_as_set")
+    assert "It cannot be imported." in tab.words
+    assert "it is no ZIP archive that can be read" in tab.literal
+    assert [path.name for path in tmp_path.iterdir()] == ["empty.zip"]
+
+
+def test_an_uploaded_archive_keeps_its_ending_and_is_its_owners(tmp_path: Path) -> None:
+    """What is no eval set is not named as one; nobody else opens it."""
+    taken = take_upload("browser-a", "../mine.zip", b"PK\x03\x04 and no more")
+    assert taken.name == "mine.zip"
+    assert check_set(str(taken), "browser-a", [tmp_path]) == taken
+    with pytest.raises(ValueError, match="Several people use this server"):
+        check_set(str(taken), "browser-b", [tmp_path])

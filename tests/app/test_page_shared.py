@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any, get_args
 
 import pytest
 
-from app import decisions, engine, shared_sessions
+from app import decisions, engine, fragments, shared_sessions
 from app.agents import catalogue
 from app.commands import Command, ShareSession
+from app.live import LiveSimulation
 from app.opening import StartForm, open_session
-from app.read_only import GONE, ReadOnly, ReadOnlyError
+from app.read_only import GONE, NotSharedError, ReadOnly, ReadOnlyError
 from app.registry import LiveSession, registry
 from app.session_lines import carry_out
 from app.shared_sessions import shared_session
@@ -356,3 +358,42 @@ def test_a_session_whose_agent_is_gone_can_be_read_through_its_link(
     assert "cannot be shown in full" in tab.words
     assert WORDS in tab.literal
     assert not tab.app.get("download_button")
+
+
+@pytest.mark.parametrize("rests", [False, True])
+def test_nothing_of_it_is_given_out_when_the_sharing_has_ended(
+    annes: LiveSession, token: str, store: JournalStore, rests: bool
+) -> None:
+    """Not to a page that was drawn before and is silent since: each thing that it holds asks again."""
+    if rests:
+        _rests(annes.session_id)
+    seen = shared_session(token)
+    assert seen is not None
+    asked: tuple[Callable[[LiveSimulation], object], ...] = (
+        lambda simulation: simulation.session,
+        lambda simulation: simulation.journal,
+        lambda simulation: simulation.environment,
+        lambda simulation: simulation.view(),
+        lambda simulation: simulation.model_view(),
+        lambda simulation: simulation.wait(0),
+    )
+    for ask in asked:
+        ask(seen.simulation)
+    store.unshare(annes.session_id)
+    for ask in asked:
+        with pytest.raises(NotSharedError, match="not shared with you any more"):
+            ask(seen.simulation)
+    assert seen.simulation.version == GONE
+    store.share(annes.session_id)
+    with pytest.raises(NotSharedError):
+        seen.simulation.view()
+
+
+def test_parts_of_pages_are_made_in_one_place() -> None:
+    """Streamlit's own fragment would draw what it was given at first, whoever may not see it any more."""
+    places = {
+        path.name
+        for path in Path(fragments.__file__).parent.rglob("*.py")
+        if "st.fragment" in path.read_text()
+    }
+    assert places == {"fragments.py"}

@@ -9,6 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from app.origins import fits, name_of
+from app.peers import MARK
 from app.people import (
     COOKIE,
     LOCAL,
@@ -53,13 +55,21 @@ def test_who_sits_at_the_machine_has_its_sessions_with_any_browser(address: str,
         ("0.0.0.0", HERE),  # noqa: S104 - what is asked is who such a server takes for whom
         ("192.168.1.2", HERE),
         ("unix:///run/studio.sock", HERE),
-        ("localhost", THERE),
-        ("localhost", {**HERE, "origin": "https://studio.example"}),
-        ("localhost", {**HERE, "host": "evil.example:8501"}),
-        ("localhost", {**HERE, "host": "localhost@evil.example"}),
-        ("localhost", {**HERE, "host": "[broken"}),
-        ("localhost", {**HERE, "x-forwarded-for": "10.0.0.7"}),
-        ("localhost", {**HERE, "forwarded": "for=10.0.0.7"}),
+        ("localhost", {"host": "localhost:8501"}),
+        ("localhost", {**HERE, "sec-fetch-site": "same-site"}),
+        ("localhost", {**HERE, MARK: "1"}),
+        *(
+            ("localhost", {**headers, name: "x"})
+            for headers in (HERE, THERE)
+            for name in (
+                "via",
+                "forwarded",
+                "x-forwarded-for",
+                "x-forwarded-proto",
+                "x-forwarded-port",
+                "x-real-ip",
+            )
+        ),
     ],
 )
 def test_whoever_may_come_from_elsewhere_is_their_browser(address: str, headers: dict[str, str]) -> None:
@@ -72,6 +82,90 @@ def test_whoever_may_come_from_elsewhere_is_their_browser(address: str, headers:
     assert owner != visitor_of(arrival(address, headers=headers, cookies=browser()), None).owner
     with pytest.raises(NobodyError, match="Allow cookies"):
         visitor_of(arrival(address, headers=headers), None)
+
+
+@pytest.mark.parametrize(
+    "origin",
+    [
+        "http://localhost:3000",
+        "http://127.0.0.1:8501",
+        "https://localhost:8501.evil.example",
+        "http://localhost:8501@evil.example",
+        "http://localhost:8501, http://evil.example",
+        "http://localhost",
+        "http://localhost:8501/",
+        "ftp://localhost:8501",
+        "https://studio.example",
+        "null",
+        "",
+    ],
+)
+@pytest.mark.parametrize("chosen", [None, "one", "browser"])
+@pytest.mark.parametrize("has_opened_link", [False, True])
+def test_a_page_of_another_address_is_nobody(
+    origin: str, chosen: People | None, has_opened_link: bool
+) -> None:
+    """Another port of this machine gets this browser's cookies, and a proxy that rewrites Host looks the same: neither sees anything."""
+    headers = {**HERE, "origin": origin}
+    came = arrival(headers=headers, cookies=browser(), has_opened_link=has_opened_link)
+    with pytest.raises(NobodyError, match=r"asks localhost:8501.*server\.corsAllowedOrigins"):
+        visitor_of(came, chosen)
+
+
+@pytest.mark.parametrize(
+    ("origin", "allowed"),
+    [
+        ("https://studio.example", {"https://studio.example"}),
+        ("https://studio.example:8443", {"studio.example"}),
+        ("https://studio.example", {"*"}),
+    ],
+)
+def test_an_address_that_the_configuration_names_is_let_in_as_a_browser(
+    origin: str, allowed: set[str]
+) -> None:
+    """For a proxy that rewrites Host; that makes nobody of its visitors the machine's one person."""
+    came = arrival(headers={**HERE, "origin": origin}, cookies=browser(), allowed_origins=allowed)
+    assert visitor_of(came, None).owner.startswith("browser-")
+    assert visitor_of(came, "one").owner == LOCAL
+
+
+@pytest.mark.parametrize(
+    "host", ["evil.example:8501", "localhost@evil.example", "[broken", "", "127.0.0.1.evil.example"]
+)
+@pytest.mark.parametrize("has_origin", [False, True])
+def test_another_name_for_this_machine_is_nobody(host: str, has_origin: bool) -> None:
+    """A foreign page whose name was made to lead here (DNS rebinding) begins nothing on a server for this machine alone."""
+    headers = {"host": host, **({"origin": f"http://{host}"} if has_origin else {})}
+    with pytest.raises(NobodyError):
+        visitor_of(arrival(headers=headers, cookies=browser()), None)
+    expected = arrival(
+        headers={"host": "studio.example", "origin": "http://studio.example"}, cookies=browser()
+    )
+    with pytest.raises(NobodyError, match="open the link that the server has printed"):
+        visitor_of(expected, None)
+    assert visitor_of(expected, "browser").owner.startswith("browser-")
+
+
+@pytest.mark.parametrize(
+    "headers", [HERE, THERE, {"host": "localhost:8501"}, {**THERE, "via": "1.1 proxy"}, {**HERE, MARK: "1"}]
+)
+def test_who_has_opened_the_servers_link_is_its_person(headers: dict[str, str]) -> None:
+    """Through a proxy, at a forwarded port, without an Origin; not where something else says who is who."""
+    came = arrival(headers=headers, cookies=browser(), has_opened_link=True)
+    assert visitor_of(came, None).owner == LOCAL
+    assert visitor_of(came, "browser").owner.startswith("browser-")
+
+
+@given(st.text(max_size=30), st.text(max_size=30))
+def test_what_fits_is_the_same_host_and_port(name: str, host: str) -> None:
+    """Whatever is sent: what fits names one host, in letters that a browser would send, and a default port need not be written."""
+    for origin in (f"http://{name}", f"https://{name}", name):
+        if fits(origin, host):
+            assert not {"@", ",", "/", "\\", "%"} & set(host)
+            assert name_of(host) == name_of(origin.partition("://")[2]) != ""
+    assert fits("http://studio.example", "studio.example:80") is True
+    assert fits("https://studio.example", "studio.example:443") is True
+    assert fits("https://studio.example", "studio.example:80") is False
 
 
 @given(st.text(max_size=60))

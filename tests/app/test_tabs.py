@@ -10,7 +10,7 @@ from starlette.websockets import WebSocketDisconnect
 
 from app import tabs
 from app.tabs import AGAIN_SECONDS, GRACE_SECONDS, REST_SECONDS, Tabs, new_token
-from app.waking import PATH, UNKNOWN_TAB, Waking
+from app.waking import NOT_OURS, PATH, UNKNOWN_TAB, Waking
 
 
 class Server:
@@ -147,6 +147,25 @@ def test_who_names_no_tab_is_sent_away(token: str) -> None:
         with pytest.raises(WebSocketDisconnect) as closed:
             line.receive_text()
     assert closed.value.code == UNKNOWN_TAB
+
+
+@pytest.mark.parametrize("origin", ["http://testserver:3000", "https://evil.example", "null"])
+def test_a_page_of_another_address_opens_no_line(origin: str) -> None:
+    """It is refused before the line is open, also where it knows a tab's token; the page itself, and a program, are not."""
+    server = Server()
+    token = new_token()
+    server.tabs.show(token, "one", "1")
+    with _client(server) as client:
+        with (
+            pytest.raises(WebSocketDisconnect) as closed,
+            client.websocket_connect(PATH, headers={"Origin": origin}) as line,
+        ):
+            line.send_text(token)
+        assert closed.value.code == NOT_OURS
+        for headers in ({"Origin": "http://testserver"}, {}):
+            with client.websocket_connect(PATH, headers=headers) as line:
+                line.send_text(token)
+    assert server.tabs.connect(token, lambda: None)
 
 
 def test_bytes_are_no_introduction() -> None:

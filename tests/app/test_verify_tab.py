@@ -79,6 +79,11 @@ def settled(tab: Tab, path: Path) -> Tab:
 def verified(tab: Tab, path: Path) -> Verification:
     """Verify, wait until it is over, and draw the page."""
     settled(tab.click(tab.key("verify_go")), path)
+    return result_of(path)
+
+
+def result_of(path: Path) -> Verification:
+    """Give the result on the bench."""
     job = bench_of(path).jobs[VERIFIED]
     assert job.result is not None, job.problem
     result: Verification = job.result
@@ -104,7 +109,7 @@ def test_a_golden_that_holds_passes_every_run(eval_set: Changed) -> None:
     assert table(again) == {"one": ("✓ passed", ""), "two": ("✓ passed", "")}
     assert list(again.app.dataframe[0].value["pass^2"]) == ["1.00", "1.00"]
     again.click(again.key("propose-tolerances"))
-    assert "None: each argument has to be as it was recorded." in again.words
+    assert "None: everything that is compared has to be as it was recorded." in again.words
     assert b'tests="2"' in junit(verification)
     assert json.loads(verification.model_dump_json())["runs"] == 2
 
@@ -174,6 +179,45 @@ def test_tolerances_are_edited_and_kept_with_the_recording(eval_set: Changed) ->
     assert tolerances_of(path, "one") == (Ignore(tool="check", path="order"),)
 
 
+CLOCK = """
+
+import time
+
+
+def stamp(callback_context):
+    callback_context.state["last_seen"] = time.time()
+
+
+root_agent.before_agent_callback = stamp
+"""
+
+
+def test_a_state_that_holds_a_time_is_tolerated_by_a_click(eval_set: Changed) -> None:
+    """Its verdict says what varies, and nobody says that the agent changed; the tolerance stands in the editor then."""
+    path = eval_set()
+    source = path.with_name("agent.py")
+    source.write_text(source.read_text() + CLOCK)
+    record_again(path)
+    tab = opened(path)
+    (one, two) = verified(tab, path).cases
+    assert one.divergence is not None
+    assert (one.divergence.verdict, two.status) == ("varies", "failed")
+    assert "The state holds a time" in tab.literal
+    assert "Differs in each run" in table(tab)["one"][1]
+    tab.click(tab.key("divergence_tolerate"))
+    assert tolerances_of(path, "one") == (Ignore(of="state", path="last_seen"),)
+    assert tab.app.selectbox(key=tab.key("of-0")).value == "state"
+    assert verified(tab, path).count("passed") == 1
+
+
+def record_again(path: Path) -> None:
+    """Record the cases anew, with the agent as it is."""
+    answers = {"check": {"status": "shipped"}, "note": {"noted": True}}
+    path.unlink()
+    for eval_id, queries in {"one": ["check A; note A"], "two": ["check B", "note B"]}.items():
+        keep(played(config(path.parent.parent), queries, answers), path, eval_id)
+
+
 def test_without_a_recording_there_is_nothing_to_replay(eval_set: Changed) -> None:
     """It is said, and nothing can be begun."""
     path = eval_set()
@@ -230,3 +274,65 @@ def test_the_lines_for_a_replay_elsewhere_are_there_to_be_copied(eval_set: Chang
     assert wanted in opened(path).literal
     sidecar_of(path).unlink()
     assert "HermeticEnvironment" not in opened(path).literal
+
+
+def test_a_result_from_before_an_edit_is_out_of_date(eval_set: Changed) -> None:
+    """While the edit is not saved, and after; run again, it is of now."""
+    path = eval_set()
+    tab = opened(path)
+    assert verified(tab, path).status == "passed"
+    assert "Out of date" not in tab.literal
+    work = desks().of(LOCAL, path).work
+    work.apply(DeleteCase(case=work.state.order[1]))
+    assert "Out of date: the set has edits that are not saved." in tab.run().literal
+    assert not tab.keys("verify_again")
+    tab.click("set_save").click("save_set")
+    assert "Out of date: the set and the recording changed." in tab.literal
+    settled(tab.click(tab.key("verify_again")), path)
+    assert "Out of date" not in tab.literal
+    assert [case.eval_id for case in result_of(path).cases] == ["one"]
+
+
+def test_a_result_from_before_another_process_changed_a_file_is_out_of_date(eval_set: Changed) -> None:
+    """The set, the recording or the agent, each by name; run again, the agent is the one that its files say now."""
+    path = eval_set()
+    tab = opened(path)
+    assert verified(tab, path).status == "passed"
+    path.write_text(path.read_text() + "\n")
+    assert "Out of date: the set changed." in tab.run().literal
+    sidecar_of(path).write_text(sidecar_of(path).read_text() + "\n")
+    assert "Out of date: the set and the recording changed." in tab.run().literal
+    settled(tab.click(tab.key("verify_again")), path)
+    assert "Out of date" not in tab.literal
+    agent = path.with_name("agent.py")
+    agent.write_text(agent.read_text().replace("calls(tool, order=order)", "calls(tool, order=f'{order}!')"))
+    assert "Out of date: the agent changed." in tab.run().literal
+    settled(tab.click(tab.key("verify_again")), path)
+    assert "Out of date" not in tab.literal
+    result = result_of(path)
+    assert result.status == "failed"
+    assert result.measured is not None
+    assert result.measured.changes() == ()
+
+
+def test_a_renamed_agent_is_proposed_and_verified_with_its_new_name(eval_set: Changed) -> None:
+    """The page names the one agent with the same tools; the doctor's tab renames it in the files."""
+    path = eval_set()
+    agents = path.parents[1]
+    renamed = path.parent.rename(agents / "clerk")
+    agent = renamed / "agent.py"
+    agent.write_text(agent.read_text().replace('name="desk"', 'name="clerk"'))
+    path = renamed / path.name
+    tab = opened(path)
+    tab.app.selectbox(key=tab.key("verify_models")).set_value("recorded")
+    tab.run()
+    assert verified(tab, path).status == "failed"
+    assert "No agent is called desk, and clerk alone declares the same tools." in tab.literal
+    settled(tab.click(tab.key("verify_new_name")), path)
+    assert result_of(path).status == "passed"
+    assert "No agent is called desk" not in tab.literal
+    settled(tab.choose("set_tab", "Doctor"), path)
+    assert "No agent is called desk, and clerk alone declares the same tools." in tab.literal
+    settled(tab.click(tab.key("doctor_rename_desk")), path)
+    settled(tab.click(tab.key("doctor_write")), path)
+    assert '"app_name": "clerk"' in path.read_text()

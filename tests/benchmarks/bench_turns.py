@@ -23,6 +23,7 @@ from pytest_benchmark.fixture import BenchmarkFixture
 
 from simulator import Seats, SessionState, SimulatedAgentConfig, Simulation
 from simulator.runtime.loop import LoopThread
+from simulator.seats.requests import ToolRequest
 
 QUERY = "Where are my orders?"
 ROUNDS = 100
@@ -134,3 +135,44 @@ def test_a_turn_costs_little_more_than_in_adk_alone(
         f"\n{calls} calls: {clock:.2f} times ADK's {adk_ms:.1f} ms (processor {processor:.2f}), at most {most}"
     )
     assert clock <= most
+
+
+def one_by_one(calls: int) -> Callable[[], Timed]:
+    """Give one turn whose calls a person answers one by one, each after a look at all that waits and at its draft."""
+    config = SimulatedAgentConfig(name="desk", agent=agent_with(calls), eval_set_path="desk.evalset.json")
+
+    def answered(simulation: Simulation) -> None:
+        while pending := simulation.view().pending:
+            request = pending[0]
+            assert isinstance(request, ToolRequest)
+            assert isinstance(request.draft, dict)
+            simulation.answer(request, {**request.draft, "status": "shipped"})
+
+    def turn() -> Timed:
+        with Simulation.open(config, seats=Seats(agents={"*": "model"}, tools={"*": "person"})) as simulation:
+            simulation.query(QUERY)
+            taken = timed(lambda: answered(simulation))
+            assert simulation.session.state is SessionState.COMPLETED
+        return taken
+
+    return turn
+
+
+def test_many_calls_are_answered_one_by_one_at_a_cost_that_grows_with_their_number(
+    benchmark: BenchmarkFixture,
+) -> None:
+    """Two hundred calls beside fifty, and beside ADK's runner with a tool that answers by itself, in the same run."""
+    few, many, adk = one_by_one(50), one_by_one(200), adks_turn(200)
+    few(), adk()
+    rounds = [(many(), few(), adk()) for _ in range(5)]
+    growth = statistics.median(each[0][0] / each[1][0] for each in rounds)
+    beside = statistics.median(each[0][0] / each[2][0] for each in rounds)
+    seconds = statistics.median(each[0][0] for each in rounds)
+    benchmark.extra_info.update(seconds=seconds, growth=growth, times_adk=beside)
+    run: Callable[..., object] = benchmark.pedantic
+    run(few, rounds=2)
+    print(  # noqa: T201 - figures are what a benchmark is run for
+        f"\n200 calls one by one: {seconds:.2f} s, {growth:.1f} times 50 calls, {beside:.0f} times ADK alone"
+    )
+    assert seconds < 4.0
+    assert growth < 8.0  # four times where each costs the same; sixteen where each looks at all others

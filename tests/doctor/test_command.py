@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+import hashlib
 import io
 import json
 from pathlib import Path
@@ -128,6 +129,8 @@ def test_json_is_one_object(tmp_path: Path) -> None:
     assert found["changes"][0]["written"]
     assert '+      "eval_id": "a_b",' in found["changes"][0]["diff"]
     assert [each["code"] for each in found["changes"][0]["mended"]] == ["unfit-eval-id"]
+    (measured,) = found["measured"]["files"]
+    assert measured["sha256"] == hashlib.sha256((tmp_path / SET).read_bytes()).hexdigest()
 
 
 def test_an_agents_folder_finds_calls_that_a_migration_makes_fit(tmp_path: Path, agents: Path) -> None:

@@ -233,3 +233,19 @@ def test_many_findings_of_a_kind_are_told_as_one_and_all_are_mended(tmp_path: Pa
     assert [each.count for each in findings] == [1] * 99 + [151]
     mend([tmp_path])
     assert examine([tmp_path]).findings == ()
+
+
+def test_the_text_of_a_message_in_another_format_is_kept(tmp_path: Path) -> None:
+    """A message with its text under `content`, as other tools write it, says the same after the mend."""
+    turn = a_turn(
+        user_content={"role": "user", "content": "Where is A-1?"},
+        final_response={"content": "On its way.", "role": "assistant", "parts": []},
+    )
+    path = tmp_path / SET
+    path.write_bytes(in_bytes(a_set(a_case("one", turn))))
+    assert "empty-user-content" not in {each.code for each in examine([path]).findings}
+    assert not any(each.loses for each in examine([path]).mendable if each.code == "refused-key")
+    mend([path])
+    kept = json.loads(path.read_bytes())["eval_cases"][0]["conversation"][0]
+    assert kept["user_content"] == {"role": "user", "parts": [{"text": "Where is A-1?"}]}
+    assert kept["final_response"] == {"parts": [{"text": "On its way."}], "role": "model"}

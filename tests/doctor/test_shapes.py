@@ -137,7 +137,8 @@ def test_every_shape_opens_everywhere(tmp_path: Path, name: str) -> None:
     path = put(tmp_path, value)
     examined = examine([path]).files[0]
     assert examined.kind == ("old eval data" if name in OLD else "eval set")
-    assert [each for each in examined.findings if each.severity == "error"] == []
+    errors = [each.code for each in examined.findings if each.severity == "error"]
+    assert errors == ([] if _is_read_by_adk(path) else ["legacy-format"])
     written = EvalSetWriter(path, "home", known=KnownFiles()).write_eval_case(a_case("new"))
     assert (written.converted_copy is not None) is (name in OLD)
     cases = loaded(path).eval_cases
@@ -146,6 +147,14 @@ def test_every_shape_opens_everywhere(tmp_path: Path, name: str) -> None:
     assert set(read_cases(path.read_text())) == {case.eval_id for case in cases}
     recording = read_recording(json.dumps(value))
     assert recording.calls or recording.problems
+
+
+def _is_read_by_adk(path: Path) -> bool:
+    """Tell whether the loader of `adk eval` reads a file."""
+    try:
+        return bool(loaded(path))
+    except (KeyError, TypeError):
+        return False
 
 
 @pytest.mark.parametrize("name", [*OLD, *TODAY])
@@ -213,5 +222,7 @@ def test_a_folder_of_all_shapes_is_examined_at_once(tmp_path: Path) -> None:
     put(tmp_path, REFUSED["a configuration"][0], "test_config.json")
     examination = examine([tmp_path])
     assert len(examination.files) == len(OLD) + len(TODAY)
-    assert examination.count("error") == 0
+    refused = [path for path in tmp_path.glob("shape_*") if not _is_read_by_adk(path)]
+    assert refused
+    assert {each.file for each in examination.findings if each.severity == "error"} == set(refused)
     assert examination.unreadable == ()

@@ -184,7 +184,7 @@ def test_reading_code_runs_nothing(tmp_path: Path) -> None:
         ("tool_simulation_configs: &a []\ntracing: *a\n", "aliases are not read, at line 2"),
         ("tracing: a\ntracing: b\n", "the field 'tracing' stands twice in one object, at line 2"),
         ('{"tracing": "a", "tracing": "b"}', "the field 'tracing' stands twice"),
-        ('{"tracing": NaN}', "holds NaN, which JSON has no word for"),
+        ('{"tracing": NaN}', "NaN is no JSON number at line 1"),
         ("- 1\n", "of type list"),
         ("tool_simulation_configs: [{tool_name: t, mock_strategy_type: 3}]", "tool 't': mock_strategy_type: 3 is no mock"),
     ],

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import time
+from functools import partial
 
 import pytest
+from pydantic import ValidationError
 
+from evalset.recorded.tolerances import Pattern, Unordered, tolerated
 from simulator.environment.common_sense.plausible import Chance
 from simulator.environment.drafting.generator import DraftCall, drafted
+from simulator.environment.injection.conditions import Matches
+from simulator.environment.injection.rules import CallContext, InjectionRule, evaluate
 from simulator.environment.schema.bounded_patterns import LARGEST, UnboundedPatternError, is_found, least_size
 from simulator.environment.schema.patterns import matching
 from simulator.environment.schema.schemas import check
@@ -97,3 +102,31 @@ def test_ordinary_repetitions_are_made_and_found() -> None:
     assert matching("^([a-z]{5}-){6}$", Chance("seed")) is not None
     with pytest.raises(UnboundedPatternError, match="too much"):
         is_found(HUGE[0], "a", 1.0)
+
+
+BACKTRACKING = ("^(a|a)+(b|b)+$",)
+
+
+def test_patterns_of_rules_and_tolerances_are_bounded_too() -> None:
+    """What is too large is refused when it is read; what searches without end is given up, though it is asked of many values."""
+    begun = time.process_time()
+    for pattern in HUGE:
+        for read in (Matches, partial(Pattern, tool="read")):
+            with pytest.raises(ValidationError, match=r"repeats too much|at most 1000 characters"):
+                read(pattern=pattern)
+    endless = "a" * 5_000 + "!"
+    for pattern in BACKTRACKING:
+        test = {"test": "matches", "pattern": pattern, "whole": True}
+        when = {"kind": "argument", "path": "values[*]", "test": test}
+        effect = {"kind": "response", "value": {}}
+        rule = InjectionRule.model_validate(
+            {"rule_id": "r", "tool_name": "read", "effect": effect, "when": when}
+        )
+        call = CallContext("read", {"values": [endless] * 500})
+        assert evaluate([rule], call, lambda _: 0.0).fired is None
+        tolerance = Pattern(tool="read", path="values[*]", pattern=pattern)
+        recorded: JsonObject = {"values": ["a"] * 500}
+        assert not tolerated("read", recorded, {"values": [endless] * 500}, [tolerance])
+        anyhow = Unordered(tool="read", path="values")
+        assert not tolerated("read", recorded, {"values": [endless] * 500}, [tolerance, anyhow])
+    assert time.process_time() - begun < 4 * AT_MOST

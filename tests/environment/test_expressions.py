@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from simulator.environment.language.budget import Budget, TooMuchWorkError
 from simulator.environment.language.expressions import ExpressionError, compiled
+from tests.environment.costly_expressions import VARIABLES as COSTLY_VARIABLES
+from tests.environment.costly_expressions import costly_expressions
 
 VARIABLES: dict[str, object] = {
     "stock": 0,
@@ -296,3 +301,110 @@ def test_a_result_shares_nothing_with_the_variables() -> None:
     result = value("world", variables)
     result["rows"][0]["n"] = 2
     assert variables == {"world": {"rows": [{"n": 1}]}}
+
+
+AT_MOST_SECONDS = 3.0
+"""Of processor time, thirty times the deadline; what is not bounded takes minutes, or all memory."""
+
+CHEAP_TO_WRITE = [
+    "(['ab']*99999)|select('in','b'*999999)|list|length",
+    "('b'*999999) in (['a'*999999]*99999)",
+    "'a'*999999 ~ '' in ['a'*999999]*9999 + ['b']",
+    "((1,)*99999,)*99999 in {}",
+    "{((1,)*99999,)*99999: 1}",
+    "[][[[1]*99999]*99999]",
+    "'%999999999d' is even",
+    "'%999999999d' is divisibleby(3)",
+    "['%99999999d']*99 | select('odd') | list",
+    "[{'k'*999999: 1}]*99999 | tojson",
+    "[{'k'*999999: 1}]*99999",
+    "[9**2500]*99999 | tojson",
+    "[9**2500]*99999",
+    "[[[1]*99999]*9999] | replace([[1]*99999]*9999, '')",
+    "('a'*999999).strip('b'*999999 ~ 'a')",
+    "('a'*999999) | trim('b'*999999 ~ 'a')",
+    "('a'*999999).rsplit('a'*9999 ~ 'b' ~ 'a'*9999)",
+    "('9'*999999)|float",
+    "[{}]*99999 | selectattr('a.'*99999, 'defined') | list",
+    "[{}]*9999 | sort(attribute='a,'*99999)",
+    "[{}]*99999 | sum('a.'*99999)",
+    "[many]*99999 | selectattr('no_such_key_of_many_alike', 'defined') | list | length",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("text", CHEAP_TO_WRITE)
+def test_what_is_looked_at_is_paid_for(text: str) -> None:
+    """What is cheap to write and dear to do ends at once, or is done at once: no operation does more than it pays for."""
+    began = time.thread_time()
+    with suppress(ExpressionError):
+        value(text, COSTLY_VARIABLES)
+    assert time.thread_time() - began < AT_MOST_SECONDS
+
+
+@settings(max_examples=150)
+@given(costly_expressions)
+def test_no_drawn_expression_holds_the_thread(text: str) -> None:
+    """Whatever operators, filters, tests and methods are put together over large values, an end comes soon."""
+    with suppress(ExpressionError):
+        ready = compiled(text)
+        began = time.thread_time()
+        try:
+            json.dumps(ready.value(COSTLY_VARIABLES), allow_nan=False)
+        finally:
+            assert time.thread_time() - began < AT_MOST_SECONDS
+
+
+def test_the_clock_ends_what_its_steps_do_not() -> None:
+    """The time that there is counts too: by the thread's own clock, which is read often enough."""
+    ticks = itertools.count()
+    slow = Budget(seconds=3.0, clock=lambda: float(next(ticks)))
+    with pytest.raises(ExpressionError, match="it takes longer than 3000 ms"):
+        compiled("range(9999) | map('abs') | sum").value({}, slow)
+    assert next(ticks) < 10
+    assert compiled("1 + 1").value({}, Budget(seconds=3.0, clock=lambda: 0.0)) == 2
+
+
+def test_evaluations_share_the_time_of_one_budget() -> None:
+    """What the first took is missing to the second; what is paused is not counted."""
+    now = [0.0]
+    shared = Budget(seconds=1.0, clock=lambda: now[0])
+    with shared.running():
+        now[0] += 0.6
+        with shared.paused():
+            now[0] += 100.0
+    assert shared.taken == pytest.approx(0.6)
+    with shared.running():
+        now[0] += 0.6
+        with pytest.raises(TooMuchWorkError, match="longer than 1000 ms"):
+            shared.spend(10_000)
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("1e999", "a number is too large"),
+        ("[1, -1e999] | sum", "a number is too large"),
+        ("'\\ud800'", "half of a surrogate pair"),
+        ("str(int=1, int=2)", "keyword argument repeated"),
+    ],
+)
+def test_a_literal_that_is_no_json_value_is_refused_when_it_is_read(text: str, reason: str) -> None:
+    """Numbers beyond all floats, half characters and arguments given twice are named; nothing else is raised."""
+    with pytest.raises(ExpressionError) as caught:
+        compiled(text)
+    assert reason in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "text", ["1e308 * 10", "[1e308 * 10 - 1e308 * 10]", "{'a': float('nan')}", "float('inf') | tojson"]
+)
+def test_a_result_that_json_cannot_hold_is_an_error(text: str) -> None:
+    """Infinity and NaN are no values of an expression."""
+    with pytest.raises(ExpressionError, match=r"JSON cannot represent|not JSON compliant"):
+        value(text)
+
+
+def test_a_tuple_is_a_list() -> None:
+    """JSON has lists only, so that both ways to write one are equal."""
+    assert value("(1, 2) == [1, 2]") is True
+    assert value("(1, 2) + [3]") == [1, 2, 3]

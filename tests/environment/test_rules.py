@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections import Counter
 from dataclasses import dataclass
 from typing import Any
@@ -21,6 +22,7 @@ from simulator.environment.injection.rules import (
     Verdict,
     evaluate,
 )
+from simulator.environment.language.budget import MOST_SECONDS
 from simulator.jsonvalue import JsonObject
 
 TOOLS = ("find", "pay")
@@ -374,3 +376,41 @@ def test_rules_that_change_are_judged_as_they_are() -> None:
     assert fired(evaluate(changing, call, lambda _: 0.0)) == "a"
     changing[0] = rule("b")
     assert fired(evaluate(changing, call, lambda _: 0.0)) == "b"
+
+
+COSTLY = "(['ab'] * 99999) | select('in', 'b' * 999999) | list | length == 0"
+SLOW = "range(99999) | map('string') | map('upper') | list | length > 0"
+
+
+def asks(rule_id: str, text: str) -> InjectionRule:
+    """Make a rule that fires where an expression is true."""
+    return rule(rule_id, when={"kind": "expression", "text": text})
+
+
+def test_a_costly_rule_is_skipped_with_the_reason_and_the_next_one_answers() -> None:
+    """What takes too much work counts as a rule in error, whether or not it is negated, and holds nobody up."""
+    negated = {"kind": "not", "condition": {"kind": "expression", "text": COSTLY}}
+    rules = (
+        asks("costly", COSTLY),
+        rule("negated", when=negated),
+        asks("slow", SLOW),
+        asks("plain", "1 == 1"),
+    )
+    began = time.thread_time()
+    verdict = evaluate(rules, CallContext("find", {}), lambda _: 0.0)
+    assert fired(verdict) == "plain"
+    told = {miss.rule_id: miss.reason for miss in verdict.misses}
+    assert set(told) == {"costly", "negated", "slow"}
+    assert all("it takes " in reason for reason in told.values())
+    assert time.thread_time() - began < 5.0
+
+
+def test_one_rule_has_one_budget_and_all_rules_of_a_call_share_their_time() -> None:
+    """Fifty conditions of a rule, and fifty rules, take no longer than what is promised for all of them."""
+    slow = {"kind": "expression", "text": SLOW}
+    many = rule("many", when={"kind": "any_of", "conditions": [slow] * 50})
+    rules = (many, *(asks(f"slow {number}", SLOW) for number in range(50)))
+    began = time.thread_time()
+    verdict = evaluate(rules, CallContext("find", {}), lambda _: 0.0)
+    assert fired(verdict) is None
+    assert time.thread_time() - began < 50 * MOST_SECONDS

@@ -72,12 +72,14 @@ FULL = SimulatedEnvironmentConfig(
 
 
 def test_adks_configuration_says_who_answers() -> None:
-    """A mock is the model's, other listed tools are drafted, and what is not listed is refused."""
+    """A mock is the model's; what has none, and what is not listed, runs for real, and chance is new in every session: as in ADK."""
     for given_config in (ADK, ADK.model_dump(mode="json"), ADK.model_dump_json()):
         read = read_environment_config(given_config)
-        assert read.players == {"find_order": "offline", "create_order": "model"}
+        assert read.players == {"create_order": "model"}
+        assert [read.player_of(name) for name in ("find_order", "other")] == ["real", "real"]
+        assert read.player_of("no_body", has_body=False) == "real"
+        assert read.seed is None
         assert [rule.rule_id for rule in read.rules] == ["find_order[0]"]
-        assert read.unlisted == "refuse"
         assert read.environment_data == ADK.environment_data
         assert read.settings.simulation_model == "gemini-2.5-flash"
 

@@ -8,7 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from simulator.environment.things.entities import EntityChange, WorldCall
 from simulator.environment.things.tables import Table, Tables, TablesError, read_tables
+from simulator.environment.things.world import World
+from simulator.jsonvalue import JsonObject
 
 
 def only_table(text: str) -> Table:
@@ -145,3 +148,35 @@ def test_lists_of_words_are_notes_without_a_complaint() -> None:
     read = read_tables('{"currencies": ["EUR", "CHF"], "orders": [], "note": [1]}')
     assert (read.problems, set(read.notes)) == ((), {"currencies", "note"})
     assert read_tables("A shop for lamps.").problems == ()
+
+
+@given(
+    st.lists(
+        st.dictionaries(
+            st.sampled_from(["name", "price", "tags", "currency"]),
+            st.one_of(st.integers(), st.text(max_size=3), st.lists(st.integers(), max_size=2)),
+            max_size=3,
+        ),
+        max_size=5,
+    ),
+    st.text(max_size=3),
+)
+def test_a_world_changes_nothing_in_the_tables_that_it_is_made_of(rows: list[JsonObject], new: str) -> None:
+    """The tables of a text are read once for all worlds: edits and answers in one of them are not seen in another."""
+    text = json.dumps({"products": [{"id": f"P-{place}", **row} for place, row in enumerate(rows)]})
+    assert read_tables(text) is read_tables(text)
+    before = read_tables(text).model_dump_json()
+    world, twin = World(tables=read_tables(text)), World(tables=read_tables(text))
+    seen = json.dumps(twin.collections())
+    for place in range(len(rows)):
+        world.edit(
+            [EntityChange(op="put", kind="product", id=f"P-{place}", fields={"name": new, "tags": [new]})],
+            fact=1,
+            turn=1,
+        )
+        world.take(
+            WorldCall("get_product", {"id": f"P-{place}"}, {"id": f"P-{place}", "price": new}, fact=2, turn=1)
+        )
+        world.edit([EntityChange(op="delete", kind="product", id=f"P-{place}")], fact=3, turn=1)
+    assert read_tables(text).model_dump_json() == before
+    assert json.dumps(twin.collections()) == seen == json.dumps(World(tables=read_tables(text)).collections())

@@ -150,7 +150,7 @@ def test_a_metric_of_ones_own_comes_with_a_threshold_and_goes_with_it() -> None:
         ("{\n  3", "line 2, column 3"),
         ("[]", "JSON object"),
         ('{"a": NaN}', "NaN"),
-        ("[" * 100_000, "recursion"),
+        ("[" * 100_000, "nested too deeply"),
     ],
 )
 def test_a_text_that_is_no_document_is_refused(text: str, reason: str) -> None:

@@ -207,7 +207,7 @@ def test_what_a_killed_writer_left_is_cleared_away(tmp_path: Path) -> None:
     lock_path(path).write_text("")
     EvalSetWriter(path, AGENT, lock=flock_lock).write_eval_case(a_case("two"))
     assert [each.name for each in tmp_path.iterdir()] == [path.name]
-    assert json.loads(path.read_text())["eval_set_id"] == "order_desk_evals"
+    assert json.loads(path.read_text())["eval_set_id"] == "set"
 
 
 def test_where_folders_have_no_locks_a_file_has(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -48,14 +48,31 @@ def test_a_remembered_outline_is_what_reading_again_would_find(data: st.DataObje
     remembered = outline_of(PATH, text)
     for number in range(3):
         case = data.draw(cases(f"new {number}"))
-        text, addition = spliced(text, remembered, case)
-        remembered = remembered.after(f"new {number}", addition)
+        text, _ = spliced(text, remembered, case)
+        _, remembered = remembered.with_cases({f"new {number}": case})
         read = outline_of(PATH, text)
         assert remembered.ids == read.ids
         assert remembered.layout.insert_at == read.layout.insert_at
         assert read.before.endswith(remembered.before)
         assert read.tail == remembered.tail
         assert len(json.loads(text)["eval_cases"]) == len(read.ids)
+
+
+@given(st.data())
+def test_several_cases_at_once_are_those_one_after_another(data: st.DataObject) -> None:
+    """One step with three cases gives the bytes and the outline of three steps with one."""
+    text = data.draw(formatted(data.draw(eval_sets())))
+    added = {f"new {number}": data.draw(cases(f"new {number}")) for number in range(3)}
+    outline = outline_of(PATH, text)
+    addition, after = outline.with_cases(added)
+    place = outline.layout.insert_at
+    at_once = text[:place] + addition + text[place:]
+    for eval_id, case in added.items():
+        text, _ = spliced(text, outline, case)
+        _, outline = outline.with_cases({eval_id: case})
+    assert at_once == text
+    assert (after.ids, after.layout, after.tail) == (outline.ids, outline.layout, outline.tail)
+    assert outline_of(PATH, text).before.endswith(after.before)
 
 
 @given(

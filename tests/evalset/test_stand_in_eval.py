@@ -50,7 +50,7 @@ def ask(attempt: int) -> dict:
 
 down = {"kind": "error", "error_code": 503, "error_message": "down"}
 flaky = {"rule_id": "flaky", "tool_name": "ask", "effect": down, "probability": 0.6, "latency_seconds": 0.02}
-environment = create_plugin({"rules": [flaky], "seed": "SEED"})
+environment = create_plugin({"rules": [flaky], "listed": "offline", "seed": "SEED"})
 root_agent = LlmAgent(name="patient", model=Patient(), tools=[ask])
 app = App(name="patient", root_agent=root_agent, plugins=[environment])
 '''

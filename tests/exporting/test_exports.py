@@ -25,7 +25,7 @@ from evalset import (
     read_cases,
     read_scenarios,
 )
-from evalset.recorded.files import environment_text, parsed, read_environment
+from evalset.recorded.files import environment_text, parsed, read_environment, sidecar_of
 from evalset.recorded.model import RecordedEnvironment
 from evalset.recorded.recorder import recorded_case
 from simulator import demo_agent
@@ -33,6 +33,7 @@ from simulator.facts import Deferred
 from simulator.seats.answers import ToolAnswer
 from tests.harness.adk_process import ADK
 from tests.harness.processes import quiet_environment
+from tests.replay import asking
 from tests.replay.desk_agent import config, keep, played, write_desk
 from tests.replay.test_demos import QUERIES, played_demo, write_trapped
 from tests.replay.test_hermetic import ANSWERS, EVERYTHING
@@ -84,7 +85,7 @@ def ran(command: list[Any], folder: Path) -> subprocess.CompletedProcess[str]:
 def test_adk_test_passes_what_it_is_given(desk: Desk, tmp_path: Path) -> None:
     """All events are the same: of parallel calls, sub-agents, agents as tools, changed state; a changed answer fails its test."""
     exported = export_cases(desk.cases, "adk_test", environments=desk.environments)
-    assert desk.environments.version == 3, "an older release must not read where agents spoke as damage"
+    assert desk.environments.version == 4, "an older release must not read what it does not know as damage"
     (needs,) = exported.losses
     assert "without `HermeticEnvironment(" in needs
     sidecar = tmp_path / "desk.environment.json"
@@ -145,6 +146,19 @@ def test_the_pytest_file_replays_the_set_without_a_key(desk: Desk, tmp_path: Pat
     assert "1 failed, 7 passed" in done.stdout, done.stdout[-4000:]
     assert "test_other.py::test_golden_trace[late]" in done.stdout
     assert "became" in done.stdout
+
+
+def test_a_graph_without_a_model_is_tested_too(tmp_path: Path) -> None:
+    """No turn of a model is recorded of it because none was asked; a case whose models were not recorded is left out."""
+    eval_set = asking.kept(asking.played(asking.one(), ["Rome"]), tmp_path)
+    cases = list(read_cases(eval_set.read_text()).values())
+    recorded = read_environment(sidecar_of(eval_set))
+    exported = export_cases(cases, "pytest", environments=recorded)
+    assert exported.losses == ()
+    assert "'case'" in exported.files[0].text
+    text = environment_text(recorded).replace('"agent": "unknown"', '"agent": "desk"')
+    with pytest.raises(ExportError, match="what models and tools said is recorded for none"):
+        export_cases(cases, "pytest", environments=parsed(eval_set, text.encode()))
 
 
 def test_the_folder_of_the_agents_can_be_named(desk: Desk) -> None:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from time import perf_counter
 from typing import Any
 
 from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
+from streamlit.proto.WidgetStates_pb2 import WidgetState
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.typing import Origin, Subprotocol
 
@@ -22,28 +24,56 @@ class PageClient:
         url: The server's address, `http://...`.
         query: The page's own part of the address, without the question mark.
         cookie: What the browser sends along, `name=value`.
+        port: Where the server, or what is in front of it, listens on this machine, where that is not the address's.
+        headers: What else is sent; an `Origin` here takes the place of the page's own, and an empty one stands for none.
 
     Attributes:
         looks: How often each part that looks by itself does so, in seconds, by its id.
         texts: All texts that the last run drew, which tells one page from another.
+        drawn: All that the last run drew, as the browser gets it.
+        inputs: What each text input that was drawn holds, by its key.
+        parts: The parts of the page that can be drawn by themselves.
     """
 
-    def __init__(self, url: str, query: str = "", cookie: str = "") -> None:
-        self._address = url.replace("http", "ws", 1) + "/_stcore/stream"
-        self._url, self._query, self._cookie = url, query, cookie
+    def __init__(
+        self,
+        url: str,
+        query: str = "",
+        cookie: str = "",
+        port: int = 0,
+        headers: Mapping[str, str] | None = None,
+    ) -> None:
+        self._query = query
+        self._there: dict[str, Any] = {"host": "127.0.0.1", "port": port} if port else {}
+        self._headers = {"Cookie": cookie, **(headers or {})}
+        self._own_origin = "Origin" not in self._headers
+        self.go_to(url)
         self._page = ""
         self._socket: ClientConnection | None = None
         self.looks: dict[str, float] = {}
         self.texts: list[str] = []
+        self.drawn: list[str] = []
+        self.parts: set[str] = set()
+        self.inputs: dict[str, str] = {}
+        self._ids: dict[str, str] = {}
+
+    def go_to(self, url: str) -> None:
+        """Look at another server from the next `open` on."""
+        self._address = url.replace("http", "ws", 1) + "/_stcore/stream"
+        if self._own_origin:
+            self._headers["Origin"] = url
 
     async def open(self) -> None:
         """Open the line."""
         self._socket = await connect(
             self._address,
-            origin=Origin(self._url),
+            origin=Origin(origin) if (origin := self._headers["Origin"]) else None,
             subprotocols=[Subprotocol("streamlit")],
-            additional_headers={"Cookie": self._cookie} if self._cookie else {},
+            additional_headers={
+                name: value for name, value in self._headers.items() if value and name != "Origin"
+            },
             max_size=None,
+            **self._there,
             compression=None,
         )
 
@@ -65,10 +95,29 @@ class PageClient:
         """Let one part look by itself, as its timer does; give the seconds until that has ended."""
         return await self._asked(part)
 
-    async def _asked(self, fragment: str) -> float:
+    async def click(self, key: str) -> float:
+        """Click the button whose key begins like this, and let the page be drawn."""
+        return await self._asked("", WidgetState(id=self._id(key), trigger_value=True))
+
+    async def type(self, key: str, text: str) -> float:
+        """Leave the input whose key begins like this with another text, and let the page be drawn."""
+        name = self.key(key)
+        asked = WidgetState(id=self._ids[name], string_value=text)
+        self.inputs[name] = text
+        return await self._asked("", asked)
+
+    def key(self, start: str) -> str:
+        """Give the whole key of the one that was drawn last of those that begin like this; empty where there is none."""
+        return next((key for key in reversed(self._ids) if key.startswith(start)), "")
+
+    def _id(self, start: str) -> str:
+        return self._ids[self.key(start)]
+
+    async def _asked(self, fragment: str, *changed: WidgetState) -> float:
         message = BackMsg()
         asked = message.rerun_script
         asked.query_string, asked.page_script_hash = self._query, self._page
+        asked.widget_states.widgets.extend(changed)
         if fragment:
             asked.fragment_id, asked.is_auto_rerun = fragment, True
         began = perf_counter()
@@ -85,7 +134,7 @@ class PageClient:
             if kind == "new_session":
                 begun, self._page = True, said.new_session.page_script_hash
                 if not fragment:
-                    self.looks, self.texts = {}, []
+                    self.looks, self.texts, self.drawn, self._ids, self.parts = {}, [], [], {}, set()
             elif kind == "auto_rerun":
                 self.looks[said.auto_rerun.fragment_id] = said.auto_rerun.interval
             elif kind == "delta":
@@ -98,6 +147,9 @@ class PageClient:
         raise PageError("the server has closed the line")
 
     def _note(self, said: ForwardMsg) -> None:
+        self.drawn.append(str(said.delta))
+        if said.delta.fragment_id:
+            self.parts.add(said.delta.fragment_id)
         if said.delta.WhichOneof("type") != "new_element":
             return
         element = said.delta.new_element
@@ -105,6 +157,14 @@ class PageClient:
         drawn: Any = getattr(element, kind or "", None)
         if kind == "exception":
             raise PageError(f"{drawn.type}: {drawn.message}")
+        _, _, key = str(getattr(drawn, "id", "")).removeprefix("$$ID-").partition("-")
+        if key:
+            self._ids[key] = drawn.id
+        if key and kind in {"text_area", "text_input"}:
+            is_new = drawn.set_value or key not in self.inputs
+            self.inputs[key] = (
+                (drawn.value if drawn.set_value else drawn.default) if is_new else self.inputs[key]
+            )
         text = getattr(drawn, "body", "")
         if isinstance(text, str) and text:
             self.texts.append(text)

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
 
+import psutil
 import psycopg
 
 from tests.harness.processes import free_port
@@ -61,6 +62,21 @@ class Postgres:
     def stop(self) -> None:
         """Stop the server as a machine that is switched off does."""
         _run("pg_ctl", "-D", str(self.folder), "-m", "immediate", "-w", "-t", _SECONDS, "stop")
+
+    @contextmanager
+    def frozen(self) -> Iterator[None]:
+        """Stop all its processes while the block runs: the machine takes connections for them, and nothing answers."""
+        number = int((self.folder / "postmaster.pid").read_text().split()[0])
+        main = psutil.Process(number)
+        main.suspend()  # first, so that it makes no more
+        children = main.children(recursive=True)
+        for each in children:
+            each.suspend()
+        try:
+            yield
+        finally:
+            for each in [*children, main]:
+                each.resume()
 
     def start(self) -> None:
         """Start the server and wait until it answers."""

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import json
+import zipfile
 from pathlib import Path
 from typing import Any
 
 import pytest
+from google.adk.evaluation.eval_case import EvalCase
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from evalset import import_cases
+from evalset import export_cases, import_cases
+from evalset.exporting.forms import ExportForm
+from evalset.importing import archives
 from evalset.recorded.files import put_cases, sidecar_of
 from evalset.recorded.model import Author, RecordedCall, RecordedCase, RecordedTurn
 from simulator.facts import Returned
@@ -222,6 +226,65 @@ def test_an_import_can_be_stopped(tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.parametrize("form", ["evalset", "pytest", "adk_test"])
+def test_an_export_is_imported_again(tmp_path: Path, form: ExportForm) -> None:
+    """The archive of a download brings its cases, and what is recorded of them."""
+    cases = [EvalCase.model_validate(each) for each in set_of(LISTED, name="one")["eval_cases"]]
+    cases.append(cases[0].model_copy(update={"eval_id": "two"}))
+    known = import_cases(written(tmp_path, "a.evalset.json", set_of(LISTED, name="one"))).environments
+    exported = export_cases(cases, form, environments={"one": known["one"], "two": known["one"]}, name="Desk")
+    path = tmp_path / exported.name
+    assert path.suffix == ".zip"
+    path.write_bytes(exported.content)
+    imported = import_cases(path)
+    assert [case.eval_id for case in imported.cases] == ["one", "two"]
+    assert set(imported.environments) == {"one", "two"}
+    if form != "adk_test":
+        assert imported.environments == {"one": known["one"], "two": known["one"]}
+        assert imported.problems == ()
+    path.rename(tmp_path / "renamed.json")
+    assert len(import_cases(tmp_path / "renamed.json").cases) == 2
+
+
+def _zip(path: Path, files: dict[str, bytes]) -> Path:
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as made:
+        for name, content in files.items():
+            made.writestr(name, content)
+    return path
+
+
+def test_an_archive_writes_nowhere_else_and_holds_no_more_than_it_may(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Names that lead out are left out and named; too many files, too many bytes, damage and passwords are told."""
+    text = json.dumps(set_of(LISTED, name="one")).encode()
+    outside = tmp_path / "outside.evalset.json"
+    names = [
+        "../outside.evalset.json",
+        str(outside),
+        "a/../../b.json",
+        "c:\\..\\d.json",
+        "in/ok.evalset.json",
+        "no.txt",
+    ]
+    found = import_cases(_zip(tmp_path / "mixed.zip", dict.fromkeys(names, text)))
+    assert [case.eval_id for case in found.cases] == ["one"]
+    assert len([words for words in found.problems if "leads out of the archive" in words]) == 4
+    assert not outside.exists()
+    empty = import_cases(_zip(tmp_path / "empty.zip", {"no.txt": b"x"}))
+    assert empty.problems == ("empty.zip: the archive holds no file that could be imported",)
+    whole = (tmp_path / "mixed.zip").read_bytes()
+    (tmp_path / "cut.zip").write_bytes(whole[: len(whole) // 2])
+    assert "no ZIP archive that can be read" in import_cases(tmp_path / "cut.zip").problems[0]
+    monkeypatch.setattr(archives, "MOST_BYTES", 1 << 20)
+    bomb = _zip(tmp_path / "bomb.zip", {"a.json": b" " * (3 << 20)})
+    assert bomb.stat().st_size < 10_000
+    assert "holds more than 1 MB" in import_cases(bomb).problems[0]
+    monkeypatch.setattr(archives, "MOST_FILES", 1)
+    many = _zip(tmp_path / "many.zip", {"a.json": text, "b.json": text})
+    assert "holds 2 files, and at most 1 are unpacked" in import_cases(many).problems[0]
+
+
 def test_there_has_to_be_a_file(tmp_path: Path) -> None:
     """Else the system's error comes out."""
     with pytest.raises(FileNotFoundError):
@@ -266,3 +329,18 @@ def test_no_bytes_crash_the_import(tmp_path: Path, content: bytes) -> None:
     for start in (b"", b"SQLite format 3\x00"):
         path.write_bytes(start + content)
         assert import_cases(path).cases == ()
+
+
+def test_half_a_character_in_the_state_is_named(tmp_path: Path) -> None:
+    """The case is there and has no environment; a problem names the case, and nothing raises."""
+    case: dict[str, Any] = {
+        "eval_id": "half",
+        "conversation": [{"user_content": {"parts": [{"text": "Hi"}]}}],
+    }
+    case["session_input"] = {"app_name": "desk", "user_id": "u", "state": {"name": "\ud800"}}
+    path = tmp_path / "half.evalset.json"
+    path.write_text(json.dumps({"eval_set_id": "half", "eval_cases": [case]}))
+    imported = import_cases(path)
+    assert [each.eval_id for each in imported.cases] == ["half"]
+    assert imported.environments == {}
+    assert any("'half' has no environment" in problem for problem in imported.problems)

@@ -22,6 +22,7 @@ from evalset.recorded.files import (
 )
 from evalset.recorded.model import (
     FORMAT,
+    VERSION,
     Author,
     RecordedCall,
     RecordedCase,
@@ -122,8 +123,8 @@ Damage = Callable[[dict[str, Any]], object]
     [
         (lambda it: it.pop("format"), "no recorded environment: its `format` is not"),
         (
-            lambda it: it.update(version=4),
-            "its version is 4, and this reads up to 3: it was written by a newer",
+            lambda it: it.update(version=VERSION + 1),
+            f"its version is {VERSION + 1}, and this reads up to {VERSION}: it was written by a newer",
         ),
         (lambda it: it.update(version="1"), "its `version` is '1'"),
         (lambda it: it.update(more=1), "more: Extra inputs are not permitted"),

@@ -124,8 +124,8 @@ def rule(rule_id: str, tool: str = "find_order", effect: Any = None, **more: Any
 
 
 def config(*rules: InjectionRule, **more: Any) -> SimulatedEnvironmentConfig:
-    """Make a configuration."""
-    return SimulatedEnvironmentConfig(rules=rules, **more)
+    """Make a configuration in which a tool that is named is drafted where no rule answers."""
+    return SimulatedEnvironmentConfig(rules=rules, **{"listed": "offline", **more})
 
 
 both = pytest.mark.parametrize("form", FORMS)

@@ -16,7 +16,7 @@ from pydantic import ValidationError
 
 from simulator.environment.asking.asked_schemas import answer_schema
 from simulator.environment.injection.adk_config import EnvironmentConfigError
-from simulator.environment.stand_in_config import read_environment_config
+from simulator.environment.stand_in_config import SimulatedEnvironmentConfig, read_environment_config
 from simulator.runtime.model_requests import Wish, asking
 from tests.runtime.adk_engine import ByHeart, busy, configured, is_analysis, scripted_by, seen_by, stage_of
 from tests.runtime.stage import agent_of, call
@@ -39,12 +39,16 @@ def analyses() -> int:
 
 
 def test_1_a_listed_tool_whose_injections_miss() -> None:
-    """ADK logs "no-op" and runs the real tool; ours drafts."""
+    """ADK logs "no-op" and runs the real tool. So does ours, given ADK's configuration; given its own, it runs nothing real."""
     missed = configured(injected("find_order", busy(match_args={"order_id": "B-2"})))
-    (seen,) = seen_by("adk", agent_of(FIND, tools=TOOLS), missed)
-    assert (seen["status"], RAN) == ("really open", [("find_order", "A-1")])
-    (seen,) = seen_by("ours", agent_of(FIND, tools=TOOLS), missed)
-    assert seen["order_id"] == "A-1"
+    for whose in ("adk", "ours"):
+        RAN.clear()
+        (seen,) = seen_by(whose, agent_of(FIND, tools=TOOLS), missed)
+        assert (seen["status"], RAN) == ("really open", [("find_order", "A-1")]), whose
+    RAN.clear()
+    own = SimulatedEnvironmentConfig(rules=(rule("busy", match_args={"order_id": "B-2"}),))
+    ((refused,), _) = played("plugin", agent_of(FIND, tools=TOOLS), own)
+    assert "error" in str(refused)
     assert RAN == []
 
 

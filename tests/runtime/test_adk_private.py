@@ -7,7 +7,7 @@ import asyncio
 import copy
 import inspect
 import random
-from collections.abc import Callable
+from collections.abc import AsyncGenerator, Callable
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -16,12 +16,16 @@ import pytest
 from google.adk.agents import BaseAgent, LlmAgent
 from google.adk.agents.invocation_context import InvocationContext
 from google.adk.apps import App
+from google.adk.evaluation.simulation.llm_backed_user_simulator import (
+    LlmBackedUserSimulator,
+    LlmBackedUserSimulatorConfig,
+)
 from google.adk.events.event import Event
 from google.adk.events.event_actions import EventActions
 from google.adk.models.llm_request import LlmRequest
 from google.adk.platform import _random as platform_random
 from google.adk.plugins.base_plugin import BasePlugin
-from google.adk.runners import InMemoryRunner
+from google.adk.runners import InMemoryRunner, Runner
 from google.adk.tools._request_input_tool import request_input
 from google.adk.tools.agent_tool import AgentTool
 from google.adk.tools.base_tool import BaseTool
@@ -371,6 +375,41 @@ def test_what_a_model_is_shown_can_be_put_together_later_and_is_not_reported() -
         run_by_adk(LlmAgent(name="clerk", model=Looks(turns=[[call("find")]]), tools=[find]))
         CURRENT_TURN.reset(token)
     assert shown[2:] == [(True, contents) for _, contents in shown[:2]]
+
+
+def test_a_plugin_goes_on_where_a_run_ended() -> None:
+    """Each runner asks its own plugins, so one without such a plugin gives what it gave before."""
+    adk_private.let_plugins_go_on()
+    adk_private.let_plugins_go_on()
+
+    class Twice(BasePlugin):
+        """Runs each query once more."""
+
+        async def gone_on(
+            self, runner: Runner, run: adk_private.Run, given: dict[str, Any]
+        ) -> AsyncGenerator[Event, None]:
+            assert runner.app_name == "stage"
+            for _ in range(2):
+                async for event in run(**given):
+                    yield event
+
+    assert isinstance(Twice("twice"), adk_private.GoesOn)
+
+    async def texts(*plugins: BasePlugin) -> list[Any]:
+        app = App(name="stage", root_agent=agent_of([say("first")], [say("second")]), plugins=list(plugins))
+        async with InMemoryRunner(app=app) as runner:
+            events = await runner.run_debug("go", quiet=True)
+        return [part.text for event in events if event.content for part in event.content.parts or []]
+
+    assert asyncio.run(texts()) == ["first"]
+    assert asyncio.run(texts(Twice("twice"))) == ["first", "second"]
+
+
+def test_the_configuration_of_a_registered_user_simulator_is_found() -> None:
+    """ADK keeps what was registered in a table of its own; a simulator that is not in it has none."""
+    config_type = adk_private.simulator_config_type(LlmBackedUserSimulator)
+    assert config_type is LlmBackedUserSimulatorConfig
+    assert adk_private.simulator_config_type(int) is None
 
 
 def test_every_function_of_the_module_is_proved_here() -> None:

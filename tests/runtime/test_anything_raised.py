@@ -13,9 +13,9 @@ import pytest
 from google.adk.agents.callback_context import CallbackContext
 from google.adk.tools.base_tool import BaseTool
 
-from simulator.facts import Returned
+from simulator.facts import Failed, Returned
 from simulator.journal import Journal
-from simulator.runtime import Simulation
+from simulator.runtime import Simulation, answering
 from tests.harness.processes import wait_until
 from tests.runtime.stage import PATIENCE, agent_of, call, entries, opened, tool_facts, tool_requests
 from tests.runtime.ways import Traces
@@ -165,3 +165,138 @@ def test_what_json_cannot_hold_is_kept_as_json(value: Any, kept: Any) -> None:
         assert fact.outcome == Returned(value=kept)
         assert sim.session.turns[0].error is None
         assert Journal.from_json(sim.journal.to_json()).session() == sim.session
+
+
+async def cancels_itself() -> str:
+    """Cancel the task that it runs in, and wait."""
+    task = asyncio.current_task()
+    assert task is not None
+    task.cancel()
+    await asyncio.sleep(60)
+    return "never"
+
+
+async def cancels_and_returns() -> str:
+    """Cancel the task that it runs in, and end before that arrives."""
+    task = asyncio.current_task()
+    assert task is not None
+    task.cancel()
+    return "done"
+
+
+async def times_out() -> str:
+    """Wait for something for a moment only, which cancels the task and takes that back."""
+    try:
+        async with asyncio.timeout(0.01):
+            await asyncio.sleep(60)
+    except TimeoutError:
+        return "in time"
+    return "never"
+
+
+@pytest.mark.parametrize("tool", [cancels_itself, cancels_and_returns])
+@pytest.mark.parametrize("beside", [False, True])
+def test_a_tool_that_cancels_its_own_task_ends_its_call_only(tool: Callable[..., Any], beside: bool) -> None:
+    """Its answer is an error, and the agent goes on; so does a call beside it."""
+    calls = [call(tool.__name__), *([call("times_out")] if beside else [])]
+    with opened(agent_of(calls, tools=[tool, times_out]), tools="real") as sim:
+        assert sim.query("go", wait=PATIENCE)
+        answers = {fact.tool_name: fact.outcome for fact in tool_facts(sim)}
+        failed = answers[tool.__name__]
+        assert isinstance(failed, Failed)
+        assert "cancelled the task" in failed.error_message
+        assert not beside or answers["times_out"] == Returned(value="in time")
+        assert entries(sim, "final_response")[-1].content == "done"
+        assert not entries(sim, "turn_failed")
+
+
+def test_a_tool_that_a_person_runs_may_cancel_its_own_task() -> None:
+    """As where it has a seat of its own; and a stop still ends a tool that waits."""
+    with opened(agent_of([call("cancels_itself")], tools=[cancels_itself])) as sim:
+        assert sim.query("go", wait=PATIENCE)
+        assert sim.run_real(tool_requests(sim)[0], wait=PATIENCE)
+        assert tool_facts(sim)[0].outcome.kind == "failed"
+
+    async def waits() -> str:
+        """Wait."""
+        await asyncio.Event().wait()
+        return "never"
+
+    with opened(agent_of([call("waits")], tools=[waits]), tools="real") as sim:
+        assert not sim.query("go", wait=0.2)
+        sim.stop()
+        assert entries(sim, "turn_failed")[0].stopped
+        assert not tool_facts(sim)
+
+
+def test_a_real_call_that_waits_for_another_says_so_and_a_cycle_is_named(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """What runs and what waits for it is seen; where it waits for what another tool has to do, all of them are named.
+
+    Patched because nobody who tests wants to wait for seconds.
+    """
+    monkeypatch.setattr(answering, "_PARKED_SECONDS", 0.05)
+    shipped, paid = asyncio.Event(), asyncio.Event()
+
+    async def pay() -> str:
+        """Pay, once it is shipped."""
+        await shipped.wait()
+        return "paid"
+
+    async def ship() -> str:
+        """Ship, once it is paid."""
+        await paid.wait()
+        return "shipped"
+
+    with opened(agent_of([call("pay"), call("ship")], tools=[pay, ship]), tools="real") as sim:
+        assert not sim.query("go", wait=0.0)
+        wait_until(lambda: bool(sim.view().problems), what="the cycle", seconds=PATIENCE)
+        (said,) = sim.view().problems
+        assert "pay waits for an event, a lock or a queue, and ship for pay to end" in said
+        assert {each.name: each.waits_for for each in sim.view().running} == {"pay": "", "ship": "pay"}
+        sim.stop()
+        assert entries(sim, "turn_failed")[0].stopped
+
+
+def test_a_tool_that_only_takes_long_is_not_called_part_of_a_cycle(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who sleeps, or works in a thread, waits for no other code. Patched as above."""
+    monkeypatch.setattr(answering, "_PARKED_SECONDS", 0.02)
+
+    async def sleeps() -> str:
+        """Sleep."""
+        await asyncio.sleep(0.3)
+        return "awake"
+
+    async def works() -> str:
+        """Work in a thread."""
+        await asyncio.to_thread(threading.Event().wait, 0.3)
+        return "worked"
+
+    calls = [call("sleeps"), call("works"), call("times_out")]
+    with opened(agent_of(calls, tools=[sleeps, works, times_out]), tools="real") as sim:
+        assert sim.query("go", wait=PATIENCE)
+        assert not sim.view().problems
+        assert len(tool_facts(sim)) == 3
+
+
+def test_calls_that_wait_in_one_line_are_watched_by_one_task(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Twenty real calls at once do not start a task each; a slow machine may empty the line now and then."""
+    started: list[answering.Answering] = []
+    watch_the_line = answering.Answering._watch_the_line
+
+    async def counted(self: answering.Answering) -> None:
+        started.append(self)
+        await watch_the_line(self)
+
+    monkeypatch.setattr(answering.Answering, "_watch_the_line", counted)
+
+    async def takes_time() -> str:
+        """Take a little time."""
+        await asyncio.sleep(0.01)
+        return "done"
+
+    with opened(agent_of([call("takes_time")] * 20, tools=[takes_time]), tools="real") as sim:
+        assert sim.query("go", wait=PATIENCE)
+        assert len(tool_facts(sim)) == 20
+    assert 1 <= len(started) <= 5

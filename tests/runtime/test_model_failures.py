@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from simulator.runtime.model_failures import failure_of, secrets_of
+from simulator.masking import secrets_of
+from simulator.runtime.model_failures import failure_of
 from simulator.runtime.model_requests import Wish, with_less
 
 NOW = 1_700_000_000.0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 import subprocess
 import sys
 from collections.abc import AsyncGenerator
@@ -11,6 +12,7 @@ import pytest
 from google.adk.agents import LlmAgent
 from google.adk.models.base_llm import BaseLlm
 from google.adk.models.google_llm import Gemini
+from google.adk.models.lite_llm import LiteLlm
 from google.adk.models.llm_request import LlmRequest
 from google.adk.models.llm_response import LlmResponse
 from google.adk.tools.agent_tool import AgentTool
@@ -110,11 +112,10 @@ def test_what_a_model_needs_is_said_in_one_line(model: Any, needs: str) -> None:
         OwnGemini(),
         Gemini(client_kwargs={"api_key": "k"}),
         "projects/p/locations/l/endpoints/e",
-        "ollama_chat/llama3",
     ],
 )
 def test_what_needs_no_key_can_be_reached(model: Any) -> None:
-    """Somebody's own model, a key in the settings, a cloud endpoint and a local server are reachable."""
+    """Somebody's own model, a key in the settings, and a cloud endpoint are reachable."""
     config = config_of(LlmAgent(name="clerk", model=model))
     assert model_reachability(config, {}) is None
     assert default_seats(config, {}).agents == {}
@@ -197,3 +198,31 @@ def test_looking_imports_no_model_client() -> None:
         "a: the model openai/m needs a key, but OPENAI_API_KEY is not set",
         "[]",
     ]
+
+
+def free_port() -> int:
+    """Give a port of this machine at which nobody answers."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        return int(server.getsockname()[1])
+
+
+@pytest.mark.parametrize("by", ["setting", "environment"])
+def test_a_model_server_that_does_not_run_is_named(by: str) -> None:
+    """A model of this machine needs no key; it needs its server, and where that runs it can be asked."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        running = f"http://127.0.0.1:{server.getsockname()[1]}"
+        stopped = f"http://127.0.0.1:{free_port()}"
+        for address, expected in ((running, None), (stopped, stopped.removeprefix("http://"))):
+            environ = {"OLLAMA_API_BASE": address} if by == "environment" else {}
+            model = LiteLlm(model="ollama_chat/llama3", **({} if environ else {"api_base": address}))
+            problem = model_problem(model, environ)
+            assert (problem is None) == (expected is None), problem
+            assert expected is None or (problem or "").endswith(f"nothing answers at {expected}")
+
+
+def test_servers_elsewhere_are_not_tried() -> None:
+    """An address of another machine counts as reachable; one that is no address is named."""
+    elsewhere = LiteLlm(model="openai/m", api_base="http://model.example:9/v1")
+    assert model_problem(elsewhere, {}) is None
+    broken = LiteLlm(model="openai/m", api_base="http://localhost:port/v1")
+    assert "no URL" in (model_problem(broken, {}) or "")

@@ -11,6 +11,7 @@ from google.adk.tools.function_tool import FunctionTool
 from google.genai import types
 from pydantic import BaseModel
 
+from simulator.environment.stand_in_config import SimulatedEnvironmentConfig
 from tests.runtime.stage import agent_of, call
 from tests.runtime.standing import (
     BUSY,
@@ -52,8 +53,23 @@ def test_a_rule_answers_and_the_log_says_so(form: Form) -> None:
 
 
 @both
-def test_a_listed_tool_whose_rules_miss_is_drafted_and_never_run(form: Form) -> None:
-    """Where no rule fires and nobody else is set, the offline draft answers; the log says why each rule did not."""
+def test_a_listed_tool_whose_rules_miss_is_refused_with_the_way_to_allow_it(form: Form) -> None:
+    """Where no rule fires and nobody is set, nothing real runs and nothing is generated; the error names what to set."""
+    only_b = rule("only B-2", match_args={"order_id": "B-2"})
+    (seen,), stage = played(
+        form, agent_of(FIND, tools=[find_order]), SimulatedEnvironmentConfig(rules=(only_b,))
+    )
+    assert RAN == []
+    assert seen["error_code"] == "refused"
+    assert '{"find_order": "offline"}' in seen["error_message"]
+    (logged,) = stage.ours.calls()
+    assert logged.provenance.source == "refused"
+    assert "B-2" in logged.provenance.misses[0].reason
+
+
+@both
+def test_a_listed_tool_that_is_drafted_is_never_run(form: Form) -> None:
+    """With `listed="offline"` the draft answers where no rule fires; the log says why each rule did not."""
     only_b = rule("only B-2", match_args={"order_id": "B-2"})
     (seen,), stage = played(form, agent_of(FIND, tools=[find_order]), config(only_b))
     assert RAN == []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import warnings
+from dataclasses import replace
 from enum import StrEnum
 from typing import Any
 
@@ -16,6 +17,9 @@ from pydantic import BaseModel, Field
 
 from simulator.environment.stand_in_config import SimulatedEnvironmentConfig
 from simulator.environment.things.shared_state import SharedState, StateRegistry
+from simulator.journal import Journal
+from simulator.runtime import Simulation
+from simulator.runtime.errors import ContradictionError
 from simulator.runtime.stand_in import ToolSimulator, create_plugin
 from tests.runtime.stage import agent_of, call, opened, tool_facts
 from tests.runtime.standing import BUSY, Oracle, Stage, responses, rule
@@ -367,3 +371,98 @@ def test_in_a_session_of_the_studio_the_player_decides() -> None:
     with opened(agent_of([call("room_sensor")], tools=[simulator.get_tool("room_sensor")])) as sim:
         assert sim.query("go", wait=30)
         assert [request.tool_name for request in sim.pending if request.kind == "tool"] == ["room_sensor"]
+
+
+# ---------------------------------------------------------------- in a session that is played
+
+HEAT_THEN_READ: list[Any] = [
+    [call("hvac_controller", temperature=72.0, mode="heat")],
+    [call("room_sensor")],
+]
+
+
+def all_tools(simulator: ToolSimulator) -> list[Any]:
+    """Give all tools of a simulator."""
+    return [simulator.get_tool(name) for name in simulator.list_tools()]
+
+
+@TWO_WAYS
+def test_in_a_played_session_real_is_its_own_environment(way: str) -> None:
+    """The output schema and the shared state hold as in a plain runner, and the turn goes on to its end."""
+    set_to = {"temperature": 72.0, "mode": "heat", "status": "success"}
+    simulator, oracle = simulator_of(way, set_to, {"temperature": 72.0, "humidity": 45.0})
+    hvac(simulator)
+    with opened(agent_of(*HEAT_THEN_READ, tools=all_tools(simulator)), tools="real") as sim:
+        assert sim.query("go", wait=30)
+        controlled, sensed = (fact.outcome for fact in tool_facts(sim))
+        assert sim.session.turns[-1].error is None
+    assert controlled.kind == sensed.kind == "returned"
+    HVACResponse.model_validate(controlled.value)
+    assert sensed.value == {"temperature": 72, "humidity": 45}
+    state = simulator.get_state("room_environment")
+    assert [each["tool_name"] for each in state["previous_calls"]] == ["hvac_controller", "room_sensor"]
+    if way == "model":
+        assert ROOM in oracle.prompts[-1]
+        assert "hvac_controller" in oracle.prompts[-1]
+
+
+def test_in_a_played_session_its_state_is_that_of_the_journal() -> None:
+    """After an undo and in another process the environment knows the calls that the journal holds, and no others."""
+
+    def made() -> tuple[ToolSimulator, Any]:
+        simulator, _ = simulator_of("offline")
+        hvac(simulator)
+        return simulator, agent_of(*HEAT_THEN_READ, tools=all_tools(simulator))
+
+    _, agent = made()
+    with opened(agent) as sim:
+        assert sim.query("go", wait=30)
+        assert sim.answer(sim.pending[0], {"temperature": 60.0, "mode": "cool", "status": "success"}, wait=30)
+        assert sim.undo(wait=30)
+        assert sim.answer(sim.pending[0], {"temperature": 80.0, "mode": "heat", "status": "success"}, wait=30)
+        journal = Journal.from_json(sim.journal.to_json())
+        assert sim.run_real(sim.pending[0], wait=30)
+        assert tool_facts(sim)[-1].outcome.value == {"temperature": 80, "humidity": 45}  # type: ignore[union-attr] # it returned
+    simulator, again = made()
+    with Simulation.resume(journal, replace(sim.config, agent=again), wait=30) as resumed:
+        assert resumed.run_real(resumed.pending[0], wait=30)
+        assert tool_facts(resumed)[-1].outcome.value == {"temperature": 80, "humidity": 45}  # type: ignore[union-attr] # as above
+    assert len(simulator.get_state("room_environment")["previous_calls"]) == 2
+
+
+def test_in_a_played_session_rules_of_its_own_speak_and_count() -> None:
+    """An exception of its own rule is the tool's; the second call gets it, as in a plain runner."""
+    second = rule("second", "room_sensor", when={"kind": "call_number", "which": "nth", "n": 2})
+    simulator = ToolSimulator(SimulatedEnvironmentConfig(rules=(second,)))
+    hvac(simulator)
+    turns = [[call("room_sensor")], [call("room_sensor")], [call("room_sensor")]]
+    with opened(agent_of(*turns, tools=all_tools(simulator)), tools="real") as sim:
+        assert sim.query("go", wait=30)
+        seen = [fact.outcome.value for fact in tool_facts(sim) if fact.outcome.kind == "returned"]
+    assert seen == [{"temperature": 68, "humidity": 45}, BUSY, {"temperature": 68, "humidity": 45}]
+
+
+@pytest.mark.parametrize("player", ["person", "offline"])
+def test_in_a_played_session_others_answer_by_its_schema_and_state(player: str) -> None:
+    """A person's drafts and the generator's answers hold the output schema, and know of the shared state."""
+    simulator, _ = simulator_of("offline")
+    hvac(simulator)
+    with opened(agent_of(*HEAT_THEN_READ, tools=all_tools(simulator)), tools=player) as sim:
+        assert sim.query("go", wait=30)
+        while sim.pending:
+            request: Any = sim.pending[0]
+            assert sim.answer(request, request.draft, wait=30)
+        controlled, sensed = (fact.outcome for fact in tool_facts(sim))
+        assert controlled.kind == sensed.kind == "returned"
+        HVACResponse.model_validate(controlled.value)
+        assert sensed.value == {"temperature": 72, "humidity": 45}
+
+
+def test_in_a_played_session_an_answer_that_breaks_its_schema_is_held() -> None:
+    """As where a person has set the schema on the page."""
+    simulator, _ = simulator_of("offline")
+    hvac(simulator)
+    with opened(agent_of([call("room_sensor")], tools=all_tools(simulator))) as sim:
+        assert sim.query("go", wait=30)
+        with pytest.raises(ContradictionError, match="humidity"):
+            sim.answer(sim.pending[0], {"temperature": 70}, wait=30)

@@ -13,6 +13,7 @@ from simulator.journal import Journal
 from simulator.jsonvalue import JsonObject
 from simulator.runtime import Simulation, SimulationError
 from simulator.runtime.model_asking import Patience
+from simulator.session import SessionState
 from simulator.session.history import SessionNote, UserQuery
 from tests.runtime.speaking import SCENARIO, desk, held, said, seat, speaker, status
 from tests.runtime.stage import PATIENCE, agent_of, call, opened, say
@@ -33,11 +34,20 @@ def test_a_scenario_runs_by_itself_until_the_model_gives_its_stop_signal() -> No
     assert len(model.asked) == 2
 
 
-def test_what_is_said_beside_the_stop_signal_is_not_lost() -> None:
-    """ADK drops the whole message; here it goes out as the last one, and nobody is asked for another."""
+def test_what_is_said_beside_the_stop_signal_is_dropped_unless_a_person_keeps_it() -> None:
+    """ADK drops the whole message; here it does not go out by itself, a person may send it, and nobody is asked for another."""
     model = speaker("Thank you, that is all. </Finished>", "never said")
     with desk() as sim:
         seat(sim, model, hold=False)
+        assert said(sim) == ["Where is my order?"]
+        assert sim.session.state is SessionState.COMPLETED
+        assert status(sim) == "stop_signal_detected"
+        assert held(sim) == "Thank you, that is all."
+        assert "ADK drops" in sim.view().user.words
+        assert not sim.view().user.may_go_on
+        with Simulation.resume(Journal.from_json(sim.journal.to_json()), sim.config, wait=PATIENCE) as again:
+            assert said(again) == ["Where is my order?"]
+        assert sim.accept(wait=PATIENCE)
         assert said(sim) == ["Where is my order?", "Thank you, that is all."]
         assert status(sim) == "stop_signal_detected"
     assert len(model.asked) == 1
@@ -289,7 +299,7 @@ def test_a_finished_scenario_is_frozen_into_a_static_golden() -> None:
         ({"config": {"max_allowed_invocation": 3}}, "max_allowed_invocation, unknown to ADK"),
         ({"config": {"custom_instructions": "no placeholder"}}, "custom_instructions"),
         ({"config": {"model_configuration": {"warmth": 1}}}, "model_configuration.warmth"),
-        ({"config": {"type": "llm_audio"}}, "'llm_audio', not for 'llm_backed'"),
+        ({"config": {"type": "llm_audio"}}, "'llm_audio' is no dotted path"),
         ({"scenario": None}, "a scenario is missing"),
     ],
 )
@@ -306,3 +316,40 @@ def test_what_adk_would_not_take_is_refused_with_its_place(more: dict[str, Any],
         with pytest.raises(SimulationError, match="no message of the user is held"):
             sim.accept()
         assert sim.view().head == head
+
+
+def test_a_simulator_of_ones_own_goes_on_after_an_undo_and_a_resume() -> None:
+    """It is made anew and sees the same conversation, so that its next message is the one that it would have said."""
+    path = {"type": "tests.runtime.own_user.Counting"}
+    lines = ["line 1 after 0", "line 2 after 2", "line 3 after 4"]
+    with desk() as sim:
+        seat(sim, config=path)
+        assert (held(sim), said(sim)) == (lines[0], [])
+        assert sim.accept(wait=PATIENCE)
+        assert held(sim) == lines[1]
+        assert sim.accept(wait=PATIENCE)
+        assert held(sim) == lines[2]
+        assert sim.undo(wait=PATIENCE)
+        journal = Journal.from_json(sim.journal.to_json())
+        assert sim.go_on(wait=PATIENCE)
+        assert held(sim) == lines[1]
+        assert sim.accept(wait=PATIENCE)
+        assert held(sim) == lines[2]
+        with Simulation.resume(journal, sim.config, wait=PATIENCE) as again:
+            assert again.accept(wait=PATIENCE)
+            assert held(again) == lines[2]
+            assert again.accept(wait=PATIENCE)
+            assert status(again) == "stop_signal_detected"
+            assert said(again) == lines
+
+
+def test_a_simulator_that_nobody_named_here_is_not_imported_by_a_journal() -> None:
+    """A session file cannot have a module of its choice imported: a person has to choose the simulator again."""
+    with desk() as sim:
+        seat(sim, config={"type": "tests.runtime.own_user.Counting"})
+        text = sim.journal.to_json().replace("own_user.Counting", "own_user.Elsewhere")
+        cut = Journal.from_json(text)
+        number = next(number for number, fact in cut.path() if fact.kind == "user_proposed")
+        with Simulation.resume(cut.branched(number - 1), sim.config, wait=PATIENCE) as again:
+            assert again.go_on(wait=PATIENCE)
+            assert "was not named in this process" in again.view().user.words

@@ -115,15 +115,40 @@ def test_each_step_is_told_and_nothing_else(
     assert "b" in read_environment(result["environment"]).cases
 
 
-def test_an_environment_that_is_none_is_named(
-    script: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+@pytest.mark.parametrize("named", [(), ("--eval-id", "a")])
+def test_a_case_without_its_environment_is_completed_by_another_run(
+    script: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], named: tuple[str, ...]
 ) -> None:
-    """The case is in its set; the exit code and the text say that what the world answered was not kept."""
-    out = tmp_path / "set.evalset.json"
-    (tmp_path / "set.environment.json").write_text("{}")
+    """The exit code and the text say what is missing; the same command adds no second case, and completes the one as soon as it can."""
+    out, environment = tmp_path / "set.evalset.json", tmp_path / "set.environment.json"
+    words: tuple[str | Path, ...] = ("order_desk", "--script", script, "--out", out, *named)
+    environment.write_text("{}")
+    for _ in range(2):
+        assert here(*words) == 4
+        assert "the case was written, and its environment was not" in capsys.readouterr().err
+    before = out.read_bytes()
+    (case,) = cases(out)
+    environment.unlink()
+    assert here(*words) == 0
+    assert out.read_bytes() == before
+    assert set(read_environment(environment).cases) == {case["eval_id"]}
+    assert here(*words) == (2 if named else 0)
+    assert len(cases(out)) == (1 if named else 2)
+
+
+def test_another_case_is_not_taken_for_the_one_that_waits(script: Path, tmp_path: Path) -> None:
+    """What another script plays gets a case of its own, or is refused where that id is taken; the first one stays as it is."""
+    out, environment = tmp_path / "set.evalset.json", tmp_path / "set.environment.json"
+    environment.write_text("{}")
+    assert here("order_desk", "--script", script, "--out", out, "--eval-id", "a") == 4
+    environment.unlink()
+    before = cases(out)
+    script.write_text(script.read_text().replace("A-1002", "A-1001"))
     assert here("order_desk", "--script", script, "--out", out, "--eval-id", "a") == 2
-    assert "the case was written, and its environment was not" in capsys.readouterr().err
-    assert [case["eval_id"] for case in cases(out)] == ["a"]
+    assert cases(out) == before
+    assert here("order_desk", "--script", script, "--out", out, "--eval-id", "b") == 0
+    assert cases(out)[0] == before[0]
+    assert set(read_environment(environment).cases) == {"b"}
 
 
 def test_on_a_terminal_one_line_changes_and_a_person_answers(tmp_path: Path) -> None:

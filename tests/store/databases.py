@@ -104,7 +104,9 @@ def _lock(connection: Connection, *, is_sqlite: bool) -> None:
     if is_sqlite:
         connection.exec_driver_sql("BEGIN IMMEDIATE")
     else:
-        connection.exec_driver_sql("LOCK TABLE studio_sessions, studio_facts IN ACCESS EXCLUSIVE MODE")
+        connection.exec_driver_sql(
+            "LOCK TABLE studio_sessions, studio_facts, studio_unsaved IN ACCESS EXCLUSIVE MODE"
+        )
 
 
 def begun(store: JournalStore, session_id: str = "session", *facts: Fact) -> StoredJournal:

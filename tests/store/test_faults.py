@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from time import monotonic
 from typing import Any
 
 import pytest
@@ -327,3 +328,41 @@ def test_a_server_that_is_restarted_loses_nothing(own_server: Postgres) -> None:
     journal.keep()
     assert kept.store().load("session").to_json() == journal.to_json()
     kept.drop_all()
+
+
+def test_a_server_that_says_nothing_is_given_up_once(own_server: Postgres) -> None:
+    """Its silence ends the first call; nobody waits again until it answers, and then what waited is stored by itself."""
+    kept = Kept(own_server.new_database())
+    store = kept.store(patience=1.0)
+    journal = begun(store, "session", asked())
+    with own_server.frozen():
+        journal.append(_seat("while"))
+        assert "does not answer" in raising(lambda: store.load("session"))
+        line = store._database._line
+        assert line is not None
+        assert line.is_lost
+        began = monotonic()
+        for _ in range(50):
+            assert "does not answer" in raising(lambda: store.records(ME))
+        assert monotonic() - began < 1.0  # fifty would have taken a minute
+        journal.append(_seat("after"))
+        assert journal.first_unstored == 3
+        assert "not answer" in raising(lambda: journal.keep(2.0))
+    wait_until(lambda: journal.first_unstored is None, what="what waited to be stored")
+    assert store.load("session").to_json() == journal.to_json()
+    kept.drop_all()
+
+
+def test_what_takes_long_to_store_is_told_of(kept: Kept, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also where nothing has failed yet. Patched, so that nobody waits for two seconds."""
+    monkeypatch.setattr("simulator.store.writer.LATE_SECONDS", 0.05)
+    store = kept.store(patience=20)
+    journal = begun(store)
+    assert journal.trouble is None
+    with kept.locked():
+        journal.append(asked())
+        wait_until(lambda: journal.trouble is not None, what="the word")
+        assert "takes longer than" in str(journal.trouble)
+        assert journal.first_unstored == 2
+    journal.keep()
+    assert (journal.trouble or "", journal.has_unwritten) == ("", False)

@@ -88,7 +88,7 @@ def _object(text: str) -> dict[str, Any]:
 
 
 def test_all_ways_out_hold_the_same_case(exporting: Studio, tmp_path: Path) -> None:
-    """What is downloaded and what is copied is, as JSON, the eval set that was written, with the case as it was played."""
+    """What is downloaded and what is copied is, as JSON, the eval set that was written, named as its own file and with its recording inside."""
     path = tmp_path / "orders.evalset.json"
     name_case(exporting, path, "where")
     name, downloaded = download(exporting, tmp_path)
@@ -97,7 +97,9 @@ def test_all_ways_out_hold_the_same_case(exporting: Studio, tmp_path: Path) -> N
 
     assert name == "where.evalset.json"
     assert downloaded == copied
-    assert {**downloaded, CREATED: written[CREATED]} == written
+    assert set(downloaded.pop("recorded_environment")["cases"]) == {"where"}
+    assert downloaded["eval_set_id"] == "where"
+    assert {**downloaded, **{key: written[key] for key in (CREATED, "eval_set_id")}} == written
     (case,) = written["eval_cases"]
     assert case["eval_id"] == "where"
     read = case_of(path, "where")

@@ -47,7 +47,7 @@ def test_a_set_is_mended_verified_and_judged_on_its_page(studio: Studio, stale: 
     studio.choose("set_tab", "Verify")
     verify(studio)
     expect(studio.keyed("verify_sum")).to_contain_text("1 ✗ failed")
-    expect(studio.keyed("divergence")).to_contain_text("The golden is stale")
+    expect(studio.keyed("divergence")).to_contain_text("The golden was edited")
     studio.press(studio.button("divergence_repair"))
     expect(studio.keyed("set_head")).to_contain_text("Not saved")
     studio.rest()

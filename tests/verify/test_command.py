@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import shlex
 import signal
@@ -16,6 +17,7 @@ from google.adk.evaluation.eval_metrics import EvalStatus
 from google.adk.evaluation.evaluator import EvaluationResult
 
 from evalset.__main__ import main
+from evalset.recorded.files import sidecar_of
 from tests.harness.processes import REPOSITORY, quiet_environment
 from tests.verify.desks import agents, copied_set, recorded_set
 
@@ -53,7 +55,7 @@ def test_one_fails(kept: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str
         "FAIL one",
         '  golden: check({"order":"Z\\u001b"})',
         '  actual: check({"order":"A"})',
-        "golden stale: The eval set and its recorded environment disagree with each other here.",
+        "golden stale: The arguments of check in turn 1 were edited after the recording. The agent does what it did when it was ",
         "PASS two",
     ):
         assert line in written.out
@@ -99,6 +101,28 @@ def test_json_alone_stands_on_the_standard_output(
     assert one["runs"][0]["divergence"]["verdict"] == "golden_stale"
     assert one["runs"][0]["turns"]
     assert "turns" not in two["runs"][0]
+
+
+def test_the_json_carries_the_digests_of_what_was_measured(
+    kept: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Those of the set and the recording are what `sha256sum` gives; that of the agent's files is the same for the same files elsewhere."""
+
+    def measured(folder: Path) -> dict[str, Any]:
+        copy = copied_set(kept, folder)
+        main(["verify", str(copy), "--agents-dir", str(agents(folder)), "--json"])
+        found: dict[str, Any] = json.loads(capsys.readouterr().out)["measured"]
+        assert {each["kind"]: each["sha256"] for each in found["files"]} == {
+            "set": hashlib.sha256(copy.read_bytes()).hexdigest(),
+            "recording": hashlib.sha256(sidecar_of(copy).read_bytes()).hexdigest(),
+        }
+        return found
+
+    one, other = measured(tmp_path / "one"), measured(tmp_path / "other")
+    (agent,), (same,) = one["agents"], other["agents"]
+    assert agent["app_name"] == "desk"
+    assert agent["source_sha256"]
+    assert (agent["source_sha256"], agent["fingerprint"]) == (same["source_sha256"], same["fingerprint"])
 
 
 def test_the_criteria_are_those_of_an_eval_config(
@@ -216,7 +240,7 @@ def test_a_set_that_cannot_be_read_is_sent_to_the_doctor(
     assert main(["verify", str(path)]) == 2
     told = capsys.readouterr().err
     assert reason in told
-    assert f"`python -m evalset {hint.replace('PATH', shlex.quote(str(path)))}" in told
+    assert f"`golden-trace {hint.replace('PATH', shlex.quote(str(path)))}" in told
     if "--fix" in hint:
         main(["doctor", "--fix", str(path)])
         main(["verify", str(path)])

@@ -123,6 +123,13 @@ def divergence(golden: Any, actual: Any, **more: Any) -> Divergence | None:
     return first_divergence(golden, actual, Compared(**{"criteria": Criteria(), **more}))
 
 
+def test_a_response_behind_a_call_that_differs_is_compared_too() -> None:
+    """It is not marked as the same where it is not."""
+    found = divergence([turn_of([("pay", 1, {"paid": 1})])], [turn_of([("pay", 2, {"error": "no"})])])
+    assert found is not None
+    assert [pair.differs for pair in found.pairs[:2]] == [True, True]
+
+
 @given(conversations, conversations)
 def test_the_first_step_that_differs_is_found(golden: Any, actual: Any) -> None:
     """No earlier turn differs; none is found where the calls and answers are the same."""

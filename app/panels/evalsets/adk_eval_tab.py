@@ -3,25 +3,28 @@
 from __future__ import annotations
 
 import time
-from pathlib import Path
 
 import streamlit as st
 
 from app.agents import catalogue
 from app.bench import Bench, benches
 from app.evaluating import Choice, spec_of
+from app.fragments import fragment
 from app.labels import literal
 from app.panels.evalsets.adk_results import adk_results, summary
 from app.panels.evalsets.criteria_editor import criteria_editor
+from app.panels.evalsets.out_of_date import is_out_of_date, out_of_date
 from app.panels.evalsets.remembered import keep_option, key_of, option_key
 from app.panels.evalsets.set_choices import agent_and_cases, unrecorded_choice
+from app.panels.evalsets.table_download import csv_button
 from app.panels.parts import problem, views
 from app.people import LOCAL
 from app.set_facts import SetFacts, environment_of
+from app.shell_commands import eval_command_of
 from evalset.adk_runs.history import kept_results
 from evalset.adk_runs.installed import INSTALL, missing
 from evalset.adk_runs.results import ResultsError, read_results
-from evalset.adk_runs.run import AdkEvalRun, RunView, shown_command
+from evalset.adk_runs.run import AdkEvalRun, RunView
 from evalset.replay.unrecorded import Policy
 
 LOOK_AGAIN_SECONDS = 0.5
@@ -31,8 +34,8 @@ _HOW_WORDS = {"hermetic": "Replay hermetically", "real": "As it is: real tools r
 SIDES = ("Results", "Output", "Earlier results")
 
 
-def adk_eval_tab(bench: Bench, facts: SetFacts) -> None:
-    """Draw the tab."""
+def adk_eval_tab(bench: Bench, facts: SetFacts, *, unsaved: bool = False) -> None:
+    """Draw the tab; `unsaved` says that the set has edits that are not saved."""
     lacking = missing()
     if lacking:
         problem(
@@ -45,7 +48,7 @@ def adk_eval_tab(bench: Bench, facts: SetFacts) -> None:
         _run(bench, choice, facts, may_run=not lacking)
         criteria_editor(bench, facts.scenarios)
     with right:
-        _results(bench, choice)
+        _results(bench, choice, unsaved=unsaved)
 
 
 def _choice(bench: Bench, facts: SetFacts) -> Choice:
@@ -109,24 +112,28 @@ def _run(bench: Bench, choice: Choice, facts: SetFacts, *, may_run: bool) -> Non
     if said := bench.notes.pop("adk_run", ""):
         problem("The run did not begin.", said)
     if began:
-        try:
-            with st.spinner("Starting `adk eval`"):
-                benches().start(bench, spec_of(bench, choice, catalogue()))
-        except (
-            ValueError
-        ) as error:  # the agent could not be loaded, the criteria are not theirs to run, or too many run
-            bench.notes["adk_run"] = str(error)
-        st.rerun()
+        _begin(bench, choice)
 
 
-def _results(bench: Bench, choice: Choice) -> None:
+def _begin(bench: Bench, choice: Choice) -> None:
+    try:
+        with st.spinner("Starting `adk eval`"):
+            benches().start(bench, spec_of(bench, choice, catalogue()))
+    except (
+        ValueError
+    ) as error:  # the agent could not be loaded, the criteria are not theirs to run, or too many run
+        bench.notes["adk_run"] = str(error)
+    st.rerun()
+
+
+def _results(bench: Bench, choice: Choice, *, unsaved: bool) -> None:
     with st.container(
         horizontal=True, vertical_alignment="center", gap="xsmall", wrap=False, key="head_adk_results"
     ):
         st.markdown("**adk eval**", width="content")
         run = bench.run
         if run is not None:
-            _badge(run.view())
+            _badge(run.view(), unsaved=unsaved)
         st.space("stretch")
         side = views("adk eval: view", SIDES, "adk_side")
     if run is not None and not run.view().is_over:
@@ -137,10 +144,10 @@ def _results(bench: Bench, choice: Choice) -> None:
         case "Output":
             _output(run)
         case _:
-            _found(bench, run)
+            _found(bench, run, choice, unsaved=unsaved)
 
 
-def _badge(view: RunView) -> None:
+def _badge(view: RunView, *, unsaved: bool) -> None:
     shown = {
         "preparing": ("Preparing", "blue"),
         "running": ("Running", "blue"),
@@ -150,6 +157,8 @@ def _badge(view: RunView) -> None:
         "broken": ("Did not work", "red"),
     }
     words, color = shown[view.state]
+    if view.is_over and is_out_of_date(view.measured, unsaved=unsaved):
+        color = "gray"
     st.badge(words, color=color)  # type: ignore[arg-type] # the colours are all ones that badges have
 
 
@@ -167,7 +176,7 @@ def _progress(run: AdkEvalRun) -> None:
             last = "\n".join(view.output.splitlines()[-3:])
             st.code(literal(last), language=None, height=110)
 
-    st.fragment(look, run_every=LOOK_AGAIN_SECONDS)()
+    fragment(look, LOOK_AGAIN_SECONDS)()
 
 
 def _words(view: RunView) -> str:
@@ -180,11 +189,13 @@ def _words(view: RunView) -> str:
     return f"{view.turns_done}{of} turns taken, {seconds}"
 
 
-def _found(bench: Bench, run: AdkEvalRun | None) -> None:
+def _found(bench: Bench, run: AdkEvalRun | None, choice: Choice, *, unsaved: bool) -> None:
     if run is None:
         st.caption("Nothing was run yet. Criteria and agent are on the left; results come here, as tables.")
         return
     view = run.view()
+    if view.is_over and out_of_date(bench, "adk", view.measured, unsaved=unsaved):
+        _begin(bench, choice)
     if view.problem:
         problem("There are no results.", view.problem)
         st.caption("The output says more.")
@@ -212,6 +223,9 @@ def _kept(view: RunView) -> None:
             on_click="ignore",
             disabled=not kept.is_file(),
         )
+        if view.results is not None:
+            results = view.results
+            csv_button(lambda: results, "adk_eval.csv", "adk_results_csv")
         with st.container(key="adk_results_path"):
             st.text(literal(str(kept)), wrap=False)
 
@@ -223,14 +237,11 @@ def _output(run: AdkEvalRun | None) -> None:
     output = run.view().output
     st.caption("The end of what the process has printed")
     st.code(literal(output or "(nothing)"), language=None, height=420, wrap_lines=True)
-    st.caption("In a terminal, with the real tools")
-    command = shown_command(run.spec, _criteria_file(run))
-    st.code(literal(command), language="bash", wrap_lines=True)
-
-
-def _criteria_file(run: AdkEvalRun) -> Path | None:
-    file = run.spec.eval_set.with_name("test_config.json")
-    return file if file.is_file() else None
+    agents = catalogue()
+    command = eval_command_of(run.spec, agents.entries(), agents.settings)
+    if command:
+        st.caption("The same run in a terminal, with the criteria that are saved beside the set")
+        st.code(literal(command), language="bash", wrap_lines=True)
 
 
 def _earlier(bench: Bench, choice: Choice) -> None:

@@ -10,6 +10,7 @@ import streamlit as st
 from app import state
 from app.labels import literal
 from app.panels.evalsets.scene import OpenCase, SetCommand, SetScene
+from app.panels.evalsets.table_download import csv_button
 from evalset.editing.rows import CaseRow
 
 PAGE_CASES = 50
@@ -39,6 +40,7 @@ def cases_tab(scene: SetScene) -> SetCommand | None:
         page = 1
         if pages > 1:
             page = int(st.pagination(pages, key="cases_page", width="content") or 1)
+        csv_button(lambda: found, "cases.csv", "cases_csv")
     if not found:
         st.caption("No case fits. Take a filter away, or search for other words.")
         return None

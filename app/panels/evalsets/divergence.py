@@ -12,13 +12,14 @@ from app.panels.evalsets.remembered import key_of
 from app.verifying import VERDICTS, difference_rows, marked_text, side_by_side
 from evalset.verify.results import Divergence
 
-Action: TypeAlias = Literal["accept", "repair", "open"]
+Action: TypeAlias = Literal["accept", "repair", "open", "tolerate"]
 
 _COLORS = {
     "agent_changed": "orange",
     "golden_stale": "violet",
     "environment_changed": "red",
     "user_changed": "blue",
+    "varies": "gray",
 }
 _COLUMNS = (0.05, 1, 1)
 _MOST_PAIRS = 12
@@ -38,25 +39,43 @@ _LABELS: dict[Action, tuple[str, str, str]] = {
         ":material/play_arrow:",
         "The case is played up to here, and you go on",
     ),
+    "tolerate": (
+        "Keep the tolerances",
+        ":material/rule:",
+        "What differs by itself is not compared any more. You see and change it under Tolerances of this case",
+    ),
 }
 
 
 def divergence_panel(bench: Bench, divergence: Divergence, *, can_accept: bool) -> Action | None:
     """Draw a divergence; give what shall be done about it. A run that did not come to its end can not be accepted."""
     with st.container(border=True, gap="xsmall", key="divergence"):
-        with st.container(horizontal=True, gap="xsmall", vertical_alignment="center"):
-            st.markdown(
-                f"**First divergence: turn {divergence.turn + 1}, step {divergence.step + 1}**",
-                width="content",
-            )
-            st.badge(VERDICTS[divergence.verdict], color=_COLORS[divergence.verdict])  # type: ignore[arg-type] # colours that badges have
-        st.text(literal(divergence.sentence))
-        for sentence in divergence.evidence:
-            st.text(literal(f"· {sentence}"))
+        _verdict(divergence)
         asked = _actions(bench, divergence.action, can_accept=can_accept)
         _differences(divergence)
         _pairs(divergence)
     return asked
+
+
+def divergence_shown(divergence: Divergence) -> None:
+    """Draw a divergence, with nothing to do about it."""
+    with st.container(gap="xsmall", key="divergence_shown"):
+        _verdict(divergence)
+        _differences(divergence)
+        _pairs(divergence)
+
+
+def _verdict(divergence: Divergence) -> None:
+    """Say where it is, what it means, and what speaks for that."""
+    with st.container(horizontal=True, gap="xsmall", vertical_alignment="center"):
+        st.markdown(
+            f"**First divergence: turn {divergence.turn + 1}, step {divergence.step + 1}**", width="content"
+        )
+        for verdict in (divergence.verdict, *divergence.also):
+            st.badge(VERDICTS[verdict], color=_COLORS[verdict])  # type: ignore[arg-type] # colours that badges have
+    st.text(literal(divergence.sentence))
+    for sentence in divergence.evidence:
+        st.text(literal(f"· {sentence}"))
 
 
 def _actions(bench: Bench, first: Action, *, can_accept: bool) -> Action | None:

@@ -22,11 +22,14 @@ from app.examining import (
     ward_of,
     written,
 )
+from app.kept import slug
 from app.labels import literal
 from app.migration_lines import EXAMPLE, MigrationLineError, migration_from
 from app.panels.evalsets.find_bar import find_bar
+from app.panels.evalsets.out_of_date import out_of_date
 from app.panels.evalsets.remembered import followed_key, keep_option, key_of, option_key
 from app.panels.evalsets.set_choices import agent_choice
+from app.panels.evalsets.table_download import csv_button
 from app.panels.evalsets.waiting import AT_ONCE_SECONDS, waiting
 from app.panels.parts import problem
 from app.set_facts import SetFacts
@@ -51,7 +54,7 @@ def doctor_tab(bench: Bench, facts: SetFacts, *, unsaved: bool = False) -> None:
         _migrate(bench, ward)
     with right:
         _changed(bench, unsaved=unsaved)
-        _found(bench, job)
+        _found(bench, ward, job, unsaved=unsaved)
 
 
 def _ward(bench: Bench, facts: SetFacts) -> Ward:
@@ -73,21 +76,31 @@ def _ward(bench: Bench, facts: SetFacts) -> Ward:
 def _examination(bench: Bench, ward: Ward) -> Job[Examination] | None:
     """Examine at once where that was not done yet, or something else is to be examined, or a file has changed; large ones when asked."""
     asked = st.button("Examine", key=key_of(bench, "doctor_examine"), icon=":material/stethoscope:")
-    about = f"{ward.model_dump_json()} {_stamp(ward)} {bench.writes}"
     job: Job[Examination] | None = bench.jobs.get(EXAMINED)
-    is_new = job is None or bench.options.get("doctor_about") != about
+    is_new = job is None or bench.options.get("doctor_about") != _about(bench, ward)
     if asked or (is_new and is_quick(ward)):
-        if job is not None:
-            job.stop()
-        job = bench.jobs[EXAMINED] = examined(ward)
-        bench.options["doctor_about"] = about
-        job.wait(AT_ONCE_SECONDS)
-    elif is_new:
+        job = _examine(bench, ward)
+    elif is_new and (job is None or bench.options.get("doctor_ward") != ward.model_dump_json()):
         st.caption("These files are large, or many: they are examined when you ask for it.")
         return None
     if job is not None and job.state == "running":
         waiting(job, "doctor_examination")
     return job
+
+
+def _examine(bench: Bench, ward: Ward) -> Job[Examination]:
+    before: Job[Examination] | None = bench.jobs.get(EXAMINED)
+    if before is not None:
+        before.stop()
+    job = bench.jobs[EXAMINED] = examined(ward)
+    bench.options["doctor_about"] = _about(bench, ward)
+    bench.options["doctor_ward"] = ward.model_dump_json()
+    job.wait(AT_ONCE_SECONDS)
+    return job
+
+
+def _about(bench: Bench, ward: Ward) -> str:
+    return f"{ward.model_dump_json()} {_stamp(ward)} {bench.writes}"
 
 
 def _stamp(ward: Ward) -> str:
@@ -115,7 +128,7 @@ def _mend(bench: Bench, ward: Ward, job: Job[Examination] | None) -> None:
 
 
 def _migrate(bench: Bench, ward: Ward) -> None:
-    with st.expander("Tools and arguments were renamed", key="doctor_migration", type="compact"):
+    with st.expander("Agents, tools or arguments were renamed", key="doctor_migration", type="compact"):
         said = st.text_area(
             "What has changed, a line each",
             key=option_key(bench, "doctor_lines", ""),
@@ -237,7 +250,7 @@ def _diff(change: FileChange, number: int) -> None:
             st.code(literal(change.diff), language="diff", height=_DIFF_HEIGHT if is_long else "content")
 
 
-def _found(bench: Bench, job: Job[Examination] | None) -> None:
+def _found(bench: Bench, ward: Ward, job: Job[Examination] | None, *, unsaved: bool) -> None:
     if job is None:
         return
     if job.problem:
@@ -246,9 +259,16 @@ def _found(bench: Bench, job: Job[Examination] | None) -> None:
     found = job.result
     if found is None:
         return
+    if out_of_date(bench, "doctor", found.measured, unsaved=unsaved):
+        _examine(bench, ward)
+        st.rerun()
     with st.container(horizontal=True, gap="xsmall", vertical_alignment="center", key="doctor_counts"):
         st.markdown("**Findings**", width="content")
         _counts(found)
+        if found.findings:
+            st.space("stretch")
+            csv_button(lambda: found, "doctor.csv", key_of(bench, "doctor_csv"))
+    _renamed(bench, ward, found)
     for sentence in found.unreadable:
         problem("A file could not be read.", sentence)
     if not found.count("error") and not found.count("warning"):
@@ -257,6 +277,21 @@ def _found(bench: Bench, job: Job[Examination] | None) -> None:
         _table(bench, found)
     for sentence in found.skipped:
         st.text(literal(sentence))
+
+
+def _renamed(bench: Bench, ward: Ward, found: Examination) -> None:
+    """Draw the agents that may have been renamed, each with the way to rename it in the files."""
+    for old, new in found.renamed.items():
+        with st.container(border=True, gap="xsmall", key=f"doctor_renamed_{slug(old)}"):
+            st.text(
+                literal(f"No agent is called {old}, and {new} alone declares the same tools. Was it renamed?")
+            )
+            if st.button(
+                "Show what would change",
+                key=key_of(bench, f"doctor_rename_{slug(old)}"),
+                icon=":material/difference:",
+            ):
+                _begin(bench, ward, f"agent {old} -> {new}", "migrate")
 
 
 def _counts(found: Examination) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import streamlit as st
@@ -31,7 +30,7 @@ if TYPE_CHECKING:
     from evalset.exporting.forms import Exported
     from evalset.importing.found import Imported
 
-_TYPES = ["json", "db", "sqlite", "sqlite3"]
+_TYPES = ["json", "zip", "db", "sqlite", "sqlite3"]
 _MOST_ROWS, _FEW_ROWS, _TABLE_HEIGHT = 1_000, 9, 360
 _MOST_LISTED = 400
 _MOST_SENTENCES = 200
@@ -54,7 +53,7 @@ def _import(bench: Bench, scene: SetScene) -> ApplyEdits | None:
     st.markdown("**Import cases**")
     st.caption(
         "Eval sets in today's and in ADK's older form, test files, ADK sessions as JSON or in the database of `adk web`, tests of "
-        "`adk test`, and sessions of the studio."
+        "`adk test`, sessions of the studio, and ZIP archives of these, as they are downloaded here."
     )
     uploaded: Any = st.file_uploader(
         "Files", type=_TYPES, accept_multiple_files=True, key=key_of(bench, "import_files")
@@ -78,7 +77,7 @@ def _import(bench: Bench, scene: SetScene) -> ApplyEdits | None:
     )
     if look:
         uploads = [Upload(name=str(each.name), content=each.getvalue()) for each in uploaded or ()]
-        given = None if uploads else Path(path.strip()).expanduser()
+        given = None if uploads else path
         job = bench.jobs[IMPORTED] = looked_into(uploads, given)
         job.wait(AT_ONCE_SECONDS)
         st.rerun()

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 from app.drafts import Drafts
+from app.set_desk import Restored
 from evalset.editing.edits import Edit
 from evalset.editing.parts import Step
 from evalset.editing.work import SetWork
@@ -24,6 +25,7 @@ class SetScene:
         drafts: What they typed and have not taken over.
         owner: Who they are.
         agents: The agents that can play it, the one in whose folder it lies first.
+        restored: What an earlier server has left of the work.
     """
 
     path: Path
@@ -31,6 +33,7 @@ class SetScene:
     drafts: Drafts
     owner: str
     agents: tuple[str, ...] = ()
+    restored: Restored | None = None
 
 
 class CloseSet(Value):
@@ -52,6 +55,13 @@ class UploadSet(Value):
     kind: Literal["upload_set"] = "upload_set"
     name: str
     content: bytes
+
+
+class ImportFile(Value):
+    """Import the cases of a file that is no eval set into a new one, and open that."""
+
+    kind: Literal["import_file"] = "import_file"
+    path: str
 
 
 class OpenCase(Value):
@@ -134,6 +144,7 @@ SetCommand: TypeAlias = (
     CloseSet
     | OpenSet
     | UploadSet
+    | ImportFile
     | OpenCase
     | ApplyEdits
     | EditPart

@@ -12,7 +12,7 @@ from app.kept import slug
 from app.labels import literal, safe_label
 from app.panels.evalsets.scene import OpenSet, SetCommand, UploadSet
 from app.panels.parts import problem
-from app.set_places import SetLine
+from app.set_places import IMPORTED, SetLine
 
 PAGE_SETS = 25
 _KB = 1024
@@ -103,7 +103,8 @@ def _other() -> SetCommand | None:
     typed = st.button(
         "Open", key="set_open_typed", icon=":material/folder_open:", disabled=not (path or "").strip()
     )
-    uploaded: Any = st.file_uploader("Or upload one", type=["json"], key="set_upload")
+    types = ["json", *(ending.removeprefix(".") for ending in IMPORTED)]
+    uploaded: Any = st.file_uploader("Or upload one", type=types, key="set_upload")
     taken = uploaded is not None and st.button(
         "Open the upload", key="set_open_upload", icon=":material/upload:"
     )
@@ -111,6 +112,7 @@ def _other() -> SetCommand | None:
         return UploadSet(name=str(uploaded.name), content=uploaded.getvalue())
     if uploaded is None:
         st.caption(
-            "An upload stays with you until the server ends; what you change in it you download again."
+            "An upload stays with you until the server ends; what you change in it you download again. Of a session, a database or "
+            "a ZIP archive, the cases are imported."
         )
     return OpenSet(path=path) if typed and path else None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
 
 import streamlit as st
 
@@ -11,7 +12,7 @@ from app.kept import slug
 from app.labels import literal
 from app.panels.evalsets.case_page import case_page
 from app.panels.evalsets.save_page import conflict_page, save_page
-from app.panels.evalsets.scene import AskToSave, CloseSet, RedoEdit, SetCommand, SetScene, UndoEdit
+from app.panels.evalsets.scene import AskToSave, CloseSet, RedoEdit, ReloadSet, SetCommand, SetScene, UndoEdit
 from app.panels.evalsets.tabs import TABS
 from app.panels.parts import problem, views
 from app.set_parts import Part
@@ -47,6 +48,11 @@ def set_page(scene: SetScene, shown: Shown) -> SetCommand | None:
     asked = _head(scene, saving=shown.saving)
     if scene.work.beside.trouble:
         problem("What is recorded beside this set cannot be used.", scene.work.beside.trouble)
+    if scene.work.beside.is_inside and scene.work.beside_identity is None:
+        st.caption(
+            "The recording inside of this file is used, as no file lies beside it. The first change of it makes the file beside."
+        )
+    asked = _restored(scene) or asked
     if shown.done:
         st.success("The eval set was saved.", icon=":material/check_circle:")
         for sentence in shown.done:
@@ -67,6 +73,28 @@ def set_page(scene: SetScene, shown: Shown) -> SetCommand | None:
         )
     with st.container(key=f"set_{slug(chosen.lower())}", gap="small"):
         return TABS[chosen](scene) or asked
+
+
+def _restored(scene: SetScene) -> SetCommand | None:
+    """Say what an earlier server has left, with the way to drop it."""
+    left = scene.restored
+    if left is None or not (scene.work.is_changed or left.problem):
+        return None
+    when = datetime.fromtimestamp(left.at).astimezone()
+    time = when.strftime("%H:%M" if when.date() == datetime.now().astimezone().date() else "%Y-%m-%d %H:%M")
+    with st.container(horizontal=True, vertical_alignment="center", gap="xsmall", key="set_restored"):
+        if left.problem:
+            st.warning(f"Unsaved edits from {time} cannot be restored.", icon=":material/history:")
+        else:
+            st.info(f"Unsaved edits from {time} restored.", icon=":material/history:")
+        dropped = st.button("Discard them", key="set_discard", type="tertiary", icon=":material/delete:")
+    if left.problem:
+        st.text(literal(left.problem))
+    if left.body:
+        st.download_button(
+            "Download them", data=left.body, file_name="edits.json", key="set_edits", on_click="ignore"
+        )
+    return ReloadSet() if dropped else None
 
 
 def _head(scene: SetScene, *, saving: bool) -> SetCommand | None:

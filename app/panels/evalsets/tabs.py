@@ -17,9 +17,10 @@ def _verify(scene: SetScene) -> SetCommand | None:
     from app.mending import edit_of, played_until  # noqa: PLC0415 - not before somebody looks there
     from app.panels.evalsets.verify_tab import OpenAt, verify_tab  # noqa: PLC0415 - as above
 
-    _as_saved(scene)
     bench = benches().of(scene.owner, scene.path)
-    asked = verify_tab(bench, facts_of(scene.path), lambda mend: edit_of(scene, mend))
+    asked = verify_tab(
+        bench, facts_of(scene.path), lambda mend: edit_of(scene, mend), unsaved=scene.work.is_changed
+    )
     if asked is None:
         _replay(scene)
         return None
@@ -46,18 +47,10 @@ def _replay(scene: SetScene) -> None:
     replay_lines(lines_of(app_name, environment, folder if is_agent else None), "set_replay")
 
 
-def _as_saved(scene: SetScene) -> None:
-    if scene.work.is_changed:
-        st.info(
-            "What is run is the file as it is saved; your edits are not in it yet.", icon=":material/info:"
-        )
-
-
 def _adk_eval(scene: SetScene) -> SetCommand | None:
     from app.panels.evalsets.adk_eval_tab import adk_eval_tab  # noqa: PLC0415 - not before somebody looks there
 
-    _as_saved(scene)
-    adk_eval_tab(benches().of(scene.owner, scene.path), facts_of(scene.path))
+    adk_eval_tab(benches().of(scene.owner, scene.path), facts_of(scene.path), unsaved=scene.work.is_changed)
     return None
 
 

@@ -1,4 +1,4 @@
-"""The tolerances of a case as rows: which arguments may differ from the recorded ones, and how far."""
+"""The tolerances of a case as rows: what may differ from what was recorded, and how far."""
 
 from __future__ import annotations
 
@@ -11,11 +11,21 @@ from streamlit.delta_generator import DeltaGenerator
 from app.bench import Bench
 from app.panels.evalsets.remembered import followed_key, key_of
 from app.panels.parts import problem
-from app.tolerance_rows import HINTS, KINDS, Row, RowError, new_row, row_of, tolerances_from
+from app.tolerance_rows import (
+    HINTS,
+    KINDS,
+    OF,
+    WITHOUT_TOOL,
+    Row,
+    RowError,
+    new_row,
+    row_of,
+    tolerances_from,
+)
 from evalset.verify import VerifyError, keep_tolerances, propose_tolerances, tolerances_of
 from evalset.verify.results import RunResult
 
-_COLUMNS = (1.2, 1.5, 1.4, 1.5, 0.85)
+_COLUMNS = (1.1, 1.0, 1.5, 1.3, 1.4, 0.85)
 _FEWEST_RUNS = 2
 
 
@@ -59,7 +69,7 @@ def tolerance_editor(bench: Bench, eval_id: str, runs: Sequence[RunResult]) -> N
     for number in range(len(case.rows)):
         _row(case, number)
     if not case.rows:
-        st.caption("None: each argument has to be as it was recorded.")
+        st.caption("None: everything that is compared has to be as it was recorded.")
     with st.container(horizontal=True, gap="xsmall", vertical_alignment="center"):
         _buttons(case)
     if wrong := bench.notes.pop(case.name, ""):
@@ -89,25 +99,35 @@ def _row(case: _Case, number: int) -> None:
 def _said(case: _Case, number: int, columns: Sequence[DeltaGenerator]) -> Row:
     """Draw the inputs of a row; give what they say."""
     row, seen = case.rows[number], cast("Any", "visible" if number == 0 else "collapsed")
-    tool, path, kind, more = columns
+    of, tool, path, kind, more = columns
+    key = case.key
     said = {
-        "tool": tool.text_input("Tool", key=case.key(number, "tool"), label_visibility=seen, placeholder="*"),
+        "of": of.selectbox(
+            "Of", list(OF), key=key(number, "of"), format_func=lambda each: OF[each], label_visibility=seen
+        ),
+        "tool": tool.text_input(
+            "Tool",
+            key=key(number, "tool"),
+            label_visibility=seen,
+            placeholder="*",
+            disabled=row["of"] in WITHOUT_TOOL,
+        ),
         "path": path.text_input(
-            "Argument",
-            key=case.key(number, "path"),
+            "Place",
+            key=key(number, "path"),
             label_visibility=seen,
             placeholder="items[*].price; empty: all",
         ),
         "kind": kind.selectbox(
             "May be",
             list(KINDS),
-            key=case.key(number, "kind"),
+            key=key(number, "kind"),
             format_func=lambda each: KINDS[each],
             label_visibility=seen,
         ),
         "more": more.text_input(
             "Which",
-            key=case.key(number, "more"),
+            key=key(number, "more"),
             label_visibility=seen,
             placeholder=HINTS.get(row["kind"], ""),
             disabled=row["kind"] not in HINTS,

@@ -13,14 +13,16 @@ from app.jobs import Job
 from app.labels import literal
 from app.panels.evalsets.divergence import Action, divergence_panel
 from app.panels.evalsets.find_bar import find_bar
+from app.panels.evalsets.out_of_date import is_out_of_date, out_of_date
 from app.panels.evalsets.remembered import keep_option, key_of, option_key
 from app.panels.evalsets.set_choices import agent_and_cases, unrecorded_choice
+from app.panels.evalsets.table_download import csv_button
 from app.panels.evalsets.tolerance_editor import tolerance_editor
 from app.panels.evalsets.waiting import AT_ONCE_SECONDS, waiting
 from app.panels.parts import problem
 from app.set_facts import SetFacts, environment_of, environment_trouble
 from app.verifying import MARKS, VERIFIED, Asked, case_rows, fitting, verifying
-from evalset.verify import Criteria
+from evalset.verify import Criteria, VerifyError, add_tolerances
 from evalset.verify.junit import junit
 
 if TYPE_CHECKING:
@@ -73,7 +75,7 @@ class _About(NamedTuple):
 
 
 def verify_tab(
-    bench: Bench, facts: SetFacts, edit: Callable[[Mend], Callable[[], Edit]]
+    bench: Bench, facts: SetFacts, edit: Callable[[Mend], Callable[[], Edit]], *, unsaved: bool = False
 ) -> OpenAt | Edit | None:
     """Draw the tab.
 
@@ -81,6 +83,7 @@ def verify_tab(
         bench: The set's bench.
         facts: What is known of the set.
         edit: Gives the work that makes an edit of a mend; it may take a while, and raises a ValueError where there is none.
+        unsaved: The set has edits that are not saved.
 
     Returns:
         The session that shall be opened, or the edit that shall be made.
@@ -94,7 +97,7 @@ def verify_tab(
         job: Job[Verification] | None = bench.jobs.get(VERIFIED)
         _run(bench, asked, facts, job)
     with right:
-        return _outcome(bench, asked, edit)
+        return _outcome(bench, asked, edit, unsaved=unsaved)
 
 
 def _mended(bench: Bench) -> Edit | None:
@@ -203,12 +206,16 @@ def _run(bench: Bench, asked: Asked, facts: SetFacts, job: Job[Verification] | N
         disabled=running or not recorded or bool(trouble) or not facts.eval_ids,
         help="No real tool runs",
     ):
-        _forget_notes(bench)
-        begun = bench.jobs[VERIFIED] = verifying(asked)
-        begun.wait(AT_ONCE_SECONDS)
-        st.rerun()
+        _begin(bench, asked)
     if job is not None and running:
         waiting(job, "verify")
+
+
+def _begin(bench: Bench, asked: Asked) -> None:
+    _forget_notes(bench)
+    begun = bench.jobs[VERIFIED] = verifying(asked)
+    begun.wait(AT_ONCE_SECONDS)
+    st.rerun()
 
 
 def _forget_notes(bench: Bench) -> None:
@@ -216,7 +223,9 @@ def _forget_notes(bench: Bench) -> None:
         bench.notes.pop(name, None)
 
 
-def _outcome(bench: Bench, asked: Asked, edit: Callable[[Mend], Callable[[], Edit]]) -> OpenAt | None:
+def _outcome(
+    bench: Bench, asked: Asked, edit: Callable[[Mend], Callable[[], Edit]], *, unsaved: bool
+) -> OpenAt | None:
     if wrong := bench.notes.get("verify"):
         problem("That was not done.", wrong)
     if said := bench.notes.get("verify_done"):
@@ -232,7 +241,11 @@ def _outcome(bench: Bench, asked: Asked, edit: Callable[[Mend], Callable[[], Edi
     verification = job.result
     if verification is None:
         return None
-    _sum(bench, verification)
+    if out_of_date(bench, "verify", verification.measured, unsaved=unsaved):
+        _begin(bench, asked)
+    if verification.renamed and _renamed(bench, verification):
+        _begin(bench, asked.model_copy(update={"renamed": dict(verification.renamed)}))
+    _sum(bench, verification, is_of_now=not is_out_of_date(verification.measured, unsaved=unsaved))
     found = _found(bench, verification)
     if not found:
         st.caption("No case is like this.")
@@ -247,18 +260,33 @@ def _outcome(bench: Bench, asked: Asked, edit: Callable[[Mend], Callable[[], Edi
     return _case(bench, found, asked.agent, edit)
 
 
+def _renamed(bench: Bench, verification: Verification) -> bool:
+    """Draw the agents that may have been renamed; True when the cases shall be verified with the new names."""
+    with st.container(border=True, gap="xsmall", key="verify_renamed"):
+        for old, new in verification.renamed.items():
+            st.text(
+                literal(f"No agent is called {old}, and {new} alone declares the same tools. Was it renamed?")
+            )
+        st.caption("The files keep the old name until the doctor renames it there.")
+        return st.button(
+            "Verify with the new name",
+            key=key_of(bench, "verify_new_name"),
+            icon=":material/drive_file_rename_outline:",
+        )
+
+
 def _found(bench: Bench, verification: Verification) -> list[CaseResult]:
     """Draw the filter; give the cases that are like it."""
     words, verdict = find_bar(bench, "verify", ("Find a case", "Part of its id"), "Verdict", MARKS)
     return fitting(verification.cases, words, verdict)
 
 
-def _sum(bench: Bench, verification: Verification) -> None:
+def _sum(bench: Bench, verification: Verification, *, is_of_now: bool) -> None:
     with st.container(horizontal=True, gap="xsmall", vertical_alignment="center", key="verify_sum"):
         shown: Any = {"passed": "green", "failed": "red", "error": "red", "stopped": "gray"}
         for status in MARKS:
             if count := verification.count(status):  # type: ignore[arg-type] # the marks are of all statuses
-                st.badge(f"{count} {MARKS[status]}", color=shown[status])
+                st.badge(f"{count} {MARKS[status]}", color=shown[status] if is_of_now else "gray")
         power = verification.pass_power(verification.runs)
         if verification.runs > 1 and power is not None:
             st.badge(f"pass^{verification.runs} = {power:.2f}", color="blue")
@@ -282,6 +310,7 @@ def _sum(bench: Bench, verification: Verification) -> None:
             key=key_of(bench, "verify_json"),
             on_click="ignore",
         )
+        csv_button(lambda: verification, "verify.csv", key_of(bench, "verify_csv"))
     for sentence in verification.models:
         st.text(literal(sentence))
 
@@ -304,12 +333,15 @@ def _case(
     run = _one_run(bench, case)
     opened = None
     if run is not None:
-        if run.error:
-            problem("The run ended before its time.", run.error)
-        _checks(run)
         if run.divergence is not None:
             action = divergence_panel(bench, run.divergence, can_accept=run.came_to_its_end)
             opened = _done(bench, _About(agent or case.agent, case, run), action, edit)
+        else:
+            for sentence in run.edited:
+                st.text(literal(sentence))
+        if run.error and (run.divergence is None or run.error not in run.divergence.evidence):
+            problem("The run stopped early.", run.error)
+        _checks(run)
     with st.expander("Tolerances of this case", key="verify_tolerances", type="compact"):
         tolerance_editor(bench, case.eval_id, case.runs)
     return opened
@@ -351,6 +383,17 @@ def _checks(run: RunResult) -> None:
         st.dataframe(rows, hide_index=True, alt="What was looked at in this run")
 
 
+def _tolerate(bench: Bench, eval_id: str, run: RunResult) -> None:
+    """Keep the tolerances for what differs in each run."""
+    try:
+        add_tolerances(bench.eval_set, eval_id, [each.tolerance for each in run.varying])
+    except VerifyError as error:
+        bench.notes["verify"] = str(error)
+    else:
+        bench.wrote()
+    st.rerun()
+
+
 def _done(
     bench: Bench, about: _About, action: Action | None, edit: Callable[[Mend], Callable[[], Edit]]
 ) -> OpenAt | None:
@@ -361,6 +404,9 @@ def _done(
     if action == "open":
         golden = case.golden[divergence.turn] if divergence.turn < len(case.golden) else ()
         return OpenAt(about.agent, case.eval_id, divergence.turn, divergence.step, golden)
+    if action == "tolerate":
+        _tolerate(bench, case.eval_id, run)
+        return None
     _forget_notes(bench)
     try:
         work = edit(Mend(action, about.agent, case.eval_id, run))

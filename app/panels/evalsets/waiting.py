@@ -6,6 +6,7 @@ from typing import Any
 
 import streamlit as st
 
+from app.fragments import fragment
 from app.jobs import Job
 
 LOOK_AGAIN_SECONDS = 0.4
@@ -25,7 +26,7 @@ def waiting(job: Job[Any], key: str, *, can_stop: bool = True) -> None:
 
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key=f"waiting_{key}"):
         with st.container(width="stretch"):
-            st.fragment(look, run_every=LOOK_AGAIN_SECONDS)()
+            fragment(look, LOOK_AGAIN_SECONDS)()
         if can_stop:
             st.button(
                 "Stop",

@@ -96,7 +96,7 @@ class ReadConfig(NamedTuple):
         mock_tools: The tools for which a model makes the answer where no injection does.
         listed_tools: All tools that it names; in ADK, any other tool runs for real.
         simulation_model: The model that makes those answers; empty where it is ADK's default.
-        simulation_model_configuration: ADK's `GenerateContentConfig` in JSON, as far as it was set.
+        simulation_model_configuration: ADK's `GenerateContentConfig` in JSON, as far as it was set; None is ADK's default.
         environment_data: What the model is told of the environment, mostly a small database in JSON.
         tracing: Runs of the agent that the model is told of.
     """
@@ -105,7 +105,7 @@ class ReadConfig(NamedTuple):
     mock_tools: tuple[str, ...] = ()
     listed_tools: tuple[str, ...] = ()
     simulation_model: str = ""
-    simulation_model_configuration: JsonObject = {}  # noqa: RUF012 - nobody changes it: it is copied when written
+    simulation_model_configuration: JsonObject | None = None
     environment_data: str = ""
     tracing: str = ""
 
@@ -127,13 +127,28 @@ def rules_from_config(config: object) -> tuple[InjectionRule, ...]:
         config: ADK's `EnvironmentSimulationConfig`, or the same as a mapping.
 
     Raises:
-        EnvironmentConfigError: A field is unknown or holds a bad value, or two entries are for one tool.
+        EnvironmentConfigError: A field is unknown or holds a bad value, two entries are for one tool, there are none, or one
+            has neither an injection nor a mock strategy.
     """
+    tools = _read(_tools_of(config)).tool_simulation_configs
+    _check_tools(tools)
     return tuple(
         _rule(tool.tool_name, index, injection)
-        for tool in _read(_injections_of(config)).tool_simulation_configs
+        for tool in tools
         for index, injection in enumerate(tool.injection_configs)
     )
+
+
+def _check_tools(tools: Iterable[_Tool]) -> None:
+    """Refuse what ADK's own class refuses: no tools at all, and a tool with neither an injection nor a mock."""
+    if not tools:
+        raise EnvironmentConfigError(f"{_TOOLS} is empty; list at least one tool")
+    for tool in tools:
+        if not tool.injection_configs and not tool.mock_strategy_type:
+            raise EnvironmentConfigError(
+                f"tool {tool.tool_name!r}: has neither injection_configs nor a mock_strategy_type; "
+                "give it an injection, or MOCK_STRATEGY_TOOL_SPEC"
+            )
 
 
 def read_config(config: object) -> ReadConfig:
@@ -153,7 +168,7 @@ def read_config(config: object) -> ReadConfig:
         mock_tools=tuple(tool.tool_name for tool in tools if tool.mock_strategy_type),
         listed_tools=tuple(tool.tool_name for tool in tools),
         simulation_model=read.simulation_model,
-        simulation_model_configuration=read.simulation_model_configuration or {},
+        simulation_model_configuration=read.simulation_model_configuration,
         environment_data=read.environment_data or "",
         tracing=read.tracing or "",
     )
@@ -165,9 +180,11 @@ def written_config(read: ReadConfig) -> WrittenConfig:
     base: JsonObject = {
         _TOOLS: [{"tool_name": name, "mock_strategy_type": int(name in read.mock_tools)} for name in names]
     }
-    for name in ("simulation_model", "simulation_model_configuration", "environment_data", "tracing"):
+    for name in ("simulation_model", "environment_data", "tracing"):
         if value := getattr(read, name):
-            base[name] = copied(value)
+            base[name] = value
+    if read.simulation_model_configuration is not None:
+        base["simulation_model_configuration"] = copied(read.simulation_model_configuration)
     written = config_from_rules(read.rules, base)
     kept = _read(written.config).tool_simulation_configs
     lost = [name for name in names if name not in {tool.tool_name for tool in kept}]
@@ -220,11 +237,10 @@ def _read(document: JsonObject) -> _Config:
     return read
 
 
-def _injections_of(config: object) -> JsonObject:
-    """Take out what rules are made of, as it is: JSON mode would turn NaN into null."""
+def _tools_of(config: object) -> JsonObject:
+    """Take out the tools with their values as they are: JSON mode would turn NaN into null."""
     if isinstance(config, BaseModel) and _TOOLS in type(config).model_fields:
-        each = {"__all__": {"tool_name", "injection_configs"}}
-        return config.model_dump(exclude_unset=True, include={_TOOLS: each})
+        return config.model_dump(exclude_unset=True, include={_TOOLS})
     return _mapping(config)
 
 

@@ -32,7 +32,7 @@ class ExpressionMatcher(Matcher):
             return False
 
     def _is_true(self, seen: Seen) -> bool:
-        return bool(self._expression.value(self._variables(seen)))
+        return bool(self._expression.value(self._variables(seen), seen.work))
 
     def _variables(self, seen: Seen) -> Mapping[str, object]:
         variables: dict[str, object] = {"args": seen.call.arguments, "agent": seen.call.agent}

@@ -9,7 +9,11 @@ from typing import NamedTuple
 
 from simulator.environment.injection.calls import CallContext
 from simulator.environment.injection.value_tests import Patience
+from simulator.environment.language.budget import MOST_SECONDS, Budget
 from simulator.jsonvalue import JsonObject
+
+MOST_SECONDS_OF_ALL = 0.5
+"""Processor time that the expressions of all rules may take for one call."""
 
 
 class Seen:
@@ -18,8 +22,17 @@ class Seen:
     def __init__(self, call: CallContext) -> None:
         self.call = call
         self.patience = Patience()
+        self.work = Budget()
+        """What the expressions of the rule that is judged may still take."""
+        self._seconds = MOST_SECONDS_OF_ALL
         self.words: dict[str, str] = {}
         """What was said about an argument's value, by the argument's name."""
+
+    def next_rule(self) -> None:
+        """Give the rule that is judged next work of its own, out of the time that all rules have for this call."""
+        if self.work.taken:
+            self._seconds -= self.work.taken
+            self.work = Budget(seconds=min(MOST_SECONDS, max(self._seconds, 0.0)))
 
     @cached_property
     def world(self) -> Mapping[str, Mapping[str, JsonObject]]:

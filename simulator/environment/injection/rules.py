@@ -118,6 +118,7 @@ class _Judge:
     def _stops_at(self, rule: ReadyRule) -> int | None:
         """Give the step at which a rule fails whose `match_args` fit, before the draw; None where it comes so far."""
         seen = self._seen
+        seen.next_rule()
         held = True if rule.condition is None else rule.condition.holds(seen, None)
         if held is False:
             return _CONDITIONS
@@ -133,6 +134,7 @@ class _Judge:
         """Say why a rule did not fire that failed at a step."""
         if step == _OFF:
             return rule.is_off()
+        self._seen.next_rule()
         if step == _CONDITIONS:
             return rule.does_not_match(self._seen)
         if step == _NUMBER:

@@ -3,37 +3,98 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from time import thread_time
 from typing import Any
 
 MOST_WORK = 1_000_000
 """Steps that one evaluation may take: roughly, the values that it looks at and the characters that it writes."""
 
+MOST_SECONDS = 0.1
+"""Processor time that the expressions of one rule, or of one value with templates, may take together."""
+
 MOST_CHARACTERS = 1_000_000
 MOST_ITEMS = 100_000
 
 _CHARACTERS_PER_STEP = 16
+_BITS_PER_STEP = 64
+_SHORT_NUMBER = 1 << _BITS_PER_STEP
+# How often the clock is read: after this many steps, where taking some counts as a few by itself.
+_STEPS_PER_LOOK = 1_000
+_STEPS_PER_SPENDING = 30
 
 
 class TooMuchWorkError(ValueError):
-    """An expression asked for more work, or for a larger value, than one may."""
+    """An expression asked for more work or time, or for a larger value, than one may."""
 
 
 class Budget:
-    """The steps that are left to one evaluation. One thread at a time."""
+    """The steps and the time that are left to one evaluation, or to several together. One thread at a time.
 
-    def __init__(self, steps: int = MOST_WORK) -> None:
+    Each operation takes its steps before it is done, as many as its cost in proportion. So no operation is long by itself,
+    and the clock, which is read between operations, ends what is long as a whole. The time is that of the thread's own
+    work: a busy machine makes no difference to which rules fire.
+
+    Args:
+        steps: The steps that there are.
+        seconds: The time that there is.
+        clock: Gives the time that this thread has worked, in seconds.
+    """
+
+    def __init__(
+        self,
+        steps: int = MOST_WORK,
+        seconds: float = MOST_SECONDS,
+        clock: Callable[[], float] = thread_time,
+    ) -> None:
         self._left = steps
+        self._seconds, self._clock = seconds, clock
+        self._begun: float | None = None
+        self._unlooked = 0
+        self.taken = 0.0
+        """Seconds that evaluations have taken so far."""
+
+    @contextmanager
+    def running(self) -> Iterator[None]:
+        """Count the time that passes inside."""
+        self._begun = self._clock()
+        self._unlooked = 0
+        try:
+            yield
+        finally:
+            self.taken += self._clock() - self._begun
+            self._begun = None
+
+    @contextmanager
+    def paused(self) -> Iterator[None]:
+        """Leave out the time that passes inside `running`: for what is done once in a process."""
+        paused_at = self._clock()
+        try:
+            yield
+        finally:
+            if self._begun is not None:
+                self._begun += self._clock() - paused_at
 
     def spend(self, steps: int) -> None:
         """Take steps.
 
         Raises:
-            TooMuchWorkError: There are not that many left.
+            TooMuchWorkError: There are not that many left, or no time is left.
         """
         self._left -= steps
         if self._left < 0:
             raise TooMuchWorkError("it takes too much work")
+        self._unlooked += steps + _STEPS_PER_SPENDING
+        if self._unlooked > _STEPS_PER_LOOK:
+            self._look()
+
+    def _look(self) -> None:
+        self._unlooked = 0
+        running = 0.0 if self._begun is None else self._clock() - self._begun
+        if self.taken + running > self._seconds:
+            raise TooMuchWorkError(f"it takes longer than {self._seconds * 1000:.0f} ms")
 
     def spend_on(self, value: object) -> None:
         """Take the steps for looking at a value, without what is inside of its items."""
@@ -41,8 +102,14 @@ class Budget:
             self.spend(1 + len(value) // _CHARACTERS_PER_STEP)
         elif isinstance(value, (list, tuple, Mapping)):
             self.spend(1 + len(value))
+        elif isinstance(value, int):
+            self.spend(_steps_of_number(value))
         else:
             self.spend(1)
+
+    def spend_on_characters(self, text: str, *, for_each: int = 1) -> None:
+        """Take the steps for work on each character of a text, with others of which there are `for_each`."""
+        self.spend(1 + len(text) * (1 + for_each // _CHARACTERS_PER_STEP))
 
     def spend_deeply_on(self, value: object) -> None:
         """Take the steps for looking at all of a value, and stop where they end, however often it holds itself."""
@@ -51,6 +118,8 @@ class Budget:
             inner = waiting.pop()
             self.spend_on(inner)
             if isinstance(inner, Mapping):
+                for key in inner:
+                    self.spend_on(key)
                 waiting.extend(inner.values())
             elif isinstance(inner, (list, tuple)):
                 waiting.extend(inner)
@@ -81,7 +150,7 @@ class Budget:
             TypeError: It holds something that JSON has no word for.
         """
         self.spend_deeply_on(value)
-        written = json.dumps(value, ensure_ascii=False, default=_as_json)
+        written = json.dumps(value, ensure_ascii=False, allow_nan=False, default=_as_json)
         self.room_for(len(written))
         return written
 
@@ -114,19 +183,36 @@ class Budget:
             TooMuchWorkError: It is too large.
             TypeError: It holds something else.
         """
-        if value is None or isinstance(value, (bool, int, float)):
+        if value is None or value is True or value is False:
+            return value
+        if isinstance(value, float):
+            return _finite(value)
+        if isinstance(value, int) and -_SHORT_NUMBER < value < _SHORT_NUMBER:
             return value
         self.spend_on(value)
-        if isinstance(value, str):
+        if isinstance(value, (int, str)):
             return value
         if isinstance(value, Mapping):
             return {self._key(key): self.plain(inner) for key, inner in value.items()}
         if isinstance(value, (list, tuple)):
-            return [self.plain(inner) for inner in self.counted(value)]
+            return [self.plain(inner) for inner in value]
         raise TypeError(f"it gives {_described(value)}")
 
     def _key(self, key: object) -> str:
+        self.spend_on(key)
         return key if isinstance(key, str) else self.text(key)
+
+
+def _steps_of_number(number: int) -> int:
+    """Give the steps for writing a number out, which takes the square of its length."""
+    length = number.bit_length() // _BITS_PER_STEP
+    return 1 + length + length * length // _CHARACTERS_PER_STEP
+
+
+def _finite(number: float) -> float:
+    if math.isfinite(number):
+        return number
+    raise TypeError("it gives NaN or Infinity, which JSON cannot represent")
 
 
 def _as_json(value: object) -> Any:

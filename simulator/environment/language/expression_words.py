@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from jinja2 import Undefined, pass_context
-from jinja2.filters import FILTERS
+from jinja2.filters import FILTERS, ignore_case, make_multi_attrgetter
 from jinja2.runtime import Context
 from jinja2.tests import TESTS
 
@@ -17,6 +17,7 @@ from simulator.environment.language.sandbox import Function, Sandbox, budget_of,
 _LONGEST_NUMBER = 1_000
 _MOST_DIGITS = 20
 _WIDEST = 1_000
+_LONGEST_ATTRIBUTE = 200
 
 # ---------------------------------------------------------------- what this module does itself
 
@@ -27,7 +28,11 @@ def _joined(budget: Budget, items: Any, separator: str = "") -> str:
     return separator.join(texts)
 
 
-def _replaced(budget: Budget, text: str, old: str, new: str, count: int = -1) -> str:
+def _replaced(budget: Budget, value: Any, old: str, new: str, count: int = -1) -> str:
+    text = budget.text(value)
+    if not isinstance(old, str) or not isinstance(new, str):
+        raise TypeError("replace takes two texts")
+    budget.spend_on(old)
     found = text.count(old)
     budget.room_for(len(text) + (found if count < 0 else min(count, found)) * len(new))
     return text.replace(old, new, count)
@@ -35,10 +40,13 @@ def _replaced(budget: Budget, text: str, old: str, new: str, count: int = -1) ->
 
 def _sum(budget: Budget, numbers: Any, start: float = 0, *, attribute: str | None = None) -> Any:
     total = start
+    if attribute is not None:
+        _check_attribute(attribute)
     for item in budget.counted(numbers):
         number = item if attribute is None else _field(item, attribute)
         if not isinstance(number, (int, float)):
             raise TypeError(f"sum adds numbers only, not {type(number).__name__}")
+        budget.spend_on(number)
         total += number
     return total
 
@@ -52,7 +60,8 @@ def _field(item: Any, path: str) -> Any:
     return item
 
 
-def _rounded(_budget: Budget, number: float, precision: int = 0, method: str = "common") -> float:
+def _rounded(budget: Budget, number: float, precision: int = 0, method: str = "common") -> float:
+    budget.spend_on(number)
     if not isinstance(number, (int, float)):
         raise TypeError(f"round takes a number, not {type(number).__name__}")
     if not -_MOST_DIGITS <= precision <= _MOST_DIGITS:
@@ -65,11 +74,27 @@ def _rounded(_budget: Budget, number: float, precision: int = 0, method: str = "
     return (math.ceil if method == "ceil" else math.floor)(number * scale) / scale
 
 
-def _as_integer(budget: Budget, value: Any, *more: Any) -> Any:
+def _check_number(value: Any, what: str) -> None:
     if isinstance(value, str) and len(value) > _LONGEST_NUMBER:
-        raise ValueError(f"int: the text has {len(value):,} characters; {_LONGEST_NUMBER:,} are the most")
+        raise ValueError(f"{what}: the text has {len(value):,} characters; {_LONGEST_NUMBER:,} are the most")
+
+
+def _as_integer(budget: Budget, value: Any, *more: Any) -> Any:
+    _check_number(value, "int")
     budget.spend(1)
     return FILTERS["int"](value, *more)
+
+
+def _as_float(budget: Budget, value: Any, *more: Any) -> Any:
+    _check_number(value, "float")
+    budget.spend(1)
+    return FILTERS["float"](value, *more)
+
+
+def _check_attribute(path: Any) -> None:
+    """Refuse the path of an attribute that is so long that to follow it for each item is work."""
+    if isinstance(path, str) and len(path) > _LONGEST_ATTRIBUTE:
+        raise ValueError(f"the attribute has {len(path):,} characters; {_LONGEST_ATTRIBUTE:,} are the most")
 
 
 def _range(budget: Budget, *bounds: int) -> list[int]:
@@ -80,31 +105,51 @@ def _range(budget: Budget, *bounds: int) -> list[int]:
     return list(numbers)
 
 
-def _filled_with_zeros(_budget: Budget, text: str, width: int) -> str:
+def _filled_with_zeros(budget: Budget, text: str, width: int) -> str:
+    budget.spend_on(text)
     if width > _WIDEST:
         raise ValueError(f"zfill: {width} is too wide; {_WIDEST} is the most")
     return text.zfill(width)
+
+
+def _stripped(budget: Budget, text: str, where: str, chars: Any = None) -> str:
+    """Strip a text; each of its characters may be looked up among all of those to strip."""
+    budget.spend_on_characters(text, for_each=len(chars) if isinstance(chars, str) else 1)
+    stripped: str = getattr(text, where)(chars)
+    return stripped
+
+
+def _split_from_the_right(budget: Budget, text: str, separator: Any = None, most: int = -1) -> list[str]:
+    """Split a text; Python compares all of a separator at each place when it searches from the right."""
+    budget.spend_on_characters(text, for_each=len(separator) if isinstance(separator, str) else 1)
+    return text.rsplit(separator, most)
 
 
 def _text(budget: Budget, value: Any = "") -> str:
     return budget.text(value)
 
 
-def _length(_budget: Budget, value: Any) -> int:
+def _length(budget: Budget, value: Any) -> int:
+    budget.spend(1)
     return len(value)
 
 
 # ---------------------------------------------------------------- filters
 
-_ON_TEXTS = ("capitalize", "lower", "title", "trim", "truncate", "upper", "urlencode", "wordcount")
-_ON_ANYTHING = (
-    "abs", "dictsort", "first", "float", "items", "last", "list", "map", "max", "min",
-    "reject", "rejectattr", "reverse", "select", "selectattr", "sort", "unique",
+_ON_TEXTS = ("capitalize", "lower", "title", "truncate", "upper", "urlencode", "wordcount")
+_ON_ITEMS = (
+    "dictsort", "items", "list", "map", "max", "min", "reject", "rejectattr", "reverse", "select", "selectattr", "unique",
 )  # fmt: skip
+_ONE_BY_ONE = frozenset({"map", "max", "min", "reject", "rejectattr", "select", "selectattr", "unique"})
+_ON_ANYTHING = ("abs", "first", "last")
 _DEEP = frozenset({"sort", "unique", "min", "max", "dictsort", "sorted"})
+# Where the path of an attribute stands, if it is not given by name.
+_ATTRIBUTE_AT = {"selectattr": 0, "rejectattr": 0, "min": 1, "max": 1, "unique": 1}
 _OWN: dict[str, Callable[..., Any]] = {
-    "count": _length, "int": _as_integer, "join": _joined, "length": _length, "replace": _replaced,
-    "round": _rounded, "string": _text, "sum": _sum, "tojson": lambda budget, value: budget.json(value),
+    "count": _length, "float": _as_float, "int": _as_integer, "join": _joined, "length": _length,
+    "replace": _replaced, "round": _rounded, "string": _text, "sum": _sum,
+    "tojson": lambda budget, value: budget.json(value),
+    "trim": lambda budget, value, chars=None: _stripped(budget, budget.text(value), "strip", chars),
 }  # fmt: skip
 
 
@@ -122,28 +167,60 @@ def _standing(budget: Budget, result: Any) -> Any:
     return result
 
 
+def _pay_to_go_through(budget: Budget, value: Any, *, deeply: bool) -> None:
+    """Take the steps for each item of a value, or for each character of a text; several for what is sorted."""
+    times = 4 if deeply else 0
+    for _ in range(times):
+        budget.spend_deeply_on(value)
+    if isinstance(value, str):
+        budget.spend(len(value) * (1 + 2 * times))
+    budget.spend_on(value)
+
+
 def _jinja_filter(name: str) -> Callable[..., Any]:
     function: Any = FILTERS[name]
     wants: str = getattr(getattr(function, "jinja_pass_arg", None), "name", "")
 
     def run(context: Context, value: Any, *args: Any, **kwargs: Any) -> Any:
         _refuse_missing(value, *args, *kwargs.values())
+        _check_attribute(kwargs.get("attribute"))
+        _check_attribute(dict(enumerate(args)).get(_ATTRIBUTE_AT.get(name, -1)))
         budget = budget_of(context)
         if name in _ON_TEXTS:
             value = budget.text(value)
-        for _ in range(4 if name in _DEEP else 0):
-            budget.spend_deeply_on(value)
-        budget.spend_on(value)
+            budget.spend_on_characters(value)
+        elif name in _ON_ITEMS:
+            _pay_to_go_through(budget, value, deeply=name in _DEEP)
         first = {
             "context": (context,),
             "eval_context": (context.eval_ctx,),
             "environment": (context.environment,),
         }
-        result = _standing(budget, function(*first.get(wants, ()), value, *args, **kwargs))
-        budget.spend_on(result)
+        items = budget.counted(value) if name in _ONE_BY_ONE else value
+        result = _standing(budget, function(*first.get(wants, ()), items, *args, **kwargs))
+        budget.room_for(len(result)) if isinstance(result, str) else budget.spend_on(result)
         return result
 
     return pass_context(run)
+
+
+@pass_context
+def _sorted(
+    context: Context,
+    value: Any,
+    reverse: bool = False,
+    case_sensitive: bool = False,
+    attribute: str | int | None = None,
+) -> list[Any]:
+    """Sort as jinja2 does; what is compared is found item by item, so that the clock can end it."""
+    _refuse_missing(value, reverse, case_sensitive, attribute)
+    _check_attribute(attribute)
+    budget = budget_of(context)
+    _pay_to_go_through(budget, value, deeply=True)
+    key = make_multi_attrgetter(context.environment, attribute, None if case_sensitive else ignore_case)
+    items = list(value)
+    keys = [key(item) for item in budget.counted(items)]
+    return [items[place] for place in sorted(range(len(items)), key=keys.__getitem__, reverse=bool(reverse))]
 
 
 def _own_filter(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -163,8 +240,9 @@ def filters() -> dict[str, Callable[..., Any]]:
     """Give what may stand behind `|`, by name."""
     default = pass_context(_default)
     return {
-        **{name: _jinja_filter(name) for name in (*_ON_TEXTS, *_ON_ANYTHING)},
+        **{name: _jinja_filter(name) for name in (*_ON_TEXTS, *_ON_ITEMS, *_ON_ANYTHING)},
         **{name: _own_filter(function) for name, function in _OWN.items()},
+        "sort": _sorted,
         "default": default,
         "d": default,
     }
@@ -178,9 +256,9 @@ _COMPARING = {
     "gt": "gt", ">": "gt", "greaterthan": "gt", "ge": "gteq", ">=": "gteq",
 }  # fmt: skip
 _PLAIN_TESTS = (
-    "boolean", "divisibleby", "even", "false", "float", "integer", "iterable", "mapping", "none", "number", "odd",
-    "sequence", "string", "true",
+    "boolean", "false", "float", "integer", "iterable", "mapping", "none", "number", "sequence", "string", "true",
 )  # fmt: skip
+_TESTS_OF_NUMBERS = ("divisibleby", "even", "odd")
 
 
 def _comparing_test(comparison: str) -> Callable[..., Any]:
@@ -193,18 +271,22 @@ def _comparing_test(comparison: str) -> Callable[..., Any]:
 def _plain_test(name: str) -> Callable[..., Any]:
     function: Any = TESTS[name]
 
-    def run(value: Any, *args: Any) -> bool:
+    def run(context: Context, value: Any, *args: Any) -> bool:
         _refuse_missing(value, *args)
+        for number in (value, *args) if name in _TESTS_OF_NUMBERS else ():
+            if not isinstance(number, (int, float)):  # `%` would fill in a text
+                raise TypeError(f"{name} is for numbers, not {type(number).__name__}")
+        budget_of(context).spend(1)
         return bool(function(value, *args))
 
-    return run
+    return pass_context(run)
 
 
 def tests() -> dict[str, Callable[..., Any]]:
     """Give what may stand behind `is`, by name."""
     return {
         **{name: _comparing_test(comparison) for name, comparison in _COMPARING.items()},
-        **{name: _plain_test(name) for name in _PLAIN_TESTS},
+        **{name: _plain_test(name) for name in (*_PLAIN_TESTS, *_TESTS_OF_NUMBERS)},
         "defined": lambda value: not isinstance(value, Undefined),
         "undefined": lambda value: isinstance(value, Undefined),
     }
@@ -216,9 +298,7 @@ def tests() -> dict[str, Callable[..., Any]]:
 def _of_items(name: str, function: Callable[..., Any]) -> Function:
     def run(budget: Budget, *items: Any, **options: Any) -> Any:
         values = items[0] if len(items) == 1 else items
-        for _ in range(4 if name in _DEEP else 0):
-            budget.spend_deeply_on(values)
-        budget.spend_on(values)
+        _pay_to_go_through(budget, values, deeply=name in _DEEP)
         return function(values, **options)
 
     return Function(name, run)
@@ -226,6 +306,7 @@ def _of_items(name: str, function: Callable[..., Any]) -> Function:
 
 def _casting(name: str, cast: Callable[..., Any]) -> Function:
     def run(budget: Budget, value: Any = 0) -> Any:
+        _check_number(value, name)
         budget.spend_on(value)
         return cast(value)
 
@@ -255,13 +336,17 @@ def functions() -> dict[str, Function]:
 
 _TEXT_METHODS = frozenset(
     {
-        "capitalize", "count", "endswith", "find", "isalnum", "isalpha", "isdigit", "lower", "lstrip", "removeprefix",
-        "removesuffix", "rsplit", "rstrip", "split", "splitlines", "startswith", "strip", "title", "upper",
+        "capitalize", "count", "endswith", "find", "isalnum", "isalpha", "isdigit", "lower", "removeprefix", "removesuffix",
+        "split", "splitlines", "startswith", "title", "upper",
     }
 )  # fmt: skip
 _BOUNDED_METHODS: dict[str, Callable[..., Any]] = {
     "join": lambda budget, text, items: _joined(budget, items, text),
+    "lstrip": lambda budget, text, *args: _stripped(budget, text, "lstrip", *args),
     "replace": _replaced,
+    "rsplit": _split_from_the_right,
+    "rstrip": lambda budget, text, *args: _stripped(budget, text, "rstrip", *args),
+    "strip": lambda budget, text, *args: _stripped(budget, text, "strip", *args),
     "zfill": _filled_with_zeros,
 }
 
@@ -274,15 +359,25 @@ def _of_text(text: str, name: str) -> Function | None:
         return None
 
     def run(budget: Budget, *args: Any) -> Any:
-        budget.spend(1 + len(text))
-        return getattr(text, name)(*args)
+        budget.spend_on_characters(text)
+        for each in args:
+            budget.spend_on(each)
+        result = getattr(text, name)(*args)
+        if isinstance(result, str):
+            budget.room_for(len(result))
+        return result
 
     return Function(name, run)
 
 
 def _of_mapping(mapping: Mapping[str, Any], name: str) -> Function | None:
     if name == "get":
-        return Function(name, lambda _budget, key, otherwise=None: mapping.get(key, otherwise))
+
+        def get(budget: Budget, key: Any, otherwise: Any = None) -> Any:
+            budget.spend_on(key)
+            return mapping.get(key, otherwise)
+
+        return Function(name, get)
     if name not in {"keys", "values", "items"}:
         return None
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
@@ -19,6 +20,7 @@ LONGEST_EXPRESSION: Final = 2_000
 """Characters that an expression may have."""
 
 _DEEPEST = 60
+_STEPS_TO_BEGIN = 20
 _SHOWN = 80
 _TOO_DEEP = "it is nested too deep"
 _LANGUAGE = Language()
@@ -81,7 +83,9 @@ class CompiledExpression:
         """
         work = Budget() if budget is None else budget
         try:
-            return work.plain(self._result({**_LANGUAGE.globals, **variables, BUDGET: work}))
+            with work.running():
+                work.spend(_STEPS_TO_BEGIN)
+                return work.plain(self._result({**_LANGUAGE.globals, **variables, BUDGET: work}))
         except UndefinedError as error:
             raise ExpressionError(self.text, _what_is_missing(error, variables)) from None
         except RecursionError:
@@ -115,8 +119,11 @@ def compiled(text: str) -> CompiledExpression:
         return CompiledExpression(text, _tree(text))
     except TemplateSyntaxError as error:
         raise ExpressionError(text, _syntax_reason(text, error.message or "it cannot be read")) from None
-    except (RecursionError, MemoryError, SyntaxError):  # Python's compiler gives up at some depth
+    except (RecursionError, MemoryError):  # Python's compiler gives up at some depth
         raise ExpressionError(text, _TOO_DEEP) from None
+    except SyntaxError as error:  # the same, or what only Python's compiler refuses
+        deep = "nested" in error.msg or "parenthes" in error.msg
+        raise ExpressionError(text, _TOO_DEEP if deep else error.msg) from None
     except (ValueError, OverflowError) as error:  # a number of thousands of digits
         raise ExpressionError(text, str(error)) from None
 
@@ -140,12 +147,21 @@ def _check(tree: nodes.Node) -> None:
                 raise TemplateSyntaxError(f"no filter {node.name!r}; {near(node.name, _LANGUAGE.filters)}", 1)
             if isinstance(node, nodes.Test) and node.name not in _LANGUAGE.tests:
                 raise TemplateSyntaxError(f"no test {node.name!r}; {near(node.name, _LANGUAGE.tests)}", 1)
+            if isinstance(node, nodes.Const):
+                _check_literal(node.value)
             if isinstance(node, (nodes.Getattr, nodes.Name)) and _attribute(node).startswith("_"):
                 raise TemplateSyntaxError(f"{_attribute(node)!r} begins with '_', which is not allowed", 1)
         level = [child for node in level for child in node.iter_child_nodes()]
         depth += 1
         if depth > _DEEPEST:
             raise TemplateSyntaxError(_TOO_DEEP, 1)
+
+
+def _check_literal(value: object) -> None:
+    if isinstance(value, float) and not math.isfinite(value):
+        raise TemplateSyntaxError("a number is too large; the largest is about 1.8e308", 1)
+    if isinstance(value, str) and any("\ud800" <= character <= "\udfff" for character in value):
+        raise TemplateSyntaxError("a text holds half of a surrogate pair, which is no character", 1)
 
 
 def _attribute(node: nodes.Getattr | nodes.Name) -> str:

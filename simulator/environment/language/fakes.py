@@ -82,6 +82,8 @@ class Fake:
 
     def _made(self, budget: Budget, name: str, args: tuple[Any, ...], options: Mapping[str, Any]) -> Any:
         budget.spend(_STEPS)
+        with budget.paused(), _lock:  # another thread may have the faker, and the first makes it
+            _faker()
         with _lock:
             faker = _faker()
             method: Callable[..., Any] = getattr(faker, name)

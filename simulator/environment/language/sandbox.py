@@ -5,12 +5,14 @@ from __future__ import annotations
 import difflib
 import operator
 from collections.abc import Callable, Iterable, Mapping
+from types import NoneType
 from typing import Any, Protocol, runtime_checkable
 
 from jinja2 import StrictUndefined, Undefined, nodes
 from jinja2.compiler import CodeGenerator, Frame
 from jinja2.runtime import Context
 from jinja2.sandbox import ImmutableSandboxedEnvironment
+from jinja2.utils import missing
 
 from simulator.environment.language.budget import Budget
 
@@ -19,6 +21,9 @@ BUDGET = " budget"
 
 _MOST_BITS = 8_192
 _NAMES_SHOWN = 8
+_NAMES_COMPARED = 500
+_LONGEST_NAME = 60
+_COMPARED_AT_ONCE = 64
 
 _COMPARISONS: dict[str, Callable[[Any, Any], bool]] = {
     "eq": operator.eq,
@@ -27,8 +32,6 @@ _COMPARISONS: dict[str, Callable[[Any, Any], bool]] = {
     "lteq": operator.le,
     "gt": operator.gt,
     "gteq": operator.ge,
-    "in": lambda item, holder: item in holder,
-    "notin": lambda item, holder: item not in holder,
 }
 
 
@@ -60,11 +63,18 @@ class Missing(StrictUndefined):
 
     __slots__ = ()
 
+    @property
+    def _undefined_message(self) -> str:
+        """Say what is missing; only now, as most that are missing are only asked whether they are defined."""
+        if self._undefined_hint or self._undefined_obj is missing:
+            return super()._undefined_message
+        return _absence(self._undefined_obj, self._undefined_name)
+
 
 def near(name: str, names: Iterable[str]) -> str:
-    """Say which names there are, those alike first."""
-    known = [known for known in names if isinstance(known, str)]
-    alike = difflib.get_close_matches(name, known[:2_000], n=3, cutoff=0.6)
+    """Say which names there are, those alike first; long names are like none."""
+    known = [known for known in names if isinstance(known, str) and len(known) <= _LONGEST_NAME]
+    alike = difflib.get_close_matches(name[: _LONGEST_NAME + 1], known[:_NAMES_COMPARED], n=3, cutoff=0.6)
     if alike:
         return "did you mean " + " or ".join(alike) + "?"
     shown = ", ".join(known[:_NAMES_SHOWN]) + (", ..." if len(known) > _NAMES_SHOWN else "")
@@ -78,7 +88,10 @@ def budget_of(context: Context) -> Budget:
 
 
 class _Generator(CodeGenerator):
-    """Hands comparisons and `~` to the environment, where jinja2 would write them as they are in Python."""
+    """Hands comparisons, `~` and slices to the environment, where jinja2 would write them as they are in Python.
+
+    A tuple becomes a list: JSON has no other, and the hash of a tuple of tuples can take for ever.
+    """
 
     def visit_Concat(self, node: nodes.Concat, frame: Frame) -> None:  # noqa: N802 - jinja2's name
         self.write("environment.joined(context, (")
@@ -95,6 +108,20 @@ class _Generator(CodeGenerator):
             self.visit(operand.expr, frame)
             self.write(")")
         self.write(")")
+
+    def visit_Getitem(self, node: nodes.Getitem, frame: Frame) -> None:  # noqa: N802 - jinja2's name
+        if not isinstance(node.arg, nodes.Slice):
+            super().visit_Getitem(node, frame)
+            return
+        self.write("environment.sliced(context, ")
+        self.visit(node.node, frame)
+        for bound in (node.arg.start, node.arg.stop, node.arg.step):
+            self.write(", ")
+            self.visit(bound or nodes.Const(None), frame)
+        self.write(")")
+
+    def visit_Tuple(self, node: nodes.Tuple, frame: Frame) -> None:  # noqa: N802 - jinja2's name
+        self.visit_List(nodes.List(node.items), frame)
 
 
 class Sandbox(ImmutableSandboxedEnvironment):
@@ -166,10 +193,18 @@ class Sandbox(ImmutableSandboxedEnvironment):
             left = right
         return True
 
+    def sliced(self, context: Context, obj: Any, *bounds: Any) -> Any:
+        """Cut a part out of a text or a list."""
+        where = slice(*map(_there, bounds))
+        if not isinstance(_there(obj), (str, list, tuple)):
+            raise TypeError("only a text or a list has slices")
+        budget_of(context).spend_on(obj)
+        return obj[where]
+
     def _item(self, obj: Any, index: int) -> Any:
         if -len(obj) <= index < len(obj):
             return obj[index]
-        return Missing(f"there is no item {index}; there are {len(obj)}", name=str(index))
+        return Missing(None, obj, index)  # type: ignore[arg-type] # numbers are told too
 
     def _named(self, obj: Any, name: Any) -> Any:
         if isinstance(name, str) and not name.startswith("_"):
@@ -177,7 +212,9 @@ class Sandbox(ImmutableSandboxedEnvironment):
                 return obj.offered(name)
             if (method := self.method(obj, name)) is not None:
                 return method
-        return Missing(_absence(obj, name), name=str(name))
+        if not isinstance(name, (str, int, float, NoneType)):
+            raise TypeError("a key is a text or a number")
+        return Missing(None, obj, name)  # type: ignore[arg-type] # as above
 
     def method(self, obj: Any, name: str) -> Function | None:  # noqa: ARG002 - for those who know some
         """Give a method of a text or an object; none here."""
@@ -193,16 +230,33 @@ def _there(value: Any) -> Any:
 
 def compared(budget: Budget, comparison: str, left: Any, right: Any) -> bool:
     """Compare two values, within the budget; `comparison` is jinja2's name."""
-    if comparison in {"in", "notin"} and isinstance(right, Mapping):
-        budget.spend(1)
-    elif comparison in {"in", "notin"} and isinstance(right, (list, tuple)) and _is_scalar(left):
+    if comparison in {"in", "notin"}:
+        return _is_in(budget, left, right) is (comparison == "in")
+    if _is_scalar(left) or _is_scalar(right):
+        budget.spend_on(left)
         budget.spend_on(right)
-    elif _is_scalar(left) or _is_scalar(right):
-        budget.spend_on(left if isinstance(left, str) else right)
     else:
         budget.spend_deeply_on(left)
         budget.spend_deeply_on(right)
     return bool(_COMPARISONS[comparison](left, right))
+
+
+def _is_in(budget: Budget, item: Any, holder: Any) -> bool:
+    """Tell whether a text, a list or an object holds an item; what is searched is paid for, and what is searched for."""
+    if isinstance(holder, (str, Mapping)):
+        budget.spend_on(item)
+        budget.spend_on(holder if isinstance(holder, str) else None)
+    elif isinstance(holder, (list, tuple)) and _is_scalar(item):
+        budget.spend_on(item)
+        budget.spend_on(holder)
+        if isinstance(item, str) and len(item) > _COMPARED_AT_ONCE:
+            # Each member that is as long can take as much time to compare.
+            alike = sum(1 for one in holder if isinstance(one, str) and len(one) == len(item))
+            budget.spend(len(holder) + alike * (len(item) // _COMPARED_AT_ONCE))
+    else:
+        budget.spend_deeply_on(item)
+        budget.spend_deeply_on(holder)
+    return bool(item in holder)
 
 
 def _is_scalar(value: object) -> bool:
@@ -210,7 +264,9 @@ def _is_scalar(value: object) -> bool:
 
 
 def _calculated(budget: Budget, symbol: str, left: Any, right: Any) -> Any:
-    budget.spend(1)
+    for number in (left, right):
+        if isinstance(number, int):
+            budget.spend_on(number)
     if symbol == "%" and not _is_number(left):
         raise TypeError("% is for numbers; put texts together with ~")
     if symbol == "+":
@@ -261,6 +317,10 @@ def _is_number(value: object) -> bool:
 
 
 def _absence(obj: object, name: object) -> str:
+    if isinstance(obj, (list, tuple, str)) and isinstance(name, int):
+        return f"there is no item {name}; there are {len(obj)}"
+    if isinstance(name, str) and len(name) > _LONGEST_NAME:
+        name = f"{name[:_LONGEST_NAME]}..."
     if isinstance(obj, Mapping):
         return f"there is no {name!r}; {near(str(name), obj)}"
     if isinstance(obj, Offering):

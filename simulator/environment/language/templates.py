@@ -17,6 +17,9 @@ from simulator.jsonvalue import NotJsonError, taken
 MOST_FILLED = 2_000_000
 """Steps that filling all of one value may take, as `budget.MOST_WORK` counts them."""
 
+MOST_EXPRESSIONS = 1_000
+"""Expressions that one text may hold."""
+
 VARIABLES = ("args", "state", "world", "calls", "answers", "agent", "call_number", "fake")
 """What an expression in a template can name."""
 
@@ -172,6 +175,8 @@ def _parts(text: str) -> tuple[str | CompiledExpression, ...]:
             parts.append(text[at:opening])
         closing = _closing(text, opening + 2)
         parts.append(compiled(text[opening + 2 : closing].strip()))
+        if len(parts) > 2 * MOST_EXPRESSIONS:
+            raise ValueError(f"it holds more than {MOST_EXPRESSIONS:,} expressions")
         at = closing + 2
     if at < len(text):
         parts.append(text[at:])

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any, NoReturn
+from typing import Any
 
 from simulator.environment.language.paths import field_place, item_place
 from simulator.environment.value import Value
+from simulator.jsontext import JsonSyntaxError, JsonTextError, read_json
 from simulator.jsonvalue import Json, JsonObject, NotJsonError, taken
 
 JOURNAL_FORMAT = "golden-trace-studio/journal"
@@ -71,34 +71,29 @@ def read_recording(text: str) -> Recording:
 # ---------------------------------------------------------------- the document
 
 
-def _no_constant(name: str) -> NoReturn:
-    raise ValueError(f"{name} is no JSON")
-
-
 def _document(text: str) -> Any:
     try:
-        return json.loads(text, parse_constant=_no_constant)
-    except json.JSONDecodeError as error:
+        return read_json(text)
+    except JsonSyntaxError as error:
         lines = [line for line in text.splitlines() if line.strip()]
         if len(lines) > 1 and _is_json(lines[0]):
             return [_line(line, number) for number, line in enumerate(lines, 1)]
-        place = f"line {error.lineno}, column {error.colno}"
-        raise RecordingError(f"the recording is no JSON: {error.msg} at {place}") from error
-    except (ValueError, RecursionError) as error:
+        raise RecordingError(f"the recording is no JSON: {error}") from error
+    except JsonTextError as error:
         raise RecordingError(f"the recording is no JSON: {error}") from error
 
 
 def _is_json(line: str) -> bool:
     try:
-        return isinstance(json.loads(line), (dict, list))
-    except (ValueError, RecursionError):
+        return isinstance(read_json(line, constants=True), (dict, list))
+    except JsonTextError:
         return False
 
 
 def _line(line: str, number: int) -> Any:
     try:
-        return json.loads(line, parse_constant=_no_constant)
-    except (ValueError, RecursionError) as error:
+        return read_json(line)
+    except JsonTextError as error:
         raise RecordingError(f"the recording is no JSON Lines: {error}, in record {number}") from error
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from itertools import islice
 from typing import Any
 
@@ -18,6 +18,7 @@ from simulator.environment.common_sense.kinds import (
     is_own_key,
     kind_named,
 )
+from simulator.environment.language.budget import MOST_WORK, Budget
 from simulator.environment.language.expressions import ExpressionError, compiled
 from simulator.environment.things.continuity import broken_off
 from simulator.environment.things.entities import Contradiction, EntityChange, Origin, WorldCall
@@ -33,6 +34,8 @@ Collections = Mapping[str, Mapping[str, JsonObject]]
 _MEMBER = re.compile(r"(?<![\w.'\"])(?!(?:not|and|or|if|else)\b)([A-Za-z_][\w.]*)\s+(?:not\s+)?in\s")
 _SHOWN = 60
 _MOST_TOLD = 20
+# What judging one invariant may take, for all things together.
+_MOST_WORK, _MOST_SECONDS = 10 * MOST_WORK, 0.5
 
 
 class InvariantError(ValueError):
@@ -166,11 +169,17 @@ class _Things(Mapping[str, JsonObject]):
         wanted = id_of(key)
         if wanted is None or wanted in self._things:
             return wanted
+        return self._by_own_key.get(key)
+
+    @cached_property
+    def _by_own_key(self) -> dict[object, str]:
+        """The things by what stands in their other keys, the first where several have the same."""
+        found: dict[object, str] = {}
         for own, record in self._things.items():
             for name, value in record.items():
-                if value == key and is_own_key(name, self._kind):
-                    return own
-        return None
+                if isinstance(value, Hashable) and is_own_key(name, self._kind):
+                    found.setdefault(value, own)
+        return found
 
 
 class _Judge:
@@ -179,6 +188,7 @@ class _Judge:
     def __init__(self, text: str, world: World, collections: Collections) -> None:
         self.text = text
         self.expression = compiled(text)
+        self._work = Budget(_MOST_WORK, _MOST_SECONDS)
         self._world = world
         self._collections = collections
         self._kinds = {collection_of(kind): kind for kind in world.kinds()}
@@ -242,7 +252,7 @@ class _Judge:
     def verdict(self, case: _Case) -> tuple[bool | None, str]:
         """Tell whether the invariant holds; None where that can't be told, with the reason."""
         try:
-            holds = bool(self.expression.value(case.variables))
+            holds = bool(self.expression.value(case.variables, self._work))
         except ExpressionError as error:
             return None, error.reason
         if not holds and any(_at(path, case.variables) is None for path in _members(self.text)):

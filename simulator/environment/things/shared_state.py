@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import time
 import warnings
 from collections import deque
+from collections.abc import Callable
 from typing import TypedDict
 
 from pydantic import JsonValue
@@ -35,14 +37,24 @@ class SharedState(TypedDict):
 class StateRegistry:
     """The states of tools and of groups of tools. The oldest call of a key makes room for the newest.
 
+    Args:
+        max_tool_call_cache_size: How many calls a key remembers.
+        clock: Gives the time of a call that is cached without one, in seconds since the epoch.
+
     Raises:
         ValueError: `max_tool_call_cache_size` is less than 1.
     """
 
-    def __init__(self, max_tool_call_cache_size: int = MOST_REMEMBERED_CALLS) -> None:
+    def __init__(
+        self,
+        max_tool_call_cache_size: int = MOST_REMEMBERED_CALLS,
+        *,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
         if max_tool_call_cache_size < 1:
             raise ValueError(f"max_tool_call_cache_size is {max_tool_call_cache_size}; at least 1 is needed")
         self.max_tool_call_cache_size = max_tool_call_cache_size
+        self._clock = clock
         self._beginnings: dict[str, str] = {}
         self._calls: dict[str, deque[RememberedCall]] = {}
         self._tools: dict[str, ToolSettings] = {}
@@ -85,9 +97,9 @@ class StateRegistry:
         response_data: JsonValue,
         parameters: JsonObject | None = None,
         *,
-        timestamp: float,
+        timestamp: float | None = None,
     ) -> None:
-        """Remember an answered call; beyond the bound, the oldest call of the key is forgotten."""
+        """Remember an answered call, of now where no time is given; beyond the bound, the oldest call of the key is forgotten."""
         calls = self._calls.get(state_key)
         if calls is None:
             calls = self._calls[state_key] = deque(maxlen=self.max_tool_call_cache_size)
@@ -96,9 +108,16 @@ class StateRegistry:
                 tool_name=tool_name,
                 parameters=parameters if parameters is not None else {},
                 response=response_data,
-                timestamp=timestamp,
+                timestamp=self._clock() if timestamp is None else timestamp,
             )
         )
+
+    def adopt(self, other: StateRegistry) -> None:
+        """Take over the beginnings and calls of another registry for the keys that have none here."""
+        for state_key, described in other._beginnings.items():
+            self._beginnings.setdefault(state_key, described)
+        for state_key, calls in other._calls.items():
+            self._calls.setdefault(state_key, deque(calls, maxlen=self.max_tool_call_cache_size))
 
     def get_state(self, state_key: str) -> SharedState:
         """Give what is known under a key; a key that nobody used has no beginning and no calls."""

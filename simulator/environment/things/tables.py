@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
-from typing import NoReturn
+from functools import lru_cache
 
 from pydantic import Field, JsonValue
 
 from simulator.environment.common_sense.kinds import id_kind, id_of, is_collection, is_own_key, kind_named
 from simulator.environment.things.entities import columns_of
 from simulator.environment.value import Value
+from simulator.jsontext import JsonSyntaxError, JsonTextError, read_json
 from simulator.jsonvalue import JsonObject, NotJsonError, taken
 
 _MEANT_AS_JSON = re.compile(r'\s*(?:\{|\[\s*[\[{"\d\]])')
@@ -51,9 +52,15 @@ class Tables(Value):
 
 NO_TABLES = Tables()
 
+_TEXTS_KEPT = 4
+"""How many texts' tables are kept: one is checked when it is given, read again by its world, and by the page that shows it."""
 
+
+@lru_cache(maxsize=_TEXTS_KEPT)
 def read_tables(text: str) -> Tables:
     """Read tables: lists of objects and objects of objects; other values are notes, and a text that is no JSON is kept.
+
+    The tables of the last few texts are kept, so nobody may change them.
 
     An object that holds tables is opened: `{"database": {"orders": [...]}}` gives the table `orders`.
 
@@ -64,13 +71,11 @@ def read_tables(text: str) -> Tables:
     if not text.strip():
         return NO_TABLES
     try:
-        data: JsonValue = taken(json.loads(text, object_pairs_hook=_object, parse_constant=_no_constant))
-    except json.JSONDecodeError as error:
-        if _MEANT_AS_JSON.match(text):
-            raise TablesError(f"line {error.lineno}, column {error.colno}: {error.msg}") from error
+        data: JsonValue = taken(read_json(text, pairs=_object))
+    except JsonTextError as error:
+        if not isinstance(error, JsonSyntaxError) or _MEANT_AS_JSON.match(text):
+            raise TablesError(f"line {error.line}, column {error.column}: {error.reason}") from error
         return Tables(description=text.strip())
-    except RecursionError as error:
-        raise TablesError("it is nested too deeply") from error
     except NotJsonError as error:
         raise TablesError(str(error)) from error
     if isinstance(data, list):
@@ -103,10 +108,6 @@ def _object(pairs: list[tuple[str, JsonValue]]) -> JsonObject:
             raise TablesError(f"{name!r} stands twice in one object; the first one would be lost")
         found[name] = value
     return found
-
-
-def _no_constant(name: str) -> NoReturn:
-    raise TablesError(f"{name} is no JSON number")
 
 
 def _split(data: JsonObject, depth: int) -> tuple[list[Table], JsonObject]:

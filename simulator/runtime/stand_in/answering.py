@@ -173,7 +173,7 @@ class Answering:
             case "real" if real is not None:
                 return await _run(question, real)
             case "refuse":
-                return _refused(question.name)
+                return Made(Failed(error_code=_REFUSED, error_message=question.refusal), "refused")
             case "model":
                 return await self._by_model(question)
             case "recorded":
@@ -232,14 +232,6 @@ async def _run(question: Question, real: Callable[[], Awaitable[Any]]) -> Made:
 
 def _noted(made: Made, *notes: str) -> Made:
     return made._replace(notes=(*notes, *made.notes))
-
-
-def _refused(name: str) -> Made:
-    message = (
-        f"{name} is not part of this simulation, and the real tool was not run. List it under players, "
-        f'give it a rule, or set unlisted (to "offline", "model" or "real").'
-    )
-    return Made(Failed(error_code=_REFUSED, error_message=message), "refused")
 
 
 async def _hang(seconds: float | None) -> None:

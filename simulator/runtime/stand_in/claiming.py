@@ -58,6 +58,7 @@ class Claiming(ABC, Generic[Play]):
             plugin: What covers the agents that an agent tool runs.
         """
         if is_steering(tool):
+            self.passes_by(tool)
             return None
         if not is_about_to_run(context):
             return await self.by_hand(tool, arguments, context)
@@ -74,18 +75,25 @@ class Claiming(ABC, Generic[Play]):
         claimed = stand_in_of(context)
         if isinstance(claimed, _Claim) and claimed.who.may_answer(tool):
             return
-        if runs_agents(tool) and not self.takes_over(tool.name, context):
-            others = claimed.covered if isinstance(claimed, _Inside) else ()
-            let_stand_in(_Inside((*others, (self, plugin))), context)
-        else:
+        if not runs_agents(tool):
             let_stand_in(_Claim(self), context)
+            return
+        others = claimed.covered if isinstance(claimed, _Inside) else ()
+        inside = _Inside((*others, (self, plugin)))
+        let_stand_in(_Claim(self, inside) if self.takes_over(tool.name, context) else inside, context)
 
     @abstractmethod
     def lists(self, tool_name: str) -> bool:
         """Tell whether a tool is named here, so that even one that runs agents, or that no agent has, is answered."""
 
+    def passes_by(self, tool: BaseTool) -> None:
+        """See a call of a tool that steers ADK's flow, which nobody can answer."""
+
     def takes_over(self, tool_name: str, context: Any) -> bool:  # noqa: ARG002 - others look at the session
-        """Tell whether a call of a tool that runs agents is answered itself, and runs none; by default where it is named here."""
+        """Tell whether a call of a tool that runs agents may be answered itself; by default where it is named here.
+
+        What is real for such a call is its agent, whose own tools are answered here.
+        """
         return self.lists(tool_name)
 
     @abstractmethod
@@ -135,11 +143,14 @@ def all_real(real: Callable[[], Awaitable[Any]]) -> Callable[[], Awaitable[Any]]
 
 
 class _Claim(NamedTuple):
-    """Lets somebody answer a call."""
+    """Lets somebody answer a call; `inside` lets the agent of an agent tool run, where nobody answers in its place."""
 
     who: Claiming[Any]
+    inside: _Inside | None = None
 
     async def answer(self, call: ToolBoundaryCall) -> Any:
+        if self.inside is not None:
+            call = call._replace(real=functools.partial(self.inside.answer, call))
         return await self.who.answer(call)
 
 

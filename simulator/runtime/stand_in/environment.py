@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from google.adk.models.base_llm import BaseLlm
@@ -16,12 +16,13 @@ from simulator.environment.recording.recordings import RecordedCall, RecordingEr
 from simulator.environment.stand_in_config import SimulatedEnvironmentConfig, StandInPlayer
 from simulator.environment.things.connections import ToolShape
 from simulator.environment.things.shared_state import SharedState, StateRegistry
-from simulator.facts import Failed
+from simulator.facts import Failed, ToolAnswered
 from simulator.runtime.adk_private import (
     is_steering,
     runs_agents,
 )
-from simulator.runtime.bodies import has_body
+from simulator.runtime.agent_tools import cannot_answer
+from simulator.runtime.bodies import AnswersItself, has_body
 from simulator.runtime.boundaries import ToolBoundaryCall
 from simulator.runtime.modelling import configuration_of
 from simulator.runtime.outcomes import as_tools_give
@@ -42,10 +43,6 @@ _LOG = logging.getLogger(__name__)
 _TRACING = "tracing"
 
 
-class AnswersItself:
-    """Marks tools that have an environment of their own."""
-
-
 class StandInEnvironment(Claiming[SessionPlay]):
     """An environment in the place of an agent's tools; each session has a state, counters and draws of its own.
 
@@ -53,6 +50,7 @@ class StandInEnvironment(Claiming[SessionPlay]):
         config: What it consists of.
         model: Its model, a name or an object; else that of the settings, if one is set there.
         registry: Where the calls of all sessions are remembered; a registry for each of them where it is None.
+        beginnings: What the registry of each session starts with, beside what is set.
         clock: Gives the time, in seconds since the epoch.
         most_sessions: Of how many sessions, for each session service, it keeps what it knows.
     """
@@ -63,15 +61,18 @@ class StandInEnvironment(Claiming[SessionPlay]):
         *,
         model: str | BaseLlm | None = None,
         registry: StateRegistry | None = None,
+        beginnings: StateRegistry | None = None,
         clock: Callable[[], float] = time.time,
         most_sessions: int = MOST_SESSIONS,
     ) -> None:
-        self._registry = registry
+        self._registry, self._beginnings = registry, beginnings
         self._registry_lock = threading.RLock() if registry is not None else None
         self._clock, self._given_model = clock, model
         self.tells_of_strangers = True
         """Whether a log says which tools are named that no agent has."""
         self._told_of: SimulatedEnvironmentConfig | None = None
+        self._ran_for_real: set[str] = set()
+        self._silent: set[str] = set()
         self._sessions = Sessions(self._play, most_sessions)
         self.use(config)
 
@@ -98,7 +99,14 @@ class StandInEnvironment(Claiming[SessionPlay]):
 
     def _play(self) -> SessionPlay:
         config = self.config
-        return SessionPlay(self._environment, config.rules, config.seed, self._registry, self._registry_lock)
+        return SessionPlay(
+            self._environment,
+            config.rules,
+            config.seed,
+            self._registry,
+            lock=self._registry_lock,
+            beginnings=self._beginnings,
+        )
 
     # ------------------------------------------------------------ who answers
 
@@ -111,10 +119,19 @@ class StandInEnvironment(Claiming[SessionPlay]):
         return self._player(tool) != "real" or self.config.has_rule_for(tool.name)
 
     def _player(self, tool: BaseTool) -> StandInPlayer:
-        """Give who answers a tool where no rule does; one with an environment of its own has that, unless it is listed."""
+        """Give who answers a tool where no rule does; one with an environment or an agent of its own has that, unless a player says otherwise."""
+        if runs_agents(tool):
+            return self.config.players.get(tool.name, "real")
         if isinstance(tool, AnswersItself) and not self.config.lists(tool.name):
             return "real"
         return self.config.player_of(tool.name, has_body=has_body(tool))
+
+    def passes_by(self, tool: BaseTool) -> None:
+        """Log once why the rules that name a tool which steers ADK's flow are silent."""
+        for rule in self.config.rules:
+            if rule.tool_name == tool.name and rule.rule_id not in self._silent:
+                self._silent.add(rule.rule_id)
+                _LOG.warning("%s", cannot_answer(rule.rule_id, tool.name))
 
     def session_of(self, context: Any) -> SessionPlay:
         """Give what is kept for the session of a call, with the tools that stand around it."""
@@ -130,6 +147,19 @@ class StandInEnvironment(Claiming[SessionPlay]):
             self._told_of = self.config
             for problem in self.config.strangers({called, *(shape.name for shape in play.shapes())}):
                 _LOG.warning("%s", problem)
+
+    def _tell_of_real(self, tool: BaseTool) -> None:
+        """Log once for each tool that it runs for real, where no player was named that says so."""
+        name = tool.name
+        if name in self.config.players or name in self._ran_for_real or isinstance(tool, AnswersItself):
+            return
+        self._ran_for_real.add(name)
+        if self.config.lists(name):
+            _LOG.warning(
+                "%s did not hit any injection config and has no mock strategy: the real tool runs", name
+            )
+        else:
+            _LOG.warning("%s is not in the configuration of the simulation: the real tool runs", name)
 
     def note_tools(self, context: Any, tools: Mapping[str, BaseTool]) -> None:
         """Take down the tools that a model is shown: those of tool sets stand nowhere else."""
@@ -151,9 +181,30 @@ class StandInEnvironment(Claiming[SessionPlay]):
         """Answer a call of a tool that has nothing real behind it; give what the tool would, or raise it."""
         return await self._answer(tool, arguments, context, None)
 
+    async def given_after(
+        self, earlier: Sequence[ToolAnswered], tool: BaseTool, arguments: dict[str, Any], context: Any
+    ) -> Any:
+        """Answer a call as `given`, in a session that is played: its state is what the calls before it add up to.
+
+        Args:
+            earlier: The calls that were answered in the session before, of all tools; those of this environment count.
+            tool: The tool.
+            arguments: What it is asked.
+            context: ADK's context of the call.
+        """
+        play = self._play()
+        play.has_tools = True
+        play.know(_shapes_around(context))
+        for fact in earlier:
+            if self.config.lists(fact.tool_name):
+                play.recall(fact)
+        self._sessions.put(context, play)
+        return await self._answer(tool, arguments, context, None)
+
     async def by_hand(self, tool: BaseTool, arguments: dict[str, Any], context: Any) -> dict[str, Any] | None:
         """Answer a call at once, in a dict as ADK makes it; None where only the real tool can answer."""
         if not self.may_answer(tool):
+            self._tell_of_real(tool)
             return None
 
         async def leave() -> Any:
@@ -168,13 +219,18 @@ class StandInEnvironment(Claiming[SessionPlay]):
         self, tool: BaseTool, arguments: dict[str, Any], context: Any, real: Callable[[], Any] | None
     ) -> Any:
         try:
-            play, question = self.session(context), Question(tool, arguments, context)
+            play = self.session(context)
+            question = Question(tool, arguments, context, self.config.refusal_of(tool.name))
             self._tell_of_strangers(play, tool.name)
         except Exception as error:  # noqa: BLE001 - whatever it is, the agent is to go on
             _LOG.exception("the environment cannot take the call of %s", tool.name)
             return Failed(error_code=BROKEN, error_message=f"the environment failed: {error}").response()
         answering = Answering(play, self._modelled, self._clock)
-        call, made = await answering.answer(question, self._player(tool), all_real(real) if real else None)
+        # What an agent asks while it runs as a tool is answered here.
+        runs = real if real is None or runs_agents(tool) else all_real(real)
+        call, made = await answering.answer(question, self._player(tool), runs)
+        if made.source == "real" and not runs_agents(tool):
+            self._tell_of_real(tool)
         return _given(call, made)
 
     # ------------------------------------------------------------ what there is to see
@@ -193,6 +249,11 @@ class StandInEnvironment(Claiming[SessionPlay]):
         """Give what is remembered under a state key. Arguments as for `calls`."""
         play = self._sessions.find(session) or self._play()
         return play.state_of(state_key)
+
+    def registry(self) -> StateRegistry | None:
+        """Give where the calls of the session used last are remembered; None before the first."""
+        play = self._sessions.find(None)
+        return play.known.registry if play else None
 
     def forget(self, session: Session | str) -> None:
         """Let go of all that is known of a session; its next call begins anew."""

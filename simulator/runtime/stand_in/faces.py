@@ -133,10 +133,10 @@ def create_callback(
         config: A `SimulatedEnvironmentConfig`, ADK's `EnvironmentSimulationConfig`, either as a mapping or as the text
             of one in JSON or YAML, or the path to a file with such a text: a `Path`, or a text of one line that ends
             in `.json`, `.yaml`, `.yml` or `.py`.
-        unlisted: Who answers a tool that the configuration does not name; else as it says itself. ADK's configuration
-            cannot say it, so that those tools are refused with an error, and nothing real runs by accident: give
-            "real" for what ADK does.
-        seed: Where chance comes from that no rule seeds; else as the configuration says.
+        unlisted: Who answers a tool that the configuration does not name; else as it says itself. With our configuration such a call
+            is refused, with an error that says how to allow it. With ADK's it is as with ADK's own factory: that tool, and a listed one
+            whose injections do not fire and that has no mock, runs for real, and a log line names it once.
+        seed: Where chance comes from that no rule seeds; else as the configuration says. With ADK's it is new in every session.
         model: The model, a name or an object; else as the configuration says. Where it cannot be asked, drafts are
             made offline, and the calls say why.
         clock: Gives the time, in seconds since the epoch.

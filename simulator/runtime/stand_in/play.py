@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import threading
+import uuid
 from collections import Counter
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
@@ -19,6 +20,7 @@ from simulator.environment.recording.nearest_calls import Near, nearest
 from simulator.environment.things.connections import Connections, ToolShape
 from simulator.environment.things.entities import WorldCall
 from simulator.environment.things.shared_state import SharedState, StateRegistry
+from simulator.facts import ToolAnswered
 from simulator.jsonvalue import JsonObject, canonical, copied
 from simulator.runtime.drafting import Drafts, offline_drafts
 from simulator.runtime.encoding import jsonable
@@ -41,10 +43,11 @@ class Question:
         tool: The tool.
         arguments: What it is asked, in JSON.
         context: ADK's context of the call, or what a person gave in its place.
+        refusal: What the agent is told where nobody may answer.
     """
 
-    def __init__(self, tool: BaseTool, arguments: Mapping[str, Any], context: Any) -> None:
-        self.tool, self.name, self.context = tool, tool.name, context
+    def __init__(self, tool: BaseTool, arguments: Mapping[str, Any], context: Any, refusal: str = "") -> None:
+        self.tool, self.name, self.context, self.refusal = tool, tool.name, context, refusal
         self.arguments: JsonObject = jsonable(dict(arguments))
         self.agent = _text(context, "agent_name")
         self.branch = _text(context, "branch")
@@ -70,23 +73,28 @@ class SessionPlay:
     Args:
         environment: What is set for it.
         rules: The injection rules.
-        seed: Where its chance comes from.
+        seed: Where its chance comes from; None draws anew, and drafts are those of an empty seed.
         registry: Where the calls are remembered; its own where it is None.
         lock: What guards that registry, where other sessions write to it too.
+        beginnings: What its own registry starts with, beside what is set.
     """
 
     def __init__(
         self,
         environment: SessionEnvironment,
         rules: tuple[InjectionRule, ...],
-        seed: str,
+        seed: str | None,
         registry: StateRegistry | None = None,
+        *,
         lock: threading.RLock | None = None,
+        beginnings: StateRegistry | None = None,
     ) -> None:
-        self._rules, self._seed, self._registry = rules, seed, registry
+        self._rules, self._registry, self._beginnings = rules, registry, beginnings
+        self._seed = uuid.uuid4().hex if seed is None else seed
+        self._drafts_seed = seed or ""
         self._lock = lock or threading.RLock()
         self._environment = environment
-        self._streams = DrawStreams(seed)
+        self._streams = DrawStreams(self._seed)
         self._shapes: dict[str, ToolShape] = {}
         self._declared: dict[str, ToolDeclaration] = {}
         self._drawn, self._counted = Counter[str](), Counter[str]()
@@ -102,6 +110,8 @@ class SessionPlay:
         known = Known(self._environment, dict(self._shapes))
         if self._registry is not None:
             known.registry = self._registry
+        elif self._beginnings is not None:
+            known.registry.adopt(self._beginnings)
         return known
 
     def use(self, environment: SessionEnvironment) -> None:
@@ -198,7 +208,7 @@ class SessionPlay:
         """Draft an answer offline: for the same calls before it, the same one in every session with this seed."""
         with self._lock:
             tool = self.declaration(question.tool)
-            seed = f"{self._seed}/{question.name}/{question.number}/{canonical(question.arguments)}"
+            seed = f"{self._drafts_seed}/{question.name}/{question.number}/{canonical(question.arguments)}"
             return offline_drafts(self.known, tool, question.arguments, seed)
 
     def is_schema_set(self, question: Question) -> bool:
@@ -246,6 +256,24 @@ class SessionPlay:
             call = call.model_copy(update={"contradicts": found}) if found else call
             self._answered.append(call)
             return call
+
+    def recall(self, fact: ToolAnswered) -> None:
+        """Learn from a call that was answered in a session that is played: the rules count it, and its answer is known."""
+        tool = BaseTool(name=fact.tool_name, description="")
+        self.judge(Question(tool, fact.arguments, None))
+        self.take(
+            lambda number: AnsweredCall(
+                number=number,
+                at=fact.at,
+                call_id=fact.call_id,
+                agent=fact.agent,
+                tool_name=fact.tool_name,
+                arguments=fact.arguments,
+                outcome=fact.outcome,
+                beneath=fact.beneath,
+                provenance=fact.provenance,
+            )
+        )
 
     # ------------------------------------------------------------ what there is to see
 

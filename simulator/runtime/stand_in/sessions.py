@@ -42,7 +42,10 @@ class Sessions(Generic[T]):
 
     def of(self, context: Any) -> T:
         """Give what is kept for the session of a context; what is no context of ADK's shares one."""
-        service, name = _place(context)
+        return self.kept(*_place(context))
+
+    def kept(self, service: Any, name: SessionName) -> T:
+        """Give what is kept for a session of a service, by its name."""
         with self._lock:
             shelf = self._shelf(service)
             if name not in shelf:
@@ -53,6 +56,14 @@ class Sessions(Generic[T]):
             found = shelf[name]
             self._last = name, found
             return found
+
+    def put(self, context: Any, value: T) -> None:
+        """Keep something else for the session of a context."""
+        self.of(context)
+        service, name = _place(context)
+        with self._lock:
+            self._shelf(service)[name] = value
+            self._last = name, value
 
     def _shelf(self, service: Any) -> OrderedDict[SessionName, T]:
         number = id(service)

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
+import concurrent.futures
+import contextvars
+import inspect
 import time
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, TypeVar
 
 from google.adk.models.base_llm import BaseLlm
@@ -16,10 +20,12 @@ from google.genai import types
 from simulator.environment.stand_in_config import SimulatedEnvironmentConfig, read_environment_config
 from simulator.environment.things.shared_state import SharedState, StateRegistry
 from simulator.environment.things.tool_settings import DefaultToolResponse, ToolSettings, schema_of
+from simulator.facts import ToolAnswered
 from simulator.jsonvalue import JsonObject
+from simulator.runtime.bodies import AnswersItself
 from simulator.runtime.declarations import response_schema_of
 from simulator.runtime.stand_in.calls import AnsweredCall
-from simulator.runtime.stand_in.environment import AnswersItself, StandInEnvironment
+from simulator.runtime.stand_in.environment import StandInEnvironment
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
@@ -50,6 +56,16 @@ class SimulatedTool(AnswersItself, FunctionTool):
         self.name = name
         self._environment = environment
 
+    def own_settings(self) -> ToolSettings:
+        """Give its output schema, its beginning and the state that it shares."""
+        return self._environment.config.settings.tool(self.name)
+
+    async def answer_after(
+        self, earlier: Sequence[ToolAnswered], arguments: JsonObject, context: ToolContext
+    ) -> Any:
+        """Answer a call in a session that is played, after the calls that were answered in it before; raise where a rule says so."""
+        return await self._environment.given_after(earlier, self, arguments, context)
+
     def _get_declaration(self) -> types.FunctionDeclaration | None:
         declaration = super()._get_declaration()
         if declaration is not None:
@@ -59,6 +75,26 @@ class SimulatedTool(AnswersItself, FunctionTool):
     async def run_async(self, *, args: dict[str, Any], tool_context: ToolContext) -> Any:
         """Answer a call from the environment; raise where a rule says so."""
         return await self._environment.given(self, args, tool_context)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Answer a call outside of any session, with the function's own parameters; it works where an event loop runs, too.
+
+        Raises:
+            TypeError: The arguments do not fit the function.
+            Exception: Whatever a rule raises.
+        """
+        bound = inspect.signature(self.func).bind(*args, **kwargs)
+        bound.apply_defaults()
+
+        def answered() -> Any:
+            return asyncio.run(self._environment.given(self, dict(bound.arguments), None))
+
+        try:
+            asyncio.get_running_loop()
+        except RuntimeError:
+            return answered()
+        with concurrent.futures.ThreadPoolExecutor(1) as apart:
+            return apart.submit(contextvars.copy_context().run, answered).result()
 
 
 class ToolSimulator:
@@ -93,10 +129,15 @@ class ToolSimulator:
         settings = read.settings.model_copy(update={"max_tool_call_cache_size": size})
         self._by_model = bool(model or settings.simulation_model)
         self._base = read.model_copy(update={"settings": settings})
-        self._beginnings = state_registry or StateRegistry(size)
+        self._given_registry = state_registry
+        self._beginnings = StateRegistry(size, clock=clock) if state_registry is None else state_registry
         self._tools: dict[str, RegisteredTool] = {}
         self.environment = StandInEnvironment(
-            self._configured(), model=model, registry=state_registry, clock=clock
+            self._configured(),
+            model=model,
+            registry=state_registry,
+            beginnings=self._beginnings,
+            clock=clock,
         )
         self.environment.tells_of_strangers = False  # a registered tool need not be given to an agent
 
@@ -153,7 +194,8 @@ class ToolSimulator:
     def _configured(self) -> SimulatedEnvironmentConfig:
         base = self._base
         tools = {**base.settings.tools, **{name: _settings(tool) for name, tool in self._tools.items()}}
-        player = "model" if self._by_model else base.listed
+        said = base.listed if "listed" in base.model_fields_set else "offline"
+        player = "model" if self._by_model else said
         return base.model_copy(
             update={
                 "settings": base.settings.model_copy(update={"tools": tools}),
@@ -166,6 +208,11 @@ class ToolSimulator:
         """Give a registered tool for an agent; None where there is none of that name."""
         tool = self._tools.get(tool_name)
         return SimulatedTool(tool.function, tool.name, self.environment) if tool else None
+
+    @property
+    def state_registry(self) -> StateRegistry:
+        """The registry that was given; else that of the session used last, and before any the one that sessions start with."""
+        return self._given_registry or self.environment.registry() or self._beginnings
 
     def list_tools(self) -> list[str]:
         """Give the names of the registered tools, in order."""

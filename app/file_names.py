@@ -1,0 +1,54 @@
+"""Turns the names of files that people type or upload into paths, or says what is wrong with them."""
+
+from __future__ import annotations
+
+from pathlib import Path, PurePosixPath
+
+_LONGEST_NAME = 240
+"""Bytes of a file's name: file systems take 255, and a lock or a copy beside the file has a longer name."""
+_LONGEST_PATH = 4_000
+_SHOWN = 60
+
+
+def typed_path(text: str) -> Path:
+    """Return the path that was typed, from the root, with `~` replaced by the home folder.
+
+    Raises:
+        ValueError: It can be no path of a file; says why.
+    """
+    _check(text, "path")
+    try:
+        return Path(text.strip()).expanduser().absolute()
+    except (RuntimeError, OSError) as error:  # there is no such user, or no folder where this process stands
+        raise ValueError(f"{_short(text)} is no path of a file: {error}") from error
+
+
+def upload_name(name: str, otherwise: str) -> str:
+    """Return the name of an uploaded file without folders, or `otherwise` where it has none.
+
+    Raises:
+        ValueError: No file can have that name; says why.
+    """
+    _check(name, "file name")
+    return PurePosixPath(name.replace("\\", "/")).name.lstrip(".").strip() or otherwise
+
+
+def _check(text: str, what: str) -> None:
+    if "\x00" in text:
+        raise ValueError(f"The {what} {_short(text)} holds a null character; rename the file.")
+    try:
+        size = len(text.encode())
+    except UnicodeEncodeError:
+        reason = "holds half of a surrogate pair, which is no character"
+        raise ValueError(f"The {what} {_short(text)} {reason}; rename the file.") from None
+    longest = max((len(part.encode()) for part in text.replace("\\", "/").split("/")), default=0)
+    if longest > _LONGEST_NAME:
+        raise ValueError(
+            f"The {what} {_short(text)} has a name of {longest} bytes; {_LONGEST_NAME} are the most. Rename the file."
+        )
+    if size > _LONGEST_PATH:
+        raise ValueError(f"The {what} {_short(text)} has {size} bytes; {_LONGEST_PATH} are the most.")
+
+
+def _short(text: str) -> str:
+    return repr(text if len(text) <= _SHOWN else f"{text[:_SHOWN]}...")

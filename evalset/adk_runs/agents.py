@@ -1,0 +1,42 @@
+"""Says where a process finds an agent: its folder in ADK's convention, or the words that name it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from simulator.agent_config import SimulatedAgentConfig
+from simulator.agents import DEMOS, absolute_agent, agent_named
+
+if TYPE_CHECKING:
+    from evalset.adk_runs.spec import AgentPlace
+
+_AGENT_FILES = ("agent.py", "root_agent.yaml", "__init__.py")
+
+
+def agent_folder(config: SimulatedAgentConfig) -> Path | None:
+    """Find the folder that `adk eval` takes for an agent; None where it was made by other code."""
+    candidates = (Path(config.origin) if config.origin else None, config.resolve_eval_set_path().parent)
+    for folder in filter(None, candidates):
+        if folder.is_absolute() and any((folder / name).is_file() for name in _AGENT_FILES):
+            return folder
+    return None
+
+
+def named_place(words: str) -> tuple[AgentPlace, SimulatedAgentConfig]:
+    """Load the agent that a command names, and say where another process finds it.
+
+    Args:
+        words: As `simulator.agents.agent_named` takes them.
+
+    Raises:
+        UnknownAgentError: There is no such agent.
+        AgentLoadError: It cannot be loaded.
+    """
+    from evalset.adk_runs.spec import AgentPlace  # noqa: PLC0415 - it imports ADK, and a page asks for folders before that
+
+    config = agent_named(words)
+    in_adks_way = Path(words.rpartition("#")[0] or words).expanduser().is_dir() or words in DEMOS
+    folder = agent_folder(config) if in_adks_way else None
+    place = AgentPlace(name=config.name, app_name=config.app_name, folder=folder, words=absolute_agent(words))
+    return place, config

@@ -1,0 +1,125 @@
+"""The console command `golden-trace`: finds the command that is meant, and imports no more than that."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import platform
+import signal
+import sys
+from collections.abc import Mapping, Sequence
+from importlib.metadata import PackageNotFoundError, version
+from typing import NamedTuple, Protocol
+
+PROGRAM = "golden-trace"
+BAD_USAGE, BROKEN_PIPE = 2, 141
+_DISTRIBUTIONS = ("golden-trace-studio", "google-adk", "streamlit")
+
+
+class Run(Protocol):
+    """Runs a command with its arguments, and returns its exit code; `prog` is what a person typed to start it."""
+
+    def __call__(self, argv: Sequence[str], /, *, prog: str) -> int:
+        """Run it."""
+
+
+class Command(NamedTuple):
+    """A command: what it does in a line, and the function `module:name` that takes its arguments and gives an exit code."""
+
+    about: str
+    home: str
+
+
+COMMANDS: Mapping[str, Command] = {
+    "studio": Command("open the studio in the browser", "evalset.cli.studio:main"),
+    "run": Command("play a script with an agent, and write the golden trace", "evalset.cli.main:scripted"),
+    "sessions": Command("list the kept sessions", "evalset.cli.main:scripted"),
+    "script": Command("make a script of a session", "evalset.cli.main:scripted"),
+    "verify": Command("replay an eval set and compare it with its goldens", "evalset.verify.command:main"),
+    "eval": Command(
+        "run ADK's own `adk eval` with the recorded tool responses", "evalset.adk_runs.command:main"
+    ),
+    "doctor": Command("find and fix what is wrong in eval sets", "evalset.doctor.command:main"),
+    "import": Command(
+        "take sessions, tests and eval sets into an eval set", "evalset.importing.command:main"
+    ),
+    "export": Command(
+        "write an eval set as pytest, `adk test`, scenarios and more", "evalset.exporting.command:main"
+    ),
+}
+
+CODES = """exit codes:
+  0 done, or all passed       1 findings, failures, or a script without an answer
+  2 bad input or bad usage    3 the agent failed    130 interrupted
+  4 `run` has written the case, and not the recorded tool responses: run it again
+`golden-trace COMMAND --help` says what they mean for a command."""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run a command, and return its exit code.
+
+    Args:
+        argv: The arguments without the program's name; those of the process by default.
+    """
+    given = list(sys.argv[1:] if argv is None else argv)
+    name, arguments = (given[0], given[1:]) if given else ("", [])
+    if name in {"-h", "--help"}:
+        sys.stdout.write(_help())
+        return 0
+    if name in {"-V", "--version"}:
+        sys.stdout.write(_versions())
+        return 0
+    if name not in COMMANDS:
+        wrong = f"{PROGRAM}: there is no command {name!r}\n" if name else ""
+        sys.stderr.write(f"{_usage()}{wrong}`{PROGRAM} --help` lists the commands.\n")
+        return BAD_USAGE
+    return _carried_out(name, arguments)
+
+
+def _carried_out(name: str, arguments: Sequence[str]) -> int:
+    module, _, function = COMMANDS[name].home.partition(":")
+    run: Run = getattr(importlib.import_module(module), function)
+    try:
+        code = run(arguments, prog=f"{PROGRAM} {name}")
+        sys.stdout.flush()
+    except BrokenPipeError:  # the reader, `head` for one, has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return BROKEN_PIPE
+    return code
+
+
+def scripted(arguments: Sequence[str], *, prog: str) -> int:
+    """Run `run`, `sessions` or `script`, which `python -m simulator` has too, and return the exit code."""
+    from evalset.command import main as simulator_main  # noqa: PLC0415 - it imports ADK
+    from evalset.commands.interrupting import end_when_interrupted  # noqa: PLC0415 - as above
+
+    program, _, name = prog.rpartition(" ")
+    before = signal.getsignal(signal.SIGINT)
+    end_when_interrupted()
+    try:
+        return simulator_main([name, *arguments], prog=program)
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def _usage() -> str:
+    return f"usage: {PROGRAM} [--help] [--version] COMMAND ...\n"
+
+
+def _help() -> str:
+    width = max(map(len, COMMANDS))
+    lines = [f"  {name:<{width}}  {command.about}" for name, command in COMMANDS.items()]
+    about = "Author, replay and verify golden traces of ADK agents."
+    return "\n".join((f"{_usage()}\n{about}\n\ncommands:", *lines, f"\n{CODES}\n"))
+
+
+def _versions() -> str:
+    found = [f"{name} {_version(name)}" for name in _DISTRIBUTIONS]
+    return f"{', '.join(found)}, Python {platform.python_version()}\n"
+
+
+def _version(name: str) -> str:
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return "(not installed)"

@@ -1,0 +1,203 @@
+"""Plays a scenario without the page: ADK's user simulator, or one of your own, speaks for the user."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from pathlib import Path
+from typing import Any, NamedTuple, TextIO
+
+from evalset.case_script import read_cases
+from evalset.commands.asking import TerminalAsks
+from evalset.commands.ending import BAD_INPUT, FAILED, NO_ANSWER, Ends
+from evalset.errors import ScenarioError
+from evalset.kinds import holds_cases
+from evalset.progress import Progress
+from evalset.scenarios import read_scenarios, scenario_case
+from simulator.agent_config import SimulatedAgentConfig
+from simulator.facts import Fact, ToolPlayer
+from simulator.jsonvalue import JsonObject
+from simulator.runtime import Simulation, SimulationError
+from simulator.runtime.reachability import default_seats
+from simulator.scripts import ScriptError, Step, Waits, script_of, write_script
+from simulator.scripts.snippets import waits_for, waits_for_user
+from simulator.session import Seats, SessionState, SimulationSession
+
+_OVER = frozenset({"stop_signal_detected", "turn_limit_reached", "no_message_generated"})
+_SIMULATOR = "user_simulator_config"
+_WHERE = "the scenario"
+
+
+class PlayedScenario(NamedTuple):
+    """A scenario that was played to its end."""
+
+    session: SimulationSession
+    facts: tuple[Fact, ...]
+    problems: tuple[str, ...]
+
+
+class _Chosen(NamedTuple):
+    """A scenario, and what the session's state holds at first."""
+
+    scenario: JsonObject
+    state: JsonObject
+
+
+def play_scenario(
+    given: argparse.Namespace, config: SimulatedAgentConfig, typed: TextIO, progress: Progress
+) -> PlayedScenario:
+    """Play the scenario that the arguments name, to the end of its conversation.
+
+    Raises:
+        Ends: It cannot be read, somebody has to answer who is not there, or the agent or the simulator failed.
+    """
+    chosen = _chosen(given.scenario, given.case, config)
+    user = _user_config(given)
+    tools: ToolPlayer = "offline" if given.otherwise == "generate" else "person"
+    seats = Seats(agents=default_seats(config).agents, tools={"*": tools})
+    try:
+        with Simulation.open(config, seats=seats, initial_state=chosen.state) as simulation:
+            simulation.set_user("scenario", scenario=chosen.scenario, config=user, hold=False)
+            asks = _asks(given, simulation, typed, progress)
+            _to_its_end(simulation, asks, progress)
+            if given.record is not None:
+                given.record.write_text(write_script(script_of(simulation)), encoding="utf-8")
+            view = simulation.view()
+            facts = tuple(fact for _, fact in simulation.journal.path())
+            return PlayedScenario(view.session, facts, view.problems)
+    except OSError as error:
+        raise Ends(
+            BAD_INPUT, f"--record: {given.record}: cannot be written: {error.strerror or error}"
+        ) from error
+    except ScriptError as error:
+        raise Ends(FAILED, f"--record: {error}") from error
+    except SimulationError as error:
+        raise Ends(BAD_INPUT, f"{given.scenario}: {error}") from error
+
+
+def _asks(
+    given: argparse.Namespace, simulation: Simulation, typed: TextIO, progress: Progress
+) -> TerminalAsks | None:
+    if given.otherwise == "fail" or not typed.isatty():
+        return None
+    return TerminalAsks(simulation, typed, progress, lambda _: _WHERE)
+
+
+def _to_its_end(simulation: Simulation, asks: TerminalAsks | None, progress: Progress) -> None:
+    """Answer what waits until the conversation is over.
+
+    Raises:
+        Ends: Nobody answers, or something failed.
+    """
+    told = 0
+    while True:
+        simulation.wait()
+        session, user = simulation.session, simulation.view().user
+        for turn in session.turns[told:]:
+            progress.step(Step(turn=turn.number + 1, turns=len(session.turns), words="the user speaks"))
+        told = len(session.turns)
+        if waits := _waits(simulation):
+            if asks is None or not asks(waits):
+                raise Ends(NO_ANSWER, _nobody(waits[0]))
+            continue
+        last = session.turns[-1] if session.turns else None
+        if last is not None and last.error is not None:
+            words = f"{last.error.short_type}: {last.error.message}"
+            raise Ends(FAILED, f"turn {last.number + 1} failed: {words}; nothing was written")
+        status = user.seat.proposed.status if user.seat.proposed else ""
+        if status not in _OVER:
+            raise Ends(
+                FAILED, f"the user's next message was not made: {user.words or status}; nothing was written"
+            )
+        if session.state is not SessionState.COMPLETED:
+            raise Ends(FAILED, "the agent gave no final response; nothing was written")
+        return
+
+
+def _waits(simulation: Simulation) -> tuple[Waits, ...]:
+    turns = simulation.session.turns
+    if pending := simulation.pending:
+        return tuple(waits_for(request, len(turns) - 1) for request in pending)
+    open_calls = [call for call in simulation.session.open_calls if not call.answered]
+    return tuple(waits_for_user(call, len(turns)) for call in open_calls)
+
+
+def _nobody(wait: Waits) -> str:
+    return (
+        f"{wait.words} is wanted, and nobody is there to give it; nothing was written. "
+        "--otherwise generate takes drafts for tools; on a terminal you are asked."
+    )
+
+
+# ---------------------------------------------------------------- reading
+
+
+def _chosen(path: Path, case: str, config: SimulatedAgentConfig) -> _Chosen:
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+        found = _of_eval_set(text) if holds_cases(text) else _of_scenarios(text, config)
+    except OSError as error:
+        raise Ends(BAD_INPUT, f"{path}: cannot be read: {error.strerror or error}") from error
+    except UnicodeDecodeError as error:
+        raise Ends(BAD_INPUT, f"{path}: is no text in UTF-8: byte {error.start} cannot be read") from error
+    except ScenarioError as error:
+        raise Ends(BAD_INPUT, f"{path}: {error}") from error
+    if not found:
+        raise Ends(
+            BAD_INPUT, f"{path}: no case of the eval set has a conversation scenario; play it with --script"
+        )
+    names = ", ".join(found)
+    numbered = list(found.values())
+    if case in found:
+        return found[case]
+    if case.isdecimal() and 1 <= int(case) <= len(numbered):
+        return numbered[int(case) - 1]
+    if case:
+        raise Ends(BAD_INPUT, f"{path}: has no case {case!r}; it has {names}")
+    if len(found) != 1:
+        raise Ends(BAD_INPUT, f"{path}: say with --case which one is played; it has {names}")
+    return numbered[0]
+
+
+def _of_eval_set(text: str) -> dict[str, _Chosen]:
+    """Give the scenario cases of an eval set, by their eval ids."""
+    return {
+        eval_id: _Chosen(
+            case.conversation_scenario.model_dump(mode="json", exclude_none=True),
+            dict(case.session_input.state) if case.session_input else {},
+        )
+        for eval_id, case in read_cases(text).items()
+        if case.conversation_scenario is not None
+    }
+
+
+def _of_scenarios(text: str, config: SimulatedAgentConfig) -> dict[str, _Chosen]:
+    """Give the scenarios of a file, by the ids that ADK's `add_eval_case` gives them."""
+    return {
+        scenario_case(each, app_name=config.app_name, user_id="user", at=0.0).eval_id: _Chosen(each, {})
+        for each in read_scenarios(text)
+    }
+
+
+def _user_config(given: argparse.Namespace) -> JsonObject:
+    """Give the simulator's configuration: that of an `EvalConfig`, or the file as a whole; a simulator of one's own by its path."""
+    config: JsonObject = {}
+    if given.config is not None:
+        try:
+            document: Any = json.loads(given.config.read_text(encoding="utf-8-sig"))
+        except OSError as error:
+            raise Ends(BAD_INPUT, f"{given.config}: cannot be read: {error.strerror or error}") from error
+        except (ValueError, RecursionError) as error:
+            raise Ends(BAD_INPUT, f"{given.config}: is no JSON: {error}") from error
+        if not isinstance(document, dict):
+            raise Ends(BAD_INPUT, f"{given.config}: is no JSON object")
+        inside = document.get(_SIMULATOR, document.get("userSimulatorConfig"))
+        is_eval_config = inside is not None or "criteria" in document
+        config = (inside or {}) if is_eval_config else document
+    if given.user_simulator:
+        here = str(Path.cwd())
+        if here not in sys.path:
+            sys.path.append(here)
+        config = {**config, "type": given.user_simulator}
+    return config

@@ -1,0 +1,104 @@
+"""Says what a result was measured on: digests of eval sets, recordings and agents; and which of these have changed since.
+
+Digests are taken before anything is read, so that a file that changes in the meantime makes the result out of date and never
+the other way round.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Literal, TypeAlias
+
+from simulator.agent_config import SimulatedAgentConfig
+from simulator.agents.fingerprint import loaded_fingerprint
+from simulator.agents.source import file_digest, source_digest, source_of
+from simulator.facts import Value
+from simulator.jsonvalue import digest
+
+FileKind: TypeAlias = Literal["set", "recording"]
+
+
+class MeasuredFile(Value):
+    """A file that a result depends on.
+
+    Attributes:
+        kind: An eval set (old test files too), or a recorded environment.
+        file: Where it lies.
+        sha256: The digest of its bytes; empty where there was no such file.
+    """
+
+    kind: FileKind
+    file: Path
+    sha256: str = ""
+
+
+class MeasuredAgent(Value):
+    """An agent that a result depends on.
+
+    Attributes:
+        app_name: ADK's name of its app.
+        fingerprint: A digest of its prompts, models and tools as they were loaded; empty where another process loaded it.
+        source: The folder or the file that it was loaded from; None where nobody can tell.
+        source_sha256: The digest of the files there.
+    """
+
+    app_name: str
+    fingerprint: str = ""
+    source: Path | None = None
+    source_sha256: str = ""
+
+
+class Measured(Value):
+    """What a result was measured on.
+
+    Attributes:
+        files: The eval sets and recorded environments.
+        agents: The agents.
+    """
+
+    files: tuple[MeasuredFile, ...] = ()
+    agents: tuple[MeasuredAgent, ...] = ()
+
+    def changes(self) -> tuple[str, ...]:
+        """Return what has changed on disk since, in words: `the set`, `the recording`, `the agent`; nothing where nothing has."""
+        several = len([each for each in self.files if each.kind == "set"]) > 1
+        files = (
+            f"the {each.kind} {each.file.name}" if several else f"the {each.kind}"
+            for each in self.files
+            if file_digest(each.file) != each.sha256
+        )
+        agents = (
+            f"the agent {each.app_name}" if len(self.agents) > 1 else "the agent"
+            for each in self.agents
+            if each.source is not None and source_digest(each.source) != each.source_sha256
+        )
+        return tuple(dict.fromkeys((*files, *agents)))
+
+
+def measured_file(kind: FileKind, file: Path) -> MeasuredFile:
+    """Take the digest of a file."""
+    return MeasuredFile(kind=kind, file=file, sha256=file_digest(file))
+
+
+def measured_files(eval_set: Path, environment: Path | None) -> tuple[MeasuredFile, ...]:
+    """Take the digests of an eval set and, where there is one or may be one, of its recorded environment."""
+    recording = (measured_file("recording", environment),) if environment is not None else ()
+    return (measured_file("set", eval_set), *recording)
+
+
+def measured_agent(config: SimulatedAgentConfig) -> MeasuredAgent:
+    """Take the digests of an agent that is loaded."""
+    source = source_of(config)
+    return MeasuredAgent(
+        app_name=config.app_name,
+        fingerprint=digest(loaded_fingerprint(config.root_agent)),
+        source=source,
+        source_sha256=source_digest(source) if source is not None else "",
+    )
+
+
+def measured_agents(configs: Iterable[SimulatedAgentConfig]) -> tuple[MeasuredAgent, ...]:
+    """Take the digests of agents that are loaded, each once."""
+    each_once = {id(config.root_agent): config for config in configs}
+    return tuple(measured_agent(config) for config in each_once.values())

@@ -1,0 +1,79 @@
+"""Finds the source of an agent on disk, and gives a digest of it, so that an edit of it is noticed."""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+import os
+from collections.abc import Iterator
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from simulator.agent_config import SimulatedAgentConfig
+
+_SUFFIXES = frozenset({".py", ".yaml", ".yml", ".toml", ".md", ".txt", ".j2", ".jinja", ".jinja2"})
+"""Of what agents are made: code, agent configs and prompts. Eval sets, which lie in the same folder, are JSON."""
+
+_NOT_OURS = frozenset({"__pycache__", "node_modules", "site-packages", "venv"})
+
+
+def source_of(config: SimulatedAgentConfig) -> Path | None:
+    """Return the folder or the file of an agent; None where nobody can tell."""
+    origin = Path(config.origin) if config.origin else None
+    if origin is not None and origin.is_absolute() and origin.exists():
+        return origin
+    for tool in getattr(config.root_agent, "tools", None) or ():
+        file = _file_of(getattr(tool, "func", tool))
+        if file is not None:
+            return file
+    return None
+
+
+def source_digest(place: Path) -> str:
+    """Return a digest of the files of an agent, the same on every machine; empty where there are none."""
+    whole = hashlib.sha256()
+    found = sorted(_files(place))
+    for file in found:
+        name = file.name if file == place else file.relative_to(place).as_posix()
+        whole.update(f"{name}\0{file_digest(file)}\n".encode("utf-8", "surrogatepass"))
+    return whole.hexdigest() if found else ""
+
+
+def file_digest(file: Path) -> str:
+    """Return the SHA-256 of a file; empty where it cannot be read. It is read again only when it has changed."""
+    try:
+        status = file.stat()
+        return _read(file, status.st_mtime_ns, status.st_size, status.st_ino)
+    except OSError:
+        return ""
+
+
+@lru_cache(maxsize=4096)
+def _read(file: Path, *_: int) -> str:
+    with file.open("rb") as content:
+        return hashlib.file_digest(content, "sha256").hexdigest()
+
+
+def _file_of(tool: Any) -> Path | None:
+    try:
+        found = inspect.getsourcefile(inspect.unwrap(tool))
+    except (TypeError, ValueError):
+        return None
+    return Path(found).absolute() if found else None
+
+
+def _files(place: Path) -> Iterator[Path]:
+    if place.is_file():
+        yield place
+        return
+    for folder, folders, files in os.walk(place):
+        folders[:] = [
+            name
+            for name in folders
+            if name not in _NOT_OURS
+            and not name.startswith(".")
+            and not Path(folder, name, "pyvenv.cfg").exists()
+        ]
+        yield from (Path(folder, name) for name in files if Path(name).suffix in _SUFFIXES)

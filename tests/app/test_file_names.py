@@ -1,0 +1,96 @@
+"""Names of files that people type or upload end as paths or as clear errors, wherever they are taken."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from app.destinations import check_place
+from app.exchanging import Upload, looked_into
+from app.file_names import typed_path, upload_name
+from app.people import LOCAL
+from app.recorded_play import environment_of
+from app.set_places import check_set, take_upload
+from simulator.agent_config import SimulatedAgentConfig
+from tests.app.fakes import FakeAgent
+
+AGENT: Any = FakeAgent()
+CONFIG = SimulatedAgentConfig(name="desk", agent=AGENT, eval_set_path="desk.evalset.json")
+
+HOSTILE = [
+    ("a\x00b.json", "null character"),
+    ("x" * 300 + ".evalset.json", "240 are the most"),
+    ("ü" * 200 + ".json", "240 are the most"),
+    ("\ud800.json", "surrogate"),
+    ("folder/" * 900 + "a.json", "4000 are the most"),
+    ("~nobody-here/a.json", "no path"),
+]
+
+
+@pytest.mark.parametrize(("name", "reason"), HOSTILE)
+def test_a_path_that_no_file_has_is_named_wherever_it_is_typed(name: str, reason: str) -> None:
+    """An eval set to open, one to write, a recorded environment and a file to import: each says what is wrong, shortly."""
+    ways = (
+        lambda: check_set(name, LOCAL, ()),
+        lambda: check_place(name, LOCAL, CONFIG),
+        lambda: environment_of(name),
+        lambda: _imported((), name),
+    )
+    for way in ways:
+        with pytest.raises(ValueError, match=reason) as caught:
+            way()
+        assert len(str(caught.value)) < 250
+        assert "\x00" not in str(caught.value)
+
+
+@pytest.mark.parametrize(("name", "reason"), HOSTILE[:-1])
+def test_an_upload_that_no_file_can_be_named_after_is_refused_by_name(name: str, reason: str) -> None:
+    """An eval set and files to import: the sentence says what is wrong with the name; folders in it do not count."""
+    if reason.startswith("4000"):
+        name = name.replace("/", "")
+    for way in (
+        lambda: take_upload("test", name, b"{}"),
+        lambda: _imported((Upload(name=name, content=b"{}"),), None),
+    ):
+        with pytest.raises(ValueError, match=r"file name '.*Rename|rename"):
+            way()
+
+
+def test_uploads_with_odd_names_are_taken() -> None:
+    """A name of dots, of folders or of nothing becomes a plain one inside of the folder for uploads."""
+    for name in ("..", ".", "", "/", "../../x.json", "..\\x.json", "a/b/.json", ".hidden.json"):
+        path = take_upload("test-odd", name, b"{}")
+        assert path.read_bytes() == b"{}"
+        assert path.parent.name == take_upload("test-odd", "plain.json", b"{}").parent.name
+        _imported((Upload(name=name, content=b"{}"),), None)
+
+
+@given(st.text())
+def test_any_text_is_a_path_or_an_error_that_can_be_shown(text: str) -> None:
+    """What is given back can be asked of the disk."""
+    try:
+        path, name = typed_path(text), upload_name(text, "file")
+    except ValueError as error:
+        assert str(error).encode()  # noqa: PT017 - a path is as good an end
+    else:
+        assert isinstance(path.exists(), bool)
+        assert Path(name).name == name != ""
+
+
+def test_a_configuration_says_what_is_wrong_with_a_long_path() -> None:
+    """The name of an eval set can be too long for the disk without that being an error of its own."""
+    long = "x" * 300 + ".evalset.json"
+    config = SimulatedAgentConfig(name="desk", agent=AGENT, eval_set_path=long)
+    assert config.resolve_eval_set_path().name == long
+
+
+def _imported(uploads: tuple[Upload, ...], path: str | None) -> None:
+    job = looked_into(uploads, path)
+    job.wait(20.0)
+    assert job.state in {"done", "failed"}
+    if job.problem:
+        raise ValueError(job.problem)

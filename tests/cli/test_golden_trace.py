@@ -1,0 +1,180 @@
+"""The console command `golden-trace`: which commands it has, how it starts the studio, and that it works from any folder."""
+
+from __future__ import annotations
+
+import shlex
+import subprocess
+import sys
+import tomllib
+import zipfile
+from importlib.metadata import version
+from pathlib import Path
+
+import httpx
+import pytest
+
+from evalset.cli.main import COMMANDS, main
+from evalset.cli.studio import main as studio
+from evalset.cli.studio import studio_command
+from tests.harness.processes import REPOSITORY, free_port, quiet_environment, serve
+
+PROGRAM = Path(sys.executable).with_name("golden-trace")
+
+
+def test_the_program_is_declared() -> None:
+    """An installation puts `golden-trace` beside its Python."""
+    project = tomllib.loads((REPOSITORY / "pyproject.toml").read_text())["project"]
+    assert project["scripts"] == {"golden-trace": "evalset.cli.main:main"}
+    assert PROGRAM.is_file()
+
+
+def test_the_help_lists_the_commands_and_the_exit_codes(capsys: pytest.CaptureFixture[str]) -> None:
+    """Each command stands on a line with what it does."""
+    assert main(["--help"]) == 0
+    said = capsys.readouterr().out
+    for name, command in COMMANDS.items():
+        assert f"  {name} " in said
+        assert command.about in said
+    assert "130 interrupted" in said
+
+
+def test_the_help_and_the_version_import_neither_adk_nor_streamlit() -> None:
+    """What a person waits for is there at once: `--help` of the program, of the studio, of verify, import, export and doctor."""
+    script = """
+import contextlib, sys
+from evalset.cli.main import main
+for arguments in (["--help"], ["--version"], ["nothing"]):
+    main(arguments)
+for name in ("studio", "verify", "import", "export", "doctor"):
+    with contextlib.suppress(SystemExit):
+        main([name, "--help"])
+sys.exit(bool({"google.adk", "streamlit", "pandas", "sqlalchemy"} & set(sys.modules)))
+"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "usage: golden-trace studio" in done.stdout
+
+
+def test_the_version_names_what_it_stands_on(capsys: pytest.CaptureFixture[str]) -> None:
+    """A bug report needs the versions of ADK, Streamlit and Python as well."""
+    assert main(["--version"]) == 0
+    said = capsys.readouterr().out
+    assert said.startswith(f"golden-trace-studio {version('golden-trace-studio')}, google-adk 2.")
+    assert "Python 3." in said
+
+
+@pytest.mark.parametrize("arguments", [[], ["nothing"], ["--nothing"]])
+def test_what_is_no_command_is_bad_usage(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    """The error says what was wrong, and how to find what there is."""
+    assert main(arguments) == 2
+    said = capsys.readouterr().err
+    assert "`golden-trace --help` lists the commands" in said
+    assert all(repr(each) in said for each in arguments)
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_each_command_calls_itself_by_this_name(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """Its help shows what to type, and says its exit codes."""
+    with pytest.raises(SystemExit) as ended:
+        main([name, "--help"])
+    assert ended.value.code == 0
+    said = capsys.readouterr().out
+    assert said.startswith(f"usage: golden-trace {name} ")
+    assert "exit codes" in said.lower()
+
+
+def test_the_studio_is_given_its_options(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Folders and files by their whole paths; Streamlit's own options as they are; and no `app` of the working directory."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "my agents").mkdir()
+    (tmp_path / "configs.py").touch()
+    (tmp_path / "app").mkdir()
+    python, safe, *command = studio_command(
+        shlex.split(
+            "--agents-dir 'my agents' --agents=configs.py --no-demos --port 9001 --address 10.0.0.1 --no-browser "
+            "--server.maxUploadSize 9 --theme.base=dark"
+        )
+    )
+    assert (python, safe) == (sys.executable, "-P")
+    assert command == [
+        *(
+            "-m",
+            "streamlit",
+            "run",
+            str(REPOSITORY / "app"),
+            "--server.port=9001",
+            "--server.address=10.0.0.1",
+        ),
+        *("--server.headless=true", "--server.maxUploadSize", "9", "--theme.base=dark", "--"),
+        *(f"--agents-dir={tmp_path / 'my agents'}", f"--agents={tmp_path / 'configs.py'}", "--no-demos"),
+    ]
+    assert studio_command(["--agents", "my.module"])[-1] == "--agents=my.module"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["--agents-dir", "nowhere"], "--agents-dir: there is no folder nowhere"),
+        (["--agents", "nowhere.py"], "--agents: there is no file nowhere.py"),
+    ],
+)
+def test_agents_that_are_not_there_are_named(
+    arguments: list[str],
+    says: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """Before a server starts."""
+    monkeypatch.chdir(tmp_path)
+    assert studio(arguments) == 2
+    assert says in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("arguments", [["agents"], ["--nothing"], ["--port", "http"]])
+def test_an_option_that_is_none_is_refused(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    """By name, and not passed on to Streamlit, which would say something else."""
+    with pytest.raises(SystemExit) as ended:
+        studio_command(arguments)
+    assert ended.value.code == 2
+    assert arguments[-1].lstrip("-") in capsys.readouterr().err
+
+
+@pytest.mark.process
+def test_a_wheel_starts_the_studio_in_another_folder(tmp_path: Path) -> None:
+    """With its configuration in force, whatever lies in that folder; all that it needs is in the wheel."""
+    build = [sys.executable, "-m", "pip", "wheel", "--no-deps", "--no-build-isolation", "--quiet"]
+    copy = tmp_path / "source"
+    copy.mkdir()
+    listed = subprocess.run(
+        ["git", "ls-files", "-z", "app", "evalset", "simulator", "pyproject.toml", "README.md", "LICENSE"],
+        cwd=REPOSITORY,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    for name in filter(None, listed.stdout.split("\0")):
+        (copy / name).parent.mkdir(parents=True, exist_ok=True)
+        (copy / name).write_bytes((REPOSITORY / name).read_bytes())
+    subprocess.run([*build, "--wheel-dir", tmp_path, copy], check=True, capture_output=True)
+    (wheel,) = tmp_path.glob("*.whl")
+    installed, elsewhere = tmp_path / "installed", tmp_path / "else where"
+    with zipfile.ZipFile(wheel) as archive:
+        archive.extractall(installed)
+    (elsewhere / "app").mkdir(parents=True)
+    (elsewhere / "app" / "__init__.py").write_text("raise RuntimeError('a stranger')")
+    port = free_port()
+    variables = quiet_environment(
+        PYTHONPATH=str(installed), HOME=str(tmp_path), GOLDEN_TRACE_DATA_DIR=str(tmp_path / "data")
+    )
+    start = "import sys; from evalset.cli.main import main; sys.exit(main())"
+    command = [sys.executable, "-c", start, "studio", "--no-browser", "--port", str(port)]
+    url = f"http://localhost:{port}"
+    with serve(command, url=url, ready="/_stcore/health", folder=elsewhere, environment=variables) as served:
+        page = httpx.get(url, trust_env=False)
+        assert page.status_code == 200
+        assert "a stranger" not in served.output
+        assert "URL: http://localhost:" in served.output
+        assert (
+            "Network URL" not in served.output
+        )  # it listens on localhost alone, as the studio's configuration says

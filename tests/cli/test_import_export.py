@@ -1,0 +1,198 @@
+"""`golden-trace import` and `golden-trace export`: what they write, what they refuse, and their exit codes."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+from google.adk.evaluation.local_eval_sets_manager import load_eval_set_from_file
+
+from evalset import EXPORT_FORMS, import_cases
+from evalset.cli.main import main
+from evalset.exporting.command import FORMS
+from evalset.recorded.files import read_environment
+from tests.harness.processes import REPOSITORY, quiet_environment
+
+KEPT = REPOSITORY / "tests" / "conformance" / "files"
+DESK = KEPT / "order_desk.evalset.json"
+
+
+def a_session(name: str, said: str = "Hello.") -> dict[str, Any]:
+    """A session as ADK's API gives it."""
+    parts = {"user": said, "desk": "Good morning."}
+    events = [{"author": who, "content": {"parts": [{"text": words}]}} for who, words in parts.items()]
+    return {"id": name, "appName": "desk", "events": events}
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty working directory."""
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def ids_in(path: Path | str) -> list[str]:
+    """The ids of a set's cases, as ADK's loader reads them."""
+    return [case.eval_id for case in load_eval_set_from_file(str(path), "set").eval_cases]
+
+
+def test_sessions_become_cases_of_a_new_set(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """From several paths at once; what cannot be imported is named; the output names file and cases."""
+    Path("sessions").mkdir()
+    Path("sessions/one.json").write_text(json.dumps(a_session("one")))
+    Path("sessions/bad.session.json").write_text("{")
+    Path("two.json").write_text(json.dumps(a_session("two")))
+    assert main(["import", "sessions", "two.json", "--out", "new/desk.evalset.json"]) == 0
+    said = capsys.readouterr()
+    assert ids_in("new/desk.evalset.json") == ["one", "two"]
+    assert f"{here / 'new/desk.evalset.json'} got 2 cases" in said.out
+    assert "bad.session.json: it is no JSON" in said.err
+
+
+def test_a_case_is_added_with_what_is_recorded_and_a_free_id(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The cases that are there stay byte for byte; the id that is taken becomes another, in both files."""
+    eval_set = Path(shutil.copy(DESK, here / "desk.evalset.json"))
+    shutil.copy(KEPT / "order_desk.environment.json", here / "desk.environment.json")
+    before = eval_set.read_text()
+    (eval_id,) = ids_in(eval_set)
+    assert main(["import", str(DESK), "--out", "desk.evalset.json", "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told["eval_ids"] == [f"{eval_id}_2"]
+    assert told["environment"] == str(here / "desk.environment.json")
+    assert ids_in(eval_set) == [eval_id, f"{eval_id}_2"]
+    assert eval_set.read_text().startswith(before[: before.rindex("\n  ]")])
+    assert set(read_environment("desk.environment.json").cases) == {eval_id, f"{eval_id}_2"}
+    assert main(["verify", "desk.evalset.json", "--models", "recorded"]) == 0
+
+
+def test_a_dry_run_and_a_strict_one_write_nothing(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The first says what would be written; the second ends with 1 where something is left out."""
+    Path("sessions").mkdir()
+    Path("sessions/one.json").write_text(json.dumps(a_session("one")))
+    assert main(["import", "sessions", "--out", "desk.evalset.json", "--dry-run"]) == 0
+    assert "would get 1 case\n  one: 1 turn, recorded\n" in capsys.readouterr().out
+    Path("sessions/bad.session.json").write_text("{")
+    assert main(["import", "sessions", "--out", "desk.evalset.json", "--strict"]) == 1
+    assert main(["import", "sessions", "--case", "two", "--out", "desk.evalset.json"]) == 2
+    assert "there is no case 'two'" in capsys.readouterr().err
+    assert main(["import", str(Path("sessions/bad.session.json")), "--out", "desk.evalset.json"]) == 1
+    assert not Path("desk.evalset.json").exists()
+
+
+@pytest.mark.parametrize("damaged", ["{", '{"eval_cases": 3, "eval_set_id": "x"}'])
+def test_a_set_that_is_none_stays_as_it_is(
+    here: Path, damaged: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Bad input, named by its file."""
+    Path("set.evalset.json").write_text(damaged)
+    assert main(["import", str(DESK), "--out", "set.evalset.json"]) == 2
+    assert "set.evalset.json" in capsys.readouterr().err
+    assert Path("set.evalset.json").read_text() == damaged
+    assert main(["import", "nowhere.json", "--out", "set.evalset.json"]) == 2
+    assert "nowhere.json: No such file" in capsys.readouterr().err
+
+
+def test_many_cases_are_written_in_one_step(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The file is put in its place once, however many cases there are."""
+    Path("many.json").write_text(json.dumps([a_session(f"s{number}") for number in range(300)]))
+    synced: list[int] = []
+    monkeypatch.setattr("os.fsync", synced.append)  # counts the writes; nothing else tells of them
+    assert main(["import", "many.json", "--out", "set.evalset.json", "--quiet"]) == 0
+    assert main(["import", "many.json", "--out", "set.evalset.json", "--quiet"]) == 0
+    assert len(ids_in("set.evalset.json")) == 600
+    assert len(synced) <= 8
+
+
+def test_each_form_has_a_line_in_the_help() -> None:
+    """A new form must get its words here."""
+    assert set(FORMS) == set(EXPORT_FORMS)
+
+
+@pytest.mark.parametrize("form", [form for form in EXPORT_FORMS if form != "scenarios"])
+def test_an_eval_set_is_written_in_a_form(here: Path, form: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """Into a folder; the files are printed, and a second time nothing is written over."""
+    assert main(["export", str(DESK), "--form", form, "--out", "made", "--name", "shop"]) == 0
+    printed = capsys.readouterr().out.splitlines()
+    assert printed
+    assert all(Path(line).read_bytes() for line in printed)
+    assert main(["export", str(DESK), "--form", form, "--out", "made", "--name", "shop"]) == 0
+    Path(printed[0]).write_text("mine")
+    assert main(["export", str(DESK), "--form", form, "--out", "made", "--name", "shop"]) == 2
+    assert Path(printed[0]).read_text() == "mine"
+    assert "--force writes over it" in capsys.readouterr().err
+    assert main(["export", str(DESK), "--form", form, "--out", "made", "--name", "shop", "--force"]) == 0
+    assert Path(printed[0]).read_text() != "mine"
+
+
+def test_an_archive_and_the_standard_output_are_places_too(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A .zip file holds all files; the standard output takes one."""
+    assert main(["export", str(DESK), "--form", "evalset", "--out", "desk.zip", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["files"] == ["desk.zip"]
+    with zipfile.ZipFile("desk.zip") as archive:
+        assert archive.namelist() == ["order_desk.evalset.json", "order_desk.environment.json"]
+    assert main(["export", str(DESK), "--form", "simulation_json", "--out", "-"]) == 0
+    assert "tool_simulation_configs" in json.loads(capsys.readouterr().out)
+    assert main(["export", str(DESK), "--form", "evalset", "--out", "-"]) == 2
+    assert "name a folder" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["--form", "evalset", "--case", "none"], "holds no case 'none'"),
+        (["--form", "scenarios"], "no case holds a scenario"),
+        (["--form", "pytest", "--environment", "none.json"], "--environment: there is no file none.json"),
+        (["--form", "pytest", "--agents-dir", "none"], "--agents-dir: there is no folder"),
+    ],
+)
+def test_what_cannot_be_exported_says_why(
+    here: Path, arguments: list[str], says: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Bad input; nothing is written."""
+    assert main(["export", str(DESK), *arguments]) == 2
+    assert says in capsys.readouterr().err
+    assert list(here.iterdir()) == []
+
+
+CONFIGS = """
+import dataclasses
+from simulator import demo_agent
+AGENTS = [
+    dataclasses.replace(demo_agent("order_desk"), name="First"),
+    dataclasses.replace(demo_agent("travel_planner"), name="Second"),
+]
+"""
+
+
+@pytest.mark.process
+def test_a_pytest_file_of_an_agent_in_a_file_of_configs_passes_as_it_stands(here: Path) -> None:
+    """From another folder, with the agent's file under a path with a space, a quote and the sign that parts the name."""
+    odd = here / "it's #1"
+    odd.mkdir()
+    (odd / "configs.py").write_text(CONFIGS)
+    agent = str(Path("it's #1/configs.py#First"))
+    assert main(["export", str(DESK), "--form", "pytest", "--out", "tests", "--agent", agent]) == 0
+    elsewhere = here / "elsewhere"
+    elsewhere.mkdir()
+    test = here / "tests" / "test_order_desk.py"
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", test],
+        cwd=elsewhere,
+        env=quiet_environment(),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout[-3000:]
+    assert "1 passed" in done.stdout
+    assert import_cases(here / "tests").cases

@@ -1,0 +1,85 @@
+"""Holds the packages to their public names: what a person's script calls today, it may call tomorrow in the same way."""
+
+from __future__ import annotations
+
+import re
+from itertools import takewhile
+
+import pytest
+
+from tests.conformance.surface import MODULES, NAMES, Given, public_lines
+
+PROMISED = NAMES.read_text().splitlines()
+NOW: dict[str, list[str]] = {}
+for line in public_lines():
+    NOW.setdefault(re.split(r"[( ]", line)[0], []).append(line)
+
+
+def parameters(line: str) -> list[Given]:
+    """Give the parameters that a line names."""
+    found = re.search(r"\((.*)\)", line)
+    return [Given.read(each) for each in found[1].split(", ")] if found and found[1] else []
+
+
+def broken(promised: str, now: str) -> list[str]:
+    """Say which calls that were right by the first line are wrong by the second."""
+    before, after = parameters(promised), parameters(now)
+    by_name = {each.name: each for each in after}
+    takes_any = any(each.mark == "**" for each in after)
+    wrong = [f"{each.name} is gone" for each in before if each.name not in by_name and not takes_any]
+    known = [(each, by_name[each.name]) for each in before if each.name in by_name]
+    wrong += [f"{old.name} has to be given" for old, new in known if old.optional and not new.optional]
+    wrong += [
+        f"{old.name} cannot be given by name"
+        for old, new in known
+        if old.mark in {"", "="} and new.mark == "/"
+    ]
+    by_place = [old.name for old in takewhile(lambda each: each.mark in {"", "/"}, before)]
+    wrong += [] if by_place == [each.name for each in after][: len(by_place)] else ["the order is another"]
+    names = {each.name for each in before}
+    wrong += [
+        f"{each.name} is new and has to be given"
+        for each in after
+        if each.name not in names and not each.optional
+    ]
+    bases = set(re.findall(r"<(\w+)>", promised)) - set(re.findall(r"<(\w+)>", now))
+    return wrong + [f"it is no {base} any more" for base in sorted(bases)]
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_each_promise_is_kept(module: str) -> None:
+    """Every name is there, takes what it took, and needs nothing new; an error is still caught by the class that caught it."""
+    lines = [
+        line
+        for line in PROMISED
+        if re.match(
+            rf"{re.escape(module)}\.[A-Za-z]\w*(\.[a-z_]\w*)?\b[^.]*$|{re.escape(module)}\.[A-Z]", line
+        )
+    ]
+    assert lines
+    wrong = {}
+    for line in lines:
+        name = re.split(r"[( ]", line)[0]
+        found = NOW.get(name)
+        reasons = min((broken(line, now) for now in found), key=len) if found else ["it is gone"]
+        if reasons:
+            wrong[line] = reasons
+    assert wrong == {}
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "reason"),
+    [
+        ("a.f(x, y?)", "a.f(x, z?)", "y is gone"),
+        ("a.f(x, y?)", "a.f(x, y)", "y has to be given"),
+        ("a.f(x)", "a.f(/x)", "x cannot be given by name"),
+        ("a.f(x, y)", "a.f(y, x)", "the order is another"),
+        ("a.f(x)", "a.f(x, =y)", "y is new and has to be given"),
+        ("a.E <ValueError>", "a.E", "it is no ValueError any more"),
+    ],
+)
+def test_a_broken_promise_is_named(before: str, after: str, reason: str) -> None:
+    """Each kind of change that breaks a caller is found; what is added and may be left out is fine."""
+    assert reason in broken(before, after)
+    assert broken(before, before) == []
+    assert broken("a.f(x, =y?)", "a.f(x, z?, =y?, **more?)") == []

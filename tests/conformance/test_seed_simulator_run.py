@@ -1,0 +1,363 @@
+"""Guards what the document "Data model: simulator run" says of its entities, their fields, relations, transitions and rules."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from google.adk.agents import LlmAgent
+from google.adk.evaluation.eval_case import EvalCase, IntermediateData, Invocation
+from google.adk.evaluation.eval_set import EvalSet
+from google.adk.sessions import Session
+from google.adk.tools.base_tool import BaseTool
+from pydantic import ValidationError
+
+from evalset import EvalSetError, EvalSetWriter, GoldenTraceBuilder, GoldenTraceError, eval_id_for
+from simulator import (
+    SessionState,
+    SimulatedAgentConfig,
+    Simulation,
+    SimulationSession,
+    failed,
+    raised,
+    returned,
+)
+from simulator.agent_config import AgentConfigError
+from simulator.session.history import FinalResponse, ToolCall, ToolError, ToolOutput, UserQuery
+from tests.runtime.stage import PATIENCE, agent_of, call, say
+
+AT = 1_700_000_000.0
+CALLS = [call("get_weather", city="Rome")]
+
+
+def get_weather(city: str) -> dict[str, Any]:
+    """Get the weather."""
+    raise AssertionError(city)
+
+
+def weather_agent(*turns: Any) -> LlmAgent:
+    """Make an agent that asks for the weather once, or makes these turns."""
+    return agent_of(*(turns or (CALLS, [say("It rains.")])), tools=[get_weather])
+
+
+def opened(agent: Any = None, path: Any = "weather.evalset.json", **more: Any) -> Simulation:
+    """Open a session of the document's kind."""
+    config = SimulatedAgentConfig(name="WeatherDesk", agent=agent or weather_agent(), eval_set_path=path)
+    return Simulation.open(config, clock=lambda: AT, **more)
+
+
+def completed(answer: Any = None, **more: Any) -> SimulationSession:
+    """Play the session to its end; give what it is then."""
+    with opened(**more) as simulation:
+        assert simulation.query("What is the weather in Rome?", wait=PATIENCE)
+        assert simulation.answer(simulation.pending[0], answer or {"sky": "rain"}, wait=PATIENCE)
+        return simulation.session
+
+
+# ---------------------------------------------------------------- SimulatedAgentConfig
+
+
+def test_a_config_has_a_name_an_agent_and_a_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A relative path is resolved against the working directory, an absolute one is used as it is."""
+    agent = weather_agent()
+    monkeypatch.chdir(tmp_path)
+    config = SimulatedAgentConfig("Weather", agent, "evals/weather.evalset.json")
+    assert (config.name, config.agent, config.eval_set_path) == (
+        "Weather",
+        agent,
+        "evals/weather.evalset.json",
+    )
+    assert config.resolve_eval_set_path() == tmp_path / "evals" / "weather.evalset.json"
+    absolute = tmp_path / "w.json"
+    assert (
+        SimulatedAgentConfig(name="W", agent=agent, eval_set_path=absolute).resolve_eval_set_path()
+        == absolute
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "agent", "path"),
+    [
+        ("", "agent", "a.json"),
+        (" ", "agent", "a.json"),
+        ("W", None, "a.json"),
+        ("W", "agent", ""),
+        ("W", "agent", 5),
+    ],
+)
+def test_a_config_is_checked(name: str, agent: Any, path: Any) -> None:
+    """The name is not empty, the agent is ADK's, the path is a file's."""
+    with pytest.raises(AgentConfigError):
+        SimulatedAgentConfig(name, weather_agent() if agent else "no agent", path)
+
+
+# ---------------------------------------------------------------- SimulationSession
+
+
+def test_the_states_and_their_values() -> None:
+    """The four of the document, in its words."""
+    assert {state.name: state.value for state in SessionState} == {
+        "SELECTING_AGENT": "selecting_agent",
+        "AWAITING_QUERY": "awaiting_query",
+        "ACTIVE": "active",
+        "COMPLETED": "completed",
+    }
+
+
+def test_the_state_transitions() -> None:
+    """Awaiting a query, active while tools are answered, completed by the final response; and every entry on the way."""
+    assert SimulationSession().state is SessionState.SELECTING_AGENT
+    two = [call("get_weather", city="Rome"), call("get_weather", city="Oslo")]
+    with opened(weather_agent(two, [say("Rain.")])) as simulation:
+        states = [simulation.session.state]
+        simulation.query("What is the weather?", wait=PATIENCE)
+        states.append(simulation.session.state)
+        simulation.answer(simulation.pending[0], {"sky": "rain"}, wait=PATIENCE)
+        states.append(simulation.session.state)
+        simulation.answer(simulation.pending[0], failed(503, "down"), wait=PATIENCE)
+        session = simulation.session
+    assert states == [SessionState.AWAITING_QUERY, SessionState.ACTIVE, SessionState.ACTIVE]
+    assert session.state is SessionState.COMPLETED
+    types = [entry.type for entry in session.history]
+    assert types == ["user_query", "tool_call", "tool_call", "tool_output", "tool_error", "final_response"]
+
+
+def test_the_fields_of_a_session() -> None:
+    """Id, name, state, history and start."""
+    session = completed(session_id="s-1")
+    assert (session.session_id, session.agent_name, session.start_timestamp) == ("s-1", "WeatherDesk", AT)
+    assert session.state is SessionState.COMPLETED
+    assert isinstance(session.history[0], UserQuery)
+
+
+def test_a_session_has_its_config_and_its_agent() -> None:
+    """`agent_config` is what the session was opened with, `agent` its agent, `tools` the agent's tools."""
+    agent = weather_agent()
+    with opened(agent) as simulation:
+        session: Any = simulation.session
+        assert session.agent_config is simulation.config
+        assert session.agent is agent
+        tools = session.tools
+        assert [tool.name for tool in tools] == ["get_weather"]
+        assert all(isinstance(tool, BaseTool) for tool in tools)
+        assert session.agent_name == session.agent_config.name
+
+
+def test_a_session_has_adks_session() -> None:
+    """`adk_session` is ADK's: its id, its user, its state and its events."""
+    with opened(session_id="s-1", initial_state={"units": "C"}) as simulation:
+        assert simulation.query("go", wait=PATIENCE)
+        simulation.answer(simulation.pending[0], {"sky": "rain"}, wait=PATIENCE)
+        session: Any = simulation.session
+        adks = session.adk_session
+        assert isinstance(adks, Session)
+        assert (adks.id, adks.user_id, adks.state) == ("s-1", "user", {"units": "C"})
+        assert [event.author for event in adks.events] == ["user", "clerk", "clerk", "clerk"]
+
+
+# ---------------------------------------------------------------- HistoryEntry
+
+
+def test_the_entries_have_the_fields_of_the_document() -> None:
+    """Each has its type, its content and its time; a call and its output or error share an id."""
+    query, tool_call, output, final = completed().history
+    assert isinstance(query, UserQuery)
+    assert (query.type, query.content) == ("user_query", "What is the weather in Rome?")
+    assert isinstance(tool_call, ToolCall)
+    assert (tool_call.type, tool_call.tool_name, tool_call.arguments) == (
+        "tool_call",
+        "get_weather",
+        {"city": "Rome"},
+    )
+    assert isinstance(output, ToolOutput)
+    assert (output.type, output.call_id, output.result) == ("tool_output", tool_call.call_id, {"sky": "rain"})
+    assert output.duration_ms >= 0
+    assert isinstance(final, FinalResponse)
+    assert (final.type, final.content) == ("final_response", "It rains.")
+    assert all(entry.timestamp.timestamp() == AT for entry in (query, tool_call, output, final))
+
+
+def test_a_tool_error_has_a_type_and_a_message() -> None:
+    """An error dict has its code as its type, a raised exception its class."""
+    error = completed(failed(503, "down")).history[2]
+    assert isinstance(error, ToolError)
+    assert (error.error_type, error.error_message, error.duration_ms >= 0) == ("503", "down", True)
+
+
+def test_a_raised_exception_has_a_traceback() -> None:
+    """A real tool's exception is kept with the traceback that Python would print."""
+
+    def breaks(city: str) -> dict[str, Any]:
+        """Break."""
+        raise ConnectionError(f"no line to {city}")
+
+    breaks.__name__ = "get_weather"
+    with opened(agent_of(CALLS, tools=[breaks])) as simulation:
+        simulation.set_player("tool", "real", wait=PATIENCE)
+        simulation.query("go", wait=PATIENCE)
+        (error,) = (entry for entry in simulation.session.history if isinstance(entry, ToolError))
+    assert (error.error_type, error.error_message) == ("ConnectionError", "no line to Rome")
+    assert error.traceback is not None
+    assert 'raise ConnectionError(f"no line to {city}")' in error.traceback
+    assert error.traceback.rstrip().endswith("ConnectionError: no line to Rome")
+    assert error.traceback.startswith("Traceback (most recent call last):")
+
+
+# ---------------------------------------------------------------- GoldenTraceBuilder
+
+
+def only_invocation(case: EvalCase) -> Invocation:
+    """Give the one invocation of a case."""
+    (invocation,) = case.conversation or []
+    return invocation
+
+
+def test_the_case_of_a_session() -> None:
+    """One invocation with the query, the final response, the calls and their responses; its id is of the agent and the time."""
+    session = completed(session_id="s-1")
+    case = GoldenTraceBuilder(session).build()
+    assert isinstance(case, EvalCase)
+    assert case.eval_id == eval_id_for("WeatherDesk", AT)
+    assert case.eval_id.startswith("weather_desk_2023-11-14T22")
+    assert case.creation_timestamp == AT
+    invocation = only_invocation(case)
+    assert (invocation.invocation_id, invocation.creation_timestamp) == ("s-1_inv_0", AT)
+    said = invocation.user_content.parts or []
+    assert [part.text for part in said] == ["What is the weather in Rome?"]
+    final = invocation.final_response
+    assert final is not None
+    assert final.parts
+    assert final.parts[0].text == "It rains."
+    data = invocation.intermediate_data
+    assert isinstance(data, IntermediateData)
+    ((use,), (response,)) = (data.tool_uses, data.tool_responses)
+    assert (use.name, use.args) == ("get_weather", {"city": "Rome"})
+    assert (response.name, response.id, response.response) == ("get_weather", use.id, {"sky": "rain"})
+
+
+def test_a_result_that_is_no_object_is_wrapped() -> None:
+    """As ADK gives it to the agent: `{"result": ...}`."""
+    case = GoldenTraceBuilder(completed(returned([1, 2]))).build()
+    data: Any = only_invocation(case).intermediate_data
+    assert data.tool_responses[0].response == {"result": [1, 2]}
+
+
+def test_an_error_is_exported_as_the_agent_saw_it() -> None:
+    """The response of a failed call is in the case."""
+    case = GoldenTraceBuilder(completed(failed(503, "down"))).build()
+    data: Any = only_invocation(case).intermediate_data
+    assert data.tool_responses[0].response == {"error_code": 503, "error_message": "down"}
+
+
+def test_an_exception_that_a_callback_answers_is_exported() -> None:
+    """The agent saw what its callback made of it, and so does the case."""
+
+    def survives(tool: Any, args: Any, tool_context: Any, error: Exception) -> dict[str, Any]:
+        return {"survived": str(error)}
+
+    agent = weather_agent()
+    agent.on_tool_error_callback = survives
+    case = GoldenTraceBuilder(completed(raised("TimeoutError", "too late"), agent=agent)).build()
+    data: Any = only_invocation(case).intermediate_data
+    assert [use.name for use in data.tool_uses] == ["get_weather"]
+    assert data.tool_responses[0].response == {"survived": "too late"}
+
+
+def test_only_a_completed_session_can_be_built() -> None:
+    """`build()` of any other raises, and says what is missing."""
+    with opened() as simulation:
+        with pytest.raises(GoldenTraceError, match="not completed"):
+            GoldenTraceBuilder(simulation.session).build()
+        simulation.query("go", wait=PATIENCE)
+        with pytest.raises(GoldenTraceError, match="not completed"):
+            GoldenTraceBuilder(simulation.session).build()
+
+
+# ---------------------------------------------------------------- EvalSetWriter
+
+
+def test_a_writer_creates_a_set_and_appends_to_it(tmp_path: Path) -> None:
+    """The set is named after the agent; parent folders are made; ADK's own model reads the file."""
+    path = (
+        tmp_path / "deep" / "weather_desk_evals.evalset.json"
+    )  # ADK finds a set by its id as its file's name
+    session = completed()
+    writer = EvalSetWriter(path, "WeatherDesk")
+    writer.write_eval_case(GoldenTraceBuilder(session, eval_id="one").build())
+    writer.write_eval_case(GoldenTraceBuilder(session, eval_id="two").build())
+    written = EvalSet.model_validate(json.loads(path.read_text()))
+    assert (written.eval_set_id, written.name) == ("weather_desk_evals", "WeatherDesk Evaluation Set")
+    assert written.description
+    assert "WeatherDesk" in written.description
+    assert [case.eval_id for case in written.eval_cases] == ["one", "two"]
+    assert written.creation_timestamp
+
+
+def test_a_case_needs_a_valid_id(tmp_path: Path) -> None:
+    """`write_eval_case` takes no empty id, and none twice."""
+    writer = EvalSetWriter(tmp_path / "w.evalset.json", "WeatherDesk")
+    case = GoldenTraceBuilder(completed(), eval_id="one").build()
+    writer.write_eval_case(case)
+    for eval_id in ("", "one"):
+        with pytest.raises(EvalSetError):
+            writer.write_eval_case(case.model_copy(update={"eval_id": eval_id}))
+
+
+def test_the_writers_arguments_have_the_names_of_the_document(tmp_path: Path) -> None:
+    """`EvalSetWriter(eval_set_path=..., agent_name=...)`, and both can be read."""
+    make: Any = EvalSetWriter
+    writer = make(eval_set_path=tmp_path / "w.evalset.json", agent_name="WeatherDesk")
+    assert (writer.eval_set_path, writer.agent_name) == (tmp_path / "w.evalset.json", "WeatherDesk")
+    writer.write_eval_case(GoldenTraceBuilder(completed(), eval_id="one").build())
+    assert writer.eval_set_path.exists()
+
+
+# ---------------------------------------------------------------- validation rules
+
+COMMON: dict[str, Any] = {"fact": 1, "turn": 0, "timestamp": "2024-01-01T00:00:00Z"}
+QUERY: dict[str, Any] = {"type": "user_query", "content": "go", **COMMON}
+CALL: dict[str, Any] = {
+    "type": "tool_call",
+    "agent": "a",
+    "tool_name": "t",
+    "arguments": {},
+    "call_id": "c",
+    **COMMON,
+}
+OUTPUT: dict[str, Any] = {"type": "tool_output", "call_id": "c", "result": 1, **COMMON}
+ERROR: dict[str, Any] = {
+    "type": "tool_error",
+    "call_id": "c",
+    "error_type": "E",
+    "error_message": "m",
+    **COMMON,
+}
+FINAL: dict[str, Any] = {"type": "final_response", "agent": "a", "content": "done", **COMMON}
+
+
+@pytest.mark.parametrize(
+    ("state", "name", "history"),
+    [
+        ("awaiting_query", "", []),
+        ("active", "A", []),
+        ("active", "A", [CALL]),
+        ("completed", "A", [QUERY]),
+        ("active", "A", [QUERY, CALL, CALL]),
+        ("active", "A", [QUERY, OUTPUT]),
+        ("active", "A", [QUERY, ERROR]),
+    ],
+)
+def test_a_session_keeps_the_rules(state: str, name: str, history: list[Any]) -> None:
+    """A name, a query first, a final response last, calls with ids of their own, answers of known calls."""
+    with pytest.raises(ValidationError):
+        SimulationSession.model_validate({"state": state, "agent_name": name, "history": history})
+
+
+def test_a_session_that_keeps_the_rules_is_read() -> None:
+    """Entries are told apart by their `type`."""
+    session = SimulationSession.model_validate(
+        {"state": "completed", "agent_name": "A", "history": [QUERY, CALL, OUTPUT, FINAL]}
+    )
+    assert [type(entry) for entry in session.history] == [UserQuery, ToolCall, ToolOutput, FinalResponse]

@@ -1,0 +1,317 @@
+"""Guards what the guide to Strands' tool simulation says: its examples, with our `ToolSimulator` under ADK's runner."""
+
+# The functions stand as in the guide: without a body, and `dict` alone.
+# mypy: disable-error-code="empty-body, type-arg"
+
+from __future__ import annotations
+
+import asyncio
+import warnings
+from enum import Enum
+from typing import Any
+
+import pytest
+from google.adk.runners import InMemoryRunner
+from pydantic import BaseModel, Field
+
+from simulator import StateRegistry, ToolSimulator, create_plugin
+from simulator.environment.things.tool_settings import DefaultToolResponse
+from tests.runtime.stage import agent_of, call
+from tests.runtime.standing import Oracle, Stage, responses
+
+NO_CONNECTIONS: dict[str, Any] = {"uses": [], "produces": [], "roles": []}
+
+
+class WeatherResponse(BaseModel):
+    """The weather."""
+
+    temperature: float = Field(..., description="Temperature in Fahrenheit")
+    conditions: str = Field(..., description="Weather conditions")
+
+
+class OrderStatus(BaseModel):
+    """An order."""
+
+    order_id: str = Field(..., description="Order identifier")
+    status: str = Field(..., description="Current order status")
+    estimated_delivery: str = Field(..., description="Estimated delivery date")
+
+
+class HVACMode(str, Enum):  # noqa: UP042 - as the guide writes it
+    """What the heating does."""
+
+    HEAT = "heat"
+    COOL = "cool"
+    AUTO = "auto"
+    OFF = "off"
+
+
+class HVACResponse(BaseModel):
+    """What the heating was set to."""
+
+    temperature: float = Field(..., description="Target temperature in Fahrenheit")
+    mode: HVACMode = Field(..., description="HVAC mode")
+    status: str = Field(default="success", description="Operation status")
+
+
+class SensorResponse(BaseModel):
+    """What the sensor reads."""
+
+    temperature: float = Field(..., description="Current temperature in Fahrenheit")
+    humidity: float = Field(..., description="Current humidity percentage")
+
+
+def run(*calls: Any, tools: list[Any]) -> list[Any]:
+    """Let an ADK agent with these tools make the calls, one a turn; give what it saw."""
+    agent = agent_of(*([part] for part in calls), tools=tools)
+    stage = Stage(InMemoryRunner(agent=agent, app_name="stage"), create_plugin({}))
+    return responses(asyncio.run(stage.turn()))
+
+
+def answers(*given: Any) -> Oracle:
+    """Make a model that gives these answers in turn."""
+    left = list(given)
+    return Oracle(say=lambda prompt: NO_CONNECTIONS if '"produces"' in prompt else left.pop(0))
+
+
+def room(tool_simulator: ToolSimulator) -> list[Any]:
+    """Register the two tools of the guide's room; give them."""
+
+    @tool_simulator.tool(
+        share_state_id="room_environment",
+        initial_state_description="Room environment: temperature 68F, humidity 45%, HVAC off",
+        output_schema=HVACResponse,
+    )
+    def hvac_controller(temperature: float, mode: str) -> dict:
+        """Control heating/cooling system that affects room temperature and humidity."""
+
+    @tool_simulator.tool(
+        share_state_id="room_environment",
+        output_schema=SensorResponse,
+    )
+    def room_sensor() -> dict:
+        """Read current room temperature and humidity."""
+
+    return [tool_simulator.get_tool("hvac_controller"), tool_simulator.get_tool("room_sensor")]
+
+
+@pytest.mark.parametrize("by_model", [False, True])
+def test_the_first_example(by_model: bool) -> None:
+    """A decorated function becomes a tool; its answer fits the output schema, with and without a model."""
+    model = answers({"temperature": 55.5, "conditions": "rain"}) if by_model else None
+    tool_simulator = ToolSimulator(model=model)
+
+    @tool_simulator.tool(output_schema=WeatherResponse)
+    def get_weather(city: str) -> dict[str, Any]:
+        """Get current weather for a city."""
+
+    weather_tool = tool_simulator.get_tool("get_weather")
+    (seen,) = run(call("get_weather", city="Seattle"), tools=[weather_tool])
+    WeatherResponse.model_validate(seen)
+    if model is not None:
+        assert seen == {"temperature": 55.5, "conditions": "rain"}
+        assert "Seattle" in model.prompts[-1]
+
+
+def test_a_tool_under_another_name() -> None:
+    """`name` overrides the function's; the tool is retrieved and called by it."""
+    tool_simulator = ToolSimulator()
+
+    @tool_simulator.tool(name="lookup_order", output_schema=OrderStatus)
+    def check_order(order_id: str) -> dict[str, Any]:
+        """Check the current status of a customer order."""
+
+    tool = tool_simulator.get_tool("lookup_order")
+    (seen,) = run(call("lookup_order", order_id="12345"), tools=[tool])
+    assert OrderStatus.model_validate(seen).order_id == "12345"
+    assert tool_simulator.get_tool("check_order") is None
+
+
+def test_shared_state() -> None:
+    """The model sees the calls of both tools and the beginning; the registry keeps all of it."""
+    model = answers(
+        {"temperature": 72.0, "mode": "heat", "status": "success"}, {"temperature": 72.0, "humidity": 45.0}
+    )
+    tool_simulator = ToolSimulator(model=model)
+    tools = room(tool_simulator)
+    initial_state = tool_simulator.get_state("room_environment")
+    assert initial_state.get("initial_state") == "Room environment: temperature 68F, humidity 45%, HVAC off"
+    assert initial_state.get("previous_calls", []) == []
+    run(call("hvac_controller", temperature=72.0, mode="heat"), call("room_sensor"), tools=tools)
+    assert "68F" in model.prompts[-1]
+    assert "hvac_controller" in model.prompts[-1]
+    final_state = tool_simulator.get_state("room_environment")
+    records = final_state["previous_calls"]
+    assert [set(record) for record in records] == [{"tool_name", "parameters", "response", "timestamp"}] * 2
+    assert [(record["tool_name"], record["parameters"], record["response"]) for record in records] == [
+        (
+            "hvac_controller",
+            {"temperature": 72.0, "mode": "heat"},
+            {"temperature": 72.0, "mode": "heat", "status": "success"},
+        ),
+        ("room_sensor", {}, {"temperature": 72.0, "humidity": 45.0}),
+    ]
+
+
+def test_shared_state_without_a_model() -> None:
+    """The sensor reads what the controller was set to, and what the beginning said of the rest."""
+    tool_simulator = ToolSimulator()
+    tools = room(tool_simulator)
+    _, sensed = run(call("hvac_controller", temperature=72.0, mode="heat"), call("room_sensor"), tools=tools)
+    assert sensed == {"temperature": 72, "humidity": 45}
+
+
+def test_the_initial_state_is_in_every_prompt() -> None:
+    """The description is given to the model at each call."""
+
+    class UserLookupResponse(BaseModel):
+        username: str
+        role: str
+
+    model = answers({"username": "alice", "role": "admin"}, {"username": "bob", "role": "viewer"})
+    tool_simulator = ToolSimulator(model=model)
+    beginning = "Database contains users: alice (admin), bob (viewer). No pending invitations."
+
+    @tool_simulator.tool(initial_state_description=beginning, output_schema=UserLookupResponse)
+    def lookup_user(username: str) -> dict:
+        """Look up a user in the system."""
+
+    tool = tool_simulator.get_tool("lookup_user")
+    run(call("lookup_user", username="alice"), call("lookup_user", username="bob"), tools=[tool])
+    assert all(beginning in prompt for prompt in model.prompts)
+    assert len(model.prompts) == 2
+
+
+def test_a_model_by_name_or_as_an_object() -> None:
+    """Both are taken; a name that nobody knows leaves the offline draft, and says why."""
+    for model in (
+        "anthropic.claude-3-5-sonnet-20241022-v2:0",
+        answers({"temperature": 1.0, "conditions": "x"}),
+    ):
+        tool_simulator = ToolSimulator(model=model)
+
+        @tool_simulator.tool(output_schema=WeatherResponse)
+        def get_weather(city: str) -> dict[str, Any]:
+            """Get current weather for a city."""
+
+        (seen,) = run(call("get_weather", city="Rome"), tools=[tool_simulator.get_tool("get_weather")])
+        assert WeatherResponse.model_validate(seen).conditions
+
+
+@pytest.mark.parametrize(("size", "kept"), [(None, 20), (20, 20), (50, 25)])
+def test_the_call_cache_is_bounded(size: int | None, kept: int) -> None:
+    """Twenty calls for each key by default; the oldest are evicted first."""
+    tool_simulator = ToolSimulator() if size is None else ToolSimulator(max_tool_call_cache_size=size)
+    tools = room(tool_simulator)
+    run(*(call("hvac_controller", temperature=float(n), mode="heat") for n in range(25)), tools=tools)
+    records = tool_simulator.get_state("room_environment")["previous_calls"]
+    assert [record["parameters"]["temperature"] for record in records] == [float(n) for n in range(25)][
+        -kept:
+    ]
+
+
+def test_a_registry_of_ones_own() -> None:
+    """`StateRegistry(max_tool_call_cache_size=...)` is given as `state_registry`, and remembers the calls."""
+    registry = StateRegistry(max_tool_call_cache_size=100)
+    tool_simulator = ToolSimulator(state_registry=registry)
+    run(call("room_sensor"), tools=room(tool_simulator))
+    assert [record["tool_name"] for record in registry.get_state("room_environment")["previous_calls"]] == [
+        "room_sensor"
+    ]
+
+
+def test_the_registry_can_be_reached() -> None:
+    """`state_registry` is the one that was given, or the simulator's own."""
+    registry = StateRegistry()
+    given: Any = ToolSimulator(state_registry=registry)
+    assert given.state_registry is registry
+    own: Any = ToolSimulator()
+    own.state_registry.initialize_state_via_description("Starting state", "env")
+    assert own.get_state("env")["initial_state"] == "Starting state"
+
+
+def test_the_registrys_methods() -> None:
+    """A state is seeded with a description, read, and cleared."""
+    registry = StateRegistry()
+    registry.initialize_state_via_description("Starting state", "env")
+    assert dict(registry.get_state("env")) == {"initial_state": "Starting state", "previous_calls": []}
+    registry.clear_state("env")
+    assert registry.get_state("env")["initial_state"] is None
+
+
+def test_a_call_is_recorded_as_the_guide_writes_it() -> None:
+    """`cache_tool_call(tool_name, state_key, response_data, parameters)` gives the call its time."""
+    registry: Any = StateRegistry()
+    registry.cache_tool_call("room_sensor", "room", {"temperature": 68}, {"unit": "F"})
+    (record,) = registry.get_state("room")["previous_calls"]
+    assert (record["tool_name"], record["parameters"], record["response"]) == (
+        "room_sensor",
+        {"unit": "F"},
+        {"temperature": 68},
+    )
+    assert record["timestamp"] > 1_700_000_000
+
+
+def test_a_tool_is_called_directly() -> None:
+    """As a function, with and without a loop that runs; it answers, and the call is remembered."""
+    tool_simulator = ToolSimulator()
+    hvac_tool: Any
+    sensor_tool: Any
+    hvac_tool, sensor_tool = room(tool_simulator)
+    assert hvac_tool(72.0, mode="heat")["mode"] == "heat"
+
+    async def within_a_loop() -> Any:
+        return sensor_tool()
+
+    assert asyncio.run(within_a_loop()) == {"temperature": 72, "humidity": 45}
+    assert len(tool_simulator.get_state("room_environment")["previous_calls"]) == 2
+
+
+def test_the_registered_tools() -> None:
+    """They are listed by name, found by name, and cleared together; a registered tool has the guide's fields."""
+    tool_simulator = ToolSimulator()
+    room(tool_simulator)
+    assert tool_simulator.list_tools() == ["hvac_controller", "room_sensor"]
+    assert tool_simulator.get_tool("my_tool") is None
+    registered = tool_simulator.registered("hvac_controller")
+    assert registered is not None
+    assert registered.name == "hvac_controller"
+    assert callable(registered.function)
+    assert registered.output_schema["required"] == ["temperature", "mode"]
+    assert registered.initial_state_description.startswith("Room environment")
+    assert registered.share_state_id == "room_environment"
+    tool_simulator.clear_tools()
+    assert tool_simulator.list_tools() == []
+
+
+def test_without_a_schema_there_is_one_text() -> None:
+    """`DefaultToolResponse`: a single "response" string."""
+    tool_simulator = ToolSimulator()
+
+    @tool_simulator.tool()
+    def my_tool(param: str) -> dict:
+        """Tool description."""
+
+    (seen,) = run(call("my_tool", param="x"), tools=[tool_simulator.get_tool("my_tool")])
+    assert set(seen) == {"response"} == set(DefaultToolResponse.model_fields)
+    DefaultToolResponse.model_validate(seen)
+
+
+def test_a_second_initial_state_warns() -> None:
+    """Only the first description takes effect."""
+    tool_simulator = ToolSimulator()
+
+    @tool_simulator.tool(share_state_id="env", initial_state_description="Starting state")
+    def tool_a() -> dict:
+        """Do one thing."""
+
+    with pytest.warns(UserWarning, match="already been initialized"):
+
+        @tool_simulator.tool(share_state_id="env", initial_state_description="Different state")
+        def tool_b() -> dict:
+            """Do another."""
+
+    assert tool_simulator.get_state("env")["initial_state"] == "Starting state"
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        tool_simulator.tool(share_state_id="other", initial_state_description="x", name="tool_c")(tool_a)

@@ -1,0 +1,132 @@
+"""Texts are read in C, in bounded time; what is wrong is named with its line and column, and looked up only then."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import yaml
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import JsonValue
+
+from evalset.errors import ScenarioError
+from evalset.eval_config.editing import ConfigError
+from evalset.eval_config.editing import read_document as read_config
+from evalset.scenarios import read_scenarios
+from simulator.environment import yaml_text
+from simulator.environment.documents import DocumentError, Located, line_of, read_document, write_yaml
+from simulator.environment.recording.recordings import RecordingError, read_recording
+from simulator.environment.things.tables import TablesError, read_tables
+from simulator.journal import Journal, JournalError
+from simulator.store import StoreError, read_session
+
+MANY: JsonValue = {
+    "turns": [{"say": f"hello {number}", "more": [1, 2.5, True, None]} for number in range(6_000)]
+}
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(max_size=8),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3),
+    max_leaves=10,
+)  # fmt: skip
+
+
+@given(JSON)
+def test_both_forms_say_the_same(value: Any) -> None:
+    """JSON and YAML of a value are read as that value."""
+    assert read_document(json.dumps(value)) == value
+    assert read_document(write_yaml(value)) == value
+
+
+def test_nothing_is_read_by_python_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither a large YAML, nor a large JSON with one thing wrong, nor where something stands. Patched: PyYAML's own scanner."""
+    monkeypatch.setattr(yaml.scanner.Scanner, "fetch_more_tokens", None)
+    text = json.dumps(MANY, indent=1)
+    assert read_document(write_yaml(MANY)) == MANY
+    with pytest.raises(DocumentError, match=r"the text is no JSON: Expecting .*, at line \d+, column \d+"):
+        read_document(text[:-10] + "}" + text[-10:])
+    assert line_of(text, ("turns", 5_999, "say")) == text[: text.index("hello 5999")].count("\n") + 1
+    located = Located(write_yaml(MANY))
+    assert located.line(("turns", 5_999, "more", 1)) == write_yaml(MANY).count("\n") - 2
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("a: &x [1]\nb: [*x, *x]", "aliases are not read, at line 2, column 5"),
+        ("a: &x {b: 1}\n*x : 1", "aliases are not read, at line 2, column 1"),
+        ("[" * 100_000, "it is nested too deeply at line 1, column"),
+        ("- " * 100_000, "it is nested too deeply, at line 1"),
+        ("a: 1\na: 2", "the field 'a' stands twice in one object, at line 2, column 1"),
+        ("1: 2", "the name of a field has to be a text, at line 1, column 1"),
+        (f"x: {'9' * 5_000}", "a number has 5,000 digits; 4,000 are the most, at line 1, column 4"),
+        (f"[1,\n {'9' * 5_000}]", "a number has 5,000 digits; .* are the most at line 2, column 2"),
+        ('{"a": NaN}', "NaN is no JSON number at line 1, column 7"),
+        ("a: !!binary aGk=", "JSON has no word for 'tag:yaml.org,2002:binary', at line 1, column 4"),
+        ("a: !!int x", "'x' is no int, at line 1, column 4"),
+        ("a: !!bool x", "'x' is no bool, at line 1, column 4"),
+        ("--- 1\n--- 2", "more than one document, at line 2, column 1"),
+        ('a: "\ud800"', "half a character, which no file can hold, at line 1, column 5"),
+        ("a: 'x", "found unexpected end of stream"),
+    ],
+)
+def test_what_cannot_be_read_is_named_with_its_place(text: str, words: str) -> None:
+    """Bombs, numbers without end, names twice and what JSON cannot say: each in a moment, with line and column."""
+    with pytest.raises(DocumentError, match=words):
+        read_document(text)
+
+
+def test_json_nested_without_end_is_refused() -> None:
+    """At any depth, with the place where it went too far."""
+    with pytest.raises(DocumentError, match="nested too deeply"):
+        read_document('{"a":' * 100_000)
+    with pytest.raises(DocumentError, match="nested more than 200 levels deep"):
+        read_document("[" * 900 + "]" * 900)
+
+
+def test_yaml_of_any_size_is_refused_before_it_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The words say what to do. Patched, as a text of that size takes a while to make."""
+    monkeypatch.setattr(yaml_text, "MOST_CHARACTERS", 100)
+    with pytest.raises(DocumentError, match="101 characters; 100 are the most for YAML, so write it as JSON"):
+        read_document("a" * 101)
+    assert read_document(json.dumps(["a" * 101])) == ["a" * 101]
+
+
+@given(JSON)
+def test_each_place_has_its_line(value: Any) -> None:
+    """In JSON as the standard library writes it, the line of a place is that of the value, or of its name."""
+    text = json.dumps({"x": value}, indent=1)
+    located, lines = Located(text), text.split("\n")
+    for place, name in _places(value, ("x",)):
+        line = located.line(place)
+        assert line is not None
+        assert json.dumps(name) in lines[line - 1] if isinstance(name, str) else lines[line - 1].strip()
+
+
+def _places(value: Any, place: tuple[Any, ...]) -> list[tuple[tuple[Any, ...], Any]]:
+    inside = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    return [(place, place[-1]), *(found for key, item in inside for found in _places(item, (*place, key)))]
+
+
+READERS: tuple[tuple[Callable[[str], object], type[ValueError]], ...] = (
+    (Journal.from_json, JournalError),
+    (read_session, StoreError),
+    (read_recording, RecordingError),
+    (read_tables, TablesError),
+    (read_scenarios, ScenarioError),
+    (read_config, ConfigError),
+)
+
+
+@pytest.mark.parametrize(("read", "kind"), READERS)
+def test_a_number_of_any_length_is_an_error_and_no_traceback(
+    read: Callable[[str], object], kind: type[ValueError]
+) -> None:
+    """Python reads integers up to a number of digits, and a depth; a text with more is refused wherever texts are read."""
+    with pytest.raises(kind, match=r"a number has 5,000 digits; 4,300 are the most"):
+        read(f'{{"a": {"1" * 5_000}}}')
+    with pytest.raises(kind, match="nested too deeply"):
+        read("[" * 100_000)

@@ -1,0 +1,221 @@
+"""`run AGENT --scenario FILE` plays a scenario without the page; what it writes is a golden that verifies without any user."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import evalset
+from evalset.command import main
+from evalset.verify import verify
+from tests.harness.talking_agent import write_talking_agent
+
+PLAN = {"starting_prompt": "Hello?", "conversation_plan": "Talk."}
+OTHER = {"starting_prompt": "Anyone?", "conversation_plan": "Talk more."}
+
+OWN = '''
+"""Says three lines, whatever it hears, and counts them itself."""
+
+from typing import Literal
+
+from google.adk.evaluation.simulation.user_simulator import (
+    BaseUserSimulatorConfig,
+    NextUserMessage,
+    Status,
+    UserSimulator,
+    register_user_simulator,
+)
+from google.genai import types
+
+
+class CountingConfig(BaseUserSimulatorConfig):
+    type: Literal["counting"] = "counting"
+    lines: int = 3
+
+
+class Counting(UserSimulator):
+    def __init__(self, *, config, conversation_scenario):
+        super().__init__(config, CountingConfig)
+        self.scenario, self.said = conversation_scenario, 0
+
+    async def get_next_user_message(self, events):
+        if self.said >= self._config.lines:
+            return NextUserMessage(status=Status.STOP_SIGNAL_DETECTED)
+        self.said += 1
+        heard = sum(event.author != "user" for event in events)
+        text = f"line {self.said} of {self.scenario.starting_prompt} after {heard}"
+        content = types.Content(role="user", parts=[types.Part(text=text)])
+        return NextUserMessage(status=Status.SUCCESS, user_message=content)
+
+
+class NoSimulator:
+    pass
+
+
+register_user_simulator(CountingConfig, Counting)
+'''
+
+
+@pytest.fixture
+def agent(tmp_path: Path) -> Path:
+    """An agent that says again what it is told, and the model `talker-1`, which plays its user."""
+    return write_talking_agent(tmp_path / "agents")
+
+
+def scenarios(tmp_path: Path, *each: Any) -> Path:
+    """Write a scenario file."""
+    path = tmp_path / "scenarios.json"
+    path.write_text(evalset.scenarios_text(each or (PLAN, OTHER)))
+    return path
+
+
+def config(tmp_path: Path, **fields: Any) -> Path:
+    """Write the configuration of ADK's simulator, as an `EvalConfig`."""
+    path = tmp_path / "eval_config.json"
+    given = {"model": "talker-1", "model_configuration": {}, **fields}
+    path.write_text(json.dumps({"criteria": {}, "user_simulator_config": given}))
+    return path
+
+
+def run(*words: Any) -> int:
+    """Run the command in this process."""
+    return main(["run", "--verbose", *map(str, words)])
+
+
+def said(out: Path) -> list[list[str]]:
+    """Give what the user says in each case of a set."""
+    cases = json.loads(out.read_text())["eval_cases"]
+    return [[turn["user_content"]["parts"][0]["text"] for turn in case["conversation"]] for case in cases]
+
+
+def test_a_scenario_of_a_file_is_frozen_and_verifies(
+    agent: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """By its number or ADK's id; the golden replays without a simulator, and its result is there as JSON."""
+    out = tmp_path / "out.evalset.json"
+    words = [agent, "--scenario", scenarios(tmp_path), "--config", config(tmp_path), "--out", out]
+    assert run(*words, "--case", "2", "--json", "--eval-id", "other") == 0
+    result = json.loads(capsys.readouterr().out)
+    assert (result["eval_id"], result["turns"]) == ("other", 3)
+    adks = evalset.scenario_case(PLAN, app_name="talking", user_id="user", at=0.0).eval_id  # type: ignore[arg-type] # it is JSON
+    assert run(*words, "--case", adks) == 0
+    rest = ["Message number 2.", "Message number 3."]
+    assert said(out) == [["Anyone?", *rest], ["Hello?", *rest]]
+    verified = verify(out, agent=str(agent))
+    assert [case.status for case in verified.cases] == ["passed", "passed"]
+
+
+def test_a_scenario_without_its_environment_is_completed_as_it_was_played(
+    agent: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What stands in the error plays the case that was written, as a simulator may say something else; there is no second case."""
+    out, environment = tmp_path / "out.evalset.json", tmp_path / "out.environment.json"
+    environment.write_text("{}")
+    words = [agent, "--scenario", scenarios(tmp_path, PLAN), "--config", config(tmp_path), "--out", out]
+    assert run(*words, "--eval-id", "one") == 4
+    told = capsys.readouterr().err
+    assert "run it again" not in told
+    _, _, told = told.partition("run ")
+    again = told.partition(" to write that")[0].split(" with ")
+    before = out.read_bytes()
+    environment.unlink()
+    assert run(again[0], *again[1].split()) == 0
+    assert out.read_bytes() == before
+    assert set(json.loads(environment.read_text())["cases"]) == {"one"}
+
+
+def test_a_scenario_case_of_an_eval_set_is_played(agent: Path, tmp_path: Path) -> None:
+    """As `adk eval_set add_eval_case` made it; the only one needs no name."""
+    path, out = tmp_path / "plans.evalset.json", tmp_path / "out.evalset.json"
+    case = evalset.scenario_case(PLAN, app_name="talking", user_id="user", at=0.0)  # type: ignore[arg-type] # it is JSON
+    evalset.add_scenario(evalset.EvalSetWriter(path, "talking"), case)
+    limited = config(tmp_path, max_allowed_invocations=2)
+    assert run(agent, "--scenario", path, "--config", limited, "--out", out) == 0
+    assert said(out) == [["Hello?", "Message number 2."]]
+
+
+def test_a_simulator_of_ones_own_speaks(agent: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By its dotted path, with its own configuration; it keeps its count from message to message."""
+    folder = tmp_path / "mine"
+    folder.mkdir()
+    (folder / "counting_user.py").write_text(OWN)
+    monkeypatch.chdir(folder)
+    monkeypatch.syspath_prepend(str(folder))
+    out, lines = tmp_path / "out.evalset.json", tmp_path / "lines.json"
+    lines.write_text('{"lines": 2}')
+    words = [agent, "--scenario", scenarios(tmp_path, PLAN), "--out", out]
+    assert run(*words, "--user-simulator", "counting_user.Counting", "--config", lines) == 0
+    assert said(out) == [["line 1 of Hello? after 0", "line 2 of Hello? after 1"]]
+    assert run(*words, "--user-simulator", "counting_user:Counting") == 0
+    assert len(said(out)[1]) == 3
+    (result,) = verify(
+        out, agent=str(agent), cases=[json.loads(out.read_text())["eval_cases"][1]["eval_id"]]
+    ).cases
+    assert result.status == "passed"
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["--case", "nope"], "has no case 'nope'"),
+        ([], "say with --case"),
+        (["--case", "1", "--user-simulator", "no_such_module.Class"], "cannot be imported"),
+        (["--case", "1", "--user-simulator", "json.JSONDecoder"], "no subclass of ADK's UserSimulator"),
+        (["--case", "1", "--user-simulator", "nonsense"], "no dotted path"),
+        (["--case", "1", "--config", "missing.json"], "cannot be read"),
+    ],
+)
+def test_what_is_wrong_is_named_and_nothing_is_written(
+    words: list[str], told: str, agent: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Bad input ends with 2."""
+    out = tmp_path / "out.evalset.json"
+    assert run(agent, "--scenario", scenarios(tmp_path), "--out", out, *words) == 2
+    assert told in capsys.readouterr().err
+    assert not out.exists()
+
+
+def test_a_user_model_that_cannot_be_asked_fails(
+    agent: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The reason is told, and nothing is written."""
+    out = tmp_path / "out.evalset.json"
+    unknown = config(tmp_path, model="nobody-knows-me")
+    words = [agent, "--scenario", scenarios(tmp_path, PLAN), "--config", unknown, "--out", out]
+    assert run(*words) == 3
+    assert "nobody-knows-me" in capsys.readouterr().err
+    assert not out.exists()
+
+
+def test_a_tool_waits_for_somebody_unless_drafts_are_taken(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing real runs: without a terminal the command ends with 1; with `--otherwise generate` drafts answer."""
+    folder = tmp_path / "mine"
+    folder.mkdir()
+    (folder / "counting_user2.py").write_text(OWN.replace('"counting"', '"counting2"'))
+    monkeypatch.syspath_prepend(str(folder))
+    asks = {**PLAN, "starting_prompt": "Where is order A-1002?"}
+    lines, out = tmp_path / "lines.json", tmp_path / "out.evalset.json"
+    lines.write_text('{"lines": 1}')
+    words = ["order_desk", "--scenario", scenarios(tmp_path, asks), "--out", out, "--config", lines]
+    words += ["--user-simulator", "counting_user2.Counting"]
+    assert run(*words, "--otherwise", "fail") == 1
+    assert "nobody is there to give it" in capsys.readouterr().err
+    assert not out.exists()
+    assert run(*words, "--otherwise", "generate") == 0
+    assert len(said(out)) == 1
+
+
+def test_options_of_scenarios_are_for_scenarios(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """With a script they are refused, and one of the two has to be given."""
+    script = tmp_path / "s.yaml"
+    script.write_text("x")
+    words = ["order_desk", "--script", script, "--out", tmp_path / "o.json", "--user-simulator", "a.B"]
+    assert run(*words) == 2
+    assert "belong to --scenario" in capsys.readouterr().err
+    with pytest.raises(SystemExit):
+        run("order_desk", "--out", tmp_path / "o.json")
