@@ -1,0 +1,1 @@
+"""What the tool's own code says that it returns: read from its source, never run."""

@@ -1,0 +1,120 @@
+"""Describes what a tool's code returns: JSON where the code decides it, and holes where it does not."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal, TypeAlias, Union
+
+from pydantic import JsonValue
+
+Kind: TypeAlias = Literal["", "string", "integer", "number", "boolean", "array", "object", "null"]
+"""The JSON type of a hole; empty where the code does not say."""
+
+
+@dataclass(frozen=True, slots=True)
+class Hole:
+    """A value that the code does not decide.
+
+    Attributes:
+        kind: Its JSON type, as annotations and the use of the value say.
+        name: What the code calls it, such as `response.status_code`; empty where it has no name.
+        low: The least that it can be, inclusive, where the code states it.
+        high: The most that it can be, inclusive, where the code states it.
+        choices: All that it can be, where the code states it.
+        parts: Of a text that is known in parts: its parts in their order.
+        like: Of an array: a sketch of an element. Of an object: a sketch of fields that it has or may have.
+    """
+
+    kind: Kind = ""
+    name: str = ""
+    low: float | None = None
+    high: float | None = None
+    choices: tuple[JsonValue, ...] = ()
+    parts: tuple[str | Hole, ...] = ()
+    like: Sketch = None
+
+
+Sketch: TypeAlias = Union[bool, int, float, str, Hole, "list[Sketch]", "dict[str, Sketch]", None]
+"""A JSON value with holes in it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """One way in which a tool's function ends.
+
+    Attributes:
+        value: What it returns, as ADK hands it to the agent; None of one that raises.
+        when: What has to hold for it that the arguments do not decide, in words, in the order in which the code asks.
+        certain: Whether the function ends so for these arguments, whatever else is the case.
+        raises: The type of the exception that it raises; empty where it returns.
+        message: The exception's text, as a sketch.
+        line: The line of the `return` or `raise` in the file, from 1; 0 where the function just ends.
+    """
+
+    value: Sketch = None
+    when: tuple[str, ...] = ()
+    certain: bool = False
+    raises: str = ""
+    message: Sketch = None
+    line: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What the code of a tool says about one call.
+
+    Attributes:
+        outcomes: The ways in which it may end: those that return first, errors after successes.
+        complete: Whether there is no other way, exceptions of code that is not read left aside.
+        problem: Why nothing could be read; empty where something was.
+    """
+
+    outcomes: tuple[Outcome, ...] = ()
+    complete: bool = False
+    problem: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Module:
+    """The source of a module.
+
+    Attributes:
+        path: Its file as a person knows it, such as `shop/tools.py`.
+        text: The whole source.
+        name: Its dotted name.
+    """
+
+    path: str
+    text: str
+    name: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Code:
+    """Where the function of a tool is written, and what is known beside its text.
+
+    Attributes:
+        module: The module that it is written in.
+        name: The function's own name (`__name__`).
+        line: The line at which it begins, decorators included, from 1, as Python's code objects tell.
+        held: Values of builtin types that it holds: variables of an enclosing function, and arguments given in advance.
+        receiver: Whether it is a method, whose first parameter is its object.
+        project: Other modules of the same project, by their dotted names.
+    """
+
+    module: Module
+    name: str
+    line: int
+    held: Mapping[str, JsonValue] = field(default_factory=dict)
+    receiver: bool = False
+    project: Mapping[str, Module] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class EarlierCall:
+    """A call that was answered before in the session, of a tool whose code is at hand."""
+
+    code: Code
+    arguments: Mapping[str, JsonValue]
+    response: JsonValue
