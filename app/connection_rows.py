@@ -7,7 +7,7 @@ from typing import Any, Literal, TypeAlias, get_args
 
 from pydantic import ValidationError
 
-from simulator.environment.reading.verbs import Use
+from simulator.environment.conventions.roles import Use
 from simulator.environment.things.connections import (
     ConnectionEdits,
     Connections,

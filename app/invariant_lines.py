@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from app.world_rows import column_kind
-from simulator.environment.common_sense.kinds import id_kind
+from simulator.environment.conventions.kinds import id_kind
 
 if TYPE_CHECKING:
     from simulator.environment.things.invariants import Standing

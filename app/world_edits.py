@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from app.world_rows import Cell, Column, Sheet, value_of
-from simulator.environment.common_sense.kinds import id_of
+from simulator.environment.conventions.kinds import id_of
 from simulator.environment.things.entities import EntityChange
 from simulator.facts import Value
 from simulator.jsonvalue import JsonObject

@@ -16,7 +16,7 @@ from app.shaping import EditWorld, Shape
 from app.world_edits import edited_row
 from app.world_rows import found_rows
 from app.world_words import field_rows
-from simulator.environment.common_sense.kinds import id_of, kind_named
+from simulator.environment.conventions.kinds import id_of, kind_named
 from simulator.environment.things.entities import EntityChange
 from simulator.jsonvalue import JsonObject, canonical
 

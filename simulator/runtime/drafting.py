@@ -7,10 +7,10 @@ from typing import NamedTuple
 
 from pydantic import JsonValue
 
+from simulator.environment.conventions.answers import is_error
 from simulator.environment.drafting.candidates import Candidate, candidates
 from simulator.environment.drafting.generator import DraftCall, Sources, drafted
 from simulator.environment.drafting.shared_values import with_shared_values
-from simulator.environment.reading.recall import is_error
 from simulator.environment.recording.nearest_calls import Near, nearest
 from simulator.environment.schema.schemas import check
 from simulator.facts import Failed, Outcome

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Any, NamedTuple, Protocol
 
-from simulator.environment.reading.recall import EarlierAnswer
+from simulator.environment.conventions.answers import EarlierAnswer
 from simulator.environment.recording.recordings import RecordedCall
 from simulator.environment.things.connections import Connections, ToolShape, found_offline, merged
 from simulator.environment.things.entities import EntityChange, WorldCall

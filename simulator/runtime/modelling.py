@@ -11,7 +11,7 @@ from pydantic import ValidationError
 
 from simulator.environment.asking.connection_prompts import connection_lines
 from simulator.environment.asking.prompts import AskedCall, KnownThing, PreviousCall, RecordedExample
-from simulator.environment.common_sense.kinds import plural
+from simulator.environment.conventions.kinds import plural
 from simulator.environment.recording.nearest_calls import nearest
 from simulator.environment.things.tool_settings import EnvironmentSettings
 from simulator.jsonvalue import JsonObject

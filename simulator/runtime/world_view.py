@@ -6,7 +6,7 @@ from typing import Any
 
 from pydantic import Field
 
-from simulator.environment.common_sense.kinds import plural
+from simulator.environment.conventions.kinds import plural
 from simulator.environment.things.connections import Connections, ToolShape
 from simulator.environment.things.entities import Origin
 from simulator.environment.things.tables import Tables

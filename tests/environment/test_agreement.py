@@ -8,10 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from simulator.environment.common_sense.coherence import coherent
-from simulator.environment.common_sense.plausible import Chance, by_name, text
+from simulator.environment.conventions.chance import Chance
 from simulator.environment.drafting.choices import best_choice
+from simulator.environment.drafting.coherence import coherent
 from simulator.environment.drafting.generator import DraftCall, EarlierAnswer, draft
+from simulator.environment.drafting.plausible import by_name, text
 from simulator.environment.schema.schemas import check
 from simulator.jsonvalue import JsonObject
 

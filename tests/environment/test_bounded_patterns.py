@@ -9,7 +9,7 @@ import pytest
 from pydantic import ValidationError
 
 from evalset.recorded.tolerances import Pattern, Unordered, tolerated
-from simulator.environment.common_sense.plausible import Chance
+from simulator.environment.conventions.chance import Chance
 from simulator.environment.drafting.generator import DraftCall, drafted
 from simulator.environment.injection.conditions import Matches
 from simulator.environment.injection.rules import CallContext, InjectionRule, evaluate

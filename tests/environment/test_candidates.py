@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from simulator.environment.common_sense.articles import price_of
-from simulator.environment.common_sense.geography import place_of
-from simulator.environment.common_sense.plausible import Chance
+from simulator.environment.conventions.chance import Chance
+from simulator.environment.drafting.articles import price_of
 from simulator.environment.drafting.candidates import Candidate, candidates
 from simulator.environment.drafting.generator import DraftCall, EarlierAnswer
+from simulator.environment.drafting.geography import place_of
 from simulator.environment.drafting.instances import instance
 from simulator.environment.injection.hostile import hostile_texts
 from simulator.environment.schema.inferred import inferred_schema

@@ -9,11 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from simulator.environment.common_sense.plausible import Chance, by_name, is_identifier, words_of
+from simulator.environment.conventions.chance import Chance
+from simulator.environment.conventions.names import is_identifier, words_of
+from simulator.environment.drafting.docstrings import returned_example
 from simulator.environment.drafting.generator import DraftCall, EarlierAnswer, Sources, draft
 from simulator.environment.drafting.generator import drafted as drafted_from
 from simulator.environment.drafting.instances import instance
-from simulator.environment.reading.docstrings import returned_example
+from simulator.environment.drafting.plausible import by_name
 from simulator.environment.schema.schemas import check, normalise
 from simulator.environment.things.entities import WorldCall
 from simulator.environment.things.world import World

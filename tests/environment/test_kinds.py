@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from simulator.environment.common_sense.kinds import collection_of, id_kind, id_of, is_own_key, kind_named
-from simulator.environment.reading.recall import is_creation, is_read, is_removal
-from simulator.environment.reading.verbs import role_of
+from simulator.environment.conventions.answers import is_creation, is_read, is_removal
+from simulator.environment.conventions.kinds import collection_of, id_kind, id_of, is_own_key, kind_named
+from simulator.environment.conventions.roles import role_of
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from simulator.environment.drafting.generator import Draft, DraftCall, EarlierAnswer, Sources, drafted
-from simulator.environment.reading.told_fields import told_schema
+from simulator.environment.drafting.told_fields import told_schema
 from simulator.environment.schema.schemas import check
 from simulator.environment.things.connections import found_offline
 from simulator.environment.things.tables import read_tables

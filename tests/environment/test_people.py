@@ -6,7 +6,7 @@ import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 
-from simulator.environment.common_sense.people import KINDS, fake
+from simulator.environment.drafting.people import KINDS, fake
 
 
 def test_the_facts_are_read_without_the_library_of_names() -> None:

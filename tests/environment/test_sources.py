@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from simulator.environment.common_sense.plausible import Chance
+from simulator.environment.conventions.chance import Chance
 from simulator.environment.drafting.error_answers import told_troubles
 from simulator.environment.drafting.generator import Draft, DraftCall, EarlierAnswer, Sources, drafted
 from simulator.environment.drafting.new_ids import new_id

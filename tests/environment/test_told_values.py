@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from simulator.environment.drafting.generator import Draft, DraftCall, drafted
-from simulator.environment.reading.told_choices import told_choices
-from simulator.environment.reading.told_values import in_told_unit
+from simulator.environment.drafting.told_choices import told_choices
+from simulator.environment.drafting.told_values import in_told_unit
 from simulator.jsonvalue import JsonObject
 
 

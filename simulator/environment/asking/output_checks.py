@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from simulator.environment.asking.asked_schemas import RESULT
-from simulator.environment.reading.recall import is_error
+from simulator.environment.conventions.answers import is_error
 from simulator.environment.schema.schema_plans import plan_for
 from simulator.environment.schema.schemas import BrokenSchemaError, in_words
 from simulator.jsonvalue import Json, JsonObject

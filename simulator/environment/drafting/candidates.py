@@ -7,12 +7,12 @@ from typing import Any, Literal, TypeAlias
 
 from pydantic import JsonValue
 
-from simulator.environment.common_sense.plausible import is_identifier, words_of
+from simulator.environment.conventions.answers import is_error
+from simulator.environment.conventions.names import is_identifier, words_of
 from simulator.environment.drafting.draft_parts import Parts
 from simulator.environment.drafting.error_answers import likely_trouble
 from simulator.environment.drafting.generator import NO_SOURCES, DraftCall, Sources, drafted_of, parts_of
 from simulator.environment.injection.hostile import hostile_texts
-from simulator.environment.reading.recall import is_error
 from simulator.environment.schema.schemas import Problem
 from simulator.environment.value import Value
 from simulator.jsonvalue import JsonObject, copied, same

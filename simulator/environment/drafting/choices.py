@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 
 from pydantic import JsonValue
 
-from simulator.environment.common_sense.plausible import words_of
-from simulator.environment.reading.recall import is_creation, is_read
+from simulator.environment.conventions.answers import is_creation, is_read
+from simulator.environment.conventions.names import words_of
 
 _WELL = ("success", "ok", "succeeded", "completed")
 _AT_FIRST = (

@@ -7,11 +7,13 @@ from functools import cached_property
 
 from pydantic import JsonValue
 
-from simulator.environment.common_sense.coherence import coherent
-from simulator.environment.common_sense.kinds import is_own_key
-from simulator.environment.common_sense.plausible import Chance, is_identifier, words_of
-from simulator.environment.common_sense.records import Layers, Record, spelled
+from simulator.environment.conventions.answers import done_state, is_creation, is_read
+from simulator.environment.conventions.chance import Chance
+from simulator.environment.conventions.kinds import is_own_key
+from simulator.environment.conventions.names import is_identifier, spelled, words_of
 from simulator.environment.drafting.attempt import Try
+from simulator.environment.drafting.coherence import coherent
+from simulator.environment.drafting.docstrings import returned_example, shown_example
 from simulator.environment.drafting.echoes import Echo
 from simulator.environment.drafting.error_answers import Trouble, error_answers, told_troubles
 from simulator.environment.drafting.guesses import Guesses, may_hold
@@ -26,14 +28,13 @@ from simulator.environment.drafting.plain_values import (
     said_plainly,
     told_plainly,
 )
+from simulator.environment.drafting.records import Layers, Record
 from simulator.environment.drafting.refusals import makes_something, refusal
 from simulator.environment.drafting.rows import Rows, found_rows
 from simulator.environment.drafting.scalars import Style
 from simulator.environment.drafting.shapes import filled_shape, plain_answer
 from simulator.environment.drafting.sold_lines import SoldLines
 from simulator.environment.drafting.sorting import in_order, is_ordered
-from simulator.environment.reading.docstrings import returned_example, shown_example
-from simulator.environment.reading.recall import done_state, is_creation, is_read
 from simulator.environment.schema.inferred import inferred_schema
 from simulator.environment.schema.open_shapes import is_open, leaves_open
 from simulator.environment.schema.schema_plans import Plan, is_error_branch, plan_for, plan_of

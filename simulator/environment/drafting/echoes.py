@@ -8,8 +8,8 @@ from functools import lru_cache
 
 from pydantic import JsonValue
 
-from simulator.environment.common_sense.plausible import is_identifier, words_of
-from simulator.environment.reading.recall import is_creation, is_envelope
+from simulator.environment.conventions.answers import is_creation, is_envelope
+from simulator.environment.conventions.names import is_identifier, words_of
 from simulator.jsonvalue import JsonObject
 
 Fits = Callable[[JsonValue], bool]

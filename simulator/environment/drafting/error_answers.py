@@ -8,10 +8,11 @@ from functools import lru_cache
 
 from pydantic import JsonValue
 
-from simulator.environment.common_sense.plausible import Chance, is_identifier, words_of
+from simulator.environment.conventions.answers import EarlierAnswer, is_error, is_read
+from simulator.environment.conventions.chance import Chance
+from simulator.environment.conventions.names import is_identifier, words_of
+from simulator.environment.drafting.docstrings import shown_values
 from simulator.environment.drafting.instances import NoValueError, instance
-from simulator.environment.reading.docstrings import shown_values
-from simulator.environment.reading.recall import EarlierAnswer, is_error, is_read
 from simulator.environment.schema.schema_plans import Plan, is_error_branch
 from simulator.environment.value import Value
 from simulator.jsonvalue import JsonObject, copied

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
-from simulator.environment.common_sense.plausible import Chance
+from simulator.environment.conventions.answers import EarlierAnswer, is_read
+from simulator.environment.conventions.chance import Chance
 from simulator.environment.drafting.attempt import Try
 from simulator.environment.drafting.draft_parts import Parts
 from simulator.environment.drafting.knowledge import Knowledge, KnownWorld
 from simulator.environment.drafting.recorded import RecordedAnswers
-from simulator.environment.reading.recall import EarlierAnswer, is_read
 from simulator.environment.recording.recordings import RecordedCall
 from simulator.environment.schema.schemas import Problem
 from simulator.environment.things.entities import WorldCall

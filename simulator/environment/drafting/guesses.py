@@ -9,22 +9,23 @@ from typing import Literal, NamedTuple, TypeAlias
 
 from pydantic import JsonValue
 
-from simulator.environment.common_sense.kinds import (
+from simulator.environment.conventions.answers import is_error
+from simulator.environment.conventions.chance import Chance
+from simulator.environment.conventions.kinds import (
     collection_of,
     id_kind,
     is_collection,
     is_own_key,
     kind_named,
 )
-from simulator.environment.common_sense.plausible import Chance, words_of
+from simulator.environment.conventions.names import words_of
+from simulator.environment.conventions.roles import role_of
+from simulator.environment.drafting.comparisons import comparison, is_about_results
+from simulator.environment.drafting.docstrings import returned_example, shown_example
 from simulator.environment.drafting.knowledge import Knowledge
 from simulator.environment.drafting.rows import Rows, is_search_text
-from simulator.environment.reading.comparisons import comparison, is_about_results
-from simulator.environment.reading.docstrings import returned_example, shown_example
-from simulator.environment.reading.recall import is_error
-from simulator.environment.reading.told_fields import told_schema
-from simulator.environment.reading.usual_fields import usual_fields
-from simulator.environment.reading.verbs import role_of
+from simulator.environment.drafting.told_fields import told_schema
+from simulator.environment.drafting.usual_fields import usual_fields
 from simulator.environment.schema.inferred import inferred_schema
 from simulator.environment.schema.open_shapes import is_open, opened, values_of
 from simulator.jsonvalue import JsonObject

@@ -7,7 +7,13 @@ from dataclasses import replace
 
 from pydantic import JsonValue
 
-from simulator.environment.common_sense.fields import (
+from simulator.environment.conventions.chance import Chance
+from simulator.environment.conventions.names import words_of
+from simulator.environment.drafting import scalars
+from simulator.environment.drafting.choices import best_choice, missing_choice, turned_choices
+from simulator.environment.drafting.comparisons import limit_of
+from simulator.environment.drafting.echoes import Echo, is_own_id
+from simulator.environment.drafting.fields import (
     count_of,
     holds,
     is_null,
@@ -19,16 +25,12 @@ from simulator.environment.common_sense.fields import (
     turn,
     wanted_fields,
 )
-from simulator.environment.common_sense.plausible import Chance, key, truth, words_of
-from simulator.environment.common_sense.records import Record
-from simulator.environment.drafting import scalars
-from simulator.environment.drafting.choices import best_choice, missing_choice, turned_choices
-from simulator.environment.drafting.echoes import Echo, is_own_id
 from simulator.environment.drafting.knowledge import Knowledge, told_of
+from simulator.environment.drafting.plausible import key, truth
 from simulator.environment.drafting.presence import is_for_later, is_trouble
+from simulator.environment.drafting.records import Record
 from simulator.environment.drafting.rows import Rows, answers
 from simulator.environment.drafting.scalars import Scope, Style
-from simulator.environment.reading.comparisons import limit_of
 from simulator.environment.schema.merging import NEVER
 from simulator.environment.schema.patterns import matching, pattern_cost
 from simulator.environment.schema.schema_plans import Plan, is_error_branch, plan_of

@@ -7,9 +7,9 @@ from typing import Protocol
 
 from pydantic import JsonValue
 
-from simulator.environment.common_sense.plausible import is_identifier, words_of
-from simulator.environment.common_sense.records import Record
-from simulator.environment.reading.recall import EarlierAnswer
+from simulator.environment.conventions.answers import EarlierAnswer
+from simulator.environment.conventions.names import is_identifier, words_of
+from simulator.environment.drafting.records import Record
 from simulator.jsonvalue import JsonObject
 
 _LOOKED_AT = 60

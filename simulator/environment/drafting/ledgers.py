@@ -6,10 +6,10 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from pydantic import JsonValue
 
-from simulator.environment.common_sense.plausible import words_of
-from simulator.environment.common_sense.words_of_fields import ALLOWANCES
-from simulator.environment.reading.answer_names import answer_name
-from simulator.environment.reading.recall import EarlierAnswer, is_error, is_read
+from simulator.environment.conventions.answers import EarlierAnswer, is_error, is_read
+from simulator.environment.conventions.names import words_of
+from simulator.environment.drafting.answer_names import answer_name
+from simulator.environment.drafting.words_of_fields import ALLOWANCES
 from simulator.jsonvalue import JsonObject
 
 _PAID_OUT = frozenset(

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 
-from simulator.environment.common_sense import plausible
-from simulator.environment.common_sense.plausible import Chance
+from simulator.environment.conventions.chance import Chance
+from simulator.environment.drafting import plausible
 
 _NUMBERED = re.compile(r"(.*?)(\d{1,18})", re.DOTALL)
 _UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)

@@ -7,17 +7,18 @@ from typing import TYPE_CHECKING
 
 from pydantic import JsonValue
 
-from simulator.environment.common_sense.fields import is_null
-from simulator.environment.common_sense.plausible import is_identifier, is_sentence, words_of
-from simulator.environment.common_sense.rates import rate_of
+from simulator.environment.conventions.answers import EarlierAnswer, is_creation, is_error, is_read
+from simulator.environment.conventions.names import is_identifier, words_of
+from simulator.environment.conventions.roles import role_of
+from simulator.environment.drafting.answer_names import answer_name
 from simulator.environment.drafting.attempt import Try
+from simulator.environment.drafting.docstrings import told_of
+from simulator.environment.drafting.fields import is_null
 from simulator.environment.drafting.new_ids import new_id
+from simulator.environment.drafting.plausible import is_sentence
+from simulator.environment.drafting.rates import rate_of
 from simulator.environment.drafting.sentences import sentence_about
-from simulator.environment.reading.answer_names import answer_name
-from simulator.environment.reading.docstrings import told_of
-from simulator.environment.reading.recall import EarlierAnswer, is_creation, is_error, is_read
-from simulator.environment.reading.told_fields import EXAMPLE
-from simulator.environment.reading.verbs import role_of
+from simulator.environment.drafting.told_fields import EXAMPLE
 from simulator.jsonvalue import JsonObject
 
 if TYPE_CHECKING:

@@ -8,8 +8,8 @@ from typing import Protocol
 
 from pydantic import JsonValue
 
-from simulator.environment.common_sense.plausible import words_of
-from simulator.environment.reading.recall import is_creation
+from simulator.environment.conventions.answers import is_creation
+from simulator.environment.conventions.names import words_of
 
 _TROUBLE = frozenset(
     {"error", "errors", "warning", "warnings", "failure", "exception", "problem", "traceback"}

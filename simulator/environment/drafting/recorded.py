@@ -7,9 +7,9 @@ from functools import cached_property
 
 from pydantic import JsonValue
 
-from simulator.environment.common_sense.plausible import is_identifier
+from simulator.environment.conventions.answers import EarlierAnswer, is_error
+from simulator.environment.conventions.names import is_identifier
 from simulator.environment.drafting.attempt import Try
-from simulator.environment.reading.recall import EarlierAnswer, is_error
 from simulator.environment.recording.nearest_calls import nearest
 from simulator.environment.recording.recordings import RecordedCall
 from simulator.jsonvalue import JsonObject, same

@@ -6,11 +6,10 @@ from collections.abc import Mapping
 
 from pydantic import JsonValue
 
-from simulator.environment.common_sense.plausible import is_identifier, words_of
-from simulator.environment.common_sense.records import spelled
+from simulator.environment.conventions.answers import is_creation, is_error, is_read
+from simulator.environment.conventions.names import is_identifier, spelled, words_of
 from simulator.environment.drafting.error_answers import Trouble
 from simulator.environment.drafting.knowledge import Knowledge
-from simulator.environment.reading.recall import is_creation, is_error, is_read
 from simulator.jsonvalue import JsonObject
 
 _CONFLICT, _UNPROCESSABLE = 409, 422

@@ -8,11 +8,11 @@ from functools import lru_cache
 
 from pydantic import JsonValue
 
-from simulator.environment.common_sense.plausible import is_identifier, words_of
-from simulator.environment.common_sense.records import Record, spelled
+from simulator.environment.conventions.answers import is_read
+from simulator.environment.conventions.names import is_identifier, spelled, words_of
+from simulator.environment.drafting.comparisons import comparison, is_about_results, limit_of, offset_of
 from simulator.environment.drafting.echoes import meaning
-from simulator.environment.reading.comparisons import comparison, is_about_results, limit_of, offset_of
-from simulator.environment.reading.recall import is_read
+from simulator.environment.drafting.records import Record
 
 _LINKS = frozenset({"by", "for", "of", "in", "with", "from", "to", "on", "at", "near"})
 _GENERIC = frozenset(

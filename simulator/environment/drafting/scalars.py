@@ -8,22 +8,23 @@ from typing import Literal, TypeAlias
 
 from pydantic import JsonValue
 
-from simulator.environment.common_sense import plausible
-from simulator.environment.common_sense.articles import price_of
-from simulator.environment.common_sense.geography import place_of
-from simulator.environment.common_sense.kinds import singular
-from simulator.environment.common_sense.people import address_of
-from simulator.environment.common_sense.plausible import Chance, is_identifier, words_of
-from simulator.environment.common_sense.rates import rate_of
-from simulator.environment.common_sense.words_of_fields import ALLOWANCES
-from simulator.environment.common_sense.words_of_things import DOCUMENTS, WARES
+from simulator.environment.conventions.answers import is_creation
+from simulator.environment.conventions.chance import Chance
+from simulator.environment.conventions.kinds import singular
+from simulator.environment.conventions.names import is_identifier, words_of
+from simulator.environment.drafting import plausible
+from simulator.environment.drafting.articles import price_of
 from simulator.environment.drafting.choices import is_refusal
+from simulator.environment.drafting.comparisons import bounds_on
 from simulator.environment.drafting.echoes import Echo, amounts_in
+from simulator.environment.drafting.geography import place_of
 from simulator.environment.drafting.knowledge import Knowledge
+from simulator.environment.drafting.people import address_of
+from simulator.environment.drafting.rates import rate_of
 from simulator.environment.drafting.rows import is_search_text
-from simulator.environment.reading.comparisons import bounds_on
-from simulator.environment.reading.recall import is_creation
-from simulator.environment.reading.told_values import example_told, in_told_unit, name_told
+from simulator.environment.drafting.told_values import example_told, in_told_unit, name_told
+from simulator.environment.drafting.words_of_fields import ALLOWANCES
+from simulator.environment.drafting.words_of_things import DOCUMENTS, WARES
 from simulator.environment.schema.bounded_patterns import LARGEST
 from simulator.environment.schema.numerals import fitted, highest, lowest
 from simulator.environment.schema.patterns import matches, matching

@@ -6,8 +6,9 @@ from collections.abc import Mapping
 
 from pydantic import JsonValue
 
-from simulator.environment.common_sense.plausible import Chance, is_identifier, words_of
-from simulator.environment.reading.verbs import role_of
+from simulator.environment.conventions.chance import Chance
+from simulator.environment.conventions.names import is_identifier, words_of
+from simulator.environment.conventions.roles import role_of
 
 _FOUND = (
     "The {what} of {thing} looks as usual; nothing stands out.",

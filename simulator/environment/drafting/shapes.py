@@ -6,11 +6,12 @@ from collections.abc import Mapping
 
 from pydantic import JsonValue
 
-from simulator.environment.common_sense import plausible
-from simulator.environment.common_sense.plausible import Chance, is_identifier, words_of
+from simulator.environment.conventions.answers import done_state, is_creation, is_read, is_removal
+from simulator.environment.conventions.chance import Chance
+from simulator.environment.conventions.names import is_identifier, words_of
+from simulator.environment.drafting import plausible
 from simulator.environment.drafting.echoes import Echo
 from simulator.environment.drafting.rows import Rows, answers
-from simulator.environment.reading.recall import done_state, is_creation, is_read, is_removal
 from simulator.jsonvalue import JsonObject
 
 

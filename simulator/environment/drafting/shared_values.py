@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from pydantic import JsonValue
 
-from simulator.environment.common_sense.plausible import words_of
+from simulator.environment.conventions.names import words_of
 from simulator.environment.things.shared_state import SharedState
 from simulator.jsonvalue import JsonObject
 

@@ -8,12 +8,13 @@ from typing import TypeAlias
 
 from pydantic import JsonValue
 
-from simulator.environment.common_sense.coherence import amount_of, extras, line_of
-from simulator.environment.common_sense.fields import singular_of
-from simulator.environment.common_sense.plausible import Chance, is_identifier, words_of
-from simulator.environment.common_sense.records import Record, spelled
+from simulator.environment.conventions.chance import Chance
+from simulator.environment.conventions.names import is_identifier, spelled, words_of
+from simulator.environment.drafting.coherence import amount_of, extras, line_of
 from simulator.environment.drafting.echoes import is_own_id
+from simulator.environment.drafting.fields import singular_of
 from simulator.environment.drafting.knowledge import Knowledge
+from simulator.environment.drafting.records import Record
 from simulator.jsonvalue import JsonObject
 
 _WARES = frozenset({"product", "article", "item", "sku", "ware", "inventory", "inventory_item", "menu_item"})

@@ -8,7 +8,7 @@ from typing import Any
 
 from pydantic import JsonValue
 
-from simulator.environment.common_sense.plausible import words_of
+from simulator.environment.conventions.names import words_of
 from simulator.jsonvalue import JsonObject
 
 _TOLD = (

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 
 from pydantic import JsonValue
 
-from simulator.environment.common_sense.kinds import plural
+from simulator.environment.conventions.kinds import plural
 from simulator.environment.injection.conditions import ArgumentIs, WorldIs
 from simulator.environment.injection.matchers import Matcher, Seen, Why
 from simulator.environment.injection.value_tests import Patience, ReadyTest, UndecidedError, ready_test, shown

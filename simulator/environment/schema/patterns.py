@@ -7,7 +7,7 @@ from typing import Any
 
 import regex
 
-from simulator.environment.common_sense.plausible import Chance
+from simulator.environment.conventions.chance import Chance
 from simulator.environment.schema.bounded_patterns import (
     LARGEST,
     UnboundedPatternError,

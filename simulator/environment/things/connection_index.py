@@ -9,8 +9,8 @@ from typing import Any, TypeAlias
 
 from pydantic import JsonValue
 
-from simulator.environment.common_sense.kinds import id_kind, id_of, is_own_key
-from simulator.environment.reading.verbs import Use, role_of
+from simulator.environment.conventions.kinds import id_kind, id_of, is_own_key
+from simulator.environment.conventions.roles import Use, role_of
 from simulator.environment.things.connections import (
     Connections,
     ParameterUse,

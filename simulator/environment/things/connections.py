@@ -8,9 +8,9 @@ from typing import Literal, TypeAlias, TypeVar
 
 from pydantic import Field, field_validator
 
-from simulator.environment.common_sense.kinds import id_kind, kind_named
-from simulator.environment.common_sense.plausible import words_of
-from simulator.environment.reading.verbs import Role, Use, role_of
+from simulator.environment.conventions.kinds import id_kind, kind_named
+from simulator.environment.conventions.names import words_of
+from simulator.environment.conventions.roles import Role, Use, role_of
 from simulator.environment.schema.schema_fields import SchemaField, fields_of
 from simulator.environment.value import Value
 from simulator.jsonvalue import JsonObject

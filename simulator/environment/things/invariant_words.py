@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from simulator.environment.common_sense.kinds import is_collection, kind_named
+from simulator.environment.conventions.kinds import is_collection, kind_named
 from simulator.environment.language.expressions import CompiledExpression
 
 _METHODS = frozenset({"get", "items", "keys", "values"})

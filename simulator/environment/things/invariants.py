@@ -10,7 +10,7 @@ from functools import cached_property, lru_cache
 from itertools import islice
 from typing import Any
 
-from simulator.environment.common_sense.kinds import (
+from simulator.environment.conventions.kinds import (
     collection_of,
     id_kind,
     id_of,

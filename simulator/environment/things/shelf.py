@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from simulator.environment.common_sense.kinds import id_of, is_own_key
+from simulator.environment.conventions.kinds import id_of, is_own_key
 from simulator.environment.things.entities import Entity, EntityChange, Origin
 from simulator.jsonvalue import JsonObject
 

@@ -9,7 +9,7 @@ from functools import lru_cache
 
 from pydantic import Field, JsonValue
 
-from simulator.environment.common_sense.kinds import id_kind, id_of, is_collection, is_own_key, kind_named
+from simulator.environment.conventions.kinds import id_kind, id_of, is_collection, is_own_key, kind_named
 from simulator.environment.things.entities import columns_of
 from simulator.environment.value import Value
 from simulator.jsontext import JsonSyntaxError, JsonTextError, read_json

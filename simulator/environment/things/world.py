@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from pydantic import JsonValue
 
-from simulator.environment.common_sense.kinds import (
+from simulator.environment.conventions.kinds import (
     collection_of,
     id_kind,
     id_of,

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from simulator.environment.common_sense.plausible import Chance, words_of
+from simulator.environment.conventions.chance import Chance
+from simulator.environment.conventions.names import words_of
 
 _ENDINGS = (0.0, 0.5, 0.9, 0.95, 0.99)
 _ROUND_FROM = 60

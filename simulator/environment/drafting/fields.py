@@ -8,8 +8,8 @@ from functools import lru_cache
 
 from pydantic import JsonValue
 
-from simulator.environment.common_sense.kinds import singular
-from simulator.environment.common_sense.plausible import is_identifier, words_of
+from simulator.environment.conventions.kinds import singular
+from simulator.environment.conventions.names import is_identifier, words_of
 from simulator.jsonvalue import JsonObject
 
 _ANY_ITEM = frozenset({"", "result", "data", "item", "record", "entry", "value"})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from simulator.environment.common_sense.plausible import words_of
+from simulator.environment.conventions.names import words_of
 
 _IRREGULAR = {
     "person": "people",

@@ -8,9 +8,10 @@ from typing import NamedTuple
 
 from pydantic import JsonValue
 
-from simulator.environment.common_sense.fields import singular_of
-from simulator.environment.common_sense.plausible import Chance, words_of
-from simulator.environment.common_sense.records import Layers
+from simulator.environment.conventions.chance import Chance
+from simulator.environment.conventions.names import words_of
+from simulator.environment.drafting.fields import singular_of
+from simulator.environment.drafting.records import Layers
 from simulator.jsonvalue import JsonObject
 
 _PAIRS = (

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import hashlib
-import re
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import TypeVar
 
 from pydantic import JsonValue
 
-from simulator.environment.common_sense.people import address_of, fake
-from simulator.environment.common_sense.words_of_fields import (
+from simulator.environment.conventions.chance import Chance
+from simulator.environment.conventions.names import is_identifier, words_of
+from simulator.environment.drafting.people import address_of, fake
+from simulator.environment.drafting.words_of_fields import (
     AIRLINES,
     CITIES,
     COMPANIES,
@@ -25,11 +24,7 @@ from simulator.environment.common_sense.words_of_fields import (
     SENTENCES,
     TEXTS,
 )
-from simulator.environment.common_sense.words_of_things import KEYS, MORE_TEXTS, OF_THINGS, STATES
-
-Item = TypeVar("Item")
-
-_WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
+from simulator.environment.drafting.words_of_things import KEYS, MORE_TEXTS, OF_THINGS, STATES
 
 _NAMED = (NAMES, PRODUCTS, COMPANIES, HOTELS, AIRLINES, RESTAURANTS, COUNTRIES)
 """The texts that are names of things."""
@@ -77,48 +72,6 @@ _FALSE_FIRST = frozenset(
         "overdue",
     }
 )
-
-
-class Chance:
-    """A stream of choices that hangs on a seed alone. Each choice names what it is for, so order does not matter."""
-
-    def __init__(self, *seed: str) -> None:
-        self._seed = "\x1f".join(seed)
-
-    def number(self, name: str, below: int) -> int:
-        """Give a whole number from 0 up to, but not including, `below` (at least 1)."""
-        digest = hashlib.sha256(f"{self._seed}\x1f{name}".encode()).digest()
-        return int.from_bytes(digest[:8], "big") % below
-
-    def choice(self, name: str, among: Sequence[Item]) -> Item:
-        """Give one of a sequence that is not empty."""
-        return among[self.number(name, len(among))]
-
-    def within(self, name: str, low: float, high: float, digits: int) -> float | int:
-        """Give a number between two, rounded; a whole number where `digits` is 0."""
-        value = low + (high - low) * self.number(name, 10_001) / 10_000
-        return round(value, digits) if digits else round(value)
-
-
-@lru_cache(maxsize=8192)
-def words_of(name: str) -> tuple[str, ...]:
-    """Give the words of a name in lower case: `orderId`, `order_id` and `order-ID` give `order`, `id`."""
-    return tuple(word.lower() for word in _WORD.findall(name))
-
-
-@lru_cache(maxsize=8192)
-def is_identifier(name: str) -> bool:
-    """Tell whether a field names a thing by a key: `id`, `order_id`, `trackingNumber`, `reference`."""
-    words = words_of(name)
-    if not words:
-        return False
-    if words[-1] in {"id", "uuid", "identifier", "reference", "ref", "key", "sku", "tracking"}:
-        return True
-    return (
-        len(words) > 1
-        and words[-1] in {"number", "no", "code"}
-        and words[-2] not in {"phone", "error", "status"}
-    )
 
 
 def identifier(name: str, chance: Chance) -> str:

@@ -8,7 +8,7 @@ from typing import Literal, TypeAlias
 
 from pydantic import JsonValue
 
-from simulator.environment.common_sense.plausible import words_of
+from simulator.environment.conventions.names import words_of
 
 Comparison: TypeAlias = Literal["at least", "at most"]
 

@@ -6,10 +6,11 @@ import re
 from functools import lru_cache
 from typing import NamedTuple
 
-from simulator.environment.common_sense.kinds import singular
-from simulator.environment.common_sense.plausible import is_telling, words_of
-from simulator.environment.reading.docstrings import told_of
-from simulator.environment.reading.verbs import role_of
+from simulator.environment.conventions.kinds import singular
+from simulator.environment.conventions.names import words_of
+from simulator.environment.conventions.roles import role_of
+from simulator.environment.drafting.docstrings import told_of
+from simulator.environment.drafting.plausible import is_telling
 
 _ASKED = re.compile(
     r"^\W*(?:this tool )?(?:gets?|fetch(?:es)?|returns?|finds?|looks? up|retrieves?|gives?|tells?|calculates?|computes?|shows?"

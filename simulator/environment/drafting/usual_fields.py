@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from simulator.environment.common_sense.kinds import kind_named
+from simulator.environment.conventions.kinds import kind_named
 
 _USUAL: tuple[tuple[str, str], ...] = (
     ("line position", "product quantity unit_price"),

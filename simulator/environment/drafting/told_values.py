@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-from simulator.environment.common_sense.plausible import is_telling, words_of
+from simulator.environment.conventions.names import words_of
+from simulator.environment.drafting.plausible import is_telling
 
 _EXAMPLE = re.compile(
     r"\b(?:e\.g\.|for example|for instance|such as|example:|examples:)[,:]?\s+"

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pydantic import BaseModel, ConfigDict, JsonValue
 
-from simulator.environment.common_sense.plausible import words_of
-from simulator.environment.reading.verbs import role_of
+from simulator.environment.conventions.names import words_of
+from simulator.environment.conventions.roles import role_of
 from simulator.jsonvalue import JsonObject
 
 _GOOD = frozenset({"success", "ok", "succeeded"})

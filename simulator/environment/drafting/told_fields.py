@@ -8,10 +8,10 @@ from functools import lru_cache
 
 from pydantic import JsonValue
 
-from simulator.environment.common_sense.kinds import is_collection
-from simulator.environment.common_sense.plausible import words_of
-from simulator.environment.reading.docstrings import told_of
-from simulator.environment.reading.told_choices import told_choices
+from simulator.environment.conventions.kinds import is_collection
+from simulator.environment.conventions.names import words_of
+from simulator.environment.drafting.docstrings import told_of
+from simulator.environment.drafting.told_choices import told_choices
 from simulator.jsonvalue import JsonObject
 
 _LEAD = re.compile(

@@ -7,7 +7,7 @@ from functools import lru_cache
 
 from pydantic import JsonValue
 
-from simulator.environment.common_sense.plausible import words_of
+from simulator.environment.conventions.names import spelled
 
 _SAME = (
     frozenset({"name", "title", "label"}),
@@ -105,12 +105,6 @@ class Layers(Mapping[str, JsonValue]):
             if name in layer:
                 return True
         return False
-
-
-@lru_cache(maxsize=4096)
-def spelled(name: str) -> str:
-    """Give a name in snake case, whatever case it is written in."""
-    return "_".join(words_of(name))
 
 
 @lru_cache(maxsize=4096)

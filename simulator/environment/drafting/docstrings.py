@@ -9,11 +9,11 @@ from collections.abc import Iterator
 
 from pydantic import JsonValue
 
-from simulator.environment.common_sense import plausible
-from simulator.environment.common_sense.coherence import coherent
-from simulator.environment.common_sense.plausible import Chance
-from simulator.environment.reading.recall import is_error
-from simulator.environment.reading.told_choices import told_choices
+from simulator.environment.conventions.answers import is_error
+from simulator.environment.conventions.chance import Chance
+from simulator.environment.drafting import plausible
+from simulator.environment.drafting.coherence import coherent
+from simulator.environment.drafting.told_choices import told_choices
 from simulator.jsonvalue import NotJsonError, copied
 
 _SECTION = re.compile(
