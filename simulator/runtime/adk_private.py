@@ -91,6 +91,19 @@ def node_of(tool: Any) -> BaseNode | None:
     return tool.node if isinstance(tool, NodeTool) else None
 
 
+def runs_nodes(tool: Any) -> bool:
+    """Tell the tools that run a node of a workflow, but for agents that take a turn."""
+    return type(tool) is NodeTool
+
+
+def node_function(tool: Any) -> Any:
+    """Give the function of the node that a tool runs, looking at no more than what it keeps; None where that is no function's node."""
+    node = inspect.getattr_static(tool, "node", None)
+    if type(node) is not FunctionNode:
+        return None
+    return (node.__pydantic_private__ or {}).get("_func")
+
+
 def invocation_of(context: Any) -> Any:
     """Give the invocation context behind a callback's or a tool's context."""
     return context._invocation_context  # noqa: SLF001 - ADK offers no public way

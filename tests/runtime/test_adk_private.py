@@ -161,6 +161,10 @@ def test_tools_that_run_agents_are_known_with_what_they_run() -> None:
     assert adk_private.runs_agents(tools["turn"])
     assert not adk_private.runs_agents(tools["function"])
     assert adk_private.node_of(FunctionTool(find)) is None
+    assert [name for name, tool in tools.items() if adk_private.runs_nodes(tool)] == ["graph", "function"]
+    assert adk_private.node_function(tools["function"]) is find
+    assert adk_private.node_function(tools["graph"]) is None
+    assert adk_private.node_function(FunctionTool(find)) is None
 
 
 def test_children_are_found_below_agents_and_in_graphs() -> None:
