@@ -52,6 +52,7 @@ MADE_CALL_ID = AF_FUNCTION_CALL_ID_PREFIX
 """How the ids of function calls begin that no model gave: ADK takes those out of what models are shown."""
 
 _HEARD = "_simulation_heard"
+_OPENAPI = "google.adk.tools.openapi_tool.openapi_spec_parser.rest_api_tool"
 _NEEDS_A2A = "google.adk.agents.remote_a2a_agent"
 _TOOL_FLOWS = frozenset(
     step.__code__.co_filename
@@ -102,6 +103,20 @@ def node_function(tool: Any) -> Any:
     if type(node) is not FunctionNode:
         return None
     return (node.__pydantic_private__ or {}).get("_func")
+
+
+def openapi_operation(tool: Any) -> Any:
+    """Give the OpenAPI operation that a tool sends; None for other tools.
+
+    The tools of Google's APIs and of application integrations keep the tool that sends it for them.
+    """
+    module = sys.modules.get(_OPENAPI)  # no such tool is there before it was imported, which takes its time
+    if module is None:
+        return None
+    for sender in (tool, getattr(tool, "_rest_api_tool", None)):
+        if isinstance(sender, module.RestApiTool):
+            return sender.operation.model_dump(mode="json", by_alias=True, exclude_none=True)
+    return None
 
 
 def invocation_of(context: Any) -> Any:

@@ -10,6 +10,7 @@ from google.adk.tools.base_tool import BaseTool
 
 from simulator.runtime.boundaries import ModelCall
 from simulator.runtime.declarations import declaration_json, response_schema_of, schema_json
+from simulator.runtime.declared_responses import described_response, examples_of
 from simulator.runtime.encoding import jsonable, whole, whole_text
 from simulator.seats.requests import ModelRequest, ToolDeclaration
 
@@ -60,7 +61,7 @@ def declared_tools(request: LlmRequest) -> tuple[ToolDeclaration, ...]:
 
 
 def describe_tool(tool: BaseTool) -> ToolDeclaration:
-    """Give a tool's own declaration; a tool without one has its name and description."""
+    """Give a tool's own declaration, with what else it says of its responses; a tool without one has its name and description."""
     declaration = tool._get_declaration()  # noqa: SLF001 - ADK's own flow reads declarations by this name only
     if declaration is None:
         return ToolDeclaration(name=tool.name, description=tool.description or "")
@@ -69,7 +70,11 @@ def describe_tool(tool: BaseTool) -> ToolDeclaration:
     if response is None and isinstance(tool, AgentTool):
         output = getattr(tool.agent, "output_schema", None)
         response = {"type": "string"} if output is None else schema_json(output)  # what an agent says is text
-    return described.model_copy(update={"response": response})
+    api = described_response(tool)
+    if response is None and api.schema is not None:
+        response = schema_json(api.schema) or None
+    examples = examples_of(api, response)
+    return described.model_copy(update={"response": response, "response_examples": examples})
 
 
 def _as_text(instruction: Any) -> str:

@@ -25,12 +25,13 @@ def _no_parameters() -> JsonObject:
 
 
 class ToolDeclaration(Value):
-    """A tool as the model sees it. `parameters` and `response` are JSON schemas."""
+    """A tool as the model sees it. `parameters` and `response` are JSON schemas; `response_examples` are whole responses."""
 
     name: str
     description: str = ""
     parameters: JsonObject = Field(default_factory=_no_parameters)
     response: JsonObject | None = None
+    response_examples: tuple[JsonValue, ...] = ()
 
 
 class ModelRequest(Value):

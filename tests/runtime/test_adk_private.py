@@ -6,6 +6,7 @@ import ast
 import asyncio
 import copy
 import inspect
+import json
 import random
 from collections.abc import AsyncGenerator, Callable
 from pathlib import Path
@@ -31,6 +32,8 @@ from google.adk.tools.agent_tool import AgentTool
 from google.adk.tools.base_tool import BaseTool
 from google.adk.tools.exit_loop_tool import exit_loop
 from google.adk.tools.function_tool import FunctionTool
+from google.adk.tools.openapi_tool import RestApiTool
+from google.adk.tools.openapi_tool.openapi_spec_parser.openapi_spec_parser import OperationEndpoint
 from google.adk.tools.set_model_response_tool import SetModelResponseTool
 from google.adk.tools.tool_context import ToolContext
 from google.adk.workflow import START, FunctionNode, Workflow
@@ -165,6 +168,24 @@ def test_tools_that_run_agents_are_known_with_what_they_run() -> None:
     assert adk_private.node_function(tools["function"]) is find
     assert adk_private.node_function(tools["graph"]) is None
     assert adk_private.node_function(FunctionTool(find)) is None
+
+
+def test_the_operation_of_an_openapi_tool_is_found_through_the_tools_around_it() -> None:
+    """ADK's REST tool keeps the operation in public, the tools that wrap it keep that in private."""
+    operation = {"operationId": "find", "responses": {"200": {"description": "found"}}}
+    endpoint = OperationEndpoint(base_url="http://x.test", path="/", method="get")
+    tool = RestApiTool(name="find", description="d", endpoint=endpoint, operation=json.dumps(operation))
+    assert adk_private.openapi_operation(tool) == operation
+    assert adk_private.openapi_operation(FunctionTool(find)) is None
+    wrapping = BaseTool(name="find", description="d")
+    wrapping._rest_api_tool = tool  # type: ignore[attr-defined] # as these do, whose packages may not be installed
+    assert adk_private.openapi_operation(wrapping) == operation
+    tools = Path(inspect.getfile(BaseTool)).parent
+    for name in (
+        "google_api_tool/google_api_tool",
+        "application_integration_tool/integration_connector_tool",
+    ):
+        assert "self._rest_api_tool = rest_api_tool" in (tools / f"{name}.py").read_text()
 
 
 def test_children_are_found_below_agents_and_in_graphs() -> None:
