@@ -50,6 +50,7 @@ class Outcome:
         raises: The type of the exception that it raises; empty where it returns.
         message: The exception's text, as a sketch.
         line: The line of the `return` or `raise` in the file, from 1; 0 where the function just ends.
+        possible: Whether the values allow it; False for what the code would do with others, which `when` says.
     """
 
     value: Sketch = None
@@ -58,6 +59,7 @@ class Outcome:
     raises: str = ""
     message: Sketch = None
     line: int = 0
+    possible: bool = True
 
 
 @dataclass(frozen=True, slots=True)

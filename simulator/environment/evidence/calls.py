@@ -1,0 +1,927 @@
+"""Evaluates the calls of a program that is read: of its own functions and classes, and of Python's."""
+
+from __future__ import annotations
+
+import ast
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from simulator.environment.evidence import natives
+from simulator.environment.evidence.expressions import (
+    JSON_KINDS,
+    as_text,
+    attribute,
+    evaluate,
+    family,
+    iterate,
+    joined,
+    native,
+    ordered,
+    teach,
+    truth_of,
+)
+from simulator.environment.evidence.runs import Run, named
+from simulator.environment.evidence.scanning import all_parameters, names_of
+from simulator.environment.evidence.sketch import Kind
+from simulator.environment.evidence.unknowns import (
+    CONTAINERS,
+    MAPPINGS,
+    NO_DEFAULT,
+    SCALARS,
+    Awaitable,
+    Bound,
+    Cached,
+    Class,
+    Context,
+    External,
+    Func,
+    Lazy,
+    Made,
+    Node,
+    Partial,
+    Raised,
+    Record,
+    Scope,
+    TooMuchError,
+    TouchedError,
+    Unknown,
+)
+
+MOST_CALLS_DEEP = 12
+"""So deep functions of the program call each other before it is left."""
+
+_TWO = 2
+
+_ORDERLESS = frozenset(
+    {"len", "sorted", "min", "max", "sum", "any", "all", "set", "frozenset", "bool", "isinstance"}
+)
+_ANNOTATED: Mapping[str, Kind] = {
+    "str": "string", "int": "integer", "float": "number", "bool": "boolean", "list": "array", "dict": "object", "List": "array",
+    "Dict": "object", "Any": "", "tuple": "array",
+}  # fmt: skip
+_VIEWS: tuple[type, ...] = (type({}.keys()), type({}.values()), type({}.items()))
+_OURS = (Unknown, Func, Class, External, Record, Raised, Lazy, Bound, Context, Partial, Cached)
+_TYPES: Mapping[str, type] = {
+    f"builtins.{one.__name__}": one
+    for one in (str, int, float, bool, list, dict, tuple, set, frozenset, bytes, complex, type(None))
+}
+
+
+_IDENTITY = ast.Lambda(
+    ast.arguments(posonlyargs=[], args=[ast.arg("f")], kwonlyargs=[], kw_defaults=[], defaults=[]),
+    ast.Name("f", ast.Load()),
+)
+
+
+class ReturnSignal(Exception):  # noqa: N818 - the program returns; that is no error
+    """The function that runs returns a value."""
+
+    def __init__(self, value: Any) -> None:
+        super().__init__()
+        self.value = value
+
+
+def _call(run: Run, node: ast.Call, scope: Scope) -> Any:
+    callee = evaluate(run, node.func, scope)
+    args, keywords, whole = _arguments(run, node, scope)
+    if not whole:
+        run.lose_all([*args, *keywords.values(), callee])
+        run.forget_globals(scope)
+        raise TouchedError
+    return call(run, callee, args, keywords, node, scope)
+
+
+def _arguments(run: Run, node: ast.Call, scope: Scope) -> tuple[list[Any], dict[str, Any], bool]:
+    args: list[Any] = []
+    keywords: dict[str, Any] = {}
+    whole = True
+    for one in node.args:
+        if not isinstance(one, ast.Starred):
+            args.append(evaluate(run, one, scope))
+            continue
+        value = evaluate(run, one.value, scope)
+        try:
+            args.extend(iterate(run, value))
+        except TouchedError:
+            args.append(value)
+            whole = False
+    for keyword in node.keywords:
+        value = evaluate(run, keyword.value, scope)
+        if keyword.arg is not None:
+            keywords[keyword.arg] = value
+        elif type(value) in MAPPINGS and run.holds(value) and all(type(key) is str for key in value):
+            keywords.update(value)
+        else:
+            keywords[" rest"] = value
+            whole = False
+    return args, keywords, whole
+
+
+def call(
+    run: Run, callee: Any, args: Sequence[Any], keywords: Mapping[str, Any], node: ast.AST, scope: Scope
+) -> Any:
+    """Return what a call gives."""
+    if isinstance(callee, Func):
+        return call_function(run, callee, args, keywords, node)
+    if isinstance(callee, Class):
+        return _instance(run, callee, args, keywords, node)
+    if isinstance(callee, Bound):
+        return _method(run, callee, args, keywords, node, scope)
+    if isinstance(callee, External):
+        return _external(run, callee.path, args, keywords, node, scope)
+    if isinstance(callee, type) and issubclass(callee, BaseException):
+        return Raised(callee, tuple(args), getattr(node, "lineno", 0), written=True)
+    if isinstance(callee, Partial):
+        return call(run, callee.callee, [*callee.args, *args], {**callee.keywords, **keywords}, node, scope)
+    if isinstance(callee, Cached):
+        return _remembered(run, callee, args, keywords, node)
+    return _unread(run, callee, args, keywords, node, scope)
+
+
+def _remembered(
+    run: Run, callee: Cached, args: Sequence[Any], keywords: Mapping[str, Any], node: ast.AST
+) -> Any:
+    if not run.knows(*args, *keywords.values()):
+        run.lose_all([callee.function, *args, *keywords.values()])
+        run.forget_globals(callee.function.scope)
+        raise TouchedError
+    key = (id(callee), *args, *sorted(keywords.items()))
+    native(run, hash, key, line=getattr(node, "lineno", 0))
+    if key not in run.remembered:
+        run.remembered[key] = call_function(run, callee.function, args, keywords, node)
+    return run.remembered[key]
+
+
+def _unread(
+    run: Run, callee: Any, args: Sequence[Any], keywords: Mapping[str, Any], node: ast.AST, scope: Scope
+) -> Unknown:
+    """Return what code gives that is not read; what it is given may be changed by it."""
+    run.may_raise(node)
+    run.lose_all([*args, *keywords.values(), callee])
+    if not isinstance(callee, External):
+        run.forget_globals(scope)
+    kind: Kind = ""
+    if isinstance(callee, Unknown) and isinstance(callee.like, Bound):
+        kind = _KINDS_OF_METHODS.get(callee.like.name, "")
+        receiver = callee.like.value
+        if (
+            isinstance(receiver, Unknown)
+            and callee.like.name in {"get", "pop", "setdefault"}
+            and type(receiver.like) is dict
+            and args
+        ):
+            like = (
+                receiver.like.get(args[0])
+                if type(args[0]) in SCALARS
+                else next(iter(receiver.like.values()), None)
+            )
+            return Unknown(name=named(node), like=like)
+    return Unknown(kind, named(node))
+
+
+_KINDS_OF_METHODS: Mapping[str, Kind] = {
+    "strip": "string", "lower": "string", "upper": "string", "title": "string", "replace": "string", "join": "string", "strftime": "string",
+    "isoformat": "string", "format": "string", "decode": "string", "split": "array", "keys": "array", "values": "array", "items": "array",
+    "startswith": "boolean", "endswith": "boolean", "exists": "boolean", "timestamp": "number", "total_seconds": "number", "count": "integer",
+    "capitalize": "string", "is_file": "boolean", "read_text": "string", "hexdigest": "string", "splitlines": "array",
+}  # fmt: skip
+
+
+def call_function(
+    run: Run, function: Func, args: Sequence[Any], keywords: Mapping[str, Any], node: ast.AST
+) -> Any:
+    """Return what a function of the program gives."""
+    given = [function.receiver, *args] if function.bound else list(args)
+    code = function.node
+    if isinstance(code, ast.Lambda):
+        scope = _frame(run, function, given, keywords, node)
+        return _deeper(run, lambda: evaluate(run, code.body, scope))
+    if names_of(code).gives_way:
+        run.lose_all([function, *args, *keywords.values()])
+        run.forget_globals(function.scope)
+        raise TouchedError
+    scope = _frame(run, function, given, keywords, node)
+    if isinstance(code, ast.AsyncFunctionDef):
+        return Awaitable(lambda: _body(run, code, scope))
+    return _body(run, code, scope)
+
+
+def _body(run: Run, code: ast.FunctionDef | ast.AsyncFunctionDef, scope: Scope) -> Any:
+    def work() -> Any:
+        try:
+            run.execute(run, code.body, scope)
+        except ReturnSignal as signal:
+            return signal.value
+        except TouchedError:
+            run.forget(code.body, scope)
+            run.forget_globals(scope)
+            raise
+        return None
+
+    return _deeper(run, work)
+
+
+def _deeper(run: Run, work: Callable[[], Any]) -> Any:
+    if run.depth >= MOST_CALLS_DEEP:
+        raise TooMuchError
+    run.depth += 1
+    try:
+        return work()
+    finally:
+        run.depth -= 1
+
+
+def _frame(
+    run: Run, function: Func, args: Sequence[Any], keywords: Mapping[str, Any], node: ast.AST
+) -> Scope:
+    """Return the scope of a call, with the parameters in it."""
+    code, scope = (
+        function.node,
+        Scope({}, function.scope.module, function.scope, names_of(function.node).local),
+    )
+    for name in names_of(code).outer:
+        scope.outer[name] = _outer_place(function.scope, name, code)
+    scope.given = frozenset(one.arg for one in all_parameters(code.args))
+    run.scopes.append(function.scope.top)
+    takes = code.args
+    plain = [one.arg for one in (*takes.posonlyargs, *takes.args)]
+    names = scope.names
+    names.update(zip(plain, args, strict=False))
+    if takes.vararg is not None:
+        names[takes.vararg.arg] = tuple(args[len(plain) :])
+    elif len(args) > len(plain):
+        raise Raised(TypeError, (Unknown("string", "the error", sure=True),), getattr(node, "lineno", 0))
+    rest: dict[str, Any] = {}
+    only_placed = {one.arg for one in takes.posonlyargs}
+    for name, value in keywords.items():
+        if name in {one.arg for one in (*takes.args, *takes.kwonlyargs)} and name not in names:
+            names[name] = value
+        elif takes.kwarg is not None and (name not in names or name in only_placed):
+            rest[name] = value
+        else:
+            raise Raised(TypeError, (Unknown("string", "the error", sure=True),), getattr(node, "lineno", 0))
+    if takes.kwarg is not None:
+        names[takes.kwarg.arg] = rest
+    for one in all_parameters(takes):
+        if one.arg not in names and one.arg not in function.defaults:
+            raise Raised(TypeError, (Unknown("string", "the error", sure=True),), getattr(node, "lineno", 0))
+        names.setdefault(one.arg, function.defaults.get(one.arg))
+    return scope
+
+
+def _outer_place(scope: Scope, name: str, code: Node) -> Scope:
+    if name in names_of(code).of_module:
+        return scope.top
+    place: Scope | None = scope
+    while place is not None and place.parent is not None:
+        if name in place.outer:
+            return place.outer[name]
+        if name in place.names or (place.bound is not None and name in place.bound):
+            return place
+        place = place.parent
+    return scope.top
+
+
+# --- classes
+
+
+def _instance(run: Run, cls: Class, args: Sequence[Any], keywords: Mapping[str, Any], node: ast.AST) -> Any:
+    if cls.kind == "exception":
+        special = any("__init__" in one.scope.names or "__str__" in one.scope.names for one in family(cls))
+        given = (Unknown("string", "the error", sure=True),) if special else tuple(args)
+        if special:
+            run.lose_all([*args, *keywords.values()])
+            run.certain = False
+        return Raised(cls, given, getattr(node, "lineno", 0), written=True)
+    if cls.kind in {"model", "dataclass", "namedtuple"}:
+        return _filled(run, cls, args, keywords, node)
+    if cls.kind == "typeddict":
+        return dict(keywords) if not args else _unread(run, cls, args, keywords, node, cls.scope)
+    if cls.kind == "enum" and len(args) == 1 and not keywords and run.knows(args[0]):
+        for name, value in cls.scope.names.items():
+            if (
+                not isinstance(value, Func)
+                and run.knows(value)
+                and type(value) is type(args[0])
+                and value == args[0]
+            ):
+                return Record(cls, {"name": name, "value": value})
+        raise Raised(ValueError, (Unknown("string", "the error", sure=True),), getattr(node, "lineno", 0))
+    if cls.kind == "plain":
+        made = Record(cls, {})
+        begin = next(
+            (one.scope.names["__init__"] for one in family(cls) if "__init__" in one.scope.names), None
+        )
+        if isinstance(begin, Func):
+            call_function(
+                run, Func(begin.node, begin.scope, begin.defaults, made, bound=True), args, keywords, node
+            )
+            return made
+        if begin is None and not args and not keywords:
+            return made
+    return _unread(run, cls, args, keywords, node, cls.scope)
+
+
+def _filled(run: Run, cls: Class, args: Sequence[Any], keywords: Mapping[str, Any], node: ast.AST) -> Any:
+    """Return an object of a class whose fields are its parameters."""
+    names = list(cls.fields)
+    given = {**dict(zip(names, args, strict=False)), **keywords}
+    if (
+        (args and cls.kind == "model")
+        or len(args) > len(names)
+        or (given.keys() - cls.fields.keys() and cls.kind != "model")
+    ):
+        raise Raised(TypeError, (Unknown("string", "the error", sure=True),), getattr(node, "lineno", 0))
+    special = {
+        "__init__",
+        "__post_init__",
+        "model_post_init",
+        "__new__",
+        " validated",
+    } & cls.scope.names.keys()
+    if special or " limited" in cls.scope.names or any(not isinstance(base, Class) for base in cls.bases):
+        run.may_raise(node)
+    made = Record(cls, {}, whole=not special)
+    for name, (annotation, default) in cls.fields.items():
+        if name not in given and default is NO_DEFAULT:
+            if cls.kind == "model":
+                run.may_raise(node)
+                made.fields[name] = Unknown(name=name)
+                continue
+            raise Raised(TypeError, (Unknown("string", "the error", sure=True),), getattr(node, "lineno", 0))
+        value = given[name] if name in given else made_default(run, default, node)
+        made.fields[name] = (
+            _coerced(run, annotation, value, cls, node) if cls.kind == "model" and name in given else value
+        )
+        if special:
+            made.fields[name] = Unknown(_kind_of(annotation), name, like=made.fields[name])
+    return made
+
+
+def made_default(run: Run, default: Any, node: ast.AST) -> Any:
+    """Return the value of a field that is not given; a `Made` is made each time."""
+    if isinstance(default, Made):
+        return call(run, default.factory, [], {}, node, Scope({}, ""))
+    return default
+
+
+def _kind_of(annotation: ast.expr) -> Kind:
+    inner = annotation.value if isinstance(annotation, ast.Subscript) else annotation
+    name = inner.id if isinstance(inner, ast.Name) else inner.attr if isinstance(inner, ast.Attribute) else ""
+    return _ANNOTATED.get(name, "")
+
+
+def kind_of_annotation(annotation: ast.expr | None) -> Kind:
+    """Return the JSON type that an annotation names; empty where it names none, or several."""
+    return "" if annotation is None else _kind_of(annotation)
+
+
+def _coerced(run: Run, annotation: ast.expr, value: Any, cls: Class, node: ast.AST) -> Any:
+    """Return what pydantic makes of a value for a field, where that is the value itself."""
+    if _fits(run, annotation, value, cls.scope):
+        return float(value) if type(value) is int and _kind_of(annotation) == "number" else value
+    if isinstance(value, Unknown):
+        if not (value.sure and value.kind == _kind_of(annotation)):
+            run.may_raise(node)
+        return Unknown(
+            value.kind or _kind_of(annotation),
+            value.name,
+            low=value.low,
+            high=value.high,
+            choices=value.choices,
+            like=value.like,
+        )
+    run.may_raise(node)
+    return Unknown(_kind_of(annotation), named(annotation), like=value)
+
+
+def _fits(run: Run, annotation: ast.expr, value: Any, scope: Scope) -> bool:
+    match annotation:
+        case ast.Constant(value=None):
+            return value is None
+        case ast.Constant(value=str(text)):
+            try:
+                return _fits(run, ast.parse(text, mode="eval").body, value, scope)
+            except (SyntaxError, ValueError):
+                return False
+        case ast.BinOp(left=left, op=ast.BitOr(), right=right):
+            return _fits(run, left, value, scope) or _fits(run, right, value, scope)
+        case ast.Subscript(value=ast.Name(id="Optional"), slice=inner):
+            return value is None or _fits(run, inner, value, scope)
+        case ast.Subscript(value=ast.Name(id="list" | "List"), slice=inner):
+            return (
+                type(value) is list
+                and run.holds(value)
+                and all(_fits(run, inner, one, scope) and type(one) is not int for one in value)
+            )
+        case ast.Subscript(value=ast.Name(id="dict" | "Dict"), slice=ast.Tuple(elts=[keys, values])):
+            return (
+                type(value) is dict
+                and run.holds(value)
+                and all(
+                    _fits(run, keys, key, scope) and _fits(run, values, one, scope) and type(one) is not int
+                    for key, one in value.items()
+                )
+            )
+        case ast.Name(id=name) | ast.Attribute(attr=name) if name in _ANNOTATED:
+            kind = _ANNOTATED[name]
+            if name == "Any":
+                return True
+            if isinstance(value, Unknown):
+                return value.sure and value.kind == kind
+            return (JSON_KINDS.get(type(value)) == kind and type(value) is not tuple) or (
+                kind == "number" and type(value) is int
+            )
+        case ast.Name(id=name):
+            found = scope.names.get(name) or (
+                scope.parent.names.get(name) if scope.parent is not None else None
+            )
+            return isinstance(value, Record) and isinstance(found, Class) and value.cls is found
+    return False
+
+
+def as_plain(run: Run, value: Any) -> Any:
+    """Return a record with all inside of it as plain dicts, as `model_dump` and `asdict` give it."""
+    run.budget.spend()
+    if isinstance(value, Record):
+        if value.cls.kind == "enum":
+            return value
+        return {name: as_plain(run, one) for name, one in value.fields.items()}
+    if type(value) is dict:
+        made = {key: as_plain(run, one) for key, one in value.items()}
+    elif type(value) is list:
+        listed = [as_plain(run, one) for one in value]
+        if not run.holds(value):
+            run.lose(listed)
+        return listed
+    else:
+        return value
+    if not run.holds(value):
+        run.lose(made)
+    return made
+
+
+# --- methods of known values
+
+
+def _method(
+    run: Run, callee: Bound, args: Sequence[Any], keywords: Mapping[str, Any], node: ast.AST, scope: Scope
+) -> Any:
+    value, name = callee.value, callee.name
+    if isinstance(value, Record):
+        if name in {"model_dump", "dict"} and not args and not (keywords.keys() - {"mode"}) and value.whole:
+            return as_plain(run, value)
+        return _unread(run, callee, args, keywords, node, scope)
+    if name == "sort" and type(value) is list and run.knows(value):
+        run.changes(value)
+        value[:] = _sorted(run, value, keywords, node, scope)
+        return None
+    if name == "format" and type(value) is str:
+        return _formatted(run, value, args, keywords, node)
+    if name == "join" and type(value) is str and len(args) == 1:
+        return _joined(run, value, args[0], node)
+    if name in natives.CHANGING and type(value) not in SCALARS:
+        run.changes(value)
+    line = getattr(node, "lineno", 0)
+    known = run.knows(*args, *keywords.values())
+    if known and run.knows(value) and natives.is_modest(name, (value, *args), keywords):
+        if type(value) not in {set, frozenset}:
+            ordered(run, *args)
+        return _views(run, native(run, getattr(value, name), *args, line=line, **keywords))
+    if (
+        type(value) in natives.KEEPING.get(name, ())
+        and run.holds(value)
+        and _keys_known(run, name, value, args)
+    ):
+        if name in {"extend", "update"} and not (
+            args and type(args[0]) in {list, dict, tuple} and run.holds(args[0])
+        ):
+            return _mixed(run, callee, args, keywords, node)
+        return _views(run, native(run, getattr(value, name), *args, line=line, **keywords))
+    return _mixed(run, callee, args, keywords, node)
+
+
+def _keys_known(run: Run, name: str, value: Any, args: Sequence[Any]) -> bool:
+    if name in {
+        "append",
+        "appendleft",
+        "extend",
+        "copy",
+        "items",
+        "keys",
+        "values",
+        "clear",
+        "reverse",
+        "popitem",
+        "popleft",
+        "update",
+    }:
+        return True
+    return run.knows(*args[:1]) and type(value) in CONTAINERS
+
+
+def _views(run: Run, value: Any) -> Any:
+    """Return a value of Python as one of the program's: an iterator or view is watched."""
+    if value is NotImplemented:
+        raise TouchedError
+    kind = type(value)
+    if kind in SCALARS or kind in CONTAINERS or isinstance(value, _OURS):
+        return value
+    if kind in _VIEWS or hasattr(kind, "__next__"):
+        return Lazy(value, run.epoch)
+    raise TouchedError
+
+
+def _mixed(run: Run, callee: Bound, args: Sequence[Any], keywords: Mapping[str, Any], node: ast.AST) -> Any:
+    """Return what a method gives where the value or what it is given is not known."""
+    value, name = callee.value, callee.name
+    run.may_raise(node)
+    run.lose_all([one for one in (*args, *keywords.values()) if isinstance(one, (Func, Lazy))])
+    if name in natives.CHANGING:
+        if name in {"append", "add", "insert", "appendleft"} and type(value) is list and args and not value:
+            value.append(args[-1])
+        elif name == "update" and type(value) is dict and args and type(args[0]) is dict:
+            value.update(args[0])
+        run.lose(value)
+    like = None
+    if name in {"get", "pop", "setdefault"} and type(value) in MAPPINGS:
+        like = next(iter(value.values()), None)
+    return Unknown(_KINDS_OF_METHODS.get(name, ""), named(node), like=like)
+
+
+def _formatted(run: Run, text: str, args: Sequence[Any], keywords: Mapping[str, Any], node: ast.AST) -> Any:
+    if run.knows(*args, *keywords.values()) and natives.is_modest("format", (text, *args), keywords):
+        ordered(run, *args, *keywords.values())
+        return native(run, text.format, *args, line=getattr(node, "lineno", 0), **keywords)
+    run.may_raise(node)
+    return Unknown("string", named(node), sure=True)
+
+
+def _joined(run: Run, between: str, given: Any, node: ast.AST) -> Any:
+    parts: list[Any] = []
+    for one in iterate(run, given):
+        if type(one) is not str and not (isinstance(one, Unknown) and one.kind == "string" and one.sure):
+            if isinstance(one, Unknown):
+                raise TouchedError
+            raise Raised(TypeError, (Unknown("string", "the error", sure=True),), getattr(node, "lineno", 0))
+        parts.extend([between, one] if parts else [one])
+        if sum(len(part) for part in parts if isinstance(part, str)) > natives.MOST:
+            raise TooMuchError
+    return joined(parts)
+
+
+# --- functions of Python
+
+
+def _external(
+    run: Run, path: str, args: Sequence[Any], keywords: Mapping[str, Any], node: ast.AST, scope: Scope
+) -> Any:
+    if path == "logging.getLogger":
+        return External("logging.logger")
+    special = _SPECIAL.get(path)
+    if special is not None:
+        return special(run, args, keywords, node, scope)
+    if path in natives.RETURNED:
+        kind, _ = natives.RETURNED[path]
+        return Unknown(kind, named(node), sure=kind != "")
+    if path.removeprefix("builtins.").startswith(natives.STATELESS):
+        return None
+    function = natives.function(path)
+    if function is None:
+        if path.startswith("random."):
+            return _by_chance(run, path.rpartition(".")[2], args, node)
+        return _unread(run, External(path), args, keywords, node, scope)
+    name = path.rpartition(".")[2]
+    gathers = path in natives.GATHERING
+    given = [_taken(run, one, gathers) for one in args]
+    if name not in _ORDERLESS:
+        ordered(run, *args)
+    held = all(
+        run.holds(one) if type(one) in CONTAINERS else isinstance(one, Lazy) or run.knows(one) for one in args
+    )
+    if (held and gathers and run.knows(*keywords.values())) or run.knows(
+        *(one for one in given if not hasattr(one, "__next__")), *keywords.values()
+    ):
+        if not natives.is_modest(path, tuple(one for one in given if not hasattr(one, "__next__")), keywords):
+            raise TooMuchError
+        return _views(run, native(run, function, *given, line=getattr(node, "lineno", 0), **keywords))
+    return _of_unknown(run, path, args, keywords, node)
+
+
+def _taken(run: Run, value: Any, gathers: bool) -> Any:
+    """Return a value as Python's functions take it: an iterator is watched while it is used, or is a list first."""
+    if not isinstance(value, Lazy):
+        return value
+    if gathers:
+        is_view = type(value.source) in _VIEWS and run.fresh(value)
+        return value.source if is_view else iterate(run, value)
+    return list(iterate(run, value))
+
+
+def _of_unknown(run: Run, path: str, args: Sequence[Any], keywords: Mapping[str, Any], node: ast.AST) -> Any:
+    """Return what a function of Python gives for what is not known."""
+    name = path.rpartition(".")[2]
+    first = args[0] if args else None
+    if name in {"str", "format"} and path.startswith("builtins") and len(args) == 1:
+        return as_text(run, first, "", -1, node)
+    numeric = isinstance(first, Unknown) and first.is_number
+    if not (
+        numeric and name in {"int", "float", "round", "abs", "bool", "floor", "ceil"} and run.knows(*args[1:])
+    ):
+        run.may_raise(node)
+    run.lose_all([one for one in (*args, *keywords.values()) if isinstance(one, (Func, Lazy))])
+    kind = _KINDS_OF_FUNCTIONS.get(name, "number" if path.startswith(("math.", "statistics.")) else "")
+    if name == "round" and len(args) > 1:
+        kind = "number"
+    like = None
+    if kind == "array":
+        source = first.like if isinstance(first, Unknown) else first
+        like = (
+            source
+            if isinstance(first, Unknown)
+            else source[0]
+            if type(source) in {list, tuple} and source
+            else None
+        )
+    low = 0.0 if name == "len" else None
+    return Unknown(
+        kind,
+        named(node),
+        sure=kind in {"integer", "number", "boolean", "string"} and name != "abs",
+        low=low,
+        like=like,
+    )
+
+
+_KINDS_OF_FUNCTIONS: Mapping[str, Kind] = {
+    "len": "integer", "int": "integer", "float": "number", "str": "string", "bool": "boolean", "round": "integer", "sum": "number",
+    "list": "array", "sorted": "array", "dict": "object", "dumps": "string", "any": "boolean", "all": "boolean", "repr": "string",
+    "tuple": "array", "ord": "integer", "chr": "string", "hex": "string", "bin": "string", "floor": "integer", "ceil": "integer",
+}  # fmt: skip
+
+
+def _by_chance(run: Run, name: str, args: Sequence[Any], node: ast.AST) -> Any:
+    """Return what chance gives: what it may be is often stated."""
+    known = run.knows(*args)
+    if (
+        name in {"randint", "randrange"}
+        and known
+        and args
+        and all(type(one) is int for one in args)
+        and len(args) <= _TWO
+    ):
+        low, high = (0, args[0]) if len(args) == 1 else (args[0], args[1])
+        high -= name == "randrange"
+        if low <= high and (name == "randrange" or len(args) == _TWO):
+            return Unknown("integer", named(node), sure=True, low=low, high=high)
+    if name == "uniform" and known and len(args) == _TWO and all(type(one) in {int, float} for one in args):
+        return Unknown("number", named(node), sure=True, low=min(args), high=max(args))
+    if name == "choice" and len(args) == 1 and type(args[0]) in {list, tuple} and known and args[0]:
+        kinds = {JSON_KINDS.get(type(one), "") for one in args[0]}
+        kind = next(iter(kinds)) if len(kinds) == 1 else ""
+        return Unknown(
+            kind,
+            named(node),
+            sure=kind in {"string", "integer", "number", "boolean"},
+            choices=tuple(args[0]),
+            like=args[0][0],
+        )
+    if name in {"sample", "choices"} and args and type(args[0]) in {list, tuple} and known:
+        run.may_raise(node)
+        return Unknown("array", named(node), like=args[0][0] if args[0] else None)
+    if name == "seed":
+        return None
+    if name == "shuffle" and args and type(args[0]) is list:
+        run.changes(args[0])
+        run.lose(args[0])
+        return None
+    run.lose_all(args)
+    run.may_raise(node)
+    return Unknown(name=named(node))
+
+
+def _sorted(run: Run, value: Any, keywords: Mapping[str, Any], node: ast.AST, scope: Scope) -> list[Any]:
+    found = list(value) if type(value) in {set, frozenset} else list(iterate(run, value))
+    key, reverse = keywords.get("key"), keywords.get("reverse", False)
+    keys = found if key is None else [call(run, key, [one], {}, node, scope) for one in found]
+    if not run.knows(keys, reverse) or keywords.keys() - {"key", "reverse"}:
+        raise TouchedError
+    places = native(
+        run,
+        sorted,
+        range(len(found)),
+        key=keys.__getitem__,
+        reverse=bool(reverse),
+        line=getattr(node, "lineno", 0),
+    )
+    return [found[place] for place in places]
+
+
+def _special_sorted(
+    run: Run, args: Sequence[Any], keywords: Mapping[str, Any], node: ast.AST, scope: Scope
+) -> Any:
+    try:
+        return _sorted(run, args[0], keywords, node, scope)
+    except TouchedError:
+        return _of_unknown(run, "builtins.sorted", args, keywords, node)
+
+
+def _extreme(name: str) -> Callable[..., Any]:
+    def extreme(
+        run: Run, args: Sequence[Any], keywords: Mapping[str, Any], node: ast.AST, scope: Scope
+    ) -> Any:
+        key = keywords.get("key")
+        if key is None:
+            listed = [_taken(run, one, gathers=False) for one in args]
+            if run.knows(listed, *keywords.values()):
+                ordered(run, *([] if len(args) == 1 else args))
+                return native(
+                    run, {"min": min, "max": max}[name], *listed, line=getattr(node, "lineno", 0), **keywords
+                )
+            return _of_unknown(run, f"builtins.{name}", args, keywords, node)
+        found = list(iterate(run, args[0])) if len(args) == 1 else list(args)
+        if not found and "default" in keywords:
+            return keywords["default"]
+        keys = [call(run, key, [one], {}, node, scope) for one in found]
+        if not run.knows(keys):
+            raise TouchedError
+        work = {"min": min, "max": max}[name]
+        return found[
+            native(run, work, range(len(found)), key=keys.__getitem__, line=getattr(node, "lineno", 0))
+        ]
+
+    return extreme
+
+
+def _mapped(run: Run, args: Sequence[Any], keywords: Mapping[str, Any], node: ast.AST, scope: Scope) -> Any:
+    if len(args) < _TWO or keywords:
+        raise TouchedError
+    sources = [iterate(run, one) for one in args[1:]]
+    return Lazy(
+        (call(run, args[0], given, {}, node, scope) for given in zip(*sources, strict=False)), run.epoch
+    )
+
+
+def _filtered(run: Run, args: Sequence[Any], keywords: Mapping[str, Any], node: ast.AST, scope: Scope) -> Any:
+    if len(args) != _TWO or keywords:
+        raise TouchedError
+
+    def kept(one: Any) -> bool:
+        known = truth_of(run, one if args[0] is None else call(run, args[0], [one], {}, node, scope))
+        if known is None:
+            raise TouchedError
+        return known
+
+    return Lazy((one for one in iterate(run, args[1]) if kept(one)), run.epoch)
+
+
+def _quantified(stops_at: bool) -> Callable[..., Any]:
+    def quantified(run: Run, args: Sequence[Any], _: Mapping[str, Any], node: ast.AST, __: Scope) -> Any:
+        if len(args) != 1:
+            raise Raised(TypeError, (Unknown("string", "the error", sure=True),), getattr(node, "lineno", 0))
+        unknown = False
+        source = args[0]
+        found = (
+            iter(source) if type(source) in {set, frozenset} and run.holds(source) else iterate(run, source)
+        )
+        for one in found:
+            known = truth_of(run, one)
+            if known is stops_at:
+                return stops_at if not unknown else Unknown("boolean", named(node), sure=True, truth=stops_at)
+            unknown = unknown or known is None
+        return Unknown("boolean", named(node), sure=True) if unknown else not stops_at
+
+    return quantified
+
+
+def _next(run: Run, args: Sequence[Any], _: Mapping[str, Any], node: ast.AST, __: Scope) -> Any:
+    lazy = args[0]
+    if not isinstance(lazy, Lazy) or not hasattr(type(lazy.source), "__next__") or not run.fresh(lazy):
+        return _of_unknown(run, "builtins.next", args, {}, node)
+    try:
+        return native(run, next, lazy.source, line=getattr(node, "lineno", 0))
+    except Raised as raised:
+        if raised.cls is StopIteration and len(args) > 1:
+            return args[1]
+        raise
+
+
+def _is_instance(_: Run, args: Sequence[Any], __: Mapping[str, Any], node: ast.AST, ___: Scope) -> Any:
+    value, kinds = args[0], args[1] if type(args[1]) is tuple else (args[1],)
+    found = [_of_kind(value, kind) for kind in kinds]
+    if True in found:
+        return True
+    return Unknown("boolean", named(node), sure=True) if None in found else False
+
+
+def _of_kind(value: Any, kind: Any) -> bool | None:
+    if isinstance(kind, External) and kind.path in _TYPES and type(value) in SCALARS | CONTAINERS:
+        return isinstance(value, _TYPES[kind.path])
+    if isinstance(kind, External) and type(value) in {str, int, float, bool, list, dict, tuple, type(None)}:
+        path = kind.path.rpartition(".")[2]
+        return None if path not in {"datetime", "date", "Decimal"} else False
+    if isinstance(kind, Class):
+        if isinstance(value, Record):
+            return any(one is kind for one in family(value.cls)) or (None if value.cls.bases else False)
+        return False if type(value) in SCALARS | CONTAINERS else None
+    if isinstance(value, Record) and isinstance(kind, External) and kind.path in _TYPES:
+        return None if value.cls.bases else False
+    return None
+
+
+def _type_of(run: Run, args: Sequence[Any], _: Mapping[str, Any], node: ast.AST, __: Scope) -> Any:
+    value = args[0] if len(args) == 1 else None
+    kind = value.cls if isinstance(value, Raised) else type(value)
+    if isinstance(kind, Class):
+        return Class(kind.name, "other", {}, kind.scope)
+    known = (isinstance(value, Raised) and kind is not None) or type(value) in SCALARS | CONTAINERS
+    if len(args) == 1 and known and kind is not None:
+        path = f"builtins.{kind.__name__}"
+        return (
+            Class(kind.__name__, "other", {}, Scope({}, ""))
+            if isinstance(value, Raised) or path not in _TYPES
+            else External(path)
+        )
+    return _unread(run, External("builtins.type"), args, {}, node, Scope({}, ""))
+
+
+def _has_attribute(_: Run, args: Sequence[Any], __: Mapping[str, Any], node: ast.AST, ___: Scope) -> Any:
+    value, name = args[0], args[1] if len(args) > 1 else None
+    if type(value) in SCALARS | CONTAINERS and type(name) is str:
+        return hasattr(type(value), name)
+    return Unknown("boolean", named(node), sure=True)
+
+
+def _get_attribute(run: Run, args: Sequence[Any], _: Mapping[str, Any], node: ast.AST, __: Scope) -> Any:
+    if len(args) < _TWO or type(args[1]) is not str:
+        raise TouchedError
+    try:
+        return attribute(run, args[0], args[1], node)
+    except Raised as raised:
+        if raised.cls is AttributeError and len(args) > _TWO:
+            return args[2]
+        raise
+
+
+def _default_dict(
+    run: Run, args: Sequence[Any], keywords: Mapping[str, Any], node: ast.AST, scope: Scope
+) -> Any:
+    factory = args[0] if args else None
+    if len(args) <= 1 and not keywords and isinstance(factory, External) and factory.path in _TYPES:
+        return defaultdict(_TYPES[factory.path])
+    return _unread(run, External("collections.defaultdict"), args, keywords, node, scope)
+
+
+def _dumped(run: Run, args: Sequence[Any], keywords: Mapping[str, Any], node: ast.AST, _: Scope) -> Any:
+    plain = [as_plain(run, one) if not isinstance(one, Record) else one for one in args]
+    if run.knows(*plain, *keywords.values()) and natives.is_modest("dumps", tuple(plain), keywords):
+        ordered(run, *plain)
+        work = natives.function("json.dumps")
+        if work is not None:
+            return native(run, work, *plain, line=getattr(node, "lineno", 0), **keywords)
+    run.may_raise(node)
+    return Unknown("string", named(node), sure=True, like=plain[0] if plain else None)
+
+
+def _as_dict(run: Run, args: Sequence[Any], _: Mapping[str, Any], node: ast.AST, scope: Scope) -> Any:
+    if len(args) == 1 and isinstance(args[0], Record) and args[0].cls.kind == "dataclass":
+        return as_plain(run, args[0])
+    return _unread(run, External("dataclasses.asdict"), args, {}, node, scope)
+
+
+def _text(run: Run, args: Sequence[Any], keywords: Mapping[str, Any], node: ast.AST, _: Scope) -> Any:
+    if len(args) == 1 and not keywords:
+        if isinstance(args[0], Record):
+            raise TouchedError
+        return as_text(run, args[0], "", -1, node)
+    if not args and not keywords:
+        return ""
+    raise TouchedError
+
+
+def _partial(_: Run, args: Sequence[Any], keywords: Mapping[str, Any], __: ast.AST, ___: Scope) -> Any:
+    return Partial(args[0], tuple(args[1:]), keywords) if args else Unknown()
+
+
+def _wraps(_: Run, __: Sequence[Any], ___: Mapping[str, Any], ____: ast.AST, _____: Scope) -> Any:
+    return Func(_IDENTITY, Scope({}, ""), {})
+
+
+def _cache(_: Run, args: Sequence[Any], keywords: Mapping[str, Any], __: ast.AST, ___: Scope) -> Any:
+    """Return a function that remembers, or its decorator."""
+    if len(args) == 1 and isinstance(args[0], Func) and not keywords:
+        return Cached(args[0])
+    return External("functools.cache")
+
+
+_SPECIAL: Mapping[str, Callable[..., Any]] = {
+    "builtins.sorted": _special_sorted, "builtins.min": _extreme("min"), "builtins.max": _extreme("max"), "builtins.map": _mapped,
+    "builtins.filter": _filtered, "builtins.any": _quantified(stops_at=True), "builtins.all": _quantified(stops_at=False),
+    "builtins.next": _next, "builtins.isinstance": _is_instance, "builtins.type": _type_of, "builtins.hasattr": _has_attribute,
+    "builtins.getattr": _get_attribute, "collections.defaultdict": _default_dict, "json.dumps": _dumped, "dataclasses.asdict": _as_dict,
+    "builtins.str": _text, "functools.wraps": _wraps, "functools.lru_cache": _cache, "functools.cache": _cache,
+    "functools.partial": _partial,
+}  # fmt: skip
+
+teach(ast.Call, _call)

@@ -1,0 +1,282 @@
+"""Loads the modules of a program, as an import would leave them, without running anything of them."""
+
+from __future__ import annotations
+
+import ast
+from collections import defaultdict, deque
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Any
+
+from simulator.environment.evidence.runs import CHANGED, REBOUND, Budget, Plan, Run
+from simulator.environment.evidence.scanning import DEFINITIONS, names_of, scan
+from simulator.environment.evidence.sketch import Code, Module
+from simulator.environment.evidence.statements import execute
+from simulator.environment.evidence.unknowns import (
+    CONTAINERS,
+    MAPPINGS,
+    MUTABLE,
+    Bound,
+    Cached,
+    Class,
+    Context,
+    Func,
+    Lazy,
+    Made,
+    Partial,
+    Record,
+    Scope,
+    TooMuchError,
+    Unknown,
+)
+
+MOST_LETTERS = 1_000_000
+"""A longer module is not read."""
+
+LOADING_STEPS = 200_000
+"""So many steps loading a module and those that it imports may take."""
+
+
+class UnreadableError(Exception):
+    """A module cannot be read; the message says why."""
+
+
+@dataclass(eq=False, slots=True)
+class Heap:
+    """What the modules of a program hold.
+
+    Attributes:
+        scopes: The names of the modules, by their dotted names.
+        lost: The containers whose contents are not known, by their ids.
+        shared: All that can be changed in them, by their ids, while several runs share it.
+    """
+
+    scopes: dict[str, Scope] = field(default_factory=dict)
+    lost: dict[int, Any] = field(default_factory=dict)
+    shared: Mapping[int, Any] = field(default_factory=dict)
+
+    def run(self, budget: Budget, plan: Plan) -> Run:
+        """Return a run on these modules."""
+        return Run(budget, plan, self.shared, self.scopes.get, self.lost, execute)
+
+    def copy(self) -> Heap:
+        """Return a copy that a run may change."""
+        copier = _Copier()
+        scopes = {name: copier.scope(scope) for name, scope in self.scopes.items()}
+        lost = [copier.value(one) for one in self.lost.values()]
+        return Heap(scopes, {id(one): one for one in lost})
+
+
+@dataclass(eq=False, slots=True)
+class Program:
+    """A program that was loaded.
+
+    Attributes:
+        tree: The module of the function that was asked for.
+        heap: What its modules hold.
+    """
+
+    tree: ast.Module
+    heap: Heap
+
+
+def load(code: Code) -> Program:
+    """Return the program of a tool's function. It is loaded once for each text.
+
+    Raises:
+        UnreadableError: The module is too long, or no Python.
+    """
+    return _loaded(code.module, tuple(sorted(code.project.items(), key=lambda one: one[0])))
+
+
+@lru_cache(maxsize=64)
+def _loaded(module: Module, project: Sequence[tuple[str, Module]]) -> Program:
+    tree = _parsed(module)
+    heap, budget = Heap(), Budget(LOADING_STEPS)
+    others = dict(project)
+
+    def loaded(name: str) -> Scope | None:
+        if name in heap.scopes:
+            return heap.scopes[name]
+        other = others.pop(name, None)
+        if other is None or budget.left <= 0:
+            return None
+        try:
+            _fill(heap, name, _parsed(other), budget, loaded)
+        except UnreadableError:
+            return None
+        return heap.scopes[name]
+
+    others.pop(module.name, None)
+    _fill(heap, module.name, tree, budget, loaded)
+    heap.shared = _changeable(heap.scopes.values())
+    return Program(tree, heap)
+
+
+def _fill(heap: Heap, name: str, tree: ast.Module, budget: Budget, loaded: Any) -> None:
+    scope = heap.scopes[name] = Scope({}, name)
+    functions = [node for node in ast.walk(tree) if isinstance(node, DEFINITIONS)]
+    scope.names[CHANGED] = {
+        name for node in functions for name in scan(node.body).reached(lambda _: False) - names_of(node).local
+    }
+    scope.names[REBOUND] = {name for node in functions for name in names_of(node).of_module}
+    run = Run(budget, Plan(), {}, loaded, heap.lost, execute)
+    run.loading = True
+    try:
+        execute(run, tree.body, scope)
+    except TooMuchError:
+        for known in list(scope.names):
+            if not known.startswith(" ") and not isinstance(scope.names[known], (Func, Class)):
+                scope.names[known] = Unknown(name=known)
+    heap.lost.update(run.unknown_now)
+
+
+@lru_cache(maxsize=256)
+def _parsed(module: Module) -> ast.Module:
+    if len(module.text) > MOST_LETTERS:
+        raise UnreadableError(f"{module.path} is too long to be read")
+    try:
+        return ast.parse(module.text)
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+        raise UnreadableError(f"{module.path} cannot be read as Python") from error
+
+
+def _changeable(scopes: Iterable[Scope]) -> dict[int, Any]:
+    """Return all that a run could change in some modules, by its id."""
+    found: dict[int, Any] = {}
+    seen: set[int] = set()
+    waiting: list[Any] = list(scopes)
+    while waiting:
+        value = waiting.pop()
+        if id(value) in seen:
+            continue
+        seen.add(id(value))
+        if type(value) in MUTABLE or isinstance(value, (Record, Class)):
+            found[id(value)] = value
+        waiting.extend(_parts(value))
+    return found
+
+
+def _parts(value: Any) -> Iterable[Any]:
+    if type(value) in CONTAINERS:
+        return list(value.values()) if type(value) in MAPPINGS else list(value)
+    match value:
+        case Scope():
+            return [*value.names.values(), *([] if value.parent is None else [value.parent])]
+        case Func():
+            return [value.scope, *value.defaults.values(), value.receiver]
+        case Class():
+            return [value.scope, *value.bases, *(default for _, default in value.fields.values())]
+        case Record():
+            return [value.cls, *value.fields.values()]
+        case Unknown():
+            return [value.like, *value.choices]
+        case Cached():
+            return [value.function]
+        case Partial():
+            return [value.callee, *value.args, *value.keywords.values()]
+        case Bound():
+            return [value.value]
+        case Made():
+            return [value.factory]
+        case Context():
+            return [value.state]
+    return ()
+
+
+class _Copier:
+    """Copies values with all that hangs together in them; what never changes stays the same."""
+
+    def __init__(self) -> None:
+        self._copies: dict[int, Any] = {}
+        self._kept: list[Any] = []
+
+    def scope(self, scope: Scope) -> Scope:
+        """Return the copy of a scope."""
+        if id(scope) in self._copies:
+            found: Scope = self._copies[id(scope)]
+            return found
+        made = Scope({}, scope.module, None, scope.bound)
+        self._note(scope, made)
+        made.parent = None if scope.parent is None else self.scope(scope.parent)
+        made.outer = {name: self.scope(one) for name, one in scope.outer.items()}
+        made.names.update((name, self.value(one)) for name, one in scope.names.items())
+        return made
+
+    def _note(self, value: Any, made: Any) -> Any:
+        self._copies[id(value)] = made
+        self._kept.append(value)
+        return made
+
+    def value(self, value: Any) -> Any:
+        """Return the copy of a value."""
+        kind = type(value)
+        if id(value) in self._copies:
+            return self._copies[id(value)]
+        if kind is tuple:
+            return tuple(self.value(one) for one in value)
+        if kind in MAPPINGS:
+            made: Any = self._note(
+                value, defaultdict(value.default_factory) if kind is defaultdict else kind()
+            )
+            for key, one in value.items():
+                dict.__setitem__(made, key, self.value(one))
+            return made
+        if kind in {list, deque}:
+            listed: Any = self._note(value, kind())
+            listed.extend(self.value(one) for one in value)
+            return listed
+        if kind is set:
+            return self._note(value, set(value))
+        return self._object(value)
+
+    def _object(self, value: Any) -> Any:
+        match value:
+            case Func():
+                made = self._note(
+                    value, Func(value.node, value.scope, value.defaults, None, value.bound, value.cls)
+                )
+                made.scope, made.receiver = self.scope(value.scope), self.value(value.receiver)
+                made.defaults = {name: self.value(one) for name, one in value.defaults.items()}
+                made.cls = self.value(value.cls)
+                return made
+            case Class():
+                copied = self._note(value, Class(value.name, value.kind, value.fields, value.scope, ()))
+                copied.scope = self.scope(value.scope)
+                copied.bases = [self.value(one) for one in value.bases]
+                copied.fields = {name: (note, self.value(one)) for name, (note, one) in value.fields.items()}
+                return copied
+            case Record():
+                record = self._note(value, Record(value.cls, {}, value.whole))
+                record.cls = self.value(value.cls)
+                record.fields.update((name, self.value(one)) for name, one in value.fields.items())
+                return record
+            case Cached():
+                return self._note(value, Cached(self.value(value.function)))
+            case Made():
+                return Made(self.value(value.factory))
+            case Bound():
+                return Bound(self.value(value.value), value.name)
+            case Partial():
+                keywords = {name: self.value(one) for name, one in value.keywords.items()}
+                return Partial(self.value(value.callee), tuple(map(self.value, value.args)), keywords)
+            case Lazy():
+                return Unknown("array")
+        return value
+
+
+def find(tree: ast.Module, name: str, line: int) -> list[ast.AST]:
+    """Return the nodes from a module down to the function that begins at a line; empty where there is none of that name."""
+    waiting: list[tuple[ast.AST, tuple[ast.AST, ...]]] = [(tree, ())]
+    while waiting:
+        node, around = waiting.pop()
+        way = (*around, node)
+        if isinstance(node, DEFINITIONS) and node.name == name:
+            first = min([node.lineno, *(one.lineno for one in node.decorator_list)])
+            if first <= line <= node.lineno:
+                return list(way)
+        if isinstance(node, ast.Lambda) and name == "<lambda>" and node.lineno == line:
+            return list(way)
+        waiting.extend((one, way) for one in ast.iter_child_nodes(node))
+    return []

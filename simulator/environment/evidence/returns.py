@@ -1,0 +1,391 @@
+"""Reads from a tool's source what a call of it may return. Nothing of the tool is called, imported or evaluated."""
+
+from __future__ import annotations
+
+import ast
+from collections import deque
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from pydantic import JsonValue
+
+from simulator.environment.evidence.calls import call, call_function, kind_of_annotation
+from simulator.environment.evidence.programs import Heap, Program, UnreadableError, find, load
+from simulator.environment.evidence.runs import CHANGED, REBOUND, Budget, Plan, Run, ThawError
+from simulator.environment.evidence.scanning import all_parameters, names_of
+from simulator.environment.evidence.sketch import Code, EarlierCall, Hole, Outcome, Reading, Sketch
+from simulator.environment.evidence.sketching import fits, sketch_of
+from simulator.environment.evidence.unknowns import (
+    Awaitable,
+    Cached,
+    Class,
+    Context,
+    Func,
+    Raised,
+    Record,
+    Scope,
+    TooMuchError,
+    TouchedError,
+    Unknown,
+)
+from simulator.jsonvalue import JsonObject, copied
+
+MOST_RUNS = 24
+"""So many ways through a function are followed."""
+
+STEPS = 60_000
+"""So many steps all of them may take together."""
+
+MOST_EARLIER = 24
+"""So many calls of a session that changed the constants of a module are followed."""
+
+_CONTEXTS = ("ToolContext", "Context", "CallbackContext", "ReadonlyContext", "InvocationContext")
+
+
+def read_returns(
+    code: Code,
+    arguments: Mapping[str, JsonValue],
+    *,
+    state: JsonObject | None = None,
+    earlier: Sequence[EarlierCall] = (),
+) -> Reading:
+    """Return the ways in which a tool's function may end for some arguments.
+
+    Args:
+        code: Where the function is written.
+        arguments: The arguments of the call.
+        state: The state of the session; None where it is not known.
+        earlier: The calls that were answered before in the session, oldest first: constants of the module stand as these left them.
+
+    Returns:
+        What the values decide comes first and is certain; then what may be, those that return before errors; then what the code would do for other
+        values. Values that the code does not decide are holes.
+    """
+    try:
+        program = load(code)
+        way = find(program.tree, code.name, code.line)
+        if not way:
+            return Reading(problem=f"{code.module.path} has no function {code.name} at line {code.line}")
+        heap = _settled(program, earlier)
+        return _reading(_Reader(code, way, arguments, state).ends(heap, MOST_RUNS))
+    except UnreadableError as error:
+        return Reading(problem=str(error))
+    except (TooMuchError, RecursionError, MemoryError):
+        return Reading(problem=f"{code.name} does more than can be read")
+
+
+class _End:
+    """How a run ended.
+
+    Args:
+        outcome: What it gave.
+        heap: The modules as it left them.
+        run: The run.
+        whole: Whether the other ways that branch off from it are followed too.
+        by_chance: Whether it raised what no `raise` of the program says.
+    """
+
+    def __init__(
+        self, outcome: Outcome, heap: Heap, run: Run, *, whole: bool, by_chance: bool = False
+    ) -> None:
+        self.outcome, self.heap, self.whole = outcome, heap, whole
+        self.possible = run.plan.turned < 0
+        self.lost = run.unknown_now
+        self.is_by_chance = by_chance
+
+
+class _Reader:
+    """Follows the ways through a function."""
+
+    def __init__(
+        self, code: Code, way: Sequence[ast.AST], arguments: Mapping[str, JsonValue], state: JsonObject | None
+    ) -> None:
+        self._code, self._way, self._arguments, self._state = code, way, arguments, state
+        self._budget = Budget(STEPS)
+        self._thawed = False
+
+    def ends(self, heap: Heap, most: int) -> list[_End]:
+        """Return how the function may end, and at last how it would for other values."""
+        plans, found, turned = deque([Plan()]), list[_End](), list[Plan]()
+        while plans and len(found) < most:
+            try:
+                end, run = self._run(heap, plans.popleft())
+            except TooMuchError:
+                found.append(_End(Outcome(Hole()), heap, heap.run(self._budget, Plan()), whole=False))
+                continue
+            found.append(end)
+            plans.extend(run.forks)
+            if run.plan.turned < 0:
+                turned.extend(Plan(tuple(run.taken), place) for place in range(run.tests))
+            if not plans and turned:
+                plans.extend(turned[: most - len(found)])
+                turned = []
+        return found
+
+    def _run(self, heap: Heap, plan: Plan) -> tuple[_End, Run]:
+        if not self._thawed:
+            try:
+                return self._once(heap, plan)
+            except ThawError:
+                self._thawed = True
+        return self._once(heap.copy(), plan)
+
+    def _once(self, heap: Heap, plan: Plan) -> tuple[_End, Run]:
+        run = heap.run(self._budget, plan)
+        by_chance = False
+        try:
+            function, scope = self._function(run, heap)
+            given = self._given(run, function, scope)
+            value = call(run, function, [], given, self._way[-1], scope)
+            if isinstance(value, Awaitable):
+                value = value.run()
+            outcome = Outcome(sketch_of(run, value), tuple(run.when), run.certain, line=run.last_line)
+        except Raised as raised:
+            by_chance = not raised.written
+            outcome = _of_raised(run, raised)
+        except TouchedError:
+            outcome = Outcome(Hole(), tuple(run.when), certain=False)
+        return _End(outcome, heap, run, whole=not run.missed, by_chance=by_chance), run
+
+    def _function(self, run: Run, heap: Heap) -> tuple[Any, Scope]:
+        """Return the function that is called, as its decorators leave it, and the scope in which it is."""
+        top = heap.scopes[self._code.module.name]
+        node = self._way[-1]
+        around = [
+            one
+            for one in self._way[1:-1]
+            if isinstance(one, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef))
+        ]
+        if not around and isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            found = top.names.get(node.name)
+            if isinstance(found, Unknown) and isinstance(found.like, Func):
+                run.certain = False
+                found = found.like
+            if isinstance(found, (Func, Cached)):
+                return found, top
+        if around and isinstance(around[-1], ast.ClassDef) and len(around) == 1:
+            cls = top.names.get(around[-1].name)
+            method = cls.scope.names.get(self._code.name) if isinstance(cls, Class) else None
+            if isinstance(cls, Class) and isinstance(method, Func):
+                receiver = _receiver(run, cls, heap) if self._code.receiver else None
+                return Func(
+                    method.node, method.scope, method.defaults, receiver, bound=self._code.receiver, cls=cls
+                ), top
+        return self._inner_function(run, top, around), top
+
+    def _inner_function(self, run: Run, top: Scope, around: Sequence[ast.AST]) -> Func:
+        """Return a function that another function makes: what it holds of that one is known as far as it is given."""
+        node: Any = self._way[-1]
+        scope = top
+        for one in around:
+            if isinstance(one, (ast.FunctionDef, ast.AsyncFunctionDef)):
+                scope = Scope({name: Unknown(name=name) for name in names_of(one).local}, top.module, scope)
+        scope.names.update(
+            {} if scope is top else {name: copied(value) for name, value in self._code.held.items()}
+        )
+        run.certain = run.certain and not getattr(node, "decorator_list", ())
+        defaults = {one.arg: Unknown(name=one.arg) for one in all_parameters(node.args)}
+        defaults.update({name: copied(value) for name, value in self._code.held.items() if name in defaults})
+        receiver = Unknown(name="self") if self._code.receiver else None
+        return Func(node, scope, defaults, receiver, bound=self._code.receiver)
+
+    def _given(self, run: Run, function: Any, scope: Scope) -> dict[str, Any]:
+        """Return what ADK gives to the function: the arguments that it takes, and the context."""
+        node: Any = self._way[-1]
+        given: dict[str, Any] = {}
+        plain = function.function if isinstance(function, Cached) else function
+        for place, one in enumerate([*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs]):
+            if place == 0 and self._code.receiver:
+                continue
+            if _is_context(one):
+                given[one.arg] = Context(
+                    Unknown("object", "state") if self._state is None else copied(self._state)
+                )
+            elif one.arg in self._arguments:
+                given[one.arg] = _converted(run, one.annotation, copied(self._arguments[one.arg]), scope)
+            elif one.arg in self._code.held:
+                given[one.arg] = copied(self._code.held[one.arg])
+            elif one.arg not in plain.defaults:
+                given[one.arg] = Unknown(kind_of_annotation(one.annotation), one.arg)
+        if node.args.kwarg is not None:
+            given.update(
+                {name: copied(value) for name, value in self._arguments.items() if name not in given}
+            )
+        return given
+
+
+def _is_context(parameter: ast.arg) -> bool:
+    if parameter.arg == "tool_context":
+        return True
+    text = "" if parameter.annotation is None else ast.unparse(parameter.annotation).strip("'\"")
+    return text.partition(" |")[0].removeprefix("Optional[").rstrip("]").rpartition(".")[2] in _CONTEXTS
+
+
+def _converted(run: Run, annotation: ast.expr | None, value: Any, scope: Scope) -> Any:
+    """Return what ADK makes of an argument whose annotation names a class of the program."""
+    if annotation is None:
+        return value
+    named = [
+        scope.names[one.id]
+        for one in ast.walk(annotation)
+        if isinstance(one, ast.Name) and one.id in scope.names
+    ]
+    classes = [one for one in named if not isinstance(one, (str, int, float))]
+    if not classes:
+        return value
+    model = classes[0]
+    if (
+        isinstance(annotation, ast.Name)
+        and isinstance(model, Class)
+        and model.kind == "model"
+        and type(value) is dict
+    ):
+        return call(run, model, [], value, annotation, scope)
+    run.certain = False
+    return Unknown(name=ast.unparse(annotation), like=value)
+
+
+def _receiver(run: Run, cls: Class, heap: Heap) -> Record:
+    """Return the object whose method is the tool: the only one of its class that the modules hold, or one made of nothing known."""
+    found = {
+        id(one): one
+        for scope in heap.scopes.values()
+        for one in scope.names.values()
+        if isinstance(one, Record) and one.cls is cls
+    }
+    if len(found) == 1:
+        return next(iter(found.values()))
+    run.certain = False
+    begin = cls.scope.names.get("__init__")
+    made = Record(cls, {}, whole=False)
+    if isinstance(begin, Func):
+        names = [one.arg for one in all_parameters(begin.node.args)][1:]
+        given = {name: Unknown(name=name) for name in names if name not in begin.defaults}
+        try:
+            with run.without_forks():
+                call_function(
+                    run,
+                    Func(begin.node, begin.scope, begin.defaults, made, bound=True),
+                    [],
+                    given,
+                    begin.node,
+                )
+        except (Raised, TouchedError):
+            made.fields.clear()
+        made.fields.update(
+            {name: Unknown(name=f"self.{name}", like=value) for name, value in made.fields.items()}
+        )
+    return made
+
+
+def _of_raised(run: Run, raised: Raised) -> Outcome:
+    cls = raised.cls
+    name = "Exception" if cls is None else cls.name if isinstance(cls, Class) else cls.__name__
+    certain = run.certain and cls is not None
+    return Outcome(None, tuple(run.when), certain, name, sketch_of(run, raised.text()), raised.line)
+
+
+def _reading(ends: Sequence[_End]) -> Reading:
+    """Return the outcomes in the order in which they are of use, each once."""
+    whole = all(one.whole for one in ends) and len(ends) < MOST_RUNS
+    found: dict[str, Outcome] = {}
+    ordered = sorted(
+        ends,
+        key=lambda one: (
+            not one.possible,
+            bool(one.outcome.raises),
+            _is_blank(one.outcome),
+            looks_failed(one.outcome),
+        ),
+    )
+    for end in ordered:
+        outcome = replace(end.outcome, possible=end.possible)
+        if not end.possible and (outcome.line == 0 or _is_blank(outcome) or end.is_by_chance):
+            continue
+        found.setdefault(repr((outcome.value, outcome.raises, outcome.message)), outcome)
+    outcomes = tuple(one for one in found.values() if not (_is_blank(one) and not one.line))
+    return Reading(outcomes, whole and len(outcomes) == len(found))
+
+
+def _is_blank(outcome: Outcome) -> bool:
+    return isinstance(outcome.value, Hole) and not outcome.raises and not outcome.value.parts
+
+
+def looks_failed(outcome: Outcome) -> bool:
+    """Return whether an outcome that returns says that something failed: by a word that the code itself gives as a value, or its handling an error."""
+    value = outcome.value
+    if not isinstance(value, dict):
+        return False
+    words = {one.lower() for one in value.values() if isinstance(one, str)}
+    return (
+        bool(words & {"error", "failed", "failure"})
+        or any(name.lower().startswith("error") for name in value)
+        or value.get("success") is False
+    )
+
+
+# --- what earlier calls left
+
+
+def _settled(program: Program, earlier: Sequence[EarlierCall]) -> Heap:
+    """Return the modules as the calls of the session left them."""
+    heap = program.heap
+    followed = [one for one in earlier if _may_change(program, one)]
+    if len(followed) > MOST_EARLIER:
+        heap = _forgotten(heap.copy())
+        followed = followed[-MOST_EARLIER:]
+    for one in followed:
+        way = find(program.tree, one.code.name, one.code.line)
+        if way:
+            heap = _after(
+                heap, _Reader(one.code, way, one.arguments, None).ends(heap.copy(), MOST_RUNS), one.response
+            )
+    return heap
+
+
+def _may_change(program: Program, one: EarlierCall) -> bool:
+    top = program.heap.scopes.get(one.code.module.name)
+    return top is not None and bool(top.names.get(CHANGED) or top.names.get(REBOUND))
+
+
+def _after(before: Heap, ends: Sequence[_End], response: JsonValue) -> Heap:
+    """Return the modules as the call left them that was answered so; where that is not one way, what differs is not known."""
+    possible = [one for one in ends if one.possible and not one.outcome.raises]
+    fitting = [one for one in possible if fits(one.outcome.value, response)]
+    failed = looks_failed(Outcome(_as_sketch(response)))
+    left = fitting or [one for one in possible if looks_failed(one.outcome) is failed]
+    if not left:
+        return before if failed else _forgotten(before.copy())
+    first, *others = left
+    for one in left:
+        one.heap.lost = one.lost
+    return _joined(first.heap, [one.heap for one in others])
+
+
+def _as_sketch(response: JsonValue) -> Sketch:
+    found: Any = response
+    return found  # type: ignore[no-any-return] # JSON is a sketch without holes
+
+
+def _joined(heap: Heap, others: Sequence[Heap]) -> Heap:
+    for name, scope in heap.scopes.items():
+        for known in scope.names.get(CHANGED, set()) | scope.names.get(REBOUND, set()):
+            mine = scope.names.get(known)
+            if any(not _same(heap, mine, other, other.scopes[name].names.get(known)) for other in others):
+                scope.names[known] = Unknown(name=known, like=mine)
+    return heap
+
+
+def _same(heap: Heap, mine: Any, other: Heap, theirs: Any) -> bool:
+    budget = Budget(STEPS)
+    first, second = heap.run(budget, Plan()), other.run(budget, Plan())
+    return first.knows(mine) and second.knows(theirs) and type(mine) is type(theirs) and bool(mine == theirs)
+
+
+def _forgotten(heap: Heap) -> Heap:
+    for scope in heap.scopes.values():
+        for known in scope.names.get(CHANGED, set()) | scope.names.get(REBOUND, set()):
+            if known in scope.names and not isinstance(scope.names[known], (Func, Class)):
+                scope.names[known] = Unknown(name=known, like=scope.names[known])
+    return heap

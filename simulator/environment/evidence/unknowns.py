@@ -1,0 +1,312 @@
+"""The values of a program that is read: Python's own where they are known, and stand-ins where they are not.
+
+A known value is an object of one of Python's own types, and what the program does with it is done to it. An `Unknown` raises `TouchedError` when
+an operation of Python meets it, so that nothing can be computed from it by mistake.
+"""
+
+from __future__ import annotations
+
+import ast
+import datetime as dt
+import decimal
+from collections import Counter, OrderedDict, defaultdict, deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from types import NoneType
+from typing import Any, TypeAlias
+
+from simulator.environment.evidence.sketch import Kind
+
+Node: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
+
+SCALARS = frozenset({NoneType, bool, int, float, complex, str, bytes, range, slice, type(...)}) | {
+    dt.datetime, dt.date, dt.time, dt.timedelta, dt.timezone, decimal.Decimal,
+}  # fmt: skip
+"""Types whose objects never change and hold no others."""
+
+MAPPINGS = frozenset({dict, defaultdict, OrderedDict, Counter})
+CONTAINERS = frozenset({list, tuple, set, frozenset, deque}) | MAPPINGS
+MUTABLE = CONTAINERS - {tuple, frozenset}
+
+
+class TouchedError(Exception):
+    """An operation of Python met a value that is not known."""
+
+
+def _touch(*_: object, **__: object) -> Any:
+    raise TouchedError
+
+
+@dataclass(eq=False, slots=True)
+class Unknown:
+    """A value that is not known.
+
+    Attributes:
+        kind: Its JSON type, where the code says so.
+        name: What the code calls it.
+        sure: Whether the kind is certain, and not only what an annotation promises.
+        low: The least that it can be.
+        high: The most that it can be.
+        choices: All that it can be.
+        parts: Of a text: its parts in their order.
+        like: A value of the same shape; of an array, an element's.
+        truth: Whether it counts as true, once that was decided.
+    """
+
+    kind: Kind = ""
+    name: str = ""
+    sure: bool = False
+    low: float | None = None
+    high: float | None = None
+    choices: tuple[Any, ...] = ()
+    parts: tuple[Any, ...] = ()
+    like: Any = None
+    truth: bool | None = None
+
+    @property
+    def is_number(self) -> bool:
+        """Whether it is a number for certain."""
+        return self.sure and self.kind in {"number", "integer"}
+
+
+for _name in [
+    "bool",
+    "hash",
+    "eq",
+    "ne",
+    "lt",
+    "le",
+    "gt",
+    "ge",
+    "len",
+    "iter",
+    "next",
+    "getitem",
+    "setitem",
+    "delitem",
+    "contains",
+    "add",
+    "radd",
+    "sub",
+    "rsub",
+    "mul",
+    "rmul",
+    "truediv",
+    "rtruediv",
+    "floordiv",
+    "rfloordiv",
+    "mod",
+    "rmod",
+    "pow",
+    "rpow",
+    "lshift",
+    "rshift",
+    "and",
+    "rand",
+    "or",
+    "ror",
+    "xor",
+    "rxor",
+    "neg",
+    "pos",
+    "abs",
+    "invert",
+    "index",
+    "int",
+    "float",
+    "complex",
+    "str",
+    "repr",
+    "format",
+    "round",
+    "trunc",
+    "floor",
+    "ceil",
+    "enter",
+    "exit",
+    "call",
+    "bytes",
+]:
+    setattr(Unknown, f"__{_name}__", _touch)
+
+
+@dataclass(eq=False, slots=True)
+class Scope:
+    """The names of a function, a class or a module, below those around it.
+
+    Attributes:
+        names: What its names stand for.
+        parent: The scope around it; None of a module.
+        bound: The names that the code binds in it; None where any may be.
+        outer: Its names that `global` and `nonlocal` put elsewhere, with the scopes.
+        given: The names of its parameters.
+        module: The dotted name of its module.
+    """
+
+    names: dict[str, Any]
+    module: str
+    parent: Scope | None = None
+    bound: frozenset[str] | None = None
+    outer: dict[str, Scope] = field(default_factory=dict)
+    given: frozenset[str] = frozenset()
+
+    @property
+    def top(self) -> Scope:
+        """The scope of the module."""
+        scope = self
+        while scope.parent is not None:
+            scope = scope.parent
+        return scope
+
+
+@dataclass(eq=False, slots=True)
+class Func:
+    """A function of the program."""
+
+    node: Node
+    scope: Scope
+    defaults: Mapping[str, Any]
+    receiver: Any = None
+    bound: bool = False
+    cls: Class | None = None
+
+
+@dataclass(eq=False, slots=True)
+class Class:
+    """A class of the program. Its `kind` is plain, model, dataclass, enum, typeddict, namedtuple, exception, or other."""
+
+    name: str
+    kind: str
+    fields: Mapping[str, tuple[ast.expr, Any]]
+    scope: Scope
+    bases: Sequence[Any] = ()
+
+    @property
+    def bases_are_mixed(self) -> bool:
+        """Whether it is derived from several classes, as an enumeration of texts is."""
+        return len(self.bases) > 1
+
+
+NO_DEFAULT = object()
+"""Stands for the default of a field that has none."""
+
+
+@dataclass(eq=False, slots=True)
+class Record:
+    """An object of a class of the program; `whole` says that all of its attributes are known."""
+
+    cls: Class
+    fields: dict[str, Any]
+    whole: bool = True
+
+
+@dataclass(eq=False, slots=True)
+class External:
+    """Something of a module that is not read, by its dotted path: `math.sqrt`, `builtins.len`, `requests.get`."""
+
+    path: str
+
+
+@dataclass(eq=False, slots=True)
+class Bound:
+    """A method of a known value."""
+
+    value: Any
+    name: str
+
+
+@dataclass(eq=False, slots=True)
+class Partial:
+    """A function with some of its arguments."""
+
+    callee: Any
+    args: tuple[Any, ...]
+    keywords: Mapping[str, Any]
+
+
+@dataclass(eq=False, slots=True)
+class Cached:
+    """A function that remembers what it gave."""
+
+    function: Func
+
+
+@dataclass(eq=False, slots=True)
+class Made:
+    """The default of a field that a function makes anew each time."""
+
+    factory: Any
+
+
+@dataclass(eq=False, slots=True)
+class Awaitable:
+    """What a call of an asynchronous function gives; it runs when it is awaited."""
+
+    run: Callable[[], Any]
+
+
+@dataclass(eq=False, slots=True)
+class Lazy:
+    """An iterator or view of known values. `epoch` is how often values had become unknown when it was made."""
+
+    source: Any
+    epoch: int
+
+
+@dataclass(eq=False, slots=True)
+class Context:
+    """ADK's context of a tool; `state` is the session's."""
+
+    state: Any
+
+
+@dataclass(eq=False, slots=True)
+class Raised(Exception):  # noqa: N818 - it is no error of ours: the program that is read has raised something
+    """The program raises: a type of Python's own or of the program, or None for an unknown one."""
+
+    cls: type[BaseException] | Class | None
+    args_given: tuple[Any, ...] = ()
+    line: int = 0
+    written: bool = False
+
+    def text(self) -> Any:
+        """Return what `str` gives for the exception."""
+        if self.cls is None:
+            return Unknown("string", "the error", sure=True)
+        if not self.args_given:
+            return ""
+        first = self.args_given[0]
+        if len(self.args_given) > 1 or isinstance(self.cls, Class):
+            return (
+                first
+                if isinstance(first, str) and len(self.args_given) == 1
+                else Unknown("string", "the error", sure=True)
+            )
+        if isinstance(first, Unknown):
+            return first if first.kind == "string" else Unknown("string", "the error", sure=True)
+        if type(first) not in SCALARS:
+            return Unknown("string", "the error", sure=True)
+        return repr(first) if issubclass(self.cls, KeyError) else str(first)
+
+
+class TooMuchError(Exception):
+    """The program does more than is read."""
+
+
+def inside(value: Any) -> Iterator[Any]:
+    """Return the values that a container holds itself."""
+    if type(value) in MAPPINGS:
+        yield from value.keys()
+        yield from value.values()
+    elif type(value) in CONTAINERS:
+        yield from value
+    elif isinstance(value, Record):
+        yield from value.fields.values()
+    elif isinstance(value, Context):
+        yield value.state
+    elif isinstance(value, Bound):
+        yield value.value
+    elif isinstance(value, Partial):
+        yield from (value.callee, *value.args, *value.keywords.values())
+    elif isinstance(value, Cached):
+        yield value.function

@@ -1,0 +1,249 @@
+"""What a tool's code returns is read from its source: values that it decides, holes where it does not, and each other way out."""
+
+from __future__ import annotations
+
+import textwrap
+from typing import Any
+
+import pytest
+
+from simulator.environment.evidence.returns import read_returns
+from simulator.environment.evidence.sketch import Code, EarlierCall, Hole, Module, Outcome, Reading
+
+ORDERS = """
+    ORDERS = {"A1": {"status": "shipped", "total": 12.5}, "A2": {"status": "open", "total": 3}}
+
+    def find_order(order_id: str) -> dict:
+        order = ORDERS.get(order_id)
+        if order is None:
+            return {"status": "error", "error_message": f"Order {order_id} not found"}
+        return {"status": "success", "order": order}
+
+    def cancel_order(order_id: str) -> dict:
+        if order_id not in ORDERS:
+            raise KeyError(order_id)
+        if ORDERS[order_id]["status"] == "shipped":
+            return {"status": "error", "error_message": "too late"}
+        ORDERS[order_id]["status"] = "cancelled"
+        return {"status": "success", "cancelled": order_id}
+"""
+
+
+def code_of(source: str, name: str, **more: Any) -> Code:
+    """Return a function of a source."""
+    text = textwrap.dedent(source)
+    lines = text.splitlines()
+    line = next(place for place, one in enumerate(lines, 1) if f"def {name}(" in one)
+    while line > 1 and lines[line - 2].strip().startswith("@"):
+        line -= 1
+    return Code(Module("shop/tools.py", text, "shop.tools"), name, line, **more)
+
+
+def reading(source: str, call: str, /, state: Any = None, **arguments: Any) -> Reading:
+    """Read a call of a function."""
+    return read_returns(code_of(source, call), arguments, state=state)
+
+
+def certain(source: str, call: str, /, **arguments: Any) -> Any:
+    """Return what a call gives for certain."""
+    (first, *others) = reading(source, call, **arguments).outcomes
+    assert first.certain
+    assert not any(one.possible for one in others)
+    return first.value
+
+
+def test_an_entry_of_a_constant_is_found_and_a_missing_one_is_the_tools_own_error() -> None:
+    """The other way out is a candidate, with what has to hold for it."""
+    found = reading(ORDERS, "find_order", order_id="A1")
+    assert found.complete
+    assert found.outcomes[0] == Outcome(
+        {"status": "success", "order": {"status": "shipped", "total": 12.5}}, certain=True, line=8
+    )
+    other = found.outcomes[1]
+    assert other.value == {"status": "error", "error_message": "Order A1 not found"}
+    assert (other.when, other.possible, other.line) == (("order is None",), False, 7)
+    missing = certain(ORDERS, "find_order", order_id="ZZ")
+    assert missing == {"status": "error", "error_message": "Order ZZ not found"}
+
+
+def test_constants_stand_as_the_calls_of_the_session_left_them() -> None:
+    """A cancelled order is cancelled; a cancellation that was answered with an error changed nothing; an answer that fits no way leaves it open."""
+    find, cancel = code_of(ORDERS, "find_order"), code_of(ORDERS, "cancel_order")
+
+    def status(*earlier: EarlierCall) -> Any:
+        value: Any = read_returns(find, {"order_id": "A2"}, earlier=earlier).outcomes[0].value
+        return value["order"]["status"]
+
+    done = EarlierCall(cancel, {"order_id": "A2"}, {"status": "success", "cancelled": "A2"})
+    refused = EarlierCall(cancel, {"order_id": "A2"}, {"status": "error", "error_message": "no"})
+    assert status() == "open"
+    assert status(done) == "cancelled"
+    assert status(refused) == "open"
+    assert status(refused, done) == "cancelled"
+    assert (
+        status(
+            done, EarlierCall(cancel, {"order_id": "A1"}, {"status": "error", "error_message": "too late"})
+        )
+        == "cancelled"
+    )
+    assert status() == "open"
+
+
+def test_chance_leaves_a_hole_with_its_range() -> None:
+    """What is stored in the session's state beside it does not matter for the value."""
+    source = """
+        import random
+
+        def roll_die(sides: int, tool_context: ToolContext) -> int:
+            result = random.randint(1, sides)
+            if "rolls" not in tool_context.state:
+                tool_context.state["rolls"] = []
+            tool_context.state["rolls"] = tool_context.state["rolls"] + [result]
+            return result
+    """
+    first = reading(source, "roll_die", state={}, sides=6).outcomes[0]
+    assert first.value == Hole("integer", "random.randint(1, sides)", low=1, high=6)
+
+
+def test_loops_that_the_arguments_decide_are_followed() -> None:
+    """An asynchronous tool that only computes is read to its end."""
+    source = """
+        async def check_prime(nums: list[int]) -> str:
+            primes = []
+            for number in nums:
+                for i in range(2, int(number**0.5) + 1):
+                    if number % i == 0:
+                        break
+                else:
+                    primes.append(number)
+            return "None." if not primes else f"{', '.join(str(one) for one in primes)} are prime numbers."
+    """
+    assert certain(source, "check_prime", nums=[7, 8, 11]) == "7, 11 are prime numbers."
+
+
+def test_what_a_service_answers_is_a_hole_of_the_shape_that_the_code_makes_of_it() -> None:
+    """Its failing is an outcome of its own, and what a loop collects is a list of unknown length with the shape of a row."""
+    source = """
+        import requests
+
+        def weather(city: str, unit: str = "celsius") -> dict:
+            try:
+                data = requests.get(f"https://example.com/{city}").json()
+                rows = []
+                for day in data["days"]:
+                    rows.append({"day": day["name"], "number": len(rows)})
+                return {"city": city, "temperature": data["temp"], "days": rows, "unit": unit}
+            except Exception as error:
+                return {"error": f"No weather: {error}", "city": city}
+    """
+    found = reading(source, "weather", city="Bonn")
+    value: Any = found.outcomes[0].value
+    assert (value["city"], value["unit"], value["temperature"].name) == ("Bonn", "celsius", "data['temp']")
+    assert value["days"].kind == "array"
+    assert set(value["days"].like.like) == {"day", "number"}
+    failed = found.outcomes[-1]
+    assert not found.outcomes[0].certain
+    error: Any = failed.value
+    assert error["error"].parts[0] == "No weather: "
+    assert "fails" in failed.when[0]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "found = []\n    for row in rows():\n        found.append(row)\n    return found",
+        "found = [1]\n    other = found\n    change(other)\n    return found",
+        "found = {'a': [1]}\n    inner = found['a']\n    for row in rows():\n        inner.append(row)\n    return found['a']",
+        "total = 0\n    for row in rows():\n        total += 1\n    return total",
+        "found = 1\n    if rows():\n        found = 2\n    return found",
+        "found = 1\n    while rows():\n        found = found + 1\n    return found",
+        "found = [1]\n    try:\n        rows()\n        found.append(2)\n    except ValueError:\n        pass\n    return found",
+        "found = [1]\n    [found.append(row) for row in rows()]\n    return found",
+        "found = {}\n    found[rows()] = 1\n    return found",
+        "found = [3, 1]\n    found.sort(key=rows())\n    return found",
+    ],
+)
+def test_what_unread_code_decides_is_never_called_certain(body: str) -> None:
+    """Loops of unknown length, values that were given away under any name, conditions and failures."""
+    source = f"from shop import rows, change\n\n\ndef tool():\n    {body}\n"
+    assert not any(one.certain for one in reading(source, "tool").outcomes)
+
+
+def test_classes_of_the_program_are_filled() -> None:
+    """Models and dataclasses are the dicts that they become."""
+    source = """
+        from dataclasses import dataclass, field, asdict
+        from pydantic import BaseModel
+
+        class Line(BaseModel):
+            sku: str
+            count: int = 1
+
+        @dataclass
+        class Order:
+            key: str
+            lines: list = field(default_factory=list)
+
+        def order(key: str):
+            made = Order(key)
+            made.lines.append(Line(sku="a").model_dump())
+            return asdict(made)
+    """
+    assert certain(source, "order", key="k") == {"key": "k", "lines": [{"sku": "a", "count": 1}]}
+
+
+def test_decorators_helpers_and_closures_are_followed() -> None:
+    """A wrapper changes what its function returns; what a closure holds is what it is given to hold."""
+    source = """
+        import functools
+
+        def doubled(function):
+            @functools.wraps(function)
+            def wrapper(*args, **kwargs):
+                return {"result": function(*args, **kwargs) * 2}
+            return wrapper
+
+        def _add(a, b):
+            return a + b
+
+        @doubled
+        def add(a: int, b: int) -> int:
+            return _add(a, b)
+
+        def make(factor):
+            def scale(value: float) -> float:
+                return value * factor
+            return scale
+    """
+    assert certain(source, "add", a=3, b=4) == {"result": 14}
+    held = read_returns(code_of(source, "scale", held={"factor": 3}), {"value": 2})
+    assert held.outcomes[0] == Outcome(6, certain=True, line=19)
+    assert isinstance(read_returns(code_of(source, "scale"), {"value": 2}).outcomes[0].value, Hole)
+
+
+def test_helpers_of_other_modules_of_the_project_are_read() -> None:
+    """By their texts, and a module that is not given is not known."""
+    text = "from .data import PRICES, price\n\ndef quote(sku: str):\n    return {'price': price(sku), 'known': len(PRICES)}\n"
+    data = Module(
+        "shop/data.py", "PRICES = {'a': 2}\n\ndef price(sku):\n    return PRICES[sku]\n", "shop.data"
+    )
+    code = Code(Module("shop/tools.py", text, "shop.tools"), "quote", 3, project={"shop.data": data})
+    assert read_returns(code, {"sku": "a"}).outcomes[0].value == {"price": 2, "known": 1}
+    alone = Code(Module("shop/tools.py", text, "shop.tools"), "quote", 3)
+    value: Any = read_returns(alone, {"sku": "a"}).outcomes[0].value
+    assert isinstance(value["price"], Hole)
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "problem"),
+    [
+        ("def tool(:\n", 1, "cannot be read"),
+        ("def other():\n    pass\n", 1, "no function"),
+        ("#" * 2_000_000, 1, "too long"),
+    ],
+)
+def test_what_cannot_be_read_says_why(text: str, line: int, problem: str) -> None:
+    """And gives no outcome."""
+    found = read_returns(Code(Module("t.py", text, "t"), "tool", line), {})
+    assert found.outcomes == ()
+    assert problem in found.problem
