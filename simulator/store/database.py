@@ -76,6 +76,11 @@ class Database:
         if self._line is not None:
             self._line.on_return = call
 
+    def suspect(self) -> None:
+        """Note that somebody waited in vain: until a server has answered, nobody else waits for it. Takes no time itself."""
+        if self._line is not None:
+            self._line.lose()
+
     @contextmanager
     def reading(self) -> Iterator[Connection]:
         """Give a transaction that sees the database as it is at one moment.

@@ -51,7 +51,7 @@ class JournalStore(Library):
         super().__init__(database, clock, new_id)
         self._holder = holder or Holder()
         self.leases = Leases(database, clock, new_id, self._holder)
-        self._writer = Writer(database.name, at_end=database.close)
+        self._writer = Writer(database.name, at_end=database.close, on_late=database.suspect)
         database.when_back(self._writer.retry)
         self._drafts = DraftBox(database, self._writer)
         self._unsaved = UnsavedBox(database, self._writer)

@@ -70,10 +70,13 @@ class Writer:
     Args:
         name: Of the database, for who looks at the threads.
         at_end: Is called by the thread when it has stored its last.
+        on_late: Is called by whoever waits when their time is over, before they are told.
     """
 
-    def __init__(self, name: str, at_end: Callable[[], None]) -> None:
-        self._at_end = at_end
+    def __init__(
+        self, name: str, at_end: Callable[[], None], on_late: Callable[[], None] = lambda: None
+    ) -> None:
+        self._at_end, self._on_late = at_end, on_late
         self._changed = threading.Condition()
         self._queue: OrderedDict[Unwritten, None] = OrderedDict()
         self._failed: dict[Unwritten, None] = {}
@@ -111,6 +114,7 @@ class Writer:
                 if item.waits:
                     self._queue.move_to_end(item, last=False)
                 if not self._changed.wait(end - time.monotonic()) and time.monotonic() >= end:
+                    self._on_late()
                     raise item.error or StoreError(f"{item.name} is not stored yet after {timeout:g} seconds")
 
     def retry(self) -> None:

@@ -11,7 +11,14 @@ import pytest
 from sqlalchemy import event
 
 from simulator.facts import Fact, SeatChanged
-from simulator.store import BrokenJournalError, HeadMovedError, JournalStore, StoredJournal, StoreError
+from simulator.store import (
+    BrokenJournalError,
+    HeadMovedError,
+    JournalStore,
+    SessionRecord,
+    StoredJournal,
+    StoreError,
+)
 from tests.harness.postgres import Postgres, postgres
 from tests.harness.processes import wait_until
 from tests.session.making import answered_turn, asked
@@ -351,6 +358,29 @@ def test_a_server_that_says_nothing_is_given_up_once(own_server: Postgres) -> No
     wait_until(lambda: journal.first_unstored is None, what="what waited to be stored")
     assert store.load("session").to_json() == journal.to_json()
     kept.drop_all()
+
+
+def test_who_waited_in_vain_for_storing_is_the_last_to_wait(own_server: Postgres) -> None:
+    """What is read after that is refused at once, though the connection that stores has not given up yet."""
+    kept = Kept(own_server.new_database())
+    store = kept.store(patience=20.0)
+    journal = begun(store, "session", asked())
+    with own_server.frozen():
+        journal.append(_seat("while"))
+        raising(lambda: journal.keep(0.2))
+        began = monotonic()
+        assert "does not answer" in raising(lambda: store.records(ME))
+        assert monotonic() - began < 10.0  # the connection's own patience is twice as long
+    wait_until(lambda: journal.first_unstored is None, what="what waited to be stored")
+    wait_until(lambda: bool(_records(store)), what="the list")
+    kept.drop_all()
+
+
+def _records(store: JournalStore) -> list[SessionRecord]:
+    try:
+        return store.records(ME)
+    except StoreError:
+        return []
 
 
 def test_what_takes_long_to_store_is_told_of(kept: Kept, monkeypatch: pytest.MonkeyPatch) -> None:
