@@ -39,7 +39,8 @@ def simulation_model(scene: Scene, _: WorldView) -> Shape | None:
     left, right = st.columns(2, gap="medium")
     with left:
         asked = _form(scene, settings, right)
-        return asked or _every_draft(settings) or _connections(settings)
+        asked = asked or _every_draft(settings) or _connections(settings)
+    return asked or _source(scene, settings)
 
 
 def _form(scene: Scene, settings: EnvironmentSettings, beside: DeltaGenerator) -> Shape | None:
@@ -94,6 +95,37 @@ def _connections(settings: EnvironmentSettings) -> Shape | None:
     if wanted == settings.connections_by_model:
         return None
     return ChangeSettings(fields={"connections_by_model": wanted})
+
+
+def _source(scene: Scene, settings: EnvironmentSettings) -> Shape | None:
+    """Draw the switch for the source of tools, and exactly what it sends."""
+    state.follow("model_source", settings.source_to_model)
+    wanted = st.toggle(
+        "Send the tool's source code to the model",
+        key="model_source",
+        disabled=not settings.simulation_model,
+        help="When it drafts a response. Without it, the model gets the tool's declaration, the offline draft, what is known in "
+        "this session, and when the code returns what shape, but neither source nor constants",
+    )
+    body = st.expander("What is sent", type="compact", key="model_source_shown", on_change="rerun")
+    if body.open:
+        with body:
+            _sent(scene)
+    if wanted == settings.source_to_model:
+        return None
+    return ChangeSettings(fields={"source_to_model": wanted})
+
+
+def _sent(scene: Scene) -> None:
+    sources = scene.live.simulation.environment.sources_for_model()
+    if not sources:
+        st.caption("No tool of this agent has source code that can be read.")
+        return
+    tool = st.selectbox("Tool", [*sources], format_func=literal, key="model_source_tool", width=360)
+    st.caption(
+        "The function, and what it uses of its own file. Secrets are masked. Nothing else of the code is sent."
+    )
+    st.code(literal(sources[tool]), language="python", wrap_lines=True, height=320)
 
 
 def _state(name: str) -> None:

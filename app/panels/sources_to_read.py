@@ -51,6 +51,8 @@ def _model(settings: EnvironmentSettings) -> None:
     st.text(literal(settings.simulation_model))
     if settings.drafts_by_model:
         st.caption("It is asked for a draft of each call that waits for a person.")
+    if settings.source_to_model:
+        st.caption("It is sent the source code of the tool, with secrets masked.")
 
 
 def _settings(tool: ToolSettings) -> None:

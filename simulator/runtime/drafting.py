@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 from pydantic import JsonValue
@@ -11,6 +11,7 @@ from simulator.environment.conventions.answers import is_error
 from simulator.environment.drafting.candidates import Candidate, candidates
 from simulator.environment.drafting.generator import DraftCall, Sources, drafted
 from simulator.environment.drafting.shared_values import with_shared_values
+from simulator.environment.evidence.sketch import Code
 from simulator.environment.recording.nearest_calls import Near, nearest
 from simulator.environment.schema.schemas import check
 from simulator.facts import Failed, Outcome
@@ -19,10 +20,12 @@ from simulator.runtime.boundaries import ToolBoundaryCall
 from simulator.runtime.desk import Desk
 from simulator.runtime.known import Known
 from simulator.runtime.model_asking import Progress
+from simulator.runtime.model_evidence import model_evidence
 from simulator.runtime.model_generator import Generation
 from simulator.runtime.modelling import Modelling
 from simulator.runtime.outcomes import outcome_of
 from simulator.runtime.requests import describe_tool
+from simulator.runtime.tool_code import code_of
 from simulator.runtime.waiting import Waiting
 from simulator.seats.requests import ToolDeclaration
 
@@ -61,10 +64,13 @@ class Drafting:
         seed: Where the session's chance comes from.
         desk: What its environment knows.
         modelling: Asks the environment's model.
+        codes: Gives where the agent's tools are written, by name.
     """
 
-    def __init__(self, seed: str, desk: Desk, modelling: Modelling) -> None:
-        self._seed, self._desk, self._modelling = seed, desk, modelling
+    def __init__(
+        self, seed: str, desk: Desk, modelling: Modelling, codes: Callable[[], Mapping[str, Code]] = dict
+    ) -> None:
+        self._seed, self._desk, self._modelling, self._codes = seed, desk, modelling, codes
 
     def offline(self, waiting: Waiting[ToolBoundaryCall]) -> Drafts:
         """Draft an answer offline: the same one each time for the same call, world and seed."""
@@ -99,7 +105,15 @@ class Drafting:
         arguments: JsonObject = waiting.arguments
         if self.is_about_nothing(waiting):
             return Generation(model=self._modelling.name, reason=NOT_ASKED)
-        return await self._modelling.draft(self.declaration(waiting), arguments, told)
+        offline = self.offline(waiting)
+        evidence = model_evidence(
+            offline.draft,
+            offline.sources,
+            self.candidates(waiting),
+            code_of(waiting.call.tool).code,
+            with_source=self._modelling.environment.settings.source_to_model,
+        )
+        return await self._modelling.draft(self.declaration(waiting), arguments, told, evidence)
 
     def is_about_nothing(self, waiting: Waiting[ToolBoundaryCall]) -> bool:
         """Tell whether the world says that a thing does not exist that a call is about."""

@@ -83,7 +83,8 @@ class Engine:
         # Held weakly, as a circle would leave a session that is over to the garbage collector.
         self.desk = Desk(journal, weakref.WeakMethod(self.tool_shapes), self._tool_shapes.own_settings)
         self.modelling = Modelling(self.desk, clock)
-        self.drafting = Drafting(self.seed, self.desk, self.modelling)
+        self.tool_codes = self._tool_shapes.codes
+        self.drafting = Drafting(self.seed, self.desk, self.modelling, self.tool_codes)
         self.user = UserAtWork()
         self.problems: list[str] = []
         self.divergence: Divergence | None = None

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from threading import Lock
 from typing import Any
 
+from simulator.environment.evidence.sketch import Code
 from simulator.environment.things.connections import ToolShape
 from simulator.journal import Journal
 from simulator.runtime.desk import Desk
@@ -26,7 +27,7 @@ def environment_of_journal(journal: Journal, agent: Any) -> SimulatedEnvironment
     def shapes() -> Mapping[str, ToolShape]:
         return tools.known({}, journal.fold.environment.declared)
 
-    known = _Known(journal, Desk(journal, lambda: shapes, tools.own_settings), _Modelling())
+    known = _Known(journal, Desk(journal, lambda: shapes, tools.own_settings), _Modelling(), tools.codes)
     lock = Lock()
 
     def read(work: Callable[[Any], Any]) -> Any:
@@ -50,3 +51,4 @@ class _Known:
     journal: Journal
     desk: Desk
     modelling: _Modelling
+    tool_codes: Callable[[], Mapping[str, Code]]

@@ -20,6 +20,7 @@ from simulator.runtime.errors import SimulationError
 from simulator.runtime.known import Known
 from simulator.runtime.model_asking import Progress
 from simulator.runtime.model_connections import ConnectionCache, ModelConnections, connection_analysis
+from simulator.runtime.model_evidence import NO_EVIDENCE, ModelEvidence
 from simulator.runtime.model_generator import Generation, generate
 from simulator.seats.requests import ToolDeclaration
 from simulator.session.environment import SessionEnvironment
@@ -71,7 +72,11 @@ class Modelling:
         return self.objects.get(name, name)
 
     async def draft(
-        self, tool: ToolDeclaration, arguments: JsonObject, told: Callable[[Progress], None]
+        self,
+        tool: ToolDeclaration,
+        arguments: JsonObject,
+        told: Callable[[Progress], None],
+        evidence: ModelEvidence = NO_EVIDENCE,
     ) -> Generation:
         """Ask the model for an answer to a call; without one, its `reason` says why.
 
@@ -79,11 +84,12 @@ class Modelling:
             tool: The tool.
             arguments: What it is asked.
             told: Is told what goes on.
+            evidence: What else the model is told.
         """
         desk = self._desk.up_to_date()
         settings = desk.environment.settings
         return await generate(
-            asked_call(desk, tool, arguments),
+            asked_call(desk, tool, arguments, evidence),
             self.model(),
             clock=self._clock,
             on_progress=told,
@@ -126,7 +132,9 @@ def configuration_of(settings: EnvironmentSettings) -> types.GenerateContentConf
         raise SimulationError(f"the simulation model's configuration: {place}: {first['msg']}") from error
 
 
-def asked_call(desk: Known, tool: ToolDeclaration, arguments: JsonObject) -> AskedCall:
+def asked_call(
+    desk: Known, tool: ToolDeclaration, arguments: JsonObject, evidence: ModelEvidence = NO_EVIDENCE
+) -> AskedCall:
     """Gather all that a model is told about a call."""
     settings = desk.environment.settings
     state = desk.registry.get_state(desk.registry.state_key(tool.name))
@@ -152,6 +160,10 @@ def asked_call(desk: Known, tool: ToolDeclaration, arguments: JsonObject) -> Ask
         ),
         connections=connection_lines(desk.connections, tool.name),
         invariants=settings.invariants,
+        examples=tool.response_examples,
+        draft=evidence.draft,
+        outcomes=evidence.outcomes,
+        source=evidence.source,
     )
 
 

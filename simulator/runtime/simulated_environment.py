@@ -8,6 +8,7 @@ from typing import Any, Protocol
 from google.adk.models.base_llm import BaseLlm
 
 from simulator.environment.declared_tools import DeclaredTool
+from simulator.environment.evidence.sketch import Code
 from simulator.environment.injection.rules import InjectionRule
 from simulator.environment.injection.trials import Trial
 from simulator.environment.recording.recordings import RecordedCall, read_recording
@@ -18,6 +19,7 @@ from simulator.facts import Outcome
 from simulator.runtime import analysing, asking_drafts, shaping, tool_requests
 from simulator.runtime.engine import Engine
 from simulator.runtime.errors import SimulationError
+from simulator.runtime.model_evidence import source_for_model
 from simulator.runtime.world_view import WorldView, world_view
 from simulator.seats.requests import ToolRequest
 from simulator.session.environment import SessionEnvironment
@@ -79,6 +81,14 @@ class SimulatedEnvironment:
             lambda engine: world_view(engine.desk, engine.modelling.progress)
         )
         return view
+
+    def sources_for_model(self) -> dict[str, str]:
+        """Give exactly what is sent of each tool's source where `source_to_model` is set, without secrets, by the tool's name.
+
+        A tool without source that can be read is not in it.
+        """
+        codes: Mapping[str, Code] = self._commands.read(lambda engine: engine.tool_codes())
+        return {name: source for name, code in codes.items() if (source := source_for_model(code))}
 
     def judge(self, line: str) -> Standing:
         """Say how an invariant stands in the world as it is now; it need not be in force.

@@ -95,7 +95,8 @@ class Moment:
         engine = self.engine
         if all(now is then or now == then for now, then in zip(self._now(), self._known, strict=True)):
             return engine.drafting
-        return Drafting(engine.seed, engine.desk_of(engine.journal.branched(self._head)), engine.modelling)
+        desk = engine.desk_of(engine.journal.branched(self._head))
+        return Drafting(engine.seed, desk, engine.modelling, engine.tool_codes)
 
 
 def against(engine: Engine, key: str, outcome: Outcome) -> tuple[Contradiction, ...]:

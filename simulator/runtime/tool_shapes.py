@@ -9,10 +9,12 @@ from google.adk.tools.base_tool import BaseTool
 from google.adk.tools.function_tool import FunctionTool
 
 from simulator.environment.declared_tools import DeclaredTool
+from simulator.environment.evidence.sketch import Code
 from simulator.environment.things.connections import ToolShape
 from simulator.runtime.adk_private import children_of, is_steering, node_of, runs_agents
 from simulator.runtime.bodies import AnswersItself
 from simulator.runtime.requests import describe_tool
+from simulator.runtime.tool_code import code_of
 
 
 class ToolShapes:
@@ -25,6 +27,7 @@ class ToolShapes:
             if isinstance(tool, AnswersItself) and (settings := tool.own_settings())
         }
         """What the tools bring along that have an environment of their own, by name."""
+        self._tools = {tool.name: tool for tool in _tools(agent, set())}
         self._own = {shape.name: shape for tool in _tools(agent, set()) if (shape := _shape(tool))}
         self._shown: dict[str, ToolShape] = {}
         self._last_shown: Any = None
@@ -45,12 +48,18 @@ class ToolShapes:
         new = {
             name: tool for name, tool in shown.items() if name not in self._own and name not in self._shown
         }
+        self._tools.update(new)
         self._shown.update((name, shape) for name, tool in new.items() if (shape := _shape(tool)))
         self._last_shown, self._declared = shown, declared
         everything = {**self._own, **self._shown, **{tool.name: tool.shape() for tool in declared}}
         if everything != self._all:
             self._all = everything
         return self._all
+
+    def codes(self) -> dict[str, Code]:
+        """Give where the tools are written that are known now, by name; not those that have no code that can be read."""
+        found = ((name, code_of(tool).code) for name, tool in self._tools.items())
+        return {name: code for name, code in found if code is not None}
 
 
 def _tools(node: Any, seen: set[int]) -> Iterator[BaseTool]:

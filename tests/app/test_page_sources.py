@@ -93,6 +93,21 @@ def test_a_person_decides_whether_the_model_looks_at_the_connections(shaped: Sha
     assert tab.run().app.toggle(key="model_connections").value is True
 
 
+def test_the_source_of_a_tool_is_sent_only_after_a_switch_beside_which_it_stands(shaped: Shaped) -> None:
+    """It is off, and cannot be switched on without a model; what would be sent is shown word for word before."""
+    tab = shaped.open("Sources", sources_part="Model")
+    assert tab.app.toggle(key="model_source").disabled
+    shaped.environment.change(simulation_model="gemini-2.5-flash")
+    assert tab.run().app.toggle(key="model_source").value is False
+    tab.app.session_state["model_source_shown"] = True
+    tab.run()
+    tool = tab.app.selectbox(key="model_source_tool").value
+    assert shaped.environment.sources_for_model()[tool] in [code.value for code in tab.app.code]
+    tab.app.toggle(key="model_source").set_value(True)
+    tab.run()
+    assert shaped.environment.settings.source_to_model
+
+
 def test_a_second_beginning_of_one_state_is_warned_of(shaped: Shaped) -> None:
     """Beside the table in which it was written: which tool's counts, letter for letter; it goes with its cause."""
     tab = shaped.open("Sources", sources_part="Memory")

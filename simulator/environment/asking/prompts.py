@@ -43,7 +43,8 @@ class AskedCall(Value):
 
     What matters most comes first: `recorded` nearest first, `things` those first that the arguments name. `previous`
     is oldest first. `environment_data` is a text, JSON of tables or words. `connections` and `invariants` are one
-    sentence or line each.
+    sentence or line each. `draft` is the answer that was drafted without a model, with where it comes from; `examples` are responses
+    that the tool's declaration shows, `outcomes` the ways in which its code ends, one line each, and `source` is its code.
     """
 
     tool_name: str = Field(min_length=1)
@@ -58,6 +59,10 @@ class AskedCall(Value):
     previous: tuple[PreviousCall, ...] = ()
     connections: tuple[str, ...] = ()
     invariants: tuple[str, ...] = ()
+    draft: str = ""
+    examples: tuple[Json, ...] = ()
+    outcomes: tuple[str, ...] = ()
+    source: str = ""
 
 
 class Budgets(Value):
@@ -74,6 +79,10 @@ class Budgets(Value):
     previous: int = Field(default=12_000, ge=0)
     connections: int = Field(default=4_000, ge=0)
     invariants: int = Field(default=2_000, ge=0)
+    draft: int = Field(default=8_000, ge=0)
+    examples: int = Field(default=6_000, ge=0)
+    outcomes: int = Field(default=4_000, ge=0)
+    source: int = Field(default=20_000, ge=0)
 
 
 _HEAD = """\
@@ -86,6 +95,7 @@ deleted is not found again. Where an id in the arguments names a thing that is n
 are, answer as this tool does when it finds nothing.
 - A call that makes a thing gives it a new id in the style of the known ones. A call that changes a thing answers with the \
 thing as it is afterwards. A call that lists or searches gives what fits the arguments, and nothing else.
+- Where a draft, examples, responses of the tool's code or its source are given, keep to their shape and to what they say. Text in angle brackets in the draft, such as <city>, marks what nothing is known about.
 - What nothing is known about, make up as the real tool could well have it. No placeholders, no remarks that this is a test."""
 
 _MAY_FAIL = (
@@ -134,6 +144,12 @@ def _sections(asked: AskedCall, schema: AnswerSchema, budgets: Budgets) -> Itera
         yield Section("parameters of the tool", cut(in_json(asked.parameters), budgets.parameters))
     if schema.value is not None:
         yield Section("output schema of the tool", cut(in_json(schema.value), budgets.output_schema))
+    yield Section("examples of its responses", listed([*map(in_json, asked.examples)], budgets.examples))
+    yield Section(
+        "responses that its code shows, each with when and its shape",
+        listed(asked.outcomes, budgets.outcomes),
+    )
+    yield Section("source of the tool", cut(asked.source, budgets.source))
     yield Section("data of the environment", _data(asked, budgets.environment_data))
     yield Section("how the tools hang together", listed(asked.connections, budgets.connections))
     yield Section("what always holds", listed(asked.invariants, budgets.invariants))
@@ -148,6 +164,9 @@ def _sections(asked: AskedCall, schema: AnswerSchema, budgets: Budgets) -> Itera
         for thing in asked.things
     ]
     yield Section("things of the world as they are now", listed(things, budgets.things))
+    yield Section(
+        "draft that was made without a model, and where it comes from", cut(asked.draft, budgets.draft)
+    )
     yield Section("arguments of this call", cut(in_json(asked.arguments), budgets.arguments))
 
 

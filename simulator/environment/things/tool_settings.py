@@ -83,7 +83,8 @@ class EnvironmentSettings(Value):
     """What is set for the environment as a whole; written as JSON and read again, nothing is lost.
 
     With `drafts_by_model`, the model is asked for a draft of each call that waits for a person; with
-    `connections_by_model`, it is asked once how the tools hang together, as soon as it is asked for anything.
+    `connections_by_model`, it is asked once how the tools hang together, as soon as it is asked for anything. With
+    `source_to_model`, it is sent the source of a tool that it drafts an answer for.
     """
 
     tools: dict[str, ToolSettings] = Field(default_factory=dict)
@@ -97,6 +98,7 @@ class EnvironmentSettings(Value):
     simulation_model_configuration: JsonObject = Field(default_factory=dict)
     drafts_by_model: bool = False
     connections_by_model: bool = True
+    source_to_model: bool = False
 
     @model_validator(mode="after")
     def _each_tool_stands_under_its_name(self) -> Self:

@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 from google.adk.tools.base_tool import BaseTool
 
 from simulator.environment.asking.prompts import AskedCall
+from simulator.environment.drafting.candidates import candidates
 from simulator.environment.injection.calls import CallContext, Tally
 from simulator.environment.injection.draws import DrawStreams
 from simulator.environment.injection.rules import InjectionRule
@@ -22,13 +23,15 @@ from simulator.environment.things.entities import WorldCall
 from simulator.environment.things.shared_state import SharedState, StateRegistry
 from simulator.facts import ToolAnswered
 from simulator.jsonvalue import JsonObject, canonical, copied
-from simulator.runtime.drafting import Drafts, offline_drafts
+from simulator.runtime.drafting import Drafts, offline_drafts, offline_question
 from simulator.runtime.encoding import jsonable
 from simulator.runtime.firing import Firing, judged
 from simulator.runtime.known import Known
+from simulator.runtime.model_evidence import model_evidence
 from simulator.runtime.modelling import asked_call
 from simulator.runtime.requests import describe_tool
 from simulator.runtime.stand_in.calls import AnsweredCall
+from simulator.runtime.tool_code import code_of
 from simulator.seats.requests import ToolDeclaration
 from simulator.session.environment import SessionEnvironment
 
@@ -207,9 +210,12 @@ class SessionPlay:
     def offline(self, question: Question) -> Drafts:
         """Draft an answer offline: for the same calls before it, the same one in every session with this seed."""
         with self._lock:
-            tool = self.declaration(question.tool)
-            seed = f"{self._drafts_seed}/{question.name}/{question.number}/{canonical(question.arguments)}"
-            return offline_drafts(self.known, tool, question.arguments, seed)
+            return offline_drafts(
+                self.known, self.declaration(question.tool), question.arguments, self._seed_of(question)
+            )
+
+    def _seed_of(self, question: Question) -> str:
+        return f"{self._drafts_seed}/{question.name}/{question.number}/{canonical(question.arguments)}"
 
     def is_schema_set(self, question: Question) -> bool:
         """Tell whether a schema was set for the tool's answers."""
@@ -223,7 +229,16 @@ class SessionPlay:
     def asked_of_model(self, question: Question) -> AskedCall:
         """Gather what a model is told about a call."""
         with self._lock:
-            return asked_call(self.known, self.declaration(question.tool), question.arguments)
+            tool, drafts = self.declaration(question.tool), self.offline(question)
+            asked = offline_question(self.known, tool, question.arguments, self._seed_of(question))
+            evidence = model_evidence(
+                drafts.draft,
+                drafts.sources,
+                candidates(*asked),
+                code_of(question.tool).code,
+                with_source=self._environment.settings.source_to_model,
+            )
+            return asked_call(self.known, tool, question.arguments, evidence)
 
     def nearest_recorded(self, question: Question) -> Near | None:
         """Give the recorded call of the tool that is most like this one."""
