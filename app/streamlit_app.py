@@ -15,6 +15,7 @@ from app.headers import SecurityHeaders
 from app.lifespan import lifespan
 from app.media import GuardedMedia
 from app.peers import MarkedPeers
+from app.upload_names import UploadNames
 from app.way_back import WayBack
 
 app = st.App(
@@ -28,5 +29,6 @@ app = st.App(
         Middleware(WayBack),
         Middleware(MarkedPeers),
         Middleware(GuardedMedia),
+        Middleware(UploadNames),
     ],
 )

@@ -96,3 +96,23 @@ def test_an_answer_is_edited_seen_saved_read_by_adk_and_taken_back(new_tab: NewT
     ask_to_save(studio)
     save(studio)
     assert (path.read_bytes(), sidecar_of(path).read_bytes()) == (before, beside)
+
+
+_CHOOSE_A_FILE = """(input, [name, text]) => {
+  const chosen = new DataTransfer();
+  chosen.items.add(new File([text], name));
+  input.files = chosen.files;
+  input.dispatchEvent(new Event("change", {bubbles: true}));
+}"""
+
+
+def test_a_name_with_a_null_character_is_no_end_of_the_page(studio: Studio, path: Path) -> None:
+    """Streamlit itself refuses such a name with a traceback in each run; here the set opens."""
+    studio.press(studio.button("open_sets"))
+    chosen = studio.keyed("set_upload").locator("input[type=file]")
+    chosen.wait_for(state="attached")
+    studio.rest()
+    chosen.evaluate(_CHOOSE_A_FILE, ["null\x00name.evalset.json", path.read_text()])
+    studio.press(studio.button("set_open_upload"))
+    expect(studio.keyed("set_head")).to_contain_text("null_name.evalset.json")
+    studio.rest()
