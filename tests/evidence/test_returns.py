@@ -247,3 +247,35 @@ def test_what_cannot_be_read_says_why(text: str, line: int, problem: str) -> Non
     found = read_returns(Code(Module("t.py", text, "t"), "tool", line), {})
     assert found.outcomes == ()
     assert problem in found.problem
+
+
+def test_what_a_run_has_bound_before_it_needs_a_copy_is_bound_once() -> None:
+    """The constants of a module are shared between runs until one changes them; a name that is bound anew counts as well."""
+    source = """
+        COUNT = 0
+        ITEMS = [1]
+
+        def bump():
+            global COUNT
+            COUNT += 1
+            return COUNT
+
+        def tool():
+            ITEMS.append(bump())
+            return {"items": ITEMS, "count": COUNT}
+    """
+    for _ in range(2):
+        assert certain(source, "tool") == {"items": [1, 1], "count": 1}
+
+
+def test_no_function_of_python_sees_what_is_not_known() -> None:
+    """It would raise an error that the program does not."""
+    source = """
+        import random
+
+        def tool():
+            return {"rest": divmod(random.randint(1, 6), 2)[1]}
+    """
+    (first, *_) = reading(source, "tool").outcomes
+    assert first.raises == ""
+    assert not first.certain

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
+from types import GeneratorType
 from typing import Any
 
 from simulator.environment.evidence import natives
@@ -601,9 +602,11 @@ def _external(
         run.holds(one) if type(one) in CONTAINERS else isinstance(one, Lazy) or run.knows(one) for one in args
     )
     if (held and gathers and run.knows(*keywords.values())) or run.knows(
-        *(one for one in given if not hasattr(one, "__next__")), *keywords.values()
+        *(one for one in given if type(one) is not GeneratorType), *keywords.values()
     ):
-        if not natives.is_modest(path, tuple(one for one in given if not hasattr(one, "__next__")), keywords):
+        if not natives.is_modest(
+            path, tuple(one for one in given if type(one) is not GeneratorType), keywords
+        ):
             raise TooMuchError
         return _views(run, native(run, function, *given, line=getattr(node, "lineno", 0), **keywords))
     return _of_unknown(run, path, args, keywords, node)

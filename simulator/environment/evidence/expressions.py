@@ -28,6 +28,7 @@ from simulator.environment.evidence.unknowns import (
     Raised,
     Record,
     Scope,
+    ThawError,
     TooMuchError,
     TouchedError,
     Unknown,
@@ -69,7 +70,7 @@ def native(run: Run, work: Callable[..., Any], *args: Any, line: int = 0, **keyw
     run.budget.spend()
     try:
         return work(*args, **keywords)
-    except (TouchedError, Raised, TooMuchError):
+    except (TouchedError, Raised, TooMuchError, ThawError):
         raise
     except (RecursionError, MemoryError) as error:
         raise TooMuchError from error
@@ -223,7 +224,8 @@ def _bool_op(run: Run, node: ast.BoolOp, scope: Scope) -> Any:
         known = truth_of(run, value)
         last = place == len(node.values) - 1
         if known is None:
-            unknown = Unknown(_common(unknown, value), named(node), like=getattr(value, "like", None))
+            kind = _common(unknown, value)
+            unknown = Unknown(kind, named(node), like=getattr(value, "like", None) if kind else None)
         elif known is stops_at or last:
             if unknown is None:
                 return value
@@ -231,7 +233,7 @@ def _bool_op(run: Run, node: ast.BoolOp, scope: Scope) -> Any:
                 _common(unknown, value),
                 named(node),
                 truth=known if known is stops_at else None,
-                like=_shape(value),
+                like=_shape(value) if _common(unknown, value) else None,
             )
     return unknown
 
@@ -252,7 +254,10 @@ def _common(first: Unknown | None, second: Any) -> Kind:
 
 
 def _shape(value: Any) -> Any:
-    return value if type(value) in CONTAINERS else None
+    """Return what an unknown value that may be this one is like: of a list, its elements."""
+    if type(value) in {list, tuple}:
+        return value[0] if value else None
+    return value if type(value) in MAPPINGS else None
 
 
 def _named_expr(run: Run, node: ast.NamedExpr, scope: Scope) -> Any:
@@ -275,7 +280,7 @@ def _identifier(node: ast.expr) -> str:
 def store(scope: Scope, name: str, value: Any) -> None:
     """Let a name stand for a value."""
     place: Scope | None = scope.outer.get(name, scope)
-    (place or scope).names[name] = value
+    (place or scope).bind(name, value)
 
 
 def _bin_op(run: Run, node: ast.BinOp, scope: Scope) -> Any:
@@ -321,8 +326,7 @@ def operate(
         )
     run.may_raise(node)
     run.lose(left)
-    kinds = {one.kind for one in (left, right) if isinstance(one, Unknown)}
-    numeric = op not in {ast.Add, ast.Mod, ast.BitOr} and kinds <= {"number", "integer", ""}
+    numeric = op in {ast.Sub, ast.Div, ast.FloorDiv, ast.Pow} and (_is_number(left) or _is_number(right))
     text = op is ast.Add and (type(left) is str or type(right) is str)
     return Unknown("number" if numeric else "string" if text else "", named(node))
 

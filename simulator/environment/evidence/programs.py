@@ -34,7 +34,7 @@ from simulator.environment.evidence.unknowns import (
 MOST_LETTERS = 1_000_000
 """A longer module is not read."""
 
-LOADING_STEPS = 200_000
+LOADING_STEPS = 100_000
 """So many steps loading a module and those that it imports may take."""
 
 
@@ -154,6 +154,8 @@ def _changeable(scopes: Iterable[Scope]) -> dict[int, Any]:
         seen.add(id(value))
         if type(value) in MUTABLE or isinstance(value, (Record, Class)):
             found[id(value)] = value
+        if isinstance(value, Scope):
+            value.shared = True
         waiting.extend(_parts(value))
     return found
 

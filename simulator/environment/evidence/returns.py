@@ -12,7 +12,7 @@ from pydantic import JsonValue
 
 from simulator.environment.evidence.calls import call, call_function, kind_of_annotation
 from simulator.environment.evidence.programs import Heap, Program, UnreadableError, find, load
-from simulator.environment.evidence.runs import CHANGED, REBOUND, Budget, Plan, Run, ThawError
+from simulator.environment.evidence.runs import CHANGED, REBOUND, Budget, Plan, Run
 from simulator.environment.evidence.scanning import all_parameters, names_of
 from simulator.environment.evidence.sketch import Code, EarlierCall, Hole, Outcome, Reading, Sketch
 from simulator.environment.evidence.sketching import fits, sketch_of
@@ -25,6 +25,7 @@ from simulator.environment.evidence.unknowns import (
     Raised,
     Record,
     Scope,
+    ThawError,
     TooMuchError,
     TouchedError,
     Unknown,
@@ -34,7 +35,7 @@ from simulator.jsonvalue import JsonObject, copied
 MOST_RUNS = 24
 """So many ways through a function are followed."""
 
-STEPS = 60_000
+STEPS = 20_000
 """So many steps all of them may take together."""
 
 MOST_EARLIER = 24

@@ -22,6 +22,7 @@ from simulator.environment.evidence.unknowns import (
     Raised,
     Record,
     Scope,
+    ThawError,
     TooMuchError,
     TouchedError,
     Unknown,
@@ -33,10 +34,6 @@ MOST_LOOKED_AT = 20_000
 
 _LONGEST_NAME = 60
 _DEEPEST = 40
-
-
-class ThawError(Exception):
-    """The program changes a value that several runs share: it runs again on a copy."""
 
 
 @dataclass(slots=True)
@@ -308,9 +305,9 @@ def forget_name(scope: Scope, name: str) -> None:
     place = place or scope
     before = place.names.get(name)
     if isinstance(before, (Func, Class)):
-        place.names[name] = Unknown(name=name)
+        place.bind(name, Unknown(name=name))
     else:
-        place.names[name] = Unknown(name=name, like=before)
+        place.bind(name, Unknown(name=name, like=before))
 
 
 def _is_closure(value: Any) -> bool:

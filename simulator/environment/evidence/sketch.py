@@ -23,7 +23,7 @@ class Hole:
         high: The most that it can be, inclusive, where the code states it.
         choices: All that it can be, where the code states it.
         parts: Of a text that is known in parts: its parts in their order.
-        like: Of an array: a sketch of an element. Of an object: a sketch of fields that it has or may have.
+        like: Of an array: a sketch of an element. Of anything else: a sketch of a value that it may be like.
     """
 
     kind: Kind = ""

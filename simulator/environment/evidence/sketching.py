@@ -59,10 +59,7 @@ def _of_unknown(run: Run, value: Unknown, depth: int) -> Hole:
     choices = tuple(one for one in value.choices if one is None or type(one) in {bool, int, float, str})
     like = None if value.like is None else sketch_of(run, value.like, depth + 1)
     whole = len(choices) == len(value.choices)
-    kind = value.kind or ("object" if isinstance(like, dict) else "array" if isinstance(like, list) else "")
-    if kind == "array" and isinstance(like, list) and not value.kind:
-        like = like[0] if like else None
-    return Hole(kind, value.name, value.low, value.high, choices if whole else (), parts, like)
+    return Hole(value.kind, value.name, value.low, value.high, choices if whole else (), parts, like)
 
 
 def fits(sketch: Sketch, value: JsonValue) -> bool:

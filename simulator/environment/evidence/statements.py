@@ -420,7 +420,8 @@ def _delete(run: Run, node: ast.Delete, scope: Scope) -> None:
         if isinstance(target, ast.Name):
             load(run, target.id, scope, target)
             place = scope.outer.get(target.id, scope)
-            place.names.pop(target.id, None)
+            place.bind(target.id, None)
+            place.names.pop(target.id)
         elif isinstance(target, ast.Subscript):
             _delete_item(run, evaluate(run, target.value, scope), evaluate(run, target.slice, scope), target)
         else:

@@ -141,6 +141,7 @@ class Scope:
         outer: Its names that `global` and `nonlocal` put elsewhere, with the scopes.
         given: The names of its parameters.
         module: The dotted name of its module.
+        shared: Whether several runs share it, so that none may change it.
     """
 
     names: dict[str, Any]
@@ -149,6 +150,17 @@ class Scope:
     bound: frozenset[str] | None = None
     outer: dict[str, Scope] = field(default_factory=dict)
     given: frozenset[str] = frozenset()
+    shared: bool = False
+
+    def bind(self, name: str, value: Any) -> None:
+        """Let a name of this very scope stand for a value.
+
+        Raises:
+            ThawError: Other runs share the scope.
+        """
+        if self.shared:
+            raise ThawError
+        self.names[name] = value
 
     @property
     def top(self) -> Scope:
@@ -287,6 +299,10 @@ class Raised(Exception):  # noqa: N818 - it is no error of ours: the program tha
         if type(first) not in SCALARS:
             return Unknown("string", "the error", sure=True)
         return repr(first) if issubclass(self.cls, KeyError) else str(first)
+
+
+class ThawError(Exception):
+    """The program changes a value that several runs share: it runs again on a copy."""
 
 
 class TooMuchError(Exception):
