@@ -14,6 +14,7 @@ from typing import Any
 from app.access_link import ACCESS
 from app.bench import benches
 from app.closed_tabs import end_closed_tabs
+from app.media import follow_deferred
 from app.registry import registry
 from app.server_log import masked_log
 from app.shelf import close_shelf, open_in_background
@@ -45,6 +46,7 @@ async def lifespan(_app: Any) -> AsyncIterator[dict[str, Any]]:
     with masked_log():
         async with _simulations():
             open_link()
+            follow_deferred()
             try:
                 yield {"registry": registry()}
             finally:

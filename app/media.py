@@ -7,6 +7,7 @@ of a session that is shared until the sharing ends, whether that page looks agai
 from __future__ import annotations
 
 import asyncio
+import functools
 import re
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
@@ -81,6 +82,23 @@ class Offered:
                 while len(page.files) > MOST_FILES:
                     page.files.popitem(last=False)
 
+    def note_made(self, page_id: str, make: Callable[[], str]) -> str:
+        """Make a file that a page has offered to make on a click; give its address, where the page may still be seen.
+
+        Raises:
+            PermissionError: It may not any more.
+        """
+        with self._lock:
+            page = self._pages.get(page_id)
+        if page is None or not page.may_look():
+            raise PermissionError("the page may not be seen any more")
+        address = make()
+        with self._lock:
+            file = _file_id(address)
+            page.files[file] = page.may_look
+            page.files.move_to_end(file)
+        return address
+
     def may_fetch(self, file_id: str, browser: str) -> bool:
         """Tell whether a browser may fetch a file; where that is shared, it is asked whether it still is."""
         now = self._files_of_pages()
@@ -105,6 +123,22 @@ def _files_of_pages() -> Mapping[str, frozenset[str]]:
 
 OFFERED = Offered(_files_of_pages)
 """What the pages of this server offer."""
+
+
+def follow_deferred(offered: Offered = OFFERED) -> None:
+    """Note from now on which files a click on a page makes: Streamlit counts those among the files of no page."""
+    if not runtime.exists():
+        return
+    manager: Any = runtime.get_instance().media_file_mgr
+    make: Callable[[str], str] = manager.execute_deferred
+
+    def noted(file_id: str) -> str:
+        entry = manager._deferred_callables.get(file_id)  # noqa: SLF001 - as above
+        if entry is None:
+            return make(file_id)  # raises as it does for any file that it does not know
+        return offered.note_made(entry["session_id"], functools.partial(make, file_id))
+
+    manager.execute_deferred = noted
 
 
 class GuardedMedia:

@@ -134,3 +134,23 @@ def test_the_number_of_files_of_a_page_is_bounded(monkeypatch: pytest.MonkeyPatc
     for file in ("one", "two", "one", "three"):
         server.draw("page", "anne", file)
     assert [server.status(file, "anne") for file in ("one", "two", "three")] == [200, 404, 200]
+
+
+def test_what_a_click_makes_is_for_the_browser_of_its_page_while_that_may_be_seen() -> None:
+    """Nobody else may fetch it; and nothing is made for a page whose sharing has ended, or that nobody drew."""
+    server = Server()
+    server.draw("page", "anne", shared=True)
+    made = []
+
+    def make() -> str:
+        made.append("once")
+        return "/media/table.csv"
+
+    assert server.offered.note_made("page", make) == "/media/table.csv"
+    assert [server.status("table", browser) for browser in ("anne", "ben", "")] == [200, 404, 404]
+    server.shared = False
+    assert server.status("table", "anne") == 404
+    for page in ("page", "another"):
+        with pytest.raises(PermissionError):
+            server.offered.note_made(page, make)
+    assert made == ["once"]

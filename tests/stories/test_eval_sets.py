@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -96,6 +97,31 @@ def test_an_answer_is_edited_seen_saved_read_by_adk_and_taken_back(new_tab: NewT
     ask_to_save(studio)
     save(studio)
     assert (path.read_bytes(), sidecar_of(path).read_bytes()) == (before, beside)
+
+
+def test_what_a_click_makes_is_downloaded(studio: Studio, path: Path, tmp_path: Path) -> None:
+    """The set itself, the table of its cases and a kept session: made when they are asked for, and for this browser."""
+    studio.press(studio.button("open_sets"))
+    studio.keyed("set_path_typed").get_by_role("textbox").fill(str(path))
+    studio.keyed("set_path_typed").get_by_role("textbox").press("Enter")
+    studio.rest()
+    studio.press(studio.button("set_open_typed"))
+    expect(studio.keyed("cases_count")).to_contain_text("3 cases")
+    assert _downloaded(studio, "cases_csv", tmp_path).startswith("eval_id,query,")
+    assert json.loads(_downloaded(studio, "set_download", tmp_path))["eval_cases"]
+    studio.press(studio.button("new_session"))
+    studio.pick_agent("order_desk").start("Where is order A-1002?")
+    studio.keyed(f"kept_menu_{studio.session_id}").get_by_role("button").first.click()
+    kept = json.loads(_downloaded(studio, f"download_{studio.session_id}", tmp_path))
+    assert "Where is order A-1002?" in json.dumps(kept)
+
+
+def _downloaded(studio: Studio, key: str, folder: Path) -> str:
+    studio.rest()
+    with studio.page.expect_download() as begun:
+        studio.button(key).click()
+    begun.value.save_as(folder / key)
+    return (folder / key).read_text(encoding="utf-8")
 
 
 _CHOOSE_A_FILE = """(input, [name, text]) => {
