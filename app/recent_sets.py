@@ -44,8 +44,13 @@ def recent_sets(owner: str) -> tuple[RecentSet, ...]:
 
 
 def remember_set(owner: str, path: Path, agent: str = "") -> None:
-    """Remember that somebody has used a set; where that cannot be written, the log says so, and nothing else happens."""
-    file, used = _file_of(owner), RecentSet(path=str(path.absolute()), agent=agent)
+    """Remember that somebody has used a set, and the agent that is known of it unless another one is given.
+
+    Where that cannot be written, the log says so, and nothing else happens.
+    """
+    file, where = _file_of(owner), str(path.absolute())
+    known = next((each.agent for each in _read(file).sets if each.path == where), "")
+    used = RecentSet(path=where, agent=agent or known)
     if _read(file).sets[:1] == (used,):
         return
     try:

@@ -128,3 +128,11 @@ def test_each_person_has_files_and_demo_sets_of_their_own(data: Path) -> None:
             check_place(str(path), "browser-a", config)
         with pytest.raises(ValueError, match="Several people"):
             check_set(str(path), "browser-a", homes)
+
+
+def test_a_set_keeps_its_agent_when_it_is_opened(tmp_path: Path) -> None:
+    """Who opens it names none; another export may name another one."""
+    path = a_set(tmp_path / "mine.evalset.json")
+    for agent, known in (("order_desk", "order_desk"), ("", "order_desk"), ("other", "other")):
+        remember_set(LOCAL, path, agent)
+        assert [each.agent for each in recent_sets(LOCAL)] == [known]

@@ -107,6 +107,8 @@ def test_what_a_click_makes_is_downloaded(studio: Studio, path: Path, tmp_path: 
     studio.rest()
     studio.press(studio.button("set_open_typed"))
     expect(studio.keyed("cases_count")).to_contain_text("3 cases")
+    # Over the end of the table, which shows buttons of its own then.
+    studio.like("cases_table_").get_by_test_id("stDataFrameResizable").hover()
     assert _downloaded(studio, "cases_csv", tmp_path).startswith("eval_id,query,")
     assert json.loads(_downloaded(studio, "set_download", tmp_path))["eval_cases"]
     studio.press(studio.button("new_session"))

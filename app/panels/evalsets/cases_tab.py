@@ -35,12 +35,12 @@ def cases_tab(scene: SetScene) -> SetCommand | None:
         of = f" of {len(rows):,}" if len(found) < len(rows) else ""
         many = f"{len(found):,}{of} case{'' if len(rows) == 1 else 's'}"
         st.caption(many, width="content")
-        st.space("stretch")
+        # At the left: while the mouse is on the table, its own buttons lie over what is above its right end.
+        csv_button(lambda: found, "cases.csv", "cases_csv")
         pages = -(-len(found) // PAGE_CASES) or 1
         page = 1
         if pages > 1:
             page = int(st.pagination(pages, key="cases_page", width="content") or 1)
-        csv_button(lambda: found, "cases.csv", "cases_csv")
     if not found:
         st.caption("No case fits. Take a filter away, or search for other words.")
         return None
