@@ -47,15 +47,22 @@ def imported_beside(path: Path) -> Path:
         ValueError: It holds no case, or the set cannot be written; the text says why.
     """
     from evalset.importing.adding import add_to_set  # noqa: PLC0415 - importing ADK's evaluation takes a second
-    from evalset.importing.files import import_cases  # noqa: PLC0415 - as above
+    from evalset.importing.files import take_path  # noqa: PLC0415 - as above
+    from evalset.importing.found import Harvest  # noqa: PLC0415 - as above
+    from evalset.importing.gathered import Gathered  # noqa: PLC0415 - as above
+    from evalset.spool import SpoolError  # noqa: PLC0415 - as above
 
     try:
-        imported = import_cases(path)
-        if not imported.cases:
-            raise ValueError("\n".join(imported.problems) or f"{path.name} holds no case.")
-        added = add_to_set(_free(path), imported)
+        with Gathered() as gathered:
+            harvest = Harvest(gathered)
+            take_path(path, harvest)
+            if not gathered:
+                raise ValueError("\n".join(harvest.problems) or f"{path.name} holds no case.")
+            added = add_to_set(_free(path), gathered)
     except OSError as error:
         raise ValueError(f"{path.name} cannot be imported: {error.strerror or error}") from error
+    except SpoolError as error:
+        raise ValueError(f"{path.name} cannot be imported: {error}") from error
     if added.trouble:
         raise ValueError(
             f"The cases were written to {added.path}, and their recorded responses were not: {added.trouble}"

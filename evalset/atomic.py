@@ -70,7 +70,7 @@ def _opened_anew(temporary: Path) -> FileIO:
 
 def _write(file: FileIO, pieces: Iterable[bytes | memoryview]) -> None:
     place = 0
-    for piece in pieces:
+    for piece in _gathered(pieces):
         left = memoryview(piece)
         while left:
             written = file.write(left)
@@ -78,6 +78,21 @@ def _write(file: FileIO, pieces: Iterable[bytes | memoryview]) -> None:
             if written >= _CHUNK:
                 _start_writing_out(file.fileno(), place, written)
             place += written
+
+
+def _gathered(pieces: Iterable[bytes | memoryview]) -> Iterator[bytes | memoryview | bytearray]:
+    """Join small pieces, so that each write is worth its call."""
+    gathered = bytearray()
+    for piece in pieces:
+        if not gathered and len(piece) >= _CHUNK:
+            yield piece
+            continue
+        gathered += piece
+        if len(gathered) >= _CHUNK:
+            yield gathered
+            gathered = bytearray()
+    if gathered:
+        yield gathered
 
 
 def _start_writing_out(descriptor: int, place: int, size: int) -> None:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -69,8 +70,12 @@ def set_json(eval_set: EvalSet) -> str:
     return b"".join(set_pieces(eval_set)).decode()
 
 
-def set_pieces(eval_set: EvalSet) -> Iterator[bytes]:
+def set_pieces(eval_set: EvalSet, more: Iterable[dict[str, Any]] = ()) -> Iterator[bytes]:
     """Write the text of an eval set in pieces, a case in each, so that no two are held as text at once.
+
+    Args:
+        eval_set: The set.
+        more: Cases behind those of the set, as `case_object` gives them.
 
     Raises:
         ValueError: As `case_json`.
@@ -78,11 +83,12 @@ def set_pieces(eval_set: EvalSet) -> Iterator[bytes]:
     frame = _text(_object(eval_set.model_copy(update={"eval_cases": []})))
     before, member, after = frame.partition(_NO_CASES)
     yield (before + member[:-1]).encode()
-    style, start = Style(unit="  ", indent="    "), b"\n    "
-    for case in eval_set.eval_cases:
-        yield start + style.write(case_object(case))
+    style, first = Style(unit="  ", indent="    "), b"\n    "
+    start = first
+    for case in itertools.chain((case_object(case) for case in eval_set.eval_cases), more):
+        yield start + style.write(case)
         start = b",\n    "
-    end = "\n  " if eval_set.eval_cases else ""
+    end = "" if start is first else "\n  "
     yield f"{end}]{after}\n".encode()
 
 

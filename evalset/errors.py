@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pydantic import ValidationError
 
 
 class GoldenTraceError(ValueError):
@@ -27,3 +31,14 @@ class ScenarioError(ValueError):
 
 class ReadBackError(ValueError):
     """ADK's loader does not give back the case that was written; the text names the field that differs."""
+
+
+def first_flaw(error: ValidationError, *within: str | int) -> str:
+    """Return the first thing that is wrong with a value, behind its place.
+
+    Args:
+        error: All that is wrong.
+        within: Where the value stands.
+    """
+    first = error.errors(include_url=False)[0]
+    return f"{'.'.join(map(str, (*within, *first['loc'])))}: {first['msg']}"

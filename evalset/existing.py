@@ -14,6 +14,7 @@ from google.adk.evaluation.eval_set import EvalSet
 
 from evalset.errors import EvalSetError
 from evalset.known import Identity, KnownFiles, identity_of
+from evalset.large_sets import LARGE, outline_in_parts
 from evalset.legacy import convert_old_form
 from evalset.outline import Outline, outline_of
 
@@ -68,10 +69,13 @@ def opened(path: Path, target: Path, known: KnownFiles) -> Iterator[Today | Old 
 
 
 def _read(path: Path, file: FileIO, identity: Identity) -> Today | Old:
+    outline = outline_in_parts(path, file) if identity.size > LARGE else None
     file.seek(0)
-    text = file.readall()
+    text = file.readall() if outline is None else b""
     if identity_of(os.fstat(file.fileno())) != identity:
         raise ChangedMeanwhileError
+    if outline is not None:
+        return Today(file, identity, outline)
     try:
         return Today(file, identity, outline_of(path, text))
     except EvalSetError:

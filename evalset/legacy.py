@@ -30,6 +30,15 @@ def convert_old_form(path: Path, text: bytes) -> EvalSet | None:
     cases = _old_cases(path, value)
     if cases is None:
         return None
+    return convert_old_cases(path, cases)
+
+
+def convert_old_cases(path: Path, cases: list[dict[str, Any]]) -> EvalSet:
+    """Convert cases in the old form, as `convert_old_form` finds them in the file at a path.
+
+    Raises:
+        EvalSetError: ADK's converter cannot read them.
+    """
     try:
         return convert_eval_set_to_pydantic_schema(base_name(path), cases)
     except (KeyError, TypeError, ValueError, AttributeError) as error:

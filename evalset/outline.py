@@ -6,7 +6,7 @@ every byte, but makes Python objects of the ids alone.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -35,21 +35,39 @@ class Outline(NamedTuple):
     before: bytes
     tail: bytes
 
-    def with_cases(self, cases: Mapping[str, dict[str, Any]]) -> tuple[bytes, Outline]:
-        """Write what is inserted at the place of the next case for more cases, by their ids, and the outline of the file with them.
+
+class Insertion:
+    """What is inserted into a file for more cases, at the place of the next case.
+
+    Args:
+        outline: The outline of the file.
+        cases: The cases by their ids, as `Style.write` takes them.
+
+    Attributes:
+        outline: The outline of the file with the cases that were written so far.
+    """
+
+    def __init__(self, outline: Outline, cases: Iterable[tuple[str, dict[str, Any]]]) -> None:
+        self._before, self._cases = outline, cases
+        self.outline = outline
+
+    def pieces(self) -> Iterator[bytes]:
+        """Write the text case by case.
 
         Raises:
             ValueError: As `Style.write`.
         """
-        layout, written = self.layout, bytearray()
-        for case in cases.values():
-            addition = layout.addition(case)
-            place = layout.insert_at - self.layout.insert_at
-            written[place:place] = addition
-            layout = layout.after(addition)
-        trail = self.layout.trail
-        before = bytes(written[: len(written) - len(trail)][-SEAM:])
-        return bytes(written), Outline(self.ids | cases.keys(), layout, before, trail + self.tail)
+        layout, before = self._before.layout, self._before
+        eval_ids, lead, seam, length = list[str](), layout.lead, b"", 0
+        for eval_id, case in self._cases:
+            text = lead + layout.style.write(case)
+            eval_ids.append(eval_id)
+            lead, seam, length = layout.next_lead, (seam + text)[-SEAM:], length + len(text)
+            yield text
+        yield layout.trail
+        self.outline = Outline(
+            before.ids.union(eval_ids), layout.moved(length), seam, layout.trail + before.tail
+        )
 
 
 def _check_encoding(path: Path, text: bytes) -> None:
@@ -102,7 +120,7 @@ def _members(path: Path, text: bytes) -> list[tuple[str, Any]]:
         return name
 
     shown = core_schema.union_schema(
-        [_cases_schema(), core_schema.str_schema(strict=True)], mode="left_to_right"
+        [cases_schema(), core_schema.str_schema(strict=True)], mode="left_to_right"
     )
     schema = core_schema.dict_schema(
         core_schema.no_info_after_validator_function(noted, core_schema.str_schema()),
@@ -115,7 +133,8 @@ def _members(path: Path, text: bytes) -> list[tuple[str, Any]]:
     return [(name, values[name]) for name in names]
 
 
-def _cases_schema() -> CoreSchema:
+def cases_schema() -> CoreSchema:
+    """Return the schema of a list of cases, of which the ids alone are read."""
     either_spelling: list[list[str | int]] = [["evalId"], ["eval_id"]]
     eval_id = core_schema.typed_dict_field(
         core_schema.str_schema(strict=True), validation_alias=either_spelling
@@ -147,7 +166,7 @@ def _check_names(path: Path, names: list[str]) -> None:
 
 def _flaw_of_cases(text: bytes) -> str:
     """Say what is wrong with `eval_cases`, where it is not a list of objects with an eval id each."""
-    schema = core_schema.typed_dict_schema({CASES: core_schema.typed_dict_field(_cases_schema())})
+    schema = core_schema.typed_dict_schema({CASES: core_schema.typed_dict_field(cases_schema())})
     try:
         SchemaValidator(schema).validate_json(text)
     except ValidationError as error:

@@ -72,18 +72,14 @@ class Layout(Value):
     next_lead: bytes
     style: Style
 
-    def addition(self, case: dict[str, Any]) -> bytes:
-        """Write what is inserted at `insert_at` for one more case.
-
-        Raises:
-            ValueError: As `Style.write`.
-        """
-        return self.lead + self.style.write(case) + self.trail
-
-    def after(self, addition: bytes) -> Layout:
-        """Give the layout of the text that holds the addition."""
-        moved = self.insert_at + len(addition) - len(self.trail)
-        return Layout(insert_at=moved, lead=self.next_lead, next_lead=self.next_lead, style=self.style)
+    def moved(self, length: int) -> Layout:
+        """Return the layout of the text in which so many bytes of new cases are inserted, without the trail."""
+        return Layout(
+            insert_at=self.insert_at + length,
+            lead=self.next_lead,
+            next_lead=self.next_lead,
+            style=self.style,
+        )
 
 
 def find_layout(text: bytes, members_after: int) -> Layout:

@@ -7,7 +7,7 @@ import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import NamedTuple, TypeAlias, TypeVar, assert_never
+from typing import Any, NamedTuple, TypeAlias, TypeVar, assert_never
 
 from google.adk.evaluation.eval_case import EvalCase
 
@@ -20,7 +20,7 @@ from evalset.known import KnownFiles, identity_of
 from evalset.legacy import keep_copy
 from evalset.locking import Lock, LockTimeoutError, lock_path, system_lock
 from evalset.names import flaw_of_eval_id, set_id_for
-from evalset.outline import Outline
+from evalset.outline import Insertion, Outline
 from simulator.facts import Value
 
 Found: TypeAlias = Today | Old | None
@@ -28,8 +28,6 @@ Result = TypeVar("Result")
 
 _ATTEMPTS = 5
 _LOCK_TIMEOUT = 30.0
-_SMALL = 1 << 20
-"""A file of at most so many bytes is written in one go."""
 
 
 class WrittenCase(Value):
@@ -41,11 +39,18 @@ class WrittenCase(Value):
     converted_copy: Path | None = None
 
 
+class _New(NamedTuple):
+    """The cases to be written, by their ids and as objects."""
+
+    eval_ids: Sequence[str]
+    objects: Iterable[dict[str, Any]]
+
+
 class _Plan(NamedTuple):
-    """The file as it will be, and its outline where that is known."""
+    """The file as it will be, and what is inserted into it where its outline will be known."""
 
     pieces: Iterable[bytes | memoryview]
-    outline: Outline | None = None
+    insertion: Insertion | None = None
 
 
 class EvalSetWriter:
@@ -110,15 +115,35 @@ class EvalSetWriter:
         Raises:
             EvalSetError: As `write_eval_case`.
         """
-        for case in cases:
-            self._check(case)
         if not cases:
             return ()
+        first = self.write_objects([case.eval_id for case in cases], lambda: map(case_object, cases))
+        return tuple(first.model_copy(update={"eval_id": case.eval_id}) for case in cases)
+
+    def write_objects(
+        self, eval_ids: Sequence[str], objects: Callable[[], Iterable[dict[str, Any]]]
+    ) -> WrittenCase:
+        """Append cases as `write_eval_cases` does, of which one at a time is in memory.
+
+        Args:
+            eval_ids: Their ids, at least one.
+            objects: Gives the cases, as `case_object` gives them. It is asked again if another program disturbs the write.
+
+        Returns:
+            What was done for the first of them.
+
+        Raises:
+            EvalSetError: As `write_eval_case`.
+        """
+        for eval_id in eval_ids:
+            self._check(eval_id)
         with self._told() as target:
             if not target.parent.is_dir():
                 target.parent.mkdir(parents=True, exist_ok=True)
             with self._lock(lock_path(target), self._lock_timeout):
-                return self._unless_disturbed(target, lambda found: self._write(target, found, cases))
+                return self._unless_disturbed(
+                    target, lambda found: self._write(target, found, _New(eval_ids, objects()))
+                )
 
     def eval_ids(self) -> frozenset[str]:
         """Give the ids that are taken; none where the file is not there yet.
@@ -135,15 +160,15 @@ class EvalSetWriter:
         Raises:
             EvalSetError: As `write_eval_case`.
         """
-        self._check(case)
+        self._check(case.eval_id)
+        new = _New([case.eval_id], [case_object(case)])
         with self._told() as target:
-            text = self._unless_disturbed(
-                target, lambda found: b"".join(bytes(piece) for piece in self._plan(found, [case]).pieces)
+            return self._unless_disturbed(
+                target, lambda found: b"".join(map(bytes, self._plan(found, new).pieces)).decode()
             )
-            return text.decode()
 
-    def _check(self, case: EvalCase) -> None:
-        if flaw := flaw_of_eval_id(case.eval_id):
+    def _check(self, eval_id: str) -> None:
+        if flaw := flaw_of_eval_id(eval_id):
             raise EvalSetError(self.path, flaw)
 
     @contextlib.contextmanager
@@ -174,29 +199,28 @@ class EvalSetWriter:
             self.path, "keeps changing; another program is writing it. Try again when it is done"
         )
 
-    def _plan(self, found: Found, cases: Sequence[EvalCase]) -> _Plan:
+    def _plan(self, found: Found, new: _New) -> _Plan:
         """Lay out the file as it will be.
 
         Raises:
             EvalSetError: The id of a case is taken.
         """
         taken = set(_ids(found))
-        for case in cases:
-            if case.eval_id in taken:
-                raise EvalSetError(self.path, f"already holds a case with the eval id {case.eval_id!r}")
-            taken.add(case.eval_id)
+        for eval_id in new.eval_ids:
+            if eval_id in taken:
+                raise EvalSetError(self.path, f"already holds a case with the eval id {eval_id!r}")
+            taken.add(eval_id)
         if found is None:
             named = set_id_for(self.path)
-            made = new_eval_set(self.agent_name, *cases, at=self._clock(), eval_set_id=named)
-            return _Plan(set_pieces(made))
+            made = new_eval_set(self.agent_name, at=self._clock(), eval_set_id=named)
+            return _Plan(set_pieces(made, new.objects))
         if isinstance(found, Old):
-            all_cases = [*found.converted.eval_cases, *cases]
-            return _Plan(set_pieces(found.converted.model_copy(update={"eval_cases": all_cases})))
-        addition, outline = found.outline.with_cases({case.eval_id: case_object(case) for case in cases})
-        return _Plan(_with_addition(found, addition), outline)
+            return _Plan(set_pieces(found.converted, new.objects))
+        insertion = Insertion(found.outline, zip(new.eval_ids, new.objects, strict=True))
+        return _Plan(_with_insertion(found, insertion.pieces()), insertion)
 
-    def _write(self, target: Path, found: Found, cases: Sequence[EvalCase]) -> tuple[WrittenCase, ...]:
-        plan = self._plan(found, cases)
+    def _write(self, target: Path, found: Found, new: _New) -> WrittenCase:
+        plan = self._plan(found, new)
         if found is not None and not os.access(target, os.W_OK):
             raise EvalSetError(self.path, "is read-only")
         copy = keep_copy(target, found.text) if isinstance(found, Old) else None
@@ -211,11 +235,10 @@ class EvalSetWriter:
             if copy:
                 copy.unlink(missing_ok=True)
             raise
-        if plan.outline:
-            self._remember(target, written, plan.outline)
-        return tuple(
-            WrittenCase(path=self.path, eval_id=case.eval_id, created=found is None, converted_copy=copy)
-            for case in cases
+        if plan.insertion:
+            self._remember(target, written, plan.insertion.outline)
+        return WrittenCase(
+            path=self.path, eval_id=new.eval_ids[0], created=found is None, converted_copy=copy
         )
 
     def _remember(self, target: Path, written: os.stat_result, outline: Outline) -> None:
@@ -246,15 +269,11 @@ def _ids(found: Found) -> frozenset[str]:
             assert_never(never)
 
 
-def _with_addition(found: Today, addition: bytes) -> Iterator[bytes | memoryview]:
+def _with_insertion(found: Today, inserted: Iterable[bytes]) -> Iterator[bytes | memoryview]:
     place = found.outline.layout.insert_at
     found.file.seek(0)
-    if found.identity.size <= _SMALL:
-        whole = found.file.read(found.identity.size)
-        yield b"".join((whole[:place], addition, whole[place:]))
-        return
     yield from chunks(found.file, place)
-    yield addition
+    yield from inserted
     yield from chunks(found.file, found.identity.size - place)
 
 

@@ -15,7 +15,8 @@ from evalset.errors import EvalSetError
 
 if TYPE_CHECKING:
     from evalset.importing.adding import Added
-    from evalset.importing.found import Imported
+    from evalset.importing.found import Harvest
+    from evalset.importing.gathered import Gathered
     from evalset.progress import Progress
 
 DONE, LEFT_OUT, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
@@ -41,7 +42,8 @@ def main(argv: Sequence[str], *, prog: str = "golden-trace import") -> int:
     except ValueError as error:
         sys.stderr.write(f"error: {error}\n")
         return BAD_INPUT
-    from evalset.progress import Progress  # noqa: PLC0415 - `--help` waits for no ADK
+    from evalset.progress import Progress  # noqa: PLC0415 - as above
+    from evalset.spool import SpoolError  # noqa: PLC0415 - as above
 
     logging.basicConfig(level=logging.ERROR, format="%(message)s")
     if not sys.warnoptions:
@@ -51,7 +53,7 @@ def main(argv: Sequence[str], *, prog: str = "golden-trace import") -> int:
         return _carried_out(given, progress)
     except OSError as error:
         progress.say(f"error: {error.filename or given.out}: {error.strerror or error}")
-    except EvalSetError as error:
+    except (EvalSetError, SpoolError) as error:
         progress.say(f"error: {error}")
     except KeyboardInterrupt:
         progress.say("interrupted; nothing was written")
@@ -95,52 +97,54 @@ def _parser(prog: str) -> argparse.ArgumentParser:
 
 
 def _carried_out(given: argparse.Namespace, progress: Progress) -> int:
-    from evalset.importing.adding import (  # noqa: PLC0415 - it imports ADK
-        add_to_set,
-        chosen_of,
-        taken_together,
-        with_renamed_agents,
-    )
-    from evalset.importing.files import import_cases  # noqa: PLC0415 - as above
+    from evalset.importing.files import take_path  # noqa: PLC0415 - it imports ADK
+    from evalset.importing.found import Harvest  # noqa: PLC0415 - as above
+    from evalset.importing.gathered import Gathered  # noqa: PLC0415 - as above
 
     def goes_on(found: int) -> bool:
         if found and found % _SHOWN_EACH == 0:
             progress.line(f"{found:,} cases found")
         return True
 
-    found = [import_cases(path, goes_on=goes_on) for path in given.paths]
-    everything = with_renamed_agents(taken_together(found), given.rename_agent)
-    imported, unknown = chosen_of(everything, given.case)
+    with Gathered(given.case, given.rename_agent) as gathered:
+        harvest = Harvest(gathered, goes_on)
+        for path in given.paths:
+            take_path(path, harvest)
+        return _added(given, progress, gathered, harvest)
+
+
+def _added(given: argparse.Namespace, progress: Progress, gathered: Gathered, harvest: Harvest) -> int:
+    from evalset.importing.adding import add_to_set  # noqa: PLC0415 - it imports ADK
+
+    unknown = sorted(set(given.case).difference(harvest.eval_ids))
     progress.clear()
     if unknown:
         progress.say(f"error: --case: there is no case {unknown[0]!r}")
         return BAD_INPUT
-    for problem in imported.problems:
+    for problem in harvest.problems:
         progress.say(f"warning: {problem}")
-    if not imported.cases or (given.strict and imported.problems):
+    if not gathered or (given.strict and harvest.problems):
         progress.say(
-            "no case was found"
-            if not imported.cases
-            else "nothing was written, because of the above (--strict)"
+            "no case was found" if not gathered else "nothing was written, because of the above (--strict)"
         )
         return LEFT_OUT
-    added = add_to_set(given.out, imported, dry_run=given.dry_run)
-    _tell(given, imported, added)
+    added = add_to_set(given.out, gathered, dry_run=given.dry_run)
+    _tell(given, gathered, harvest.problems, added)
     if added.trouble:
         progress.say(f"error: the cases were written, and their recorded responses were not: {added.trouble}")
         return BAD_INPUT
     return DONE
 
 
-def _tell(given: argparse.Namespace, imported: Imported, added: Added) -> None:
-    from evalset.progress import plain  # noqa: PLC0415 - as above
+def _tell(given: argparse.Namespace, gathered: Gathered, problems: Sequence[str], added: Added) -> None:
+    from evalset.progress import plain  # noqa: PLC0415 - `--help` waits for no ADK
 
     if given.json:
         result = {
             "path": str(added.path),
             "environment": str(added.environment) if added.environment else None,
             "eval_ids": list(added.eval_ids),
-            "problems": list(imported.problems),
+            "problems": list(problems),
             "written": not given.dry_run,
         }
         sys.stdout.write(json.dumps(result, ensure_ascii=False) + "\n")
@@ -148,10 +152,8 @@ def _tell(given: argparse.Namespace, imported: Imported, added: Added) -> None:
     verb = "would get" if given.dry_run else "got"
     count = len(added.eval_ids)
     sys.stdout.write(plain(f"{added.path} {verb} {count} case{'' if count == 1 else 's'}") + "\n")
-    for case, eval_id in zip(imported.cases, added.eval_ids, strict=True):
-        turns = len(case.conversation or ())
-        known = ", recorded" if case.eval_id in imported.environments else ""
+    for case, eval_id in zip(gathered.cases(), added.eval_ids, strict=True):
+        known = ", recorded" if case.recorded else ""
         renamed = f" (was {case.eval_id})" if case.eval_id != eval_id else ""
-        sys.stdout.write(
-            plain(f"  {eval_id}{renamed}: {turns} turn{'' if turns == 1 else 's'}{known}") + "\n"
-        )
+        turns = f"{case.turns} turn{'' if case.turns == 1 else 's'}"
+        sys.stdout.write(plain(f"  {eval_id}{renamed}: {turns}{known}") + "\n")

@@ -12,6 +12,7 @@ from typing import Any
 from google.adk.events.event import Event
 from pydantic import ValidationError
 
+from evalset.errors import first_flaw
 from evalset.importing.adk_events import AdkSession
 from evalset.importing.found import Harvest, ImportProblemError
 from evalset.importing.sessions import case_of_facts, case_of_session
@@ -95,9 +96,7 @@ def _event(data: Any) -> Event:
     try:
         return Event.model_validate(data)
     except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        place = ".".join(map(str, first["loc"]))
-        raise ImportProblemError(f"an event in it cannot be read: {place}: {first['msg']}") from error
+        raise ImportProblemError(f"an event in it cannot be read: {first_flaw(error)}") from error
 
 
 def _state(connection: sqlite3.Connection, session: sqlite3.Row) -> dict[str, Any]:

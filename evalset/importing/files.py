@@ -2,40 +2,56 @@
 
 from __future__ import annotations
 
+import json
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO, NamedTuple
 
-from google.adk.evaluation.eval_case import EvalCase
-from google.adk.evaluation.eval_set import EvalSet
 from google.adk.events.event import Event
 from pydantic import ValidationError
 
-from evalset.errors import EvalSetError
+from evalset.errors import EvalSetError, first_flaw
 from evalset.importing.adk_events import AdkSession
 from evalset.importing.archives import unpack
 from evalset.importing.databases import MAGIC, take_database
-from evalset.importing.found import FoundCase, Harvest, Imported, ImportProblemError, StoppedImportError
+from evalset.importing.found import (
+    FoundCase,
+    Harvest,
+    Held,
+    Imported,
+    ImportProblemError,
+    StoppedImportError,
+)
 from evalset.importing.known_answers import known_answers
 from evalset.importing.sessions import case_of_facts, case_of_session
+from evalset.importing.texts import (
+    JsonOutline,
+    WrittenCase,
+    cases_of_set,
+    entries,
+    old_cases,
+    one_case,
+    outline_of_json,
+    whole,
+)
 from evalset.kinds import ARCHIVE_STARTS
-from evalset.legacy import convert_old_form
 from evalset.names import base_name
-from evalset.recorded.embedded import parted
-from evalset.recorded.files import RecordedEnvironmentError, read_environment, sidecar_of
+from evalset.recorded.files import KEY, RecordedEnvironmentError, sidecar_of
 from evalset.recorded.model import FORMAT as SIDECAR
-from evalset.recorded.model import RecordedEnvironment
-from simulator.environment.recording.recordings import JOURNAL_FORMAT, RecordingError, read_recording
+from evalset.recorded.model import RecordedCase
+from evalset.recorded.stored import Stored, stored_recordings
+from evalset.streams import NotUtf8Error, contains
+from simulator.environment.recording.recordings import (
+    JOURNAL_FORMAT,
+    RecordedCall,
+    RecordingError,
+    read_recording,
+)
 from simulator.journal import Journal, JournalError
-from simulator.jsontext import JsonTextError, read_json
+from simulator.jsontext import JsonTextError
 
 _SESSION_FORMAT = "golden-trace-studio/session"
-_SET_NAMES = {
-    "evalSetId": "eval_set_id",
-    "evalCases": "eval_cases",
-    "creationTimestamp": "creation_timestamp",
-}
 _NAMED = (".evalset.json", ".test.json", ".session.json", ".db", ".sqlite", ".sqlite3", ".zip")
 _SUFFIXES = frozenset({".json", ".db", ".sqlite", ".sqlite3"})
 _NOTHING_KNOWN = "it is neither an eval set (today's or the older form), nor a session of ADK or of the studio, nor a test of `adk test`"
@@ -59,8 +75,18 @@ def import_cases(path: Path | str, *, goes_on: Callable[[int], bool] = lambda _:
     Raises:
         OSError: There is no such file or folder, or it cannot be read.
     """
-    path = Path(path)
-    harvest = Harvest(goes_on)
+    held = Held()
+    harvest = Harvest(held, goes_on)
+    take_path(Path(path), harvest)
+    return held.imported(harvest.problems)
+
+
+def take_path(path: Path, harvest: Harvest) -> None:
+    """Take in a file or a folder as `import_cases` does: of many cases one is in memory, beside what the harvest keeps.
+
+    Raises:
+        OSError: As `import_cases`.
+    """
     try:
         if path.is_dir():
             _take_folder(path, harvest)
@@ -68,7 +94,6 @@ def import_cases(path: Path | str, *, goes_on: Callable[[int], bool] = lambda _:
             _take(path, path.name, harvest, is_sure=True)
     except StoppedImportError:
         harvest.tell(path.name, "the import was stopped; the cases that were found by then are here")
-    return harvest.imported()
 
 
 def _take_folder(path: Path, harvest: Harvest, within: str = "") -> None:
@@ -108,56 +133,63 @@ def _take_archive(path: Path, place: str, harvest: Harvest) -> None:
         _take_folder(Path(folder), harvest, f"{place}/")
 
 
+class _Source(NamedTuple):
+    """A file that is open, and what it is called in problems."""
+
+    path: Path
+    file: BinaryIO
+    place: str
+
+    def text(self) -> str:
+        """Return all of its text: for files that hold one session."""
+        self.file.seek(0)
+        return self.file.read().decode("utf-8-sig")
+
+
 def _take_text(path: Path, place: str, harvest: Harvest, *, is_sure: bool) -> None:
-    text, document = _read(path)
-    match document:
-        case {"format": str() as kind}:
-            _take_ours(kind, text, path, place, harvest)
-        case {"eval_cases": list()} | {"evalCases": list()}:
-            _take_set(_set_of(document), text, path, place, harvest)
-        case {"eval_id": str()} | {"evalId": str()}:
-            _take_set([_case_of(document)], text, path, place, harvest)
-        case {"events": list()}:
-            harvest.take(place, [_of_session(document, path, place, harvest)])
-        case [{"events": list()}, *_]:
-            harvest.take(place, [_of_session(each, path, place, harvest) for each in document])
-        case _ if _is_old(document) and (converted := convert_old_form(path, text.encode())) is not None:
-            _take_set(converted.eval_cases, text, path, place, harvest)
-        case _ if is_sure:
-            raise ImportProblemError(_NOTHING_KNOWN)
-
-
-def _read(path: Path) -> tuple[str, Any]:
     try:
-        text = path.read_bytes().decode("utf-8-sig")
-        return text, read_json(text, constants=True)
-    except UnicodeDecodeError as error:
-        raise ImportProblemError(f"it is no text in UTF-8: byte {error.start} cannot be read") from error
+        with path.open("rb") as file:
+            _take_json(_Source(path, file, place), outline_of_json(file), harvest, is_sure=is_sure)
+    except NotUtf8Error as error:
+        raise ImportProblemError(f"it is no text in UTF-8: byte {error.byte} cannot be read") from error
     except JsonTextError as error:
         raise ImportProblemError(f"it is no JSON: {error}") from error
 
 
-def _is_old(document: Any) -> bool:
-    """Tell whether a document looks like ADK's older form: turns with their queries, or named lists of them."""
-    found = document if isinstance(document, list) else [document]
-    return bool(found) and all(
-        isinstance(each, dict) and ("query" in each or isinstance(each.get("data"), list)) for each in found
-    )
+def _take_json(source: _Source, outline: JsonOutline, harvest: Harvest, *, is_sure: bool) -> None:
+    file, place = source.file, source.place
+    match outline.document:
+        case {"format": str() as kind}:
+            _take_ours(kind, source, harvest)
+        case {"eval_cases": list()} | {"evalCases": list()}:
+            _take_set(lambda: cases_of_set(file, outline), source, outline, harvest)
+        case {"eval_id": str()} | {"evalId": str()}:
+            _take_set(lambda: one_case(file), source, outline, harvest)
+        case {"events": list()}:
+            harvest.take(place, [_of_session(whole(file), source, harvest)])
+        case [{"events": list()}, *_]:
+            with harvest.all_or_nothing():
+                harvest.take(place, (_of_session(each, source, harvest) for each in entries(file)))
+        case _ if outline.has_old_cases:
+            _take_set(lambda: old_cases(source.path, file, outline), source, outline, harvest)
+        case _ if is_sure:
+            raise ImportProblemError(_NOTHING_KNOWN)
 
 
-def _take_ours(kind: str, text: str, path: Path, place: str, harvest: Harvest) -> None:
+def _take_ours(kind: str, source: _Source, harvest: Harvest) -> None:
     """Take in a file of the studio's; a recorded environment comes with its eval set."""
     if kind not in {JOURNAL_FORMAT, _SESSION_FORMAT}:
         if kind != SIDECAR:
             raise ImportProblemError(f"it is a file of the studio, and no session: its format is {kind!r}")
         return
     try:
-        journal = Journal.from_json(text) if kind == JOURNAL_FORMAT else _session_of(text)
+        journal = Journal.from_json(source.text()) if kind == JOURNAL_FORMAT else _session_of(source.text())
     except JournalError as error:
         raise ImportProblemError(str(error)) from error
     facts = [fact for _, fact in journal.path()]
-    name = journal.fold.place_in_adk()["session_id"] or base_name(path)
-    harvest.take(place, [case_of_facts(facts, name, lambda words: harvest.tell(place, words))])
+    name = journal.fold.place_in_adk()["session_id"] or base_name(source.path)
+    found = case_of_facts(facts, name, lambda words: harvest.tell(source.place, words))
+    harvest.take(source.place, [found])
 
 
 def _session_of(text: str) -> Journal:
@@ -172,86 +204,67 @@ def _session_of(text: str) -> Journal:
 # ---------------------------------------------------------------- eval sets
 
 
-def _take_set(cases: list[EvalCase], text: str, path: Path, place: str, harvest: Harvest) -> None:
-    beside = _beside(path, text, place, harvest)
-    elsewhere = tuple(read_recording(text).calls) if _is_recording(text) else ()
-    for case in cases:
-        environment = beside.cases.get(case.eval_id)
-        if environment is None:
-            known = known_answers(case, elsewhere)
-            harvest.tell(place, *known.problems)
+def _take_set(
+    cases: Callable[[], Iterable[WrittenCase]], source: _Source, outline: JsonOutline, harvest: Harvest
+) -> None:
+    """Take in cases with what is recorded of them beside the file or inside of it; where that is damaged, with their own answers."""
+    sidecar = sidecar_of(source.path)
+    is_beside = sidecar != source.path and sidecar.is_file()
+    is_inside = isinstance(outline.document, dict) and KEY in outline.document
+    try:
+        if is_beside or is_inside:
+            with stored_recordings(sidecar if is_beside else source.path) as stored, harvest.all_or_nothing():
+                _take_cases(cases(), stored, source, harvest)
+            return
+    except RecordedEnvironmentError as error:
+        where, words = "beside it" if is_beside else "in it", str(error).removeprefix(f"{source.path}: ")
+        harvest.tell(source.place, f"what is recorded {where} cannot be used: {words}")
+    with harvest.all_or_nothing():
+        _take_cases(cases(), None, source, harvest)
+
+
+def _take_cases(
+    cases: Iterable[WrittenCase], stored: Stored | None, source: _Source, harvest: Harvest
+) -> None:
+    has_answers_elsewhere = contains(source.file, b"mock_tool_output")
+    for case, value in cases:
+        if stored is not None and case.eval_id in stored.cases:
+            environment: RecordedCase | None = stored.case(case.eval_id)
+        else:
+            known = known_answers(case, _answers_elsewhere(value) if has_answers_elsewhere else ())
+            harvest.tell(source.place, *known.problems)
             environment = known.environment
-        harvest.take(place, [FoundCase(case, environment)])
+        harvest.take(source.place, [FoundCase(case, environment)])
 
 
-def _is_recording(text: str) -> bool:
-    """Tell whether answers stand where ADK's loader does not look, as in the older form."""
-    if "mock_tool_output" not in text:
-        return False
+def _answers_elsewhere(value: Any) -> Sequence[RecordedCall]:
+    """Return the answers of a case that stand where ADK's loader does not look, as in the older form."""
     try:
-        return bool(read_recording(text).calls)
+        return read_recording(json.dumps(value)).calls
     except RecordingError:
-        return False
-
-
-def _beside(path: Path, text: str, place: str, harvest: Harvest) -> RecordedEnvironment:
-    """Read what is recorded beside an eval set, or inside of it."""
-    sidecar = sidecar_of(path)
-    is_beside = sidecar != path and sidecar.is_file()
-    try:
-        if is_beside:
-            return read_environment(sidecar)
-        return parted(path, text).environment or RecordedEnvironment()
-    except (RecordedEnvironmentError, OSError) as error:
-        where = "beside it" if is_beside else "in it"
-        harvest.tell(
-            place, f"what is recorded {where} cannot be used: {str(error).removeprefix(f'{path}: ')}"
-        )
-        return RecordedEnvironment()
-
-
-def _set_of(document: dict[str, Any]) -> list[EvalCase]:
-    """Read an eval set, whose top level may be in camel case: ADK's loader itself would refuse that."""
-    try:
-        cases: list[EvalCase] = EvalSet.model_validate(
-            {_SET_NAMES.get(name, name): value for name, value in document.items()}
-        ).eval_cases
-    except ValidationError as error:
-        raise _problem("an eval set that ADK cannot read", error) from error
-    document.clear()  # of many cases it is as large as they are
-    return cases
-
-
-def _case_of(document: dict[str, Any]) -> EvalCase:
-    try:
-        return EvalCase.model_validate(document)
-    except ValidationError as error:
-        raise _problem("an eval case that ADK cannot read", error) from error
-
-
-def _problem(what: str, error: ValidationError) -> ImportProblemError:
-    first = error.errors(include_url=False)[0]
-    return ImportProblemError(f"it is {what}: {'.'.join(map(str, first['loc']))}: {first['msg']}")
+        return ()
 
 
 # ---------------------------------------------------------------- sessions of ADK's
 
 
-def _of_session(document: dict[str, Any], path: Path, place: str, harvest: Harvest) -> FoundCase:
+def _of_session(document: dict[str, Any], source: _Source, harvest: Harvest) -> FoundCase:
     """Read a session in JSON, as ADK's API gives it, or as `adk test` keeps it."""
     found = _either(document, "state") or {}
     try:
         events = [Event.model_validate(each) for each in _timed(document["events"])]
     except ValidationError as error:
-        raise _problem("a session with an event that ADK cannot read", error) from error
+        raise ImportProblemError(
+            f"it is a session with an event that ADK cannot read: {first_flaw(error)}"
+        ) from error
     session = AdkSession(
-        session_id=str(_either(document, "id") or base_name(path)),
+        session_id=str(_either(document, "id") or base_name(source.path)),
         app_name=str(_either(document, "app_name", "appName") or ""),
         user_id=str(_either(document, "user_id", "userId") or "user"),
         state=found if isinstance(found, dict) else {},
         events=events,
     )
-    return case_of_session(session, lambda words: harvest.tell(place, words))
+    return case_of_session(session, lambda words: harvest.tell(source.place, words))
 
 
 def _timed(events: list[Any]) -> Iterator[Any]:

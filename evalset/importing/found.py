@@ -1,13 +1,14 @@
-"""What an import gives: cases, their recorded environments, and what could not be taken."""
+"""What an import finds: cases, their recorded environments, and what could not be taken."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from typing import NamedTuple
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from typing import NamedTuple, Protocol
 
 from google.adk.evaluation.eval_case import EvalCase
 
-from evalset.names import flaw_of_eval_id, unique_eval_id, usable_eval_id
+from evalset.names import FreeIds, flaw_of_eval_id, usable_eval_id
 from evalset.recorded.model import RecordedCase
 
 
@@ -40,17 +41,53 @@ class StoppedImportError(Exception):
     """Nobody wants any more of it; what was found by then is there."""
 
 
+class Keeper(Protocol):
+    """Keeps found cases, in memory or on the disk."""
+
+    def keep(self, found: FoundCase) -> None:
+        """Keep one more case."""
+
+    def keep_first(self, count: int) -> None:
+        """Forget all cases but the first, of those that were given to `keep`."""
+
+
+class Held:
+    """Keeps found cases in memory."""
+
+    def __init__(self) -> None:
+        self.found: list[FoundCase] = []
+
+    def keep(self, found: FoundCase) -> None:
+        """Keep one more case."""
+        self.found.append(found)
+
+    def keep_first(self, count: int) -> None:
+        """Forget all cases but the first."""
+        del self.found[count:]
+
+    def imported(self, problems: Iterable[str]) -> Imported:
+        """Return all that was found."""
+        known = {case.eval_id: environment for case, environment in self.found if environment}
+        return Imported(tuple(each.case for each in self.found), known, tuple(problems))
+
+
 class Harvest:
-    """Gathers what is found, and gives each case an id of its own.
+    """Gives each case that is found an id of its own, and hands it to a keeper.
 
     Args:
+        keeper: Keeps the cases.
         goes_on: Asked with each case, with how many were found before; False ends the import.
+
+    Attributes:
+        eval_ids: The ids of all cases, in the order of the import.
+        problems: What could not be taken, in sentences with the place.
     """
 
-    def __init__(self, goes_on: Callable[[int], bool] = lambda _: True) -> None:
-        self._goes_on = goes_on
-        self._cases: dict[str, FoundCase] = {}
-        self._problems: list[str] = []
+    def __init__(self, keeper: Keeper, goes_on: Callable[[int], bool] = lambda _: True) -> None:
+        self._keeper, self._goes_on = keeper, goes_on
+        self._free = FreeIds()
+        self.eval_ids: list[str] = []
+        self.problems: list[str] = []
 
     def take(self, place: str, found: Iterable[FoundCase]) -> None:
         """Take in cases that were found at a place.
@@ -59,21 +96,31 @@ class Harvest:
             StoppedImportError: The import is to end.
         """
         for each in found:
-            if not self._goes_on(len(self._cases)):
+            if not self._goes_on(len(self.eval_ids)):
                 raise StoppedImportError
             wanted, case = each.case.eval_id, each.case
-            free = unique_eval_id(usable_eval_id(wanted), self._cases)
+            free = self._free.take(usable_eval_id(wanted))
             if free != wanted:
                 why = flaw_of_eval_id(wanted) or "there is another of that id"
                 self.tell(place, f"the case {wanted!r} is now {free!r}: {why}")
                 case = case.model_copy(update={"eval_id": free})
-            self._cases[free] = each._replace(case=case)
+            self.eval_ids.append(free)
+            self._keeper.keep(each._replace(case=case))
 
     def tell(self, place: str, *problems: str) -> None:
         """Take in what could not be taken at a place."""
-        self._problems += [f"{place}: {problem}" for problem in problems]
+        self.problems += [f"{place}: {problem}" for problem in problems]
 
-    def imported(self) -> Imported:
-        """Give all that was found."""
-        known = {name: each.environment for name, each in self._cases.items() if each.environment}
-        return Imported(tuple(each.case for each in self._cases.values()), known, tuple(self._problems))
+    @contextmanager
+    def all_or_nothing(self) -> Iterator[None]:
+        """Forget what the block took and told where it raises, except where the import is to end."""
+        cases, problems = len(self.eval_ids), len(self.problems)
+        try:
+            yield
+        except StoppedImportError:
+            raise
+        except BaseException:
+            self._keeper.keep_first(cases)
+            self._free.give_back(self.eval_ids[cases:])
+            del self.eval_ids[cases:], self.problems[problems:]
+            raise

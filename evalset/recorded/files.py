@@ -5,7 +5,8 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-from collections.abc import Callable, Iterator, Mapping
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, TypeVar
@@ -13,15 +14,22 @@ from typing import Any, TypeVar
 from pydantic import ValidationError
 
 from evalset.atomic import sync_folder, write_whole
+from evalset.errors import first_flaw
 from evalset.known import Identity, identity_of
 from evalset.locking import lock_path, system_lock
 from evalset.recorded.model import FORMAT, VERSION, CaseNote, RecordedCase, RecordedEnvironment, lean
+from evalset.splice import Style
+from evalset.streams import NotUtf8Error, contains, head_of
 from simulator.facts import Value
 from simulator.jsontext import JsonTextError, read_json
 
 _PATIENCE_SECONDS = 60.0
 _ATTEMPTS = 5
 Held = TypeVar("Held", RecordedCase, CaseNote)
+Kept = TypeVar("Kept")
+_STYLE = Style(unit="  ", indent="    ")
+_ODD_NUMBER = re.compile(rb" -?(?:[0-9.]+e|0\.0000)")
+"""What may be a number that the standard library, which wrote all files before, writes with other digits."""
 _EVAL_SET, _SIDECAR = ".evalset.json", ".environment.json"
 
 KEY = "recorded_environment"
@@ -68,36 +76,54 @@ def holds_recording(path: Path) -> bool:
 @lru_cache(maxsize=64)
 def _holds(path: Path, _: Identity) -> bool:
     try:
-        content = path.read_bytes()
-        return f'"{KEY}"'.encode() in content and _is_embedded(_document(path, content))
-    except RecordedEnvironmentError:
+        with path.open("rb") as file:
+            return contains(file, f'"{KEY}"'.encode()) and _is_embedded(head_of(file))
+    except (JsonTextError, NotUtf8Error):
         return False
 
 
 def environment_text(environment: RecordedEnvironment) -> str:
     """Write a recorded environment as it stands in its file: indented, its cases in the order of their ids."""
-    return "".join(environment_pieces(environment))
+    return b"".join(environment_pieces(environment)).decode()
 
 
-def environment_pieces(environment: RecordedEnvironment) -> Iterator[str]:
+def environment_pieces(environment: RecordedEnvironment) -> Iterator[bytes]:
     """Write the text of a recorded environment in pieces, a case in each, so that no two are held as text at once."""
-    head = {"format": environment.format, "version": environment.version}
-    yield _indented(head)[: -len("\n}")]
-    for name in ("cases", "notes"):
-        held: Mapping[str, Value] = getattr(environment, name)
+    return file_pieces(environment.version, environment.cases, environment.notes, value_text)
+
+
+def file_pieces(
+    version: int, cases: Mapping[str, Kept], notes: Mapping[str, Kept], text_of: Callable[[Kept], bytes]
+) -> Iterator[bytes]:
+    """Write the text of a recorded environment in pieces.
+
+    Args:
+        version: The version of the file.
+        cases: What stands for each case, by its eval id.
+        notes: What stands for each note.
+        text_of: Returns the text of a case or a note, as `value_text` writes it.
+    """
+    yield f'{{\n  "format": "{FORMAT}",\n  "version": {version}'.encode()
+    for name, held in (("cases", cases), ("notes", notes)):
         if not held and name != "cases":
             continue
         start = f',\n  "{name}": {{'
         for eval_id in sorted(held):
-            case = _indented({eval_id: lean(held[eval_id])})[len("{") : -len("\n}")]
-            yield start + case.replace("\n", "\n  ")
+            key = json.dumps(eval_id, ensure_ascii=False)
+            yield f"{start}\n    {key}: ".encode() + text_of(held[eval_id])
             start = ","
-        yield "\n  }" if held else f"{start}}}"
-    yield "\n}\n"
+        yield b"\n  }" if held else f"{start}}}".encode()
+    yield b"\n}\n"
 
 
-def _indented(value: Mapping[str, Any]) -> str:
-    return json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False)
+def value_text(value: Value) -> bytes:
+    """Write a case or a note as it stands in its file, its first line without indentation."""
+    plain = lean(value)
+    written = _STYLE.write(plain)
+    if _ODD_NUMBER.search(written):
+        text = json.dumps(plain, indent=_STYLE.unit, ensure_ascii=False, allow_nan=False)
+        return text.replace("\n", f"\n{_STYLE.indent}").encode()
+    return written
 
 
 def read_environment(path: Path | str) -> RecordedEnvironment:
@@ -156,9 +182,7 @@ def validated(path: Path, document: Mapping[str, Any]) -> RecordedEnvironment:
             {key: held for key, held in document.items() if key != "version"}
         )
     except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        place = ".".join(str(part) for part in first["loc"])
-        raise RecordedEnvironmentError(path, f"{place}: {first['msg']}") from error
+        raise RecordedEnvironmentError(path, first_flaw(error)) from error
 
 
 def _document(path: Path, content: bytes) -> dict[str, Any]:
@@ -223,11 +247,34 @@ def change_environment(
             nothing was changed.
         OSError: The disk or the folder refused; the file is as it was.
     """
+    changed = RecordedEnvironment()
+
+    def pieces(source: Path | None) -> Iterable[bytes]:
+        nonlocal changed
+        changed = change(RecordedEnvironment() if source is None else read_environment(source))
+        return environment_pieces(changed)
+
+    replace_environment(path, pieces)
+    return changed
+
+
+def replace_environment(path: Path | str, pieces_of: Callable[[Path | None], Iterable[bytes]]) -> None:
+    """Write a recorded environment anew: one writer at a time, whole or not at all. The file is made where there is none.
+
+    Args:
+        path: As for `change_environment`.
+        pieces_of: Returns the new text in pieces. Its argument is the file that holds what is recorded so far: this one, or the eval
+            set with a recording inside; None where nothing is recorded. What it raises leaves the file as it is. It may be asked again.
+
+    Raises:
+        RecordedEnvironmentError: As for `change_environment`.
+        OSError: As for `change_environment`.
+    """
     target = (sidecar_of(path) if holds_recording(Path(path)) else Path(path)).resolve()
     with system_lock(lock_path(target), _PATIENCE_SECONDS):
         for _ in range(_ATTEMPTS):
             with contextlib.suppress(_ChangedMeanwhileError):
-                return _changed(target, change)
+                return _replaced(target, pieces_of)
     raise RecordedEnvironmentError(target, "it keeps changing; another program is writing it")
 
 
@@ -235,32 +282,25 @@ class _ChangedMeanwhileError(Exception):
     """Somebody who takes no lock wrote the file while we worked on it."""
 
 
-def _changed(
-    target: Path, change: Callable[[RecordedEnvironment], RecordedEnvironment]
-) -> RecordedEnvironment:
+def _replaced(target: Path, pieces_of: Callable[[Path | None], Iterable[bytes]]) -> None:
     identity = _identity(target)
     if identity is not None and not os.access(target, os.W_OK):
         raise RecordedEnvironmentError(target, "it is read-only")
-    environment = change(_embedded_for(target) if identity is None else read_environment(target))
+    pieces = pieces_of(_embedding(target) if identity is None else target)
 
     def check() -> None:
         if _identity(target) != identity:
             raise _ChangedMeanwhileError
 
-    pieces = (piece.encode() for piece in environment_pieces(environment))
     write_whole(target, pieces, before_replace=check, replace=os.replace)
     sync_folder(target.parent)
-    return environment
 
 
-def _embedded_for(sidecar: Path) -> RecordedEnvironment:
-    """Give what a file beside an eval set begins with: the recording inside of the set, or nothing."""
+def _embedding(sidecar: Path) -> Path | None:
+    """Return the eval set of a sidecar file that is not there yet, where that set holds a recording inside."""
     stem = sidecar.name.removesuffix(_SIDECAR)
-    for ending in (_EVAL_SET, ".json"):
-        eval_set = sidecar.with_name(f"{stem}{ending}")
-        if eval_set != sidecar and holds_recording(eval_set):
-            return read_environment(eval_set)
-    return RecordedEnvironment()
+    beside = (sidecar.with_name(f"{stem}{ending}") for ending in (_EVAL_SET, ".json"))
+    return next((path for path in beside if path != sidecar and holds_recording(path)), None)
 
 
 def _identity(target: Path) -> Identity | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any, Literal
 
 from pydantic import BaseModel, Field
@@ -14,6 +15,8 @@ from simulator.jsonvalue import JsonObject
 FORMAT = "golden-trace-studio/environment"
 VERSION = 5
 """The newest version. A file of a newer one is refused; one of an older one is read."""
+
+_ALWAYS_WRITTEN = frozenset({"kind", "format", "tool"})
 
 _WITH_TOLERANCES, _WITH_PLACES, _WITH_INPUTS, _WITH_GOLDENS, _WITH_AGENTS = 2, 3, 4, 4, 5
 
@@ -257,15 +260,20 @@ class RecordedEnvironment(Value):
     @property
     def version(self) -> int:
         """The version that its file has: the oldest whose readers understand all that it holds."""
-        if any(turn.agents for case in self.cases.values() for turn in case.turns):
-            return _WITH_AGENTS
-        if any(_holds_inputs(case) for case in self.cases.values()):
-            return _WITH_INPUTS
-        if any(case.golden_state or any(turn.golden for turn in case.turns) for case in self.cases.values()):
-            return _WITH_GOLDENS
-        if any(_holds_places(case) for case in self.cases.values()):
-            return _WITH_PLACES
-        return _WITH_TOLERANCES if any(case.tolerances for case in self.cases.values()) else 1
+        return max(map(version_of, self.cases.values()), default=1)
+
+
+def version_of(case: RecordedCase) -> int:
+    """Return the version of the oldest file that can hold a case."""
+    if any(turn.agents for turn in case.turns):
+        return _WITH_AGENTS
+    if _holds_inputs(case):
+        return _WITH_INPUTS
+    if case.golden_state or any(turn.golden for turn in case.turns):
+        return _WITH_GOLDENS
+    if _holds_places(case):
+        return _WITH_PLACES
+    return _WITH_TOLERANCES if case.tolerances else 1
 
 
 def _holds_inputs(case: RecordedCase) -> bool:
@@ -284,16 +292,27 @@ def _holds_places(case: RecordedCase) -> bool:
 def lean(value: Any) -> Any:
     """Write a value as JSON without what it holds by default, the fields in their order."""
     if isinstance(value, BaseModel):
-        fields = type(value).model_fields
         return {
             name: lean(held)
-            for name, field in fields.items()
-            if (held := getattr(value, name)) != field.get_default(call_default_factory=True)
-            or field.is_required()
-            or name in {"kind", "format", "tool"}
+            for name, default in _defaults(type(value))
+            if (held := getattr(value, name)) is not default and held != default
         }
     if isinstance(value, dict):
         return {name: lean(held) for name, held in value.items()}
     if isinstance(value, (list, tuple)):
         return [lean(held) for held in value]
     return value
+
+
+@cache
+def _defaults(kind: type[BaseModel]) -> tuple[tuple[str, Any], ...]:
+    """Return the fields of a model with their defaults; a field that is always written has one that nothing equals."""
+    return tuple(
+        (
+            name,
+            object()
+            if field.is_required() or name in _ALWAYS_WRITTEN
+            else field.get_default(call_default_factory=True),
+        )
+        for name, field in kind.model_fields.items()
+    )

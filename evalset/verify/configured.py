@@ -19,6 +19,7 @@ from google.adk.evaluation.eval_metrics import (
 from google.adk.evaluation.evaluator import EvaluationResult
 from pydantic import ValidationError
 
+from evalset.errors import first_flaw
 from evalset.verify.criteria import RESPONSE, TRAJECTORY, Criteria, Metric
 from evalset.verify.errors import VerifyError
 from evalset.verify.metric import MATCHES, PATH, RESPONSE_PATH
@@ -52,8 +53,7 @@ def criteria_of(path: Path | str) -> Criteria:
     try:
         return Criteria(**made, metrics=tuple(metrics))
     except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        raise VerifyError(f"{path}: {'.'.join(map(str, first['loc']))}: {first['msg']}") from error
+        raise VerifyError(f"{path}: {first_flaw(error)}") from error
 
 
 def _read(path: Path) -> EvalConfig:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import shutil
 import subprocess
 import sys
@@ -196,3 +197,54 @@ def test_a_pytest_file_of_an_agent_in_a_file_of_configs_passes_as_it_stands(here
     assert done.returncode == 0, done.stdout[-3000:]
     assert "1 passed" in done.stdout
     assert import_cases(here / "tests").cases
+
+
+@pytest.mark.parametrize(
+    ("options", "code", "says"),
+    [
+        (["--strict"], 1, "--strict"),
+        (["--case", "none"], 2, "there is no case 'none'"),
+        (["--dry-run"], 0, ""),
+        (["--case", "half"], 2, "cannot be written"),
+        (["--case", "endless"], 2, "cannot be written"),
+        (["--case", "half", "--dry-run"], 0, ""),
+    ],
+)
+def test_what_is_refused_leaves_both_files_as_they_are(
+    here: Path, options: list[str], code: int, says: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It is decided before either is replaced; nothing is left beside them."""
+    found: dict[str, Any] = {
+        "set.evalset.json": DESK,
+        "set.environment.json": KEPT / "order_desk.environment.json",
+    }
+    for name, source in found.items():
+        shutil.copy(source, name)
+    said = {"parts": [{"text": "Hi"}]}
+    endless = {"user_content": said, "final_response": said, "intermediate_data": {"tool_uses": [
+        {"name": "find", "args": {"far": math.inf}}]}}  # fmt: skip
+    plain = {"user_content": said, "final_response": said}
+    half = {"app_name": "desk", "user_id": "u", "state": {"name": "\ud800"}}
+    cases = [
+        {"eval_id": "plain", "conversation": [plain]},
+        {"eval_id": "half", "conversation": [plain], "session_input": half},
+        {"eval_id": "endless", "conversation": [endless]},
+    ]
+    Path("many.json").write_text(json.dumps({"eval_set_id": "s", "eval_cases": cases}))
+    before = {name: Path(name).read_bytes() for name in found}
+    assert main(["import", "many.json", "--out", "set.evalset.json", "--quiet", *options]) == code
+    assert says in capsys.readouterr().err
+    assert {name: Path(name).read_bytes() for name in found} == before
+    assert sorted(path.name for path in here.iterdir()) == sorted([*found, "many.json"])
+
+
+def test_a_chosen_case_is_taken_with_its_renamed_agent(here: Path) -> None:
+    """Alone, with its recording under the new name; the ids of several files are given in their order."""
+    for name in ("one", "two"):
+        Path(f"{name}.json").write_text(json.dumps([a_session("s"), a_session("t")]))
+    arguments = ["import", "one.json", "two.json", "--out", "set.evalset.json", "--quiet"]
+    assert main([*arguments, "--case", "s_2", "--case", "t", "--rename-agent", "desk=office"]) == 0
+    assert ids_in("set.evalset.json") == ["t", "s_2"]
+    recorded = read_environment("set.environment.json").cases
+    assert {case.agent for case in recorded.values()} == {"office"}
+    assert set(recorded) == {"t", "s_2"}

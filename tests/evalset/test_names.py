@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import evalset
 from evalset import EvalSetWriter, eval_id_for, snake_case, unique_eval_id
-from evalset.names import flaw_of_eval_id
+from evalset.names import FreeIds, flaw_of_eval_id
 from tests.harness.processes import REPOSITORY
 
 
@@ -69,3 +69,18 @@ def test_importing_the_package_imports_no_adk() -> None:
     """ADK's evaluation takes a second to import, so it waits until the first name of the package is used."""
     check = "import sys, evalset; sys.exit(any(name.split('.')[0] == 'google' for name in sys.modules))"
     assert subprocess.run([sys.executable, "-S", "-c", check], cwd=REPOSITORY, check=False).returncode == 0
+
+
+@given(
+    st.lists(st.sampled_from(["a", "a_2", "a_3", "b"]), max_size=9), st.sets(st.sampled_from(["a", "a_3"]))
+)
+def test_free_ids_are_those_that_are_looked_for_one_by_one(wanted: list[str], taken: set[str]) -> None:
+    """In their order; what was given back is free again."""
+    free, known, found = FreeIds(taken), set(taken), list[str]()
+    for name in wanted:
+        expected = unique_eval_id(name, known)
+        known.add(expected)
+        found.append(free.take(name))
+        assert found[-1] == expected
+    free.give_back(found)
+    assert [free.take(name) for name in wanted] == found

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 from pathlib import Path
 from typing import Any
@@ -10,18 +11,25 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from evalset import large_sets
 from evalset.errors import EvalSetError
-from evalset.outline import Outline, outline_of
+from evalset.outline import Insertion, Outline, outline_of
 from evalset.splice import Style
 from tests.evalset.formatting import VALUES, cases, eval_sets, formatted
 
 PATH = Path("orders.evalset.json")
 
 
+def inserted(outline: Outline, *added: dict[str, Any]) -> tuple[bytes, Outline]:
+    """Give what is inserted for cases, and the outline of the text with them."""
+    insertion = Insertion(outline, [(case["eval_id"], case) for case in added])
+    return b"".join(insertion.pieces()), insertion.outline
+
+
 def spliced(text: bytes, outline: Outline, case: dict[str, Any]) -> tuple[bytes, bytes]:
     """Give the text with the case, and the addition alone."""
     place = outline.layout.insert_at
-    addition = outline.layout.addition(case)
+    addition, _ = inserted(outline, case)
     return text[:place] + addition + text[place:], addition
 
 
@@ -49,7 +57,7 @@ def test_a_remembered_outline_is_what_reading_again_would_find(data: st.DataObje
     for number in range(3):
         case = data.draw(cases(f"new {number}"))
         text, _ = spliced(text, remembered, case)
-        _, remembered = remembered.with_cases({f"new {number}": case})
+        _, remembered = inserted(remembered, case)
         read = outline_of(PATH, text)
         assert remembered.ids == read.ids
         assert remembered.layout.insert_at == read.layout.insert_at
@@ -62,14 +70,14 @@ def test_a_remembered_outline_is_what_reading_again_would_find(data: st.DataObje
 def test_several_cases_at_once_are_those_one_after_another(data: st.DataObject) -> None:
     """One step with three cases gives the bytes and the outline of three steps with one."""
     text = data.draw(formatted(data.draw(eval_sets())))
-    added = {f"new {number}": data.draw(cases(f"new {number}")) for number in range(3)}
+    added = [data.draw(cases(f"new {number}")) for number in range(3)]
     outline = outline_of(PATH, text)
-    addition, after = outline.with_cases(added)
+    addition, after = inserted(outline, *added)
     place = outline.layout.insert_at
     at_once = text[:place] + addition + text[place:]
-    for eval_id, case in added.items():
+    for case in added:
         text, _ = spliced(text, outline, case)
-        _, outline = outline.with_cases({eval_id: case})
+        _, outline = inserted(outline, case)
     assert at_once == text
     assert (after.ids, after.layout, after.tail) == (outline.ids, outline.layout, outline.tail)
     assert outline_of(PATH, text).before.endswith(after.before)
@@ -182,3 +190,20 @@ def test_what_json_cannot_hold_is_refused(value: object) -> None:
     for style in (Style(), Style(unit="  "), Style(unit="\t")):
         with pytest.raises(ValueError, match=r"JSON|surrogates"):
             style.write({"value": value})
+
+
+@given(st.data())
+def test_an_outline_in_parts_is_that_of_the_whole_text(data: st.DataObject) -> None:
+    """Whatever parts the text is read in, and with a piece cut out of it, too; where it cannot tell, it says nothing."""
+    whole = data.draw(eval_sets())
+    text = data.draw(formatted(whole))
+    must_tell = len(whole["eval_cases"]) > 1
+    if data.draw(st.booleans()):
+        start = data.draw(st.integers(0, len(text)))
+        text = text[:start] + text[start + data.draw(st.integers(1, 20)) :]
+        must_tell = False
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(large_sets, "_BATCH", data.draw(st.sampled_from([0, 20, 1000])))
+        found = large_sets.outline_in_parts(PATH, io.BytesIO(text))
+    if must_tell or found is not None:
+        assert found == outline_of(PATH, text)

@@ -7,13 +7,14 @@ import os
 import stat
 import subprocess
 import sys
+import tracemalloc
 from pathlib import Path
 from typing import Any
 
 import pytest
 from google.adk.evaluation.local_eval_sets_manager import LocalEvalSetsManager, load_eval_set_from_file
 
-from evalset import EvalSetError, EvalSetWriter, preview, read_back
+from evalset import EvalSetError, EvalSetWriter, existing, preview, read_back
 from evalset.known import KnownFiles
 from tests.evalset.examples import AGENT, a_case, held_ids
 from tests.harness.processes import REPOSITORY
@@ -285,3 +286,25 @@ def _as_an_ordinary_user(paths: list[Path]) -> list[str]:
     done = subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode == 0, done.stderr
     return done.stdout.splitlines()
+
+
+def test_an_append_to_a_large_file_holds_a_part_of_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of one that the writer has not read before, too; what is written is the same."""
+    path = tmp_path / "large.evalset.json"
+    EvalSetWriter(path, AGENT).write_eval_cases([a_case(f"case {number}") for number in range(8_000)])
+    before, size = path.read_bytes(), path.stat().st_size
+    EvalSetWriter(path, AGENT, known=KnownFiles()).write_eval_case(a_case("new"))
+    expected = path.read_bytes()
+    path.write_bytes(before)
+    monkeypatch.setattr(existing, "LARGE", size // 4)
+    del before
+    tracemalloc.start()
+    try:
+        EvalSetWriter(path, AGENT, known=KnownFiles()).write_eval_case(a_case("new"))
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < size / 2
+    assert path.read_bytes() == expected

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from evalset import export_cases, import_cases
 from evalset.exporting.forms import ExportForm
 from evalset.importing import archives
-from evalset.recorded.files import put_cases, sidecar_of
-from evalset.recorded.model import Author, RecordedCall, RecordedCase, RecordedTurn
+from evalset.recorded.files import environment_text, put_cases, sidecar_of
+from evalset.recorded.model import Author, RecordedCall, RecordedCase, RecordedEnvironment, RecordedTurn
 from simulator.facts import Returned
 from tests.evalset.traces import calls, text, turns
 
@@ -344,3 +344,59 @@ def test_half_a_character_in_the_state_is_named(tmp_path: Path) -> None:
     assert [each.eval_id for each in imported.cases] == ["half"]
     assert imported.environments == {}
     assert any("'half' has no environment" in problem for problem in imported.problems)
+
+
+def test_a_set_is_imported_whole_or_not_at_all(tmp_path: Path) -> None:
+    """A case in its midst that ADK cannot read, or a text that ends there, leaves nothing of it; other files are taken."""
+    cases = [set_of(LISTED, name=f"case {number}")["eval_cases"][0] for number in range(5)]
+    unanswered = set_of(turn_of(call_of("A-2")), name="unanswered")["eval_cases"][0]
+    document = {"eval_set_id": "s", "eval_cases": [unanswered, *cases]}
+    written(tmp_path, "a.evalset.json", {**document, "eval_cases": [*cases[:3], {"eval_id": 7}]})
+    whole = json.dumps(document)
+    (tmp_path / "b.evalset.json").write_text(whole[: whole.index("case 4")])
+    written(tmp_path, "c.evalset.json", [{"id": "s", "events": [{"author": "user"}]}, 3])
+    written(tmp_path, "d.evalset.json", set_of(LISTED, name="case 0"))
+    imported = import_cases(tmp_path)
+    assert [case.eval_id for case in imported.cases] == ["case 0"]
+    found = dict(problem.split(": ", 1) for problem in imported.problems)
+    assert found.keys() == {"a.evalset.json", "b.evalset.json", "c.evalset.json"}
+    assert found["a.evalset.json"].startswith(
+        "it is an eval set that ADK cannot read: eval_cases.3.eval_id: "
+    )
+    assert found["b.evalset.json"].startswith(
+        "it is no JSON: Unterminated string starting at at line 1, column "
+    )
+
+
+@pytest.mark.parametrize("place", ["beside", "inside"])
+def test_one_damaged_recording_leaves_the_answers_in_the_set(place: str, tmp_path: Path) -> None:
+    """It is named with its place; what is recorded of other cases is not used either, and no case comes twice."""
+    cases = [set_of(LISTED, name=name)["eval_cases"][0] for name in ("one", "two")]
+    document: dict[str, Any] = {"eval_set_id": "s", "eval_cases": cases}
+    path = written(tmp_path, "desk.evalset.json", document)
+    call = RecordedCall(tool="beside", outcome=Returned(value=1), author=Author(source="written"))
+    case = RecordedCase(agent="desk", app_name="desk", turns=(RecordedTurn(query={}, calls=(call,)),))
+    recorded = json.loads(environment_text(RecordedEnvironment(cases={"one": case, "two": case})))
+    recorded["cases"]["two"]["turns"][0]["calls"][0]["tool"] = ""
+    if place == "beside":
+        sidecar_of(path).write_text(json.dumps(recorded))
+    else:
+        path.write_text(json.dumps({"recorded_environment": recorded, **document}))
+    imported = import_cases(path)
+    (problem,) = imported.problems
+    assert "cannot be used: " in problem
+    assert "cases.two.turns.0.calls.0.tool: String should have at least 1 character" in problem
+    assert [case.eval_id for case in imported.cases] == ["one", "two"]
+    tools = {each.turns[0].calls[0].tool for each in imported.environments.values()}
+    assert tools == {"find_order"}
+
+
+def test_an_answer_in_the_older_form_is_that_of_its_own_case(tmp_path: Path) -> None:
+    """Where two cases ask the same and are answered otherwise, each keeps its answer."""
+    turns = [json.loads(json.dumps(OLD_TURN).replace("sent", status)) for status in ("sent", "lost")]
+    old = [
+        {"name": turn["expected_tool_use"][0]["mock_tool_output"]["status"], "data": [turn]} for turn in turns
+    ]
+    known = import_cases(written(tmp_path, "old.test.json", old)).environments
+    answers = {name: case.turns[0].calls[0].outcome for name, case in known.items()}
+    assert answers == {status: Returned(value={"status": status}) for status in ("sent", "lost")}

@@ -18,7 +18,12 @@ from evalset.splice import Style
 from tests.evalset.examples import a_case
 
 texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=8) | st.just('"eval_cases": []')
-states = st.dictionaries(texts, texts | st.lists(texts) | st.dictionaries(texts, texts), max_size=3)
+numbers = (
+    st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.sampled_from([1e-05, 1e16, -0.0])
+)
+states = st.dictionaries(
+    texts, texts | st.lists(texts | numbers) | st.dictionaries(texts, texts | numbers), max_size=3
+)
 
 
 def a_recording(state: Any) -> RecordedCase:

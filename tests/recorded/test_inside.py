@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -96,18 +97,20 @@ def test_the_first_change_makes_the_file_beside_of_it(inside: Path, tmp_path: Pa
 def test_a_set_is_looked_through_once_until_it_changes(inside: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The page asks on each click, and a set may be large."""
     reads: list[Path] = []
-    whole = Path.read_bytes
+    opened = Path.open
 
-    def read(path: Path) -> bytes:
+    def read(path: Path, *arguments: Any) -> Any:
         reads.append(path)
-        return whole(path)
+        return opened(path, *arguments)
 
-    monkeypatch.setattr(Path, "read_bytes", read)
+    monkeypatch.setattr(Path, "open", read)
     assert [recording_of(inside) for _ in range(5)] == [inside] * 5
     assert reads == [inside]
-    document = json.loads(inside.read_text())
-    del document["recorded_environment"]
-    inside.write_text(json.dumps(document))
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "open", opened)
+        document = json.loads(inside.read_text())
+        del document["recorded_environment"]
+        inside.write_text(json.dumps(document))
     assert recording_of(inside) == sidecar_of(inside)
     assert reads == [inside, inside]
 
