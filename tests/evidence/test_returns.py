@@ -279,3 +279,20 @@ def test_no_function_of_python_sees_what_is_not_known() -> None:
     (first, *_) = reading(source, "tool").outcomes
     assert first.raises == ""
     assert not first.certain
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "return tool()",
+        "while True:\n        pass",
+        "return 10 ** 10 ** 10",
+        "return 'a' * 10**12",
+        "return list(range(10**12))",
+    ],
+)
+def test_what_does_too_much_is_left_with_a_reason(body: str) -> None:
+    """Endless recursion and loops, and values without measure."""
+    found = reading(f"def tool():\n    {body}\n", "tool")
+    assert found.outcomes == ()
+    assert "more than can be followed" in found.problem

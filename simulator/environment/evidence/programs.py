@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections import defaultdict, deque
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any
 
@@ -263,6 +263,10 @@ class _Copier:
             case Partial():
                 keywords = {name: self.value(one) for name, one in value.keywords.items()}
                 return Partial(self.value(value.callee), tuple(map(self.value, value.args)), keywords)
+            case Unknown():
+                unknown = self._note(value, replace(value))
+                unknown.like = self.value(value.like)
+                return unknown
             case Lazy():
                 return Unknown("array")
         return value

@@ -69,11 +69,16 @@ def read_returns(
         if not way:
             return Reading(problem=f"{code.module.path} has no function {code.name} at line {code.line}")
         heap = _settled(program, earlier)
-        return _reading(_Reader(code, way, arguments, state).ends(heap, MOST_RUNS))
+        found = _reading(_Reader(code, way, arguments, state).ends(heap, MOST_RUNS))
+        return found if found.outcomes else replace(found, problem=_too_much(code))
     except UnreadableError as error:
         return Reading(problem=str(error))
     except (TooMuchError, RecursionError, MemoryError):
-        return Reading(problem=f"{code.name} does more than can be read")
+        return Reading(problem=_too_much(code))
+
+
+def _too_much(code: Code) -> str:
+    return f"{code.module.path}: {code.name} does more than can be followed"
 
 
 class _End:
