@@ -25,7 +25,7 @@ class Spool:
     def __init__(self) -> None:
         with _told():
             self._file = tempfile.TemporaryFile(prefix="golden-trace-")  # noqa: SIM115 - `__exit__` closes it
-        self.size = 0
+        self.size, self._is_at_end = 0, True
 
     def __enter__(self) -> Self:
         """Return the spool; behind the block it is gone."""
@@ -44,19 +44,23 @@ class Spool:
     def add(self, text: bytes) -> Span:
         """Keep a text, and return where it stands."""
         with _told():
-            self._file.seek(self.size)
+            if not self._is_at_end:  # each `seek` empties the buffer
+                self._file.seek(self.size)
             self._file.write(text)
+            self._is_at_end = True
         start, self.size = self.size, self.size + len(text)
         return Span(start, self.size)
 
     def read(self, span: Span) -> bytes:
         """Return a text."""
+        self._is_at_end = False
         with _told():
             self._file.seek(span.start)
             return self._file.read(span.stop - span.start)
 
     def cut(self, size: int) -> None:
         """Forget what was added since the spool had this size."""
+        self._is_at_end = self._is_at_end and size == self.size
         self.size = size
 
 

@@ -28,7 +28,7 @@ _ATTEMPTS = 5
 Held = TypeVar("Held", RecordedCase, CaseNote)
 Kept = TypeVar("Kept")
 _STYLE = Style(unit="  ", indent="    ")
-_ODD_NUMBER = re.compile(rb" -?(?:[0-9.]+e|0\.0000)")
+_ODD_NUMBERS = tuple(re.compile(start + rb"-?(?:[0-9.]+e|0\.0000)").search for start in (rb'": ', rb"\n ++"))
 """What may be a number that the standard library, which wrote all files before, writes with other digits."""
 _EVAL_SET, _SIDECAR = ".evalset.json", ".environment.json"
 
@@ -120,7 +120,7 @@ def value_text(value: Value) -> bytes:
     """Write a case or a note as it stands in its file, its first line without indentation."""
     plain = lean(value)
     written = _STYLE.write(plain)
-    if _ODD_NUMBER.search(written):
+    if any(search(written) for search in _ODD_NUMBERS):
         text = json.dumps(plain, indent=_STYLE.unit, ensure_ascii=False, allow_nan=False)
         return text.replace("\n", f"\n{_STYLE.indent}").encode()
     return written

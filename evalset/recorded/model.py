@@ -16,6 +16,7 @@ FORMAT = "golden-trace-studio/environment"
 VERSION = 5
 """The newest version. A file of a newer one is refused; one of an older one is read."""
 
+_SIMPLE = frozenset({str, int, float, bool, type(None)})
 _ALWAYS_WRITTEN = frozenset({"kind", "format", "tool"})
 
 _WITH_TOLERANCES, _WITH_PLACES, _WITH_INPUTS, _WITH_GOLDENS, _WITH_AGENTS = 2, 3, 4, 4, 5
@@ -291,16 +292,18 @@ def _holds_places(case: RecordedCase) -> bool:
 
 def lean(value: Any) -> Any:
     """Write a value as JSON without what it holds by default, the fields in their order."""
+    if type(value) in _SIMPLE:
+        return value
+    if isinstance(value, dict):
+        return {name: lean(held) for name, held in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [lean(held) for held in value]
     if isinstance(value, BaseModel):
         return {
             name: lean(held)
             for name, default in _defaults(type(value))
             if (held := getattr(value, name)) is not default and held != default
         }
-    if isinstance(value, dict):
-        return {name: lean(held) for name, held in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [lean(held) for held in value]
     return value
 
 
