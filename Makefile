@@ -46,7 +46,7 @@ types: $(CHECK_READY)
 	$(BIN)/mypy
 
 bench: $(CHECK_READY) browser ## Measure speed, each figure beside its peer's from the same run
-	$(BIN)/pytest tests/benchmarks -o python_files='bench_*.py' -p no:xdist -s
+	env -u PYTHONDONTWRITEBYTECODE $(BIN)/pytest tests/benchmarks -o python_files='bench_*.py' -p no:xdist -s
 
 # `make run` brings what `golden-trace eval` needs, so that the first command that the page shows passes as it is pasted.
 lock: $(CHECK_READY) ## Write the lock files anew from pyproject.toml (LOCK_ARGS=--upgrade for newer versions)
