@@ -296,3 +296,10 @@ def test_what_does_too_much_is_left_with_a_reason(body: str) -> None:
     found = reading(f"def tool():\n    {body}\n", "tool")
     assert found.outcomes == ()
     assert "more than can be followed" in found.problem
+
+
+def test_a_question_to_numbers_leaves_a_truth_value_open() -> None:
+    """Not a number, as most functions of `math` give."""
+    source = "import math, random\n\n\ndef tool():\n    return math.isclose(random.random(), 0.5)\n"
+    value: Any = reading(source, "tool").outcomes[0].value
+    assert value.kind == "boolean"

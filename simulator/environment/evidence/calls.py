@@ -660,7 +660,7 @@ def _of_unknown(run: Run, path: str, args: Sequence[Any], keywords: Mapping[str,
 _KINDS_OF_FUNCTIONS: Mapping[str, Kind] = {
     "len": "integer", "int": "integer", "float": "number", "str": "string", "bool": "boolean", "round": "integer", "sum": "number",
     "list": "array", "sorted": "array", "dict": "object", "dumps": "string", "any": "boolean", "all": "boolean", "repr": "string",
-    "tuple": "array", "ord": "integer", "chr": "string", "hex": "string", "bin": "string", "floor": "integer", "ceil": "integer",
+    "tuple": "array", "ord": "integer", "chr": "string", "hex": "string", "bin": "string", "isclose": "boolean", "isnan": "boolean", "isfinite": "boolean", "isinf": "boolean", "floor": "integer", "ceil": "integer",
 }  # fmt: skip
 
 
