@@ -97,5 +97,4 @@ def constants(code: Code) -> Sequence[Any]:
         except (SyntaxError, ValueError, RecursionError):
             continue
         found.extend(node.value for node in ast.walk(tree) if isinstance(node, ast.Constant))
-        found.extend(-value for value in found[:] if type(value) in {int, float})
-    return found
+    return [*found, *(-value for value in found if type(value) in {int, float})]

@@ -16,6 +16,7 @@ import subprocess
 import sys
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -66,10 +67,15 @@ class Asked:
     unreadable: bool
 
 
+@cache
+def _checkout(root: Path) -> Checkout:
+    return Checkout(root)
+
+
 def asked_of(folder: Path, tool: Tool) -> Asked:
     """Gather what a draft is asked with, and run the tool where it only computes."""
     root = folder_of(folder, tool.repository)
-    checkout = Checkout(root)
+    checkout = _checkout(root)
     file = checkout.file(tool.path)
     function = file.function(tool.function) if file else None
     if function is None:
