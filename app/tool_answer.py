@@ -10,7 +10,8 @@ from pydantic import JsonValue
 from app.forms import SchemaForm
 from app.jsontext import JsonTextError, parse_json, parse_object, write_json
 from app.kept import DraftStore, Kept
-from simulator.environment.drafting.candidates import Candidate, error_places
+from simulator.environment.drafting.candidates import Candidate
+from simulator.environment.drafting.errors import error_places
 from simulator.environment.schema.inferred import inferred_schema
 from simulator.environment.schema.schemas import Problem, check
 from simulator.facts import Deferred, Failed, Outcome, Returned
@@ -25,7 +26,7 @@ FIRST_CODE = "500"
 FIRST_MESSAGE = "Internal error"
 FIRST_EXCEPTION = "RuntimeError"
 _ADK_ERROR = ("error_code", "error_message")
-_GUESSED = "made up by the tool's name"
+_GUESSED = "A guess"
 
 
 class NotReadyError(ValueError):

@@ -7,14 +7,12 @@ from typing import NamedTuple
 
 from pydantic import JsonValue
 
-from simulator.environment.conventions.answers import is_error
+from simulator.environment.drafting.blanks import Blank
 from simulator.environment.drafting.candidates import Candidate, candidates
 from simulator.environment.drafting.generator import DraftCall, Sources, drafted
-from simulator.environment.drafting.shared_values import with_shared_values
 from simulator.environment.evidence.sketch import Code
 from simulator.environment.recording.nearest_calls import Near, nearest
-from simulator.environment.schema.schemas import check
-from simulator.facts import Failed, Outcome
+from simulator.facts import Outcome
 from simulator.jsonvalue import JsonObject
 from simulator.runtime.boundaries import ToolBoundaryCall
 from simulator.runtime.desk import Desk
@@ -32,9 +30,6 @@ from simulator.seats.requests import ToolDeclaration
 _LONG_RUNNING = "\n\nNOTE: This is a long-running operation."
 """What ADK says below the description of a long-running tool: nothing of what it returns."""
 
-_MADE_UP = "made up"
-_BAD_REQUEST = 400
-
 NOT_ASKED = "the world has no such thing, so no model was asked"
 """Why no model makes an answer where the world knows it."""
 
@@ -42,19 +37,18 @@ NOT_ASKED = "the world has no such thing, so no model was asked"
 class Drafts(NamedTuple):
     """What can be offered for a call: the draft, where it comes from in words, and other ready answers.
 
-    `is_guess` says that nothing was known about what the tool answers, so that the draft is made up from its name.
-    `outcome` is set where the draft is an error.
+    `blanks` are the places of the draft for which nothing is known, and `is_guess` says whether there is any.
     """
 
     tool: ToolDeclaration
     draft: JsonValue
     sources: tuple[str, ...] = ()
     is_guess: bool = False
-    outcome: Outcome | None = None
+    blanks: tuple[Blank, ...] = ()
 
     def given(self) -> Outcome:
         """Give the draft as the outcome of the call."""
-        return self.outcome or outcome_of(self.draft)
+        return outcome_of(self.draft)
 
 
 class Drafting:
@@ -131,21 +125,8 @@ class Drafting:
 def offline_drafts(known: Known, tool: ToolDeclaration, arguments: JsonObject, seed: str) -> Drafts:
     """Draft an answer to a call offline: the same one each time for what is known and the seed."""
     made = drafted(*offline_question(known, tool, arguments, seed))
-    gone = known.world.not_found(tool.name, arguments)
-    if gone is not None and not is_error(made.value):
-        # The tool's schema has no word for it: then it is an error in ADK's form, as no schema holds those.
-        error = Failed(error_code=404, error_message=_words_of(gone))
-        return Drafts(tool, error.response(), ("the world has no such thing",), outcome=error)
-    value = made.value
-    if isinstance(value, dict) and value.get("error_code") == _BAD_REQUEST and made.problems:
-        refused = Failed(error_code=_BAD_REQUEST, error_message=str(value.get("error")))
-        return Drafts(tool, refused.response(), (made.why,), outcome=refused)
-    if made.why.startswith(_MADE_UP) and known.environment.settings.tool(tool.name).share_state_id:
-        state = known.registry.get_state(known.registry.state_key(tool.name))
-        value = with_shared_values(value, arguments, state, lambda one: not check(one, tool.response or {}))
-    why = made.why if value == made.value else f"{made.why}, and what is known of the shared state"
-    sources = (why, *(f"{problem.path}: {problem.message}" for problem in made.problems))
-    return Drafts(tool, value, sources, made.is_guess)
+    sources = (made.why, *(f"{problem.path}: {problem.message}" for problem in made.problems))
+    return Drafts(tool, made.value, sources, made.is_guess, made.blanks)
 
 
 def offline_question(
@@ -162,10 +143,20 @@ def offline_question(
         earlier=tuple(known.answers),
         seed=seed,
     )
-    return call, Sources(world=known.world, recorded=known.recorded_calls())
+    return call, Sources(known.world, known.recorded_calls(), _shared(known, tool.name))
 
 
-def _words_of(error: JsonObject) -> str:
-    """Give what an error dict says, in whichever form it is."""
-    said = (error.get(name) for name in ("error_message", "error", "message", "errorMessage"))
-    return next((text for text in said if isinstance(text, str) and text), "not found")
+def _shared(known: Known, tool_name: str) -> dict[str, JsonValue]:
+    """Give what the tools that share a state with this one were asked or answered last, by the names of fields."""
+    if not known.environment.settings.tool(tool_name).share_state_id:
+        return {}
+    calls = known.registry.get_state(known.registry.state_key(tool_name))["previous_calls"]
+    said = [
+        said for call in calls for said in (call["parameters"], call["response"]) if isinstance(said, dict)
+    ]
+    return {
+        name: value
+        for one in said
+        for name, value in one.items()
+        if value is not None and not isinstance(value, (dict, list))
+    }

@@ -10,11 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from simulator.environment.conventions.chance import Chance
-from simulator.environment.drafting.articles import price_of
 from simulator.environment.drafting.candidates import Candidate, candidates
 from simulator.environment.drafting.generator import DraftCall, EarlierAnswer
-from simulator.environment.drafting.geography import place_of
-from simulator.environment.drafting.instances import instance
 from simulator.environment.injection.hostile import hostile_texts
 from simulator.environment.schema.inferred import inferred_schema
 from simulator.environment.schema.merging import NEVER, merged
@@ -50,9 +47,6 @@ TICKETS: JsonObject = {
         ERROR,
     ]
 }  # fmt: skip
-ABOUT = (
-    "Lists tickets.\n\nReturns:\n    The tickets; or an error with code 404 where the customer is not known."
-)
 
 
 def offered(**more: Any) -> dict[str, Candidate]:
@@ -63,7 +57,7 @@ def offered(**more: Any) -> dict[str, Candidate]:
 
 def test_five_different_answers_are_offered_and_each_fits() -> None:
     """Expected, empty, error, edge and hostile, in this order, each valid and about what the call asked."""
-    found = offered(response_schema=TICKETS, description=ABOUT)
+    found = offered(response_schema=TICKETS)
     assert list(found) == ["expected", "empty", "error", "edge", "hostile"]
     assert [check(one.value, TICKETS) for one in found.values()] == [()] * 5
     assert all(one.title and one.why for one in found.values())
@@ -73,7 +67,7 @@ def test_five_different_answers_are_offered_and_each_fits() -> None:
 
 def test_each_answer_is_what_its_label_says() -> None:
     """Nothing in the empty one, the tool's own error, the most that the schema allows, and a known hostile text."""
-    found = offered(response_schema=TICKETS, description=ABOUT)
+    found = offered(response_schema=TICKETS)
     empty: Any = found["empty"].value
     assert empty == {"customer_id": "C-7", "tickets": [], "next_page": None}
     assert found["error"].kind == "error"
@@ -85,7 +79,7 @@ def test_each_answer_is_what_its_label_says() -> None:
     assert all(len(one["note"]) == 2_000 and not one["note"].isascii() for one in edge["tickets"])
     expected: Any = found["expected"].value
     hostile: Any = found["hostile"].value
-    note = hostile["tickets"][0]["note"].removeprefix(expected["tickets"][0]["note"]).strip()
+    note = hostile["next_page"].removeprefix(expected["next_page"]).strip()
     assert note in {one.said({"tool": "list_tickets", "argument": "C-7"}).strip() for one in hostile_texts()}
 
 
@@ -171,35 +165,3 @@ def test_a_schema_is_inferred_from_answers() -> None:
     assert properties["status"] == {"type": "string", "enum": ["open", "done"]}
     assert properties["id"] == {"anyOf": [{"type": "string"}, {"type": "integer"}]}
     assert properties["note"] == {"type": "null"}
-
-
-@pytest.mark.parametrize(
-    ("article", "low", "high"), [("Travel mug", 5, 30), ("gaming-laptop", 400, 2500), ("desk lamp", 12, 90)]
-)
-def test_an_article_costs_what_such_an_article_costs(article: str, low: float, high: float) -> None:
-    """A mug is no laptop; the last word that is known decides."""
-    prices = [price_of(article, Chance(seed)) for seed in "abcdefgh"]
-    assert all(price is not None and low <= price <= high for price in prices)
-    assert price_of("flux capacitor", Chance("s")) is None
-
-
-def test_what_stands_beside_each_other_agrees() -> None:
-    """An e-mail is that of the name, the country and the currency are those of the city, in any order of the fields."""
-    fields: JsonObject = {
-        one: {"type": "string"} for one in ("email", "country", "currency", "name", "city", "timezone")
-    }
-    for order in (list(fields), list(reversed(fields))):
-        schema: JsonObject = {
-            "type": "object",
-            "properties": {one: fields[one] for one in order},
-            "required": list(order),
-        }
-        made: Any = instance(schema, Chance("s"), {}, "user")
-        place = place_of(made["city"])
-        assert (made["country"], made["currency"], made["timezone"]) == (
-            place["country"],
-            place["currency"],
-            place["timezone"],
-        )
-        assert made["email"].split("@")[0].split(".")[0] == made["name"].split()[0].lower()
-        assert made["name"] == instance(schema, Chance("s"), {}, "user")["name"]  # type: ignore[index,call-overload] # it is an object

@@ -47,7 +47,8 @@ def test_each_of_ten_thousand_random_drafts_fits_its_schema(part: int) -> None:
         made = drafted(call)
         assert time.monotonic() - began < SLOWEST, seed
         assert made.problems == (), (seed, made)
-        assert plan_for(call.response_schema or {}).problems(made.value) == (), (seed, made)
+        is_adks = isinstance(made.value, dict) and made.value.keys() == {"error_code", "error_message"}
+        assert is_adks or plan_for(call.response_schema or {}).problems(made.value) == (), (seed, made)
         assert copied(made.value) == made.value, seed
 
 
@@ -64,7 +65,12 @@ def test_candidates_of_any_call_fit_its_schema_and_differ(seed: int) -> None:
     call = call_of(seed)
     found = candidates(call)
     assert found[0].label == "expected"
-    assert [check(one.value, call.response_schema) for one in found] == [()] * len(found)
+    others = [
+        one
+        for one in found
+        if not (isinstance(one.value, dict) and one.value.keys() == {"error_code", "error_message"})
+    ]
+    assert [check(one.value, call.response_schema) for one in others] == [()] * len(others)
     assert all(
         left.value != right.value or repr(left.value) != repr(right.value)
         for left in found

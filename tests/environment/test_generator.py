@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 import pytest
@@ -11,11 +10,10 @@ from hypothesis import strategies as st
 
 from simulator.environment.conventions.chance import Chance
 from simulator.environment.conventions.names import is_identifier, words_of
-from simulator.environment.drafting.docstrings import returned_example
 from simulator.environment.drafting.generator import DraftCall, EarlierAnswer, Sources, draft
 from simulator.environment.drafting.generator import drafted as drafted_from
-from simulator.environment.drafting.instances import instance
-from simulator.environment.drafting.plausible import by_name
+from simulator.environment.drafting.instances import Maker, Scope
+from simulator.environment.schema.schema_plans import plan_of
 from simulator.environment.schema.schemas import check, normalise
 from simulator.environment.things.entities import WorldCall
 from simulator.environment.things.world import World
@@ -46,24 +44,38 @@ def drafted(tool_name: str, arguments: JsonObject, *earlier: EarlierAnswer, **mo
     return draft(DraftCall(tool_name=tool_name, arguments=arguments, earlier=earlier, **more))
 
 
+def is_adks(answer: object) -> bool:
+    """Tell whether an answer is an error in ADK's form, which no schema holds."""
+    return isinstance(answer, dict) and answer.keys() == {"error_code", "error_message"}
+
+
 def test_the_same_call_gets_the_same_draft_and_another_session_another() -> None:
-    """A draft hangs on the call and the session's seed alone."""
-    one = drafted("create_order", {"product": "Lamp"}, seed="a")
-    assert one == drafted("create_order", {"product": "Lamp"}, seed="a")
-    assert one != drafted("create_order", {"product": "Lamp"}, seed="b")
+    """A draft hangs on the call, the session's seed and the draw alone; it says whether another draw gives another."""
+    schema: JsonObject = {
+        "type": "object",
+        "properties": {"email": {"type": "string"}},
+        "required": ["email"],
+    }
+    one = drafted("find_user", {"user_id": 1}, seed="a", response_schema=schema)
+    assert one == drafted("find_user", {"user_id": 1}, seed="a", response_schema=schema)
+    assert one != drafted("find_user", {"user_id": 1}, seed="b", response_schema=schema)
+    assert one != drafted("find_user", {"user_id": 1}, seed="a", draw=1, response_schema=schema)
+    assert drafted_from(DraftCall(tool_name="find_user", response_schema=schema)).varies
+    assert not drafted_from(DraftCall(tool_name="find_user")).varies
 
 
-def test_a_new_thing_gets_an_id_of_its_kind_and_echoes_its_arguments() -> None:
-    """Creating reports the new id and what was asked for."""
-    answer = drafted("create_order", {"product": "Lamp", "quantity": 2})
-    assert answer.pop("order_id").startswith("ORD-")
-    assert answer == {"status": "success", "product": "Lamp", "quantity": 2}
+def test_a_tool_of_which_nothing_is_known_gets_a_marked_skeleton() -> None:
+    """Names of tools and arguments say nothing of the answer: it is one blank, and a guess."""
+    made = drafted_from(DraftCall(tool_name="create_order", arguments={"product": "Lamp"}))
+    assert made.value == {"result": "<result>"}
+    assert made.is_guess
+    assert [(one.path, one.kind, one.name) for one in made.blanks] == [("$.result", "string", "result")]
 
 
 def test_what_was_created_is_found_again_with_its_fields() -> None:
     """A later read of an id knows what created it."""
     found = drafted("find_order", {"order_id": "ORD-1"}, CREATED)
-    assert found == {"status": "success", "order_id": "ORD-1", "product": "Lamp", "quantity": 2}
+    assert found == {"order_id": "ORD-1", "product": "Lamp", "quantity": 2}
 
 
 def test_a_change_is_seen_by_the_next_read() -> None:
@@ -88,8 +100,8 @@ def test_a_deleted_thing_is_not_found() -> None:
     """A removal by id makes later reads of that id fail like a 404, and of others not where some were there before."""
     gone = drafted("find_order", {"order_id": "ORD-1"}, CREATED, DELETED)
     assert gone["error_code"] == 404
-    assert "ORD-1" in gone["error"]
-    assert "error" not in drafted("find_order", {"order_id": "ORD-2"}, SEEN, CREATED, DELETED)
+    assert "ORD-1" in gone["error_message"]
+    assert "error_message" not in drafted("find_order", {"order_id": "ORD-2"}, SEEN, CREATED, DELETED)
 
 
 def test_a_draft_from_earlier_answers_alone_knows_what_the_world_knows() -> None:
@@ -108,70 +120,26 @@ def test_a_draft_from_earlier_answers_alone_knows_what_the_world_knows() -> None
 def test_a_thing_that_was_not_there_is_not_there_for_another_tool() -> None:
     """Cancelling what a read did not find gives the same error."""
     assert drafted("cancel_order", {"order_id": "A-9"}, MISSED) == NOT_FOUND
-    assert drafted("cancel_order", {"order_id": "A-1"}, MISSED)["status"] == "success"
+    assert "error" not in drafted("cancel_order", {"order_id": "A-1"}, MISSED)
 
 
 def test_an_earlier_answer_of_the_tool_gives_the_shape() -> None:
-    """The same fields for another id, with that id and other particulars."""
+    """The same fields for another id, with that id; what else the earlier answer said is not known of it."""
     before = EarlierAnswer(
         tool_name="find_order",
         arguments={"order_id": "A-1"},
         response={"status": "success", "order": {"order_id": "A-1", "price": 3.5, "paid": True}},
     )
-    answer = drafted("find_order", {"order_id": "A-2"}, before)
-    assert answer["status"] == "success"
-    assert answer["order"]["order_id"] == "A-2"
-    assert answer["order"]["paid"] is True
-    assert answer["order"]["price"] != 3.5
+    made = drafted_from(DraftCall(tool_name="find_order", arguments={"order_id": "A-2"}, earlier=(before,)))
+    assert made.value == {"status": "success", "order": {"order_id": "A-2", "price": 0, "paid": False}}
+    assert [one.path for one in made.blanks] == ["$.order.price", "$.order.paid"]
+    assert made.why == "In the shape of this tool's earlier responses"
 
 
 def test_a_missing_required_argument_is_named() -> None:
     """The draft is what a strict tool would say."""
     answer = drafted("find_order", {"other": 1}, parameters={"required": ["order_id", "other"]})
-    assert answer == {"status": "error", "error": "Missing required argument: order_id."}
-
-
-@pytest.mark.parametrize(
-    ("description", "fields"),
-    [
-        ("Weather.\n\nReturns:\n    dict: with `status`, 'temperature' and \"conditions\".", "status temperature conditions"),
-        ("Weather.\n\nReturns:\n    temperature: In degrees.\n    conditions (str): In words.\n\nRaises:\n    Bad: `x`.", "temperature conditions"),
-        ("Weather.\n\nReturns\n-------\n`temperature` and `wind`\n\nNotes\n-----\n`other`", "temperature wind"),
-        (":param x: it\n:returns: a dict with 'price'\n:raises ValueError: 'never'", "price"),
-        ("Finds it. Returns a dict with `order_id` and `total`.", "order_id total"),
-        ("Finds it.\n\nReturns:\n  - name: The name.\n  - age: The age.", "name age"),
-    ],
-)  # fmt: skip
-def test_a_docstring_gives_the_fields(description: str, fields: str) -> None:
-    """Google's, NumPy's and Sphinx's form, bullets and plain sentences tell which fields come back."""
-    told = returned_example(description, Chance("s"))
-    assert isinstance(told, dict)
-    assert list(told) == fields.split()
-
-
-def test_a_docstrings_example_is_kept_and_its_placeholders_are_filled() -> None:
-    """Concrete values stay; dots, types and brackets become plausible; arguments are echoed where they belong."""
-    text = "Looks up.\n\nReturns:\n  e.g. {'status': 'success', 'city': '<city>', 'report': '...', 'temp': 12, 'days': ['str', ...]}"
-    answer = drafted("get_weather", {"city": "Oslo"}, description=text)
-    assert answer["status"] == "success"
-    assert answer["city"] == "Oslo"
-    assert answer["temp"] == 12
-    assert answer["report"] not in {"...", ""}
-    assert answer["days"] != ["str"]
-
-
-def test_a_list_in_the_docstring_gives_two_different_records() -> None:
-    """A tool that says that it returns a list gets one."""
-    flights = drafted(
-        "find_flights", {}, description="Returns:\n  A list of flights, each with `flight_id` and `price`."
-    )
-    assert [list(flight) for flight in flights] == [["flight_id", "price"]] * 2
-    assert flights[0] != flights[1]
-
-
-def test_a_description_that_says_nothing_of_the_answer_gives_none() -> None:
-    """No shape is invented from other sections."""
-    assert returned_example("Finds an order.\n\nArgs:\n  order_id: `A-1` for example.", Chance("s")) is None
+    assert answer == {"error_code": 400, "error_message": "Missing required argument: order_id."}
 
 
 def test_a_schema_comes_first_and_arguments_stand_in_it() -> None:
@@ -182,7 +150,7 @@ def test_a_schema_comes_first_and_arguments_stand_in_it() -> None:
         "required": ["order_id"],
     }  # fmt: skip
     answer = drafted("find", {"order_id": "Z-1", "quantity": 3}, response_schema=schema)
-    assert answer == {"order_id": "Z-1", "quantity": True, "status": "success"}
+    assert answer == {"order_id": "Z-1", "status": "success"}
 
 
 @pytest.mark.parametrize(
@@ -213,7 +181,8 @@ def test_a_schema_that_holds_itself_ends() -> None:
         "required": ["name", "children"],
     }  # fmt: skip
     schema = normalise({"$ref": "#/$defs/Node", "$defs": {"Node": node}})
-    assert check(instance(schema, Chance("s"), {}), schema) == ()
+    made = Maker(plan_of(schema)).value(schema, "", Scope(Chance("s"), {}, {}))
+    assert check(made, schema) == ()
 
 
 def wider(inner: st.SearchStrategy[dict[str, Any]]) -> st.SearchStrategy[dict[str, Any]]:
@@ -278,7 +247,7 @@ def test_a_draft_fits_its_schema(schema: dict[str, Any], seed: str, arguments: d
     """Whatever a tool declares, and whatever the arguments are, the draft is valid JSON that fits."""
     answer = draft(DraftCall(tool_name="find_it", arguments=arguments, response_schema=schema, seed=seed))
     assert copied(answer) == answer
-    assert check(answer, schema) == ()
+    assert is_adks(answer) or check(answer, schema) == ()
 
 
 json_values = st.recursive(
@@ -305,21 +274,6 @@ def test_no_description_and_no_history_breaks_a_draft(
         DraftCall(tool_name=tool, description=f"Returns: {description}", arguments=arguments, earlier=earlier)
     )
     assert copied(answer) == answer
-
-
-@pytest.mark.parametrize(
-    ("name", "pattern"),
-    [
-        ("placed_on", r"2026-\d\d-\d\d"),
-        ("createdAt", r"2026-\d\d-\d\dT\d\d:\d\d:00Z"),
-        ("tracking", r"TRA-\d{5}"),
-        ("customer_email", r"[a-z.]+@example\.com"),
-        ("item_count", r"[1-6]"),
-    ],
-)
-def test_a_fields_name_tells_what_it_holds(name: str, pattern: str) -> None:
-    """Dates, times, ids, addresses and counts look like what they are."""
-    assert re.fullmatch(pattern, str(by_name(name, Chance("s"))))
 
 
 def test_names_are_read_in_every_spelling() -> None:

@@ -9,11 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from simulator.environment.conventions.chance import Chance
-from simulator.environment.drafting.error_answers import told_troubles
 from simulator.environment.drafting.generator import Draft, DraftCall, EarlierAnswer, Sources, drafted
-from simulator.environment.drafting.new_ids import new_id
-from simulator.environment.drafting.recorded import adapted_answer
+from simulator.environment.drafting.new_ids import next_id
 from simulator.environment.recording.recordings import RecordedCall
 from simulator.environment.things.connections import ToolShape, found_offline
 from simulator.environment.things.entities import WorldCall
@@ -84,10 +81,9 @@ def listing(name: str, *fields: str) -> JsonObject:
         ({"category": "Audio", "max_price": 50}, ["P-001"]),
         ({"min_price": 20, "max_price": 60}, ["P-001"]),
         ({"query": "headphone studio"}, ["P-001"]),
-        ({"query": "mugs for travel"}, ["P-003"]),
-        ({"in_stock": True}, ["P-001", "P-003"]),
-        ({"created_after": "2026-02-01"}, ["P-002", "P-003"]),
-        ({"categories": ["kitchen", "garden"]}, ["P-003"]),
+        ({"query": "travel mugs"}, ["P-003"]),
+        ({"min_created_at": "2026-02-01"}, ["P-002", "P-003"]),
+        ({"category": ["kitchen", "garden"]}, ["P-003"]),
         ({"limit": 2}, ["P-001", "P-002"]),
         ({"limit": 2, "page": 2}, ["P-003"]),
         ({"category": "all"}, ["P-001", "P-002", "P-003"]),
@@ -97,15 +93,14 @@ def listing(name: str, *fields: str) -> JsonObject:
 )
 def test_a_search_gives_the_rows_that_fit(arguments: dict[str, Any], ids: list[str]) -> None:
     """Equality, bounds, words, dates, lists, stock and pages filter the table; where none fits, there is none."""
-    answer = made("search_products", listing("products", "product_id", "title", "price"), **arguments)
+    answer = made("search_products", listing("products", "product_id", "product_name", "price"), **arguments)
     assert isinstance(answer.value, dict)
     found: Any = answer.value["products"]
     assert [one["product_id"] for one in found] == ids
-    assert answer.value["count"] == len(ids)
     assert answer.problems == ()
-    assert "table of product" in answer.why
+    assert [one.path for one in answer.blanks] == ["$.count"]
     names = {row["id"]: (row["name"], row["price"]) for row in SHOP["products"]}
-    assert [(one["title"], one["price"]) for one in found] == [names[one] for one in ids]
+    assert [(one["product_name"], one["price"]) for one in found] == [names[one] for one in ids]
 
 
 @pytest.mark.parametrize(
@@ -125,8 +120,7 @@ def test_a_list_is_filtered_by_what_it_refers_to(arguments: dict[str, Any]) -> N
 def test_rows_are_told_without_a_schema_too() -> None:
     """A tool of which only the name is known lists the rows under the plural of their kind."""
     answer: Any = made("search_products", category="kitchen").value
-    assert answer["products"] == [SHOP["products"][2]]
-    assert answer["count"] == 1
+    assert answer == {"products": [SHOP["products"][2]]}
 
 
 def test_one_thing_is_told_with_its_fields_and_an_unknown_one_is_not_found() -> None:
@@ -138,23 +132,8 @@ def test_one_thing_is_told_with_its_fields_and_an_unknown_one_is_not_found() -> 
     assert "P-999" in str(missing)
 
 
-def test_a_state_that_forbids_a_change_is_respected() -> None:
-    """A shipped order cannot be cancelled, one that is processed can, and then says so."""
-    schema: JsonObject = {
-        "anyOf": [
-            {"type": "object", "properties": {"order_id": {"type": "string"}, "status": {"type": "string"}}, "required": ["order_id", "status"]},
-            {"type": "object", "properties": {"error_code": {"type": "integer"}, "error_message": {"type": "string"}}, "required": ["error_code", "error_message"]},
-        ]
-    }  # fmt: skip
-    assert made("cancel_order", schema, order_id="O-1").value == {
-        "error_code": 409,
-        "error_message": "Order O-1 is already shipped.",
-    }
-    assert made("cancel_order", schema, order_id="O-2").value == {"order_id": "O-2", "status": "cancelled"}
-
-
 def test_what_is_made_is_numbered_on_and_found_again() -> None:
-    """A new order's id follows the last one, its article has the table's price, and the world then knows it."""
+    """A new order's id follows the last one, what nobody knows is left to the person, and the world then knows it."""
     world = shop()
     line: JsonObject = {
         "type": "object",
@@ -180,9 +159,10 @@ def test_what_is_made_is_numbered_on_and_found_again() -> None:
     ).value
     assert answer == {
         "order_id": "O-4",
-        "items": [{"product_id": "P-003", "quantity": 2, "unit_price": 12.5}],
-        "total": 25.0,
+        "items": [{"product_id": "P-003", "quantity": 2, "unit_price": 0}],
+        "total": 0,
     }
+    answer["total"] = 25.0
     world.take(WorldCall("create_order", arguments, answer))
     found: Any = drafted(
         DraftCall(tool_name="find_order", arguments={"order_id": "O-4"}), Sources(world=world)
@@ -192,21 +172,6 @@ def test_what_is_made_is_numbered_on_and_found_again() -> None:
         DraftCall(tool_name="find_order", arguments={"order_id": "O-5"}), Sources(world=world)
     ).value
     assert gone["error_code"] == 404
-
-
-def test_a_made_up_result_keeps_within_what_was_asked() -> None:
-    """Without a table, prices still lie under the bound of the search, and no more results come than were asked for."""
-    schema = listing("products", "name", "price")
-    for seed in "abcdef":
-        call = DraftCall(
-            tool_name="search_products",
-            arguments={"max_price": 20, "limit": 1},
-            response_schema=schema,
-            seed=seed,
-        )
-        answer: Any = drafted(call).value
-        assert len(answer["products"]) == 1
-        assert 0 < answer["products"][0]["price"] <= 20
 
 
 def recorded(tool: str, ticket: str, answer: JsonObject, /) -> RecordedCall:
@@ -223,18 +188,16 @@ RECORDED = (
 )
 
 
-def test_a_recorded_answer_is_given_for_its_own_call_and_adapted_to_a_near_one() -> None:
-    """Word for word for the same arguments; with this call's id, wherever the recorded one stood, for another id."""
+def test_a_recorded_answer_is_given_for_its_own_call_and_is_the_shape_of_others() -> None:
+    """Word for word for the same arguments; for others its fields, with what this call says."""
 
     def of(**arguments: Any) -> Draft:
         return drafted(DraftCall(tool_name="get_ticket", arguments=arguments), Sources(recorded=RECORDED))
 
     assert of(ticket_id="T-1", lang="en").value == RECORDED[0].response
     near = of(ticket_id="T-9", lang="en")
-    assert isinstance(near.value, dict)
-    assert near.value["url"] == f"https://x.example/{near.value['ticket_id']}" == "https://x.example/T-9"
-    assert "args.ticket_id was 'T-" in near.why
-    assert of(subject="x").value != RECORDED[0].response
+    assert near.value == {"ticket_id": "T-9", "url": "<url>", "open": False}
+    assert [one.path for one in near.blanks] == ["$.url", "$.open"]
 
 
 def test_a_question_that_was_recorded_twice_is_answered_twice() -> None:
@@ -252,14 +215,6 @@ def test_a_question_that_was_recorded_twice_is_answered_twice() -> None:
     assert [one["state"] for one in said] == ["pending", "running", "done", "done"]
 
 
-def test_adapting_leaves_what_only_looks_alike() -> None:
-    """Truth values, small numbers and short texts of the recorded call are not hunted down in its answer."""
-    before: JsonObject = {"open": True, "page": 1, "q": "a"}
-    assert adapted_answer({"open": True, "n": 1, "text": "banana"}, before, {"open": False, "page": 2, "q": "b"}) == {
-        "open": True, "n": 1, "text": "banana",
-    }  # fmt: skip
-
-
 @pytest.mark.parametrize(
     ("known", "expected"),
     [
@@ -272,7 +227,7 @@ def test_adapting_leaves_what_only_looks_alike() -> None:
 )
 def test_a_new_id_follows_the_last_of_its_style(known: list[Any], expected: Any) -> None:
     """Counted ids are counted on, zeros are kept, and numbers stay numbers."""
-    assert new_id("order_id", known, Chance("s")) == expected
+    assert next_id(known) == expected
 
 
 @given(
@@ -285,58 +240,4 @@ def test_a_new_id_follows_the_last_of_its_style(known: list[Any], expected: Any)
 )
 def test_a_new_id_is_never_taken(known: list[str]) -> None:
     """Whatever ids there are, the new one is none of them."""
-    assert new_id("thing_id", known, Chance("s")) not in known
-
-
-def test_the_errors_that_a_description_tells_of_are_read() -> None:
-    """Codes with their reasons, and no other numbers."""
-    told = told_troubles(
-        "Pays up to 500 EUR.\n\nReturns:\n  It, or an error with code 404 where no such order exists, 409 where it is\n  too late. In 2026."
-    )
-    assert [(one.code, one.message) for one in told] == [
-        (404, "no such order exists"),
-        (409, "it is too late"),
-    ]
-
-
-def test_a_balance_goes_down_by_what_was_paid() -> None:
-    """The next reading of a budget is less the payments in between that name it."""
-    schema: JsonObject = {
-        "type": "object",
-        "properties": {"team": {"type": "string"}, "remaining": {"type": "number"}},
-        "required": ["team", "remaining"],
-    }
-    earlier = (
-        EarlierAnswer(
-            tool_name="get_budget", arguments={"team": "a"}, response={"team": "a", "remaining": 900.0}
-        ),
-        EarlierAnswer(
-            tool_name="pay",
-            arguments={"team": "a", "payment": {"amount": 250.5}},
-            response={"status": "paid"},
-        ),
-        EarlierAnswer(
-            tool_name="pay", arguments={"team": "b", "payment": {"amount": 9.0}}, response={"status": "paid"}
-        ),
-    )
-    call = DraftCall(tool_name="get_budget", arguments={"team": "a"}, response_schema=schema, earlier=earlier)
-    assert drafted(call).value == {"team": "a", "remaining": 649.5}
-
-
-def test_lists_come_in_the_order_that_the_description_promises() -> None:
-    """Cheapest first means so, whatever was drawn; a call may ask for another order."""
-    schema = listing("flights", "flight_id", "price")
-    for seed in "abcdefgh":
-        call = DraftCall(
-            tool_name="search_flights",
-            description="Finds flights, cheapest first.",
-            response_schema=schema,
-            seed=seed,
-        )
-        answer: Any = drafted(call).value
-        prices = [one["price"] for one in answer["flights"]]
-        assert prices == sorted(prices)
-    turned: Any = made(
-        "search_products", listing("products", "name", "price"), sort_by="price", sort_order="desc"
-    ).value
-    assert [one["price"] for one in turned["products"]] == [89.5, 49.0, 12.5]
+    assert next_id(known) not in known

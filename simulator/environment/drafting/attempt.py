@@ -6,14 +6,18 @@ from dataclasses import dataclass
 
 from pydantic import JsonValue
 
+from simulator.environment.drafting.blanks import Blank
+
 
 @dataclass(frozen=True, slots=True)
 class Try:
-    """An answer, and its source in words.
+    """An answer, its source in words, and the places of it for which nothing is known.
 
-    `is_guess` says that nothing but names was known of what the tool answers.
+    `varies` says that another draw may give another answer, `when` what has to hold for it, in words.
     """
 
     value: JsonValue
     why: str
-    is_guess: bool = False
+    blanks: tuple[Blank, ...] = ()
+    varies: bool = False
+    when: str = ""

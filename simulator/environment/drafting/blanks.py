@@ -1,0 +1,40 @@
+"""Marks the places of a draft for which nothing is known, and says what stands there meanwhile."""
+
+from __future__ import annotations
+
+from pydantic import JsonValue
+
+from simulator.environment.evidence.sketch import Kind
+from simulator.environment.value import Value
+
+_EMPTY: dict[Kind, JsonValue] = {
+    "integer": 0,
+    "number": 0,
+    "boolean": False,
+    "": None,
+    "null": None,
+    "array": [],
+    "object": {},
+}
+
+
+class Blank(Value):
+    """A place of a draft for which nothing is known.
+
+    Attributes:
+        path: Where it is, from the value's root: `$.rows[0].total`.
+        kind: The JSON type of what belongs there; empty where nothing says so.
+        name: What the field is called.
+    """
+
+    path: str
+    kind: str = ""
+    name: str = ""
+
+
+def placeholder(kind: Kind, name: str) -> JsonValue:
+    """Give what stands in a blank of a type: `<city>`, 0, false, an empty list or object, and null where no type is known."""
+    if kind == "string":
+        return f"<{name or 'text'}>"
+    empty = _EMPTY[kind]
+    return empty.copy() if isinstance(empty, (list, dict)) else empty

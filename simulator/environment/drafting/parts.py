@@ -1,0 +1,339 @@
+"""Makes answers to one call out of each kind of evidence: the session, the tool's code and description, its schema, its shape."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import cached_property
+
+from pydantic import JsonValue
+
+from simulator.environment.conventions.answers import is_error
+from simulator.environment.conventions.chance import Chance
+from simulator.environment.conventions.kinds import collection_of, is_collection
+from simulator.environment.conventions.names import is_identifier, words_of
+from simulator.environment.drafting.attempt import Try
+from simulator.environment.drafting.blanks import Blank
+from simulator.environment.drafting.drafts import DraftCall, Sources
+from simulator.environment.drafting.errors import ADK_FORM, adk_error, error_answers, sentence_of
+from simulator.environment.drafting.examples import shown_answer
+from simulator.environment.drafting.instances import Maker, NoValueError, Scope, Style, layers
+from simulator.environment.drafting.recorded import recorded_answer
+from simulator.environment.drafting.rows import Rows, found_rows
+from simulator.environment.drafting.session_facts import known_fields, settled
+from simulator.environment.drafting.sketches import Filler, shape_of
+from simulator.environment.evidence.sketch import EarlierCall, Hole, Outcome, Reading, Sketch
+from simulator.environment.schema.schema_plans import Plan, is_error_branch, plan_for
+from simulator.environment.schema.schemas import BrokenSchemaError, Problem, check
+from simulator.environment.things.entities import WorldCall
+from simulator.environment.things.sayings import says_missing
+from simulator.environment.things.world import World
+from simulator.jsonvalue import JsonObject, canonical
+
+_BAD_REQUEST, _NOT_FOUND = 400, 404
+_MOST_REPLAYED = 100
+"""How many earlier calls are read for what they left in the modules of the tools."""
+_BY_SCHEMA = "From the tool's output schema"
+GUESS = "A guess: nothing says what this tool returns"
+
+
+class Parts:
+    """One call, its tool, and all that is known; what several ways to answer need is worked out once."""
+
+    def __init__(self, call: DraftCall, sources: Sources) -> None:
+        self.call, self._sources = call, sources
+        self.tool, self.arguments = call.tool_name, call.arguments
+        self.world = sources.world or _world_of(call)
+        self.chance = Chance(call.seed, call.tool_name, canonical(call.arguments), str(call.draw))
+        self.hopeless = ""
+        """Why no value was found that fits the tool's schema, where none was."""
+
+    @cached_property
+    def plan(self) -> Plan | None:
+        """The plan of the tool's schema; None where it has none, or one that cannot be read."""
+        try:
+            return None if self.call.response_schema is None else plan_for(self.call.response_schema)
+        except BrokenSchemaError:
+            return None
+
+    @cached_property
+    def use(self) -> str:
+        """What the tool does to things."""
+        return self.world.role_of(self.tool, self.arguments).use
+
+    @cached_property
+    def rows(self) -> Rows | None:
+        """The rows of a table that the call asks for."""
+        return found_rows(self.tool, self.arguments, self.world) if self.use == "reads" else None
+
+    @cached_property
+    def known(self) -> Mapping[str, JsonValue]:
+        """What a field of the answer may take over, by its name: the arguments, and below them what the session knows."""
+        facts = known_fields(self.tool, self.arguments, self.world, self.rows)
+        return layers(self.arguments, facts, self._sources.shared or {})
+
+    @cached_property
+    def reading(self) -> Reading:
+        """What the tool's code says about the call."""
+        call = self.call
+        if call.code is None:
+            return Reading()
+        earlier = [
+            EarlierCall(call.codes[one.tool_name], one.arguments, one.response)
+            for one in call.earlier[-_MOST_REPLAYED:]
+            if one.tool_name in call.codes and not one.injected
+        ]
+        return self._sources.read(call.code, call.arguments, state=call.state, earlier=earlier)
+
+    @cached_property
+    def outcomes(self) -> tuple[Try, ...]:
+        """The ways in which the tool's code says that the call may end, those that return first."""
+        if self.call.code is None:
+            return ()
+        return tuple(
+            self._of_outcome(one) for one in self.reading.outcomes if one.raises or not _is_bare(one.value)
+        )
+
+    def problems(self, value: JsonValue) -> tuple[Problem, ...]:
+        """Say what is wrong with an answer by the tool's schema; nothing is with an error in ADK's form."""
+        schema = self.call.response_schema
+        if schema is None or (isinstance(value, dict) and value.keys() == ADK_FORM):
+            return ()
+        return check(value, schema) if self.plan is None else self.plan.problems(value)
+
+    def fits(self, value: JsonValue) -> bool:
+        """Tell whether the tool may give an answer."""
+        return not self.problems(value)
+
+    # ------------------------------------------------------------ errors
+
+    def error(self, code: int, message: str) -> JsonObject:
+        """Give an error as this tool says it: by its code, its earlier errors or its schema; else in ADK's form."""
+        shapes = [
+            one.response
+            for one in reversed(self.call.earlier)
+            if one.tool_name == self.tool and not one.injected
+        ]
+        shapes += [one.value for one in self.outcomes]
+        found = error_answers(
+            code, message, self.arguments, plan=self.plan, shapes=list(filter(is_error, shapes))
+        )
+        return next(found, adk_error(code, message))
+
+    def refused(self) -> Try | None:
+        """Answer that a required argument is missing or null; None where all are there."""
+        properties, required = self.call.parameters.get("properties"), self.call.parameters.get("required")
+        fields = properties if isinstance(properties, dict) else {}
+        names = [name for name in (required if isinstance(required, list) else []) if isinstance(name, str)]
+        null = [
+            name
+            for name in names
+            if self.arguments.get(name, name) is None and _asks_for_value(fields.get(name))
+        ]
+        missing = [name for name in names if name not in self.arguments]
+        if null:
+            return Try(
+                self.error(_BAD_REQUEST, f"{' and '.join(null)} must not be null."),
+                "The call gives null where the tool requires a value",
+            )
+        if not missing:
+            return None
+        word = "arguments" if len(missing) > 1 else "argument"
+        message = f"Missing required {word}: {', '.join(missing)}."
+        return Try(self.error(_BAD_REQUEST, message), "The call lacks what the tool requires")
+
+    @cached_property
+    def gone(self) -> JsonObject | None:
+        """The error of the world for a thing that the call names and that does not exist."""
+        return self.world.not_found(self.tool, self.arguments)
+
+    def not_found(self) -> Try | None:
+        """Answer that a thing does not exist, in the tool's own words where its code has some; None where nothing is known."""
+        rows, message = self.rows, "" if self.gone is None else sentence_of(self.gone)
+        is_lost = rows is not None and rows.used and not rows.records and not self._gives_list()
+        if rows is not None and is_lost and not message:
+            said = ", ".join(f"{name} {self.arguments[name]!r}" for name in rows.used)
+            message = f"No {rows.kind.replace('_', ' ')} with {said} was found."
+        if not message:
+            return None
+        for one in self.outcomes:
+            if (
+                is_error(one.value)
+                and isinstance(one.value, dict)
+                and says_missing(one.value)
+                and not one.blanks
+            ):
+                return one
+        if self.gone is not None and self.gone in [one.response for one in self.call.earlier]:
+            return Try(self.gone, "As the tool said before that it does not exist")
+        return Try(self.error(_NOT_FOUND, message), "What the call names does not exist in this session")
+
+    def _gives_list(self) -> bool:
+        """Tell whether the tool answers with a list, which may be empty."""
+        fields: list[object] = []
+        for one in self.reading.outcomes[:1]:
+            fields += [one.value, *(one.value.values() if isinstance(one.value, dict) else ())]
+        if any(isinstance(one, list) or (isinstance(one, Hole) and one.kind == "array") for one in fields):
+            return True
+        if self.plan is None:
+            return self.call.code is None and is_collection((words_of(self.tool) or ("",))[-1])
+        for plain in self.plan.alternatives(self.plan.schema):
+            properties = plain.get("properties")
+            inner = properties.values() if isinstance(properties, dict) and not is_error_branch(plain) else ()
+            if any(isinstance(one, dict) and one.get("type") == "array" for one in (plain, *inner)):
+                return True
+        return False
+
+    # ------------------------------------------------------------ what was answered before
+
+    def recorded(self, *, again: bool) -> Try | None:
+        """Give the answer that was recorded for the same arguments; `again` allows one that was given before."""
+        found = recorded_answer(
+            self._sources.recorded, self.tool, self.arguments, self.call.earlier, self.fits
+        )
+        if found is None or not (again or found[1]):
+            return None
+        return Try(found[0].response, f"As {self.tool} was recorded for the same arguments: {found[0].place}")
+
+    def repeated(self) -> Try | None:
+        """Give the last answer to this very call, if the tool only reads and nothing has been written since."""
+        if self.use != "reads":
+            return None
+        for answer in reversed(self.call.earlier):
+            if answer.tool_name == self.tool and answer.arguments == self.arguments:
+                return Try(answer.response, "As this question was answered before")
+            if self.world.role_of(answer.tool_name, answer.arguments).use != "reads":
+                return None
+        return None
+
+    # ------------------------------------------------------------ code, description, schema, shape
+
+    def _of_outcome(self, outcome: Outcome) -> Try:
+        code, when = self.call.code, " and ".join(outcome.when)
+        line = f", line {outcome.line}" if outcome.line else ""
+        why = f"From the tool's code: {code.module.path if code else ''}{line}{f', when {when}' if when else ''}"
+        title = f"When {when}" if when else ""
+        if not outcome.raises:
+            return replace(self._sketched(outcome.value, why), when=title)
+        error: dict[str, Sketch] = {"error_code": outcome.raises, "error_message": outcome.message or ""}
+        made = self._sketched(error, why)
+        return replace(made, when=f"It raises {outcome.raises}{f' when {when}' if when else ''}")
+
+    def described(self) -> Try | None:
+        """Give the example of the tool's description."""
+        properties = self.call.parameters.get("properties")
+        names = [*properties] if isinstance(properties, dict) else []
+        shown = shown_answer(self.call.description, self.arguments, names)
+        if shown is None:
+            return None
+        sketch = shape_of(shown) if self.rows is not None and not isinstance(shown, Hole) else shown
+        return self._sketched(sketch, "From the example in the tool's description")
+
+    def by_schema(self, style: Style = "usual", known: Mapping[str, JsonValue] | None = None) -> Try | None:
+        """Make an answer by the tool's schema, with all that is known or else without; None where no value fits."""
+        if self.plan is None:
+            return None
+        all_known = self.known if known is None else layers(known, self.known)
+        for fields, rows, now in ((all_known, self.rows, style), ({}, None, style), ({}, None, "least")):
+            maker = Maker(self.plan)
+            try:
+                made = maker.value(self.plan.schema, "", replace(self._scope(now), known=fields, rows=rows))
+            except NoValueError as error:
+                self.hopeless = str(error)
+                continue
+            if self.fits(made):
+                return self._told(Try(made, _BY_SCHEMA, tuple(maker.blanks), varies=True))
+        return None
+
+    def of_rows(self) -> Try | None:
+        """Answer with the rows that the call asks for as they are: one where an id names it, else a list."""
+        rows = self.rows
+        if rows is None or self.plan is not None or not (rows.records or self._gives_list()):
+            return None
+        if len(rows.records) == 1 and any(map(is_identifier, rows.used)):
+            return Try(
+                dict(rows.records[0].fields),
+                f"From the environment's data: {rows.kind} {rows.records[0].key}",
+            )
+        listed: list[JsonValue] = [dict(row.fields) for row in rows.records]
+        return Try(
+            {collection_of(rows.kind): listed},
+            f"From the environment's data: {len(listed)} of {rows.total} rows",
+        )
+
+    def in_shape(self) -> Try | None:
+        """Answer in the shape of the tool's earlier or recorded responses."""
+        before = [one.response for one in self._sources.recorded if one.tool_name == self.tool]
+        before += [
+            one.response for one in self.call.earlier if one.tool_name == self.tool and not one.injected
+        ]
+        shape = next(
+            (shape_of(one) for one in reversed(before) if one is not None and not is_error(one)), None
+        )
+        return (
+            None if shape is None else self._sketched(shape, "In the shape of this tool's earlier responses")
+        )
+
+    def skeleton(self) -> Try:
+        """Answer with what is certain to be edited."""
+        kinds = [
+            one.value.kind for one in self.reading.outcomes if isinstance(one.value, Hole) and one.value.kind
+        ]
+        kind = kinds[0] if kinds and kinds[0] != "object" else ""
+        made = self._sketched(Hole(kind, "result") if kind else {"result": Hole("string", "result")}, GUESS)
+        return made if made.blanks else replace(made, blanks=(Blank(path="$"),))
+
+    def _sketched(self, sketch: Sketch, why: str) -> Try:
+        """Fill a sketch, with what the session says of the things in it; bring it into the tool's schema where it does not fit."""
+        filler = Filler(self.plan)
+        said = settled(sketch, self.tool, self.arguments, self.world)
+        value = filler.filled(said, self._scope("usual"))
+        made = self._told(Try(value, why, filler.blanks, varies=bool(_holes(said))))
+        if self.fits(value):
+            return made
+        if isinstance(value, dict) and value.keys() == {"result"} and self.fits(value["result"]):
+            inner = (
+                one.model_copy(update={"path": one.path.replace("$.result", "$", 1)}) for one in filler.blanks
+            )
+            return replace(made, value=value["result"], blanks=tuple(inner))
+        fitting = self.by_schema(known=value if isinstance(value, dict) else {})
+        return (
+            made if fitting is None else replace(fitting, why=f"{why}, as far as it fits the output schema")
+        )
+
+    def _scope(self, style: Style) -> Scope:
+        return Scope(self.chance, self.known, self.arguments, self.rows, style)
+
+    def _told(self, made: Try) -> Try:
+        """Say which things of the session an answer is about, too."""
+        named = [f"{kind.replace('_', ' ')} {key}" for kind, key in self._things]
+        return replace(made, why=f"{made.why}; this session knows {', '.join(named[:3])}") if named else made
+
+    @cached_property
+    def _things(self) -> list[tuple[str, str]]:
+        named = self.world.named(self.tool, self.arguments)
+        return [one for one in named if (found := self.world.entity(*one)) is not None and not found.gone]
+
+
+def _world_of(call: DraftCall) -> World:
+    """Give the world that follows from a call's earlier answers alone."""
+    world = World()
+    for place, answer in enumerate(call.earlier, start=1):
+        world.take(WorldCall(answer.tool_name, answer.arguments, answer.response, fact=place))
+    return world
+
+
+def _is_bare(sketch: Sketch) -> bool:
+    """Tell whether a sketch says no more than what type it is of."""
+    return isinstance(sketch, Hole) and sketch == Hole(sketch.kind, sketch.name)
+
+
+def _holes(sketch: object) -> bool:
+    inside = sketch.values() if isinstance(sketch, dict) else sketch if isinstance(sketch, list) else ()
+    return isinstance(sketch, Hole) or any(map(_holes, inside))
+
+
+def _asks_for_value(schema: JsonValue) -> bool:
+    """Tell whether a schema names one type, and that is not null."""
+    kind = schema.get("type") if isinstance(schema, dict) and not schema.get("nullable") else None
+    return isinstance(kind, str) and kind.lower() != "null"
