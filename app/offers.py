@@ -15,9 +15,6 @@ from simulator.jsonvalue import JsonObject, same
 
 LONGEST_PREVIEW = 160
 
-KEYS = {"expected": "1", "empty": "2", "error": "3", "edge": "4", "hostile": "5"}
-"""The key that chooses each kind of ready answer; with Shift, it gives that answer at once."""
-
 _ASIDE = "aside"
 
 

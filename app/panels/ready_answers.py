@@ -5,13 +5,14 @@ from __future__ import annotations
 import streamlit as st
 
 from app.labels import literal
-from app.offers import KEYS, against_draft, bring_back, choose, preview, set_aside_now
+from app.offers import against_draft, bring_back, choose, preview, set_aside_now
 from app.panels.asked import misfit_list, was_clicked
 from app.tool_answer import ToolInputs
 from simulator.environment.drafting.candidates import Candidate
 
 _NAMES = {
     "expected": "Expected",
+    "outcome": "Outcome",
     "empty": "Empty",
     "error": "Error",
     "edge": "Extreme",
@@ -43,9 +44,14 @@ def ready_answers(inputs: ToolInputs) -> bool:
             )
     held = inputs.offer()
     with st.container(gap=None, key="ready_answers"):
-        for candidate in offered:
-            _line(inputs, candidate, is_held=candidate == held)
-    return any(was_clicked(kept, f"give_{candidate.label}") for candidate in offered)
+        for place, candidate in enumerate(offered, start=1):
+            _line(inputs, candidate, place, is_held=candidate == held)
+    return any(was_clicked(kept, f"give_{_key(one, place)}") for place, one in enumerate(offered, start=1))
+
+
+def _key(candidate: Candidate, place: int) -> str:
+    """Name a ready answer; there may be several outcomes of a tool's code."""
+    return f"outcome_{place}" if candidate.label == "outcome" else candidate.label
 
 
 _HELP = (
@@ -54,17 +60,17 @@ _HELP = (
 )
 
 
-def _line(inputs: ToolInputs, candidate: Candidate, *, is_held: bool) -> None:
-    kept, label = inputs.kept, candidate.label
+def _line(inputs: ToolInputs, candidate: Candidate, place: int, *, is_held: bool) -> None:
+    kept, label = inputs.kept, _key(candidate, place)
     shown = "shown" if is_held else "other"
     with st.container(
         horizontal=True, vertical_alignment="center", gap="xsmall", key=f"ready_{shown}_{label}", wrap=False
     ):
         st.button(
-            _NAMES[label],
+            _NAMES[candidate.label],
             key=kept.key(f"choose_{label}"),
             type="tertiary",
-            shortcut=KEYS[label],
+            shortcut=str(place),
             on_click=choose,
             args=(inputs, candidate),
             width=94,
@@ -79,7 +85,7 @@ def _line(inputs: ToolInputs, candidate: Candidate, *, is_held: bool) -> None:
             "Give",
             key=kept.key(f"give_{label}"),
             type="tertiary",
-            shortcut=f"Shift+{KEYS[label]}",
+            shortcut=f"Shift+{place}",
             on_click=choose,
             args=(inputs, candidate),
             help="Give this answer at once",

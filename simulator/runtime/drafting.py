@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import NamedTuple
 
 from pydantic import JsonValue
@@ -16,6 +17,7 @@ from simulator.facts import Outcome
 from simulator.jsonvalue import JsonObject
 from simulator.runtime.boundaries import ToolBoundaryCall
 from simulator.runtime.desk import Desk
+from simulator.runtime.encoding import written_state
 from simulator.runtime.known import Known
 from simulator.runtime.model_asking import Progress
 from simulator.runtime.model_evidence import model_evidence
@@ -37,7 +39,8 @@ NOT_ASKED = "the world has no such thing, so no model was asked"
 class Drafts(NamedTuple):
     """What can be offered for a call: the draft, where it comes from in words, and other ready answers.
 
-    `blanks` are the places of the draft for which nothing is known, and `is_guess` says whether there is any.
+    `blanks` are the places of the draft for which nothing is known, and `is_guess` says whether there is any. `varies`
+    says whether another draw gives another draft.
     """
 
     tool: ToolDeclaration
@@ -45,6 +48,7 @@ class Drafts(NamedTuple):
     sources: tuple[str, ...] = ()
     is_guess: bool = False
     blanks: tuple[Blank, ...] = ()
+    varies: bool = False
 
     def given(self) -> Outcome:
         """Give the draft as the outcome of the call."""
@@ -66,20 +70,18 @@ class Drafting:
     ) -> None:
         self._seed, self._desk, self._modelling, self._codes = seed, desk, modelling, codes
 
-    def offline(self, waiting: Waiting[ToolBoundaryCall]) -> Drafts:
-        """Draft an answer offline: the same one each time for the same call, world and seed."""
-        desk = self._desk.up_to_date()
-        return offline_drafts(
-            desk, self.declaration(waiting), waiting.arguments, f"{self._seed}/{waiting.key}"
-        )
+    def offline(self, waiting: Waiting[ToolBoundaryCall], draw: int = 0) -> Drafts:
+        """Draft an answer offline: the same one each time for the same call, world, seed and draw."""
+        return offline_drafts(self.declaration(waiting), self._asked(waiting, draw))
 
     def candidates(self, waiting: Waiting[ToolBoundaryCall]) -> tuple[Candidate, ...]:
         """Give up to five ready answers, each of another kind."""
-        return candidates(*self._asked(waiting, self.declaration(waiting)))
+        return candidates(*self._asked(waiting))
 
-    def _asked(self, waiting: Waiting[ToolBoundaryCall], tool: ToolDeclaration) -> tuple[DraftCall, Sources]:
-        desk = self._desk.up_to_date()
-        return offline_question(desk, tool, waiting.arguments, f"{self._seed}/{waiting.key}")
+    def _asked(self, waiting: Waiting[ToolBoundaryCall], draw: int = 0) -> tuple[DraftCall, Sources]:
+        desk, tool = self._desk.up_to_date(), self.declaration(waiting)
+        read = Inside(f"{self._seed}/{waiting.key}", self._codes(), written_state(waiting.call.context), draw)
+        return offline_question(desk, tool, waiting.arguments, read)
 
     def declaration(self, waiting: Waiting[ToolBoundaryCall]) -> ToolDeclaration:
         """Give a tool as it is declared, with the output schema that a person has set for it."""
@@ -122,15 +124,31 @@ class Drafting:
         return found[0] if found else None
 
 
-def offline_drafts(known: Known, tool: ToolDeclaration, arguments: JsonObject, seed: str) -> Drafts:
-    """Draft an answer to a call offline: the same one each time for what is known and the seed."""
-    made = drafted(*offline_question(known, tool, arguments, seed))
+class Inside(NamedTuple):
+    """What a draft is made of besides the call and what the environment knows.
+
+    Attributes:
+        seed: Where its chance comes from.
+        codes: Where the agent's tools are written, by name.
+        state: The session's state; None where it is not known.
+        draw: Which draft it is of those that may be drawn.
+    """
+
+    seed: str
+    codes: Mapping[str, Code] = MappingProxyType({})
+    state: JsonObject | None = None
+    draw: int = 0
+
+
+def offline_drafts(tool: ToolDeclaration, asked: tuple[DraftCall, Sources]) -> Drafts:
+    """Draft an answer to a call offline: the same one each time for what `offline_question` gave."""
+    made = drafted(*asked)
     sources = (made.why, *(f"{problem.path}: {problem.message}" for problem in made.problems))
-    return Drafts(tool, made.value, sources, made.is_guess, made.blanks)
+    return Drafts(tool, made.value, sources, made.is_guess, made.blanks, made.varies)
 
 
 def offline_question(
-    known: Known, tool: ToolDeclaration, arguments: JsonObject, seed: str
+    known: Known, tool: ToolDeclaration, arguments: JsonObject, inside: Inside
 ) -> tuple[DraftCall, Sources]:
     """Gather what an offline draft of the answer to a call is made of."""
     # All of it is right for certain, and in a long session there are many earlier answers to look at again.
@@ -139,9 +157,14 @@ def offline_question(
         description=tool.description.partition(_LONG_RUNNING)[0],
         parameters=tool.parameters,
         response_schema=tool.response,
+        examples=tool.response_examples,
         arguments=arguments,
         earlier=tuple(known.answers),
-        seed=seed,
+        seed=inside.seed,
+        draw=inside.draw,
+        code=inside.codes.get(tool.name),
+        codes=inside.codes,
+        state=inside.state,
     )
     return call, Sources(known.world, known.recorded_calls(), _shared(known, tool.name))
 

@@ -182,6 +182,13 @@ def _with_parts(value: Any) -> Any:
     return [_with_parts(item) for item in value] if isinstance(value, list) else value
 
 
+def written_state(context: Any) -> JsonObject | None:
+    """Write the session's state as a call sees it; None of a context that has none."""
+    to_dict = getattr(getattr(context, "state", None), "to_dict", None)
+    written = jsonable(to_dict()) if callable(to_dict) else None
+    return written if isinstance(written, dict) else None
+
+
 def written_error(error: BaseException) -> RaisedError:
     """Write an exception, with those of its attributes that JSON can hold (an HTTP status, for instance)."""
     name = type(error)

@@ -28,6 +28,7 @@ class ToolShapes:
         }
         """What the tools bring along that have an environment of their own, by name."""
         self._tools = {tool.name: tool for tool in _tools(agent, set())}
+        self._codes: dict[str, Code | None] = {}
         self._own = {shape.name: shape for tool in _tools(agent, set()) if (shape := _shape(tool))}
         self._shown: dict[str, ToolShape] = {}
         self._last_shown: Any = None
@@ -56,10 +57,12 @@ class ToolShapes:
             self._all = everything
         return self._all
 
-    def codes(self) -> dict[str, Code]:
-        """Give where the tools are written that are known now, by name; not those that have no code that can be read."""
-        found = ((name, code_of(tool).code) for name, tool in self._tools.items())
-        return {name: code for name, code in found if code is not None}
+    def codes(self) -> Mapping[str, Code]:
+        """Give where the tools that are known are written, by name; each is looked for once."""
+        for name, tool in self._tools.items():
+            if name not in self._codes:
+                self._codes[name] = code_of(tool).code
+        return {name: code for name, code in self._codes.items() if code is not None}
 
 
 def _tools(node: Any, seen: set[int]) -> Iterator[BaseTool]:

@@ -9,6 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
 from simulator.environment.conventions.answers import EarlierAnswer
 from simulator.environment.drafting.blanks import Blank
+from simulator.environment.evidence.returns import read_returns
 from simulator.environment.evidence.sketch import Code, Reading
 from simulator.environment.recording.recordings import RecordedCall
 from simulator.environment.schema.schemas import Problem
@@ -17,13 +18,10 @@ from simulator.environment.value import Value
 from simulator.jsonvalue import JsonObject
 
 
-def _unread(*_: object, **__: object) -> Reading:
-    return Reading()
-
-
 class DraftCall(BaseModel):
     """A tool call, all that is known about its tool, and what the session's tools answered before.
 
+    `examples` are whole responses that the tool's declaration shows.
     `seed` makes the drafts of one session differ from those of another; equal calls of one session are drafted
     equally, and another `draw` draws what is drawn anew. `code` is where the tool's function is written, `codes` those
     of the agent's tools by name, and `state` the session's state.
@@ -35,6 +33,7 @@ class DraftCall(BaseModel):
     description: str = ""
     parameters: JsonObject = Field(default_factory=dict)
     response_schema: JsonObject | None = None
+    examples: tuple[JsonValue, ...] = ()
     arguments: JsonObject = Field(default_factory=dict)
     earlier: tuple[EarlierAnswer, ...] = ()
     seed: str = ""
@@ -75,7 +74,7 @@ class Sources:
     world: World | None = None
     recorded: Sequence[RecordedCall] = ()
     shared: Mapping[str, JsonValue] | None = None
-    read: Callable[..., Reading] = _unread
+    read: Callable[..., Reading] = read_returns
 
 
 NO_SOURCES = Sources()

@@ -47,7 +47,7 @@ def shown_answer(description: str, arguments: JsonObject, parameters: Sequence[s
     if shape is not None:
         return shape
     found = next(iter(_literals(description)), None)
-    return None if found is None else _sketch(found, "", arguments)
+    return None if found is None else example(found, "", arguments)
 
 
 @lru_cache(maxsize=256)
@@ -118,12 +118,12 @@ def _arguments(call: str, parameters: Sequence[str]) -> JsonObject | None:
         return None
 
 
-def _sketch(shown: JsonValue, name: str, arguments: JsonObject) -> Sketch:
+def example(shown: JsonValue, name: str, arguments: JsonObject) -> Sketch:
     """Keep what an example says, but for what the call says itself, and for what only stands for a value."""
     if isinstance(shown, dict):
-        return {key: _sketch(value, key, arguments) for key, value in shown.items()}
+        return {key: example(value, key, arguments) for key, value in shown.items()}
     if isinstance(shown, list):
-        return [_sketch(value, "", arguments) for value in shown]
+        return [example(value, "", arguments) for value in shown]
     said = arguments.get(name)
     if said is not None and kind_of(said) == kind_of(shown):
         return said  # type: ignore[return-value] # it is plain

@@ -16,7 +16,7 @@ from simulator.environment.drafting.attempt import Try
 from simulator.environment.drafting.blanks import Blank
 from simulator.environment.drafting.drafts import DraftCall, Sources
 from simulator.environment.drafting.errors import ADK_FORM, adk_error, error_answers, sentence_of
-from simulator.environment.drafting.examples import shown_answer
+from simulator.environment.drafting.examples import example, shown_answer
 from simulator.environment.drafting.instances import Maker, NoValueError, Scope, Style, layers
 from simulator.environment.drafting.recorded import recorded_answer
 from simulator.environment.drafting.rows import Rows, found_rows
@@ -86,13 +86,15 @@ class Parts:
         return self._sources.read(call.code, call.arguments, state=call.state, earlier=earlier)
 
     @cached_property
+    def _ends(self) -> tuple[tuple[Outcome, Try], ...]:
+        """The ways in which the tool's code ends that say something, each with the answer that it is."""
+        found = (one for one in self.reading.outcomes if one.raises or not _is_bare(one.value))
+        return tuple((one, self._of_outcome(one)) for one in found)
+
+    @cached_property
     def outcomes(self) -> tuple[Try, ...]:
         """The ways in which the tool's code says that the call may end, those that return first."""
-        if self.call.code is None:
-            return ()
-        return tuple(
-            self._of_outcome(one) for one in self.reading.outcomes if one.raises or not _is_bare(one.value)
-        )
+        return tuple(made for _, made in self._ends)
 
     def problems(self, value: JsonValue) -> tuple[Problem, ...]:
         """Say what is wrong with an answer by the tool's schema; nothing is with an error in ADK's form."""
@@ -219,11 +221,28 @@ class Parts:
         made = self._sketched(error, why)
         return replace(made, when=f"It raises {outcome.raises}{f' when {when}' if when else ''}")
 
+    def by_code(self) -> Try | None:
+        """Give the first outcome of the tool's code that the call may have.
+
+        None where it may return what the code does not say, and of code that only raises: it stands for a tool.
+        """
+        may_return = [one for one in self.reading.outcomes if one.possible and not one.raises]
+        is_stub = all(one.raises for one in self.reading.outcomes)
+        found = (made for one, made in self._ends if one.possible and not (one.raises and may_return))
+        return None if is_stub else next(found, None)
+
+    def declared(self) -> Try | None:
+        """Give what the output schema asks for, unless it leaves open what the answer holds."""
+        made = self.by_schema()
+        return None if made is None or any(one.path == "$" for one in made.blanks) else made
+
     def described(self) -> Try | None:
-        """Give the example of the tool's description."""
-        properties = self.call.parameters.get("properties")
+        """Give the example that the tool's declaration shows, or its description."""
+        call, properties = self.call, self.call.parameters.get("properties")
         names = [*properties] if isinstance(properties, dict) else []
-        shown = shown_answer(self.call.description, self.arguments, names)
+        shown = example(call.examples[0], "", self.arguments) if call.examples else None
+        if shown is None:
+            shown = shown_answer(call.description, self.arguments, names)
         if shown is None:
             return None
         sketch = shape_of(shown) if self.rows is not None and not isinstance(shown, Hole) else shown

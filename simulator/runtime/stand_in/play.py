@@ -13,6 +13,8 @@ from google.adk.tools.base_tool import BaseTool
 
 from simulator.environment.asking.prompts import AskedCall
 from simulator.environment.drafting.candidates import candidates
+from simulator.environment.drafting.drafts import DraftCall, Sources
+from simulator.environment.evidence.sketch import Code
 from simulator.environment.injection.calls import CallContext, Tally
 from simulator.environment.injection.draws import DrawStreams
 from simulator.environment.injection.rules import InjectionRule
@@ -23,8 +25,8 @@ from simulator.environment.things.entities import WorldCall
 from simulator.environment.things.shared_state import SharedState, StateRegistry
 from simulator.facts import ToolAnswered
 from simulator.jsonvalue import JsonObject, canonical, copied
-from simulator.runtime.drafting import Drafts, offline_drafts, offline_question
-from simulator.runtime.encoding import jsonable
+from simulator.runtime.drafting import Drafts, Inside, offline_drafts, offline_question
+from simulator.runtime.encoding import jsonable, written_state
 from simulator.runtime.firing import Firing, judged
 from simulator.runtime.known import Known
 from simulator.runtime.model_evidence import model_evidence
@@ -60,9 +62,7 @@ class Question:
 
     def state(self) -> JsonObject:
         """Give ADK's session state as the call sees it."""
-        to_dict = getattr(getattr(self.context, "state", None), "to_dict", None)
-        written = jsonable(to_dict()) if callable(to_dict) else None
-        return written if isinstance(written, dict) else {}
+        return written_state(self.context) or {}
 
 
 def _text(context: Any, name: str) -> str:
@@ -99,6 +99,7 @@ class SessionPlay:
         self._environment = environment
         self._streams = DrawStreams(self._seed)
         self._shapes: dict[str, ToolShape] = {}
+        self._looked_for: dict[str, Code | None] = {}
         self._declared: dict[str, ToolDeclaration] = {}
         self._drawn, self._counted = Counter[str](), Counter[str]()
         self._fired, self._asked = Counter[str](), Counter[str]()
@@ -210,12 +211,19 @@ class SessionPlay:
     def offline(self, question: Question) -> Drafts:
         """Draft an answer offline: for the same calls before it, the same one in every session with this seed."""
         with self._lock:
-            return offline_drafts(
-                self.known, self.declaration(question.tool), question.arguments, self._seed_of(question)
-            )
+            tool = self.declaration(question.tool)
+            return offline_drafts(tool, self._question(question, tool))
 
-    def _seed_of(self, question: Question) -> str:
-        return f"{self._drafts_seed}/{question.name}/{question.number}/{canonical(question.arguments)}"
+    def _question(self, question: Question, tool: ToolDeclaration) -> tuple[DraftCall, Sources]:
+        seed = f"{self._drafts_seed}/{question.name}/{question.number}/{canonical(question.arguments)}"
+        inside = Inside(seed, self._codes(question), question.state())
+        return offline_question(self.known, tool, question.arguments, inside)
+
+    def _codes(self, question: Question) -> Mapping[str, Code]:
+        """Give where the tools are written that were asked, by name; each is looked for once."""
+        if question.name not in self._looked_for:
+            self._looked_for[question.name] = code_of(question.tool).code
+        return {name: code for name, code in self._looked_for.items() if code is not None}
 
     def is_schema_set(self, question: Question) -> bool:
         """Tell whether a schema was set for the tool's answers."""
@@ -230,7 +238,7 @@ class SessionPlay:
         """Gather what a model is told about a call."""
         with self._lock:
             tool, drafts = self.declaration(question.tool), self.offline(question)
-            asked = offline_question(self.known, tool, question.arguments, self._seed_of(question))
+            asked = self._question(question, tool)
             evidence = model_evidence(
                 drafts.draft,
                 drafts.sources,
