@@ -222,14 +222,17 @@ class Parts:
         return replace(made, when=f"It raises {outcome.raises}{f' when {when}' if when else ''}")
 
     def by_code(self) -> Try | None:
-        """Give the first outcome of the tool's code that the call may have.
+        """Give the first outcome of the tool's code that the call may have: an error only where it is certain, or nothing else may be.
 
         None where it may return what the code does not say, and of code that only raises: it stands for a tool.
         """
-        may_return = [one for one in self.reading.outcomes if one.possible and not one.raises]
-        is_stub = all(one.raises for one in self.reading.outcomes)
-        found = (made for one, made in self._ends if one.possible and not (one.raises and may_return))
-        return None if is_stub else next(found, None)
+        possible = [one for one in self.reading.outcomes if one.possible]
+        if all(one.raises for one in self.reading.outcomes):
+            return None
+        ends = [(one, made) for one, made in self._ends if one.possible]
+        well = [made for one, made in ends if one.certain or not (one.raises or is_error(made.value))]
+        is_open = any(_is_bare(one.value) for one in possible if not one.raises)
+        return next(iter(well), None) or (None if is_open else next((made for _, made in ends), None))
 
     def declared(self) -> Try | None:
         """Give what the output schema asks for, unless it leaves open what the answer holds."""
