@@ -253,7 +253,7 @@ class Parts:
 
     def by_schema(self, style: Style = "usual", known: Mapping[str, JsonValue] | None = None) -> Try | None:
         """Make an answer by the tool's schema, with all that is known or else without; None where no value fits."""
-        if self.plan is None:
+        if self.plan is None or self.hopeless:
             return None
         all_known = self.known if known is None else layers(known, self.known)
         for fields, rows, now in ((all_known, self.rows, style), ({}, None, style), ({}, None, "least")):
@@ -264,7 +264,9 @@ class Parts:
                 self.hopeless = str(error)
                 continue
             if self.fits(made):
+                self.hopeless = ""
                 return self._told(Try(made, _BY_SCHEMA, tuple(maker.blanks), varies=True))
+        self.hopeless = self.hopeless or "nothing that was tried fits"
         return None
 
     def of_rows(self) -> Try | None:
@@ -303,7 +305,7 @@ class Parts:
         ]
         kind = kinds[0] if kinds and kinds[0] != "object" else ""
         made = self._sketched(Hole(kind, "result") if kind else {"result": Hole("string", "result")}, GUESS)
-        return made if made.blanks else replace(made, blanks=(Blank(path="$"),))
+        return replace(made, blanks=made.blanks or (Blank(path="$"),), varies=False)
 
     def _sketched(self, sketch: Sketch, why: str) -> Try:
         """Fill a sketch, with what the session says of the things in it; bring it into the tool's schema where it does not fit."""
