@@ -159,7 +159,13 @@ def test_holes_are_filled_from_the_session_the_schema_and_what_the_code_states()
     assert value["note"] == "For <city>."
     assert (value["total"], value["anything"]) == (0, None)
     assert "@" in value["rows"][0]["email"]
-    assert [one.path for one in made.blanks] == ["$.note", "$.total", "$.rows[0].age", "$.anything"]
+    assert [one.path for one in made.blanks] == [
+        "$.note",
+        "$.total",
+        "$.rows[0].email",
+        "$.rows[0].age",
+        "$.anything",
+    ]
     assert made.is_guess
     assert made.varies
 

@@ -50,7 +50,8 @@ class Draft(Value):
         value: The answer.
         why: Where it comes from, in a sentence; with file and line where that is the tool's code.
         is_guess: Whether there is any place of it for which nothing is known.
-        blanks: Those places, where something of the right type stands meanwhile.
+        blanks: Those places, where something of the right type stands meanwhile: a text of Faker's, or what a format or a
+            pattern asks for, is drawn and marked, too.
         varies: Whether another draw gives another answer.
         problems: What is wrong with it where the tool's schema has no value.
     """

@@ -235,6 +235,7 @@ class Maker:
             if made is None:
                 raise NoValueError(f"{name}: no text was found that fits its pattern")
         if made is not None:
+            self.blank("string", name, scope, made)
             return made
         blank = str(self.blank("string", name, scope))
         if scope.style != "usual":
