@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import NamedTuple
@@ -29,6 +30,7 @@ from simulator.runtime.tool_code import code_of
 from simulator.runtime.waiting import Waiting
 from simulator.seats.requests import ToolDeclaration
 
+_NUMBERS = re.compile(r"([a-z]\w*)[\s:=]{1,3}(-?\d+(?:\.\d+)?)(?![\w.]*\w{3})")
 _LONG_RUNNING = "\n\nNOTE: This is a long-running operation."
 """What ADK says below the description of a long-running tool: nothing of what it returns."""
 
@@ -162,6 +164,7 @@ def offline_question(
         earlier=tuple(known.answers),
         seed=inside.seed,
         draw=inside.draw,
+        is_long_running=_LONG_RUNNING in tool.description,
         code=inside.codes.get(tool.name),
         codes=inside.codes,
         state=inside.state,
@@ -170,16 +173,22 @@ def offline_question(
 
 
 def _shared(known: Known, tool_name: str) -> dict[str, JsonValue]:
-    """Give what the tools that share a state with this one were asked or answered last, by the names of fields."""
+    """Give what the tools that share a state with this one were asked or answered last, by the names of fields.
+
+    Before that, a number of the state's beginning that stands right behind a word is the value of the field of that name.
+    """
     if not known.environment.settings.tool(tool_name).share_state_id:
         return {}
-    calls = known.registry.get_state(known.registry.state_key(tool_name))["previous_calls"]
-    said = [
-        said for call in calls for said in (call["parameters"], call["response"]) if isinstance(said, dict)
-    ]
-    return {
+    state = known.registry.get_state(known.registry.state_key(tool_name))
+    told = {name: float(value) for name, value in _NUMBERS.findall((state["initial_state"] or "").casefold())}
+    said = [said for call in state["previous_calls"] for said in (call["parameters"], call["response"])]
+    plain = {
         name: value
         for one in said
-        for name, value in one.items()
+        for name, value in (one.items() if isinstance(one, dict) else ())
         if value is not None and not isinstance(value, (dict, list))
+    }
+    return {
+        name: int(value) if isinstance(value, float) and value.is_integer() else value
+        for name, value in {**told, **plain}.items()
     }

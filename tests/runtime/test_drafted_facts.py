@@ -51,16 +51,7 @@ def read_order(order_id: str) -> dict[str, Any]:
 
 def ship_order(order_id: str) -> dict[str, Any]:
     """Ship an order."""
-    raise AssertionError(order_id)
-
-
-def place_order(sku: str, quantity: int) -> dict[str, Any]:
-    """Place an order for a product.
-
-    Returns:
-        dict with order_id, sku, quantity, total and status.
-    """
-    raise AssertionError(sku, quantity)
+    return {"order_id": order_id, "status": "shipped"}
 
 
 def get_inventory(sku: str) -> dict[str, Any]:
@@ -125,14 +116,8 @@ def test_the_answer_of_a_rule_is_no_sample_of_what_a_tool_answers() -> None:
         assert all(not said.keys() & value(one).keys() for one in others)
 
 
-def test_what_is_placed_costs_its_price_times_its_number() -> None:
-    """The known price of the article and the quantity of the call make the total."""
-    (placed,) = answers(call("place_order", sku="P-001", quantity=2), tools=[place_order], data=DATA)
-    assert value(placed)["total"] == 159.98
-
-
-def test_a_verb_leaves_a_known_thing_in_its_state() -> None:
-    """What is shipped reads as shipped afterwards, though the tool's answer has no documented shape."""
+def test_a_thing_stays_in_the_state_in_which_a_tool_left_it() -> None:
+    """What is shipped by the code of one tool reads as shipped by another, though nothing says what that answers."""
     shipped, read = answers(
         call("ship_order", order_id="A-2"),
         call("read_order", order_id="A-2"),

@@ -51,6 +51,11 @@ def mumble(x: str):  # type: ignore[no-untyped-def] # noqa: ANN201 - nothing is 
     raise AssertionError("the real tool ran")
 
 
+def stock(sku: str) -> dict[str, object]:
+    """Tell what is left."""
+    return {"sku": sku, "left": 3}
+
+
 TOOLS = [create_order, find_order, mumble]
 MUG = call("create_order", sku="mug", quantity=2)
 
@@ -261,12 +266,16 @@ def test_a_recorded_error_is_an_error_again(player: str) -> None:
 
 
 def test_by_itself_it_goes_on_until_a_rule_or_a_guess_needs_a_person() -> None:
-    """Known shapes are answered; a tool of which nothing is known, and a rule that asks, stop it with a word."""
-    turns = [[MUG], [call("mumble", x="a")], [call("create_order", sku="lamp", quantity=1)]]
+    """What code says is answered; a tool of which nothing is known, and a rule that asks, stop it with a word."""
+    turns = [
+        [call("stock", sku="mug")],
+        [call("mumble", x="a")],
+        [call("create_order", sku="lamp", quantity=1)],
+    ]
     ask = InjectionRule(
         rule_id="lamps", tool_name="create_order", effect=AskEffect(), match_args={"sku": "lamp"}
     )
-    with opened(agent_of(*turns, tools=TOOLS), tools="auto", rules=[ask]) as sim:
+    with opened(agent_of(*turns, tools=[*TOOLS, stock]), tools="auto", rules=[ask]) as sim:
         request = asked(sim)
         assert (request.tool_name, by(sim)) == ("mumble", [("generated", "offline")])
         assert "guess" in request.note

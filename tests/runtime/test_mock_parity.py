@@ -128,7 +128,7 @@ def test_a_whole_run_is_answered_as_in_adk() -> None:
     *adk, adk_missing = seen["adk"]
     assert ours == adk == [said["create_order"], said["A-1"]]
     assert ours_missing["error_code"] == adk_missing["error_code"] == 404
-    assert "NO-9" in ours_missing["error"]
+    assert "NO-9" in ours_missing["error_message"]
 
 
 def test_the_data_and_the_traces_are_told_to_the_model() -> None:

@@ -38,6 +38,7 @@ class DraftCall(BaseModel):
     earlier: tuple[EarlierAnswer, ...] = ()
     seed: str = ""
     draw: int = 0
+    is_long_running: bool = False
     code: Code | None = None
     codes: Mapping[str, Code] = Field(default_factory=dict)
     state: JsonObject | None = None

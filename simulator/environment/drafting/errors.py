@@ -86,6 +86,16 @@ def _of_schema(plan: Plan, code: int, message: str, ids: Mapping[str, JsonValue]
                     made = Maker(plan).value(schema, "", scope)
                 except NoValueError:
                     continue
-                is_named = isinstance(made, dict) and (number in made.values() or not made.keys() & {*_CODES})
-                if is_named and isinstance(made, dict) and is_error(made) and message in made.values():
+                if isinstance(made, dict) and is_error(made) and _says(made, message, number, known):
                     yield made
+
+
+def _says(error: JsonObject, message: str, number: JsonValue, known: Mapping[str, JsonValue]) -> bool:
+    """Tell whether an error says what it is about, and nothing that nobody knows."""
+    is_named = number in error.values() or not error.keys() & {*_CODES}
+    is_told = message in error.values() or error.keys() <= known.keys()
+    return (
+        is_named
+        and is_told
+        and all(value for name, value in error.items() if is_identifier(name) and name not in _CODES)
+    )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import cached_property
@@ -22,6 +23,7 @@ from simulator.environment.drafting.recorded import recorded_answer
 from simulator.environment.drafting.rows import Rows, found_rows
 from simulator.environment.drafting.session_facts import known_fields, settled
 from simulator.environment.drafting.sketches import Filler, shape_of
+from simulator.environment.evidence.programs import find, load
 from simulator.environment.evidence.sketch import EarlierCall, Hole, Outcome, Reading, Sketch
 from simulator.environment.schema.schema_plans import Plan, is_error_branch, plan_for
 from simulator.environment.schema.schemas import BrokenSchemaError, Problem, check
@@ -47,6 +49,7 @@ class Parts:
         self.chance = Chance(call.seed, call.tool_name, canonical(call.arguments), str(call.draw))
         self.hopeless = ""
         """Why no value was found that fits the tool's schema, where none was."""
+        self._is_hopeless = False
 
     @cached_property
     def plan(self) -> Plan | None:
@@ -198,11 +201,15 @@ class Parts:
         return Try(found[0].response, f"As {self.tool} was recorded for the same arguments: {found[0].place}")
 
     def repeated(self) -> Try | None:
-        """Give the last answer to this very call, if the tool only reads and nothing has been written since."""
+        """Give the last answer to this very call that was no error, if the tool only reads and nothing has been written since."""
         if self.use != "reads":
             return None
         for answer in reversed(self.call.earlier):
-            if answer.tool_name == self.tool and answer.arguments == self.arguments:
+            if (
+                answer.tool_name == self.tool
+                and answer.arguments == self.arguments
+                and not is_error(answer.response)
+            ):
                 return Try(answer.response, "As this question was answered before")
             if self.world.role_of(answer.tool_name, answer.arguments).use != "reads":
                 return None
@@ -224,15 +231,30 @@ class Parts:
     def by_code(self) -> Try | None:
         """Give the first outcome of the tool's code that the call may have: an error only where it is certain, or nothing else may be.
 
-        None where it may return what the code does not say, and of code that only raises: it stands for a tool.
+        None where it may return what the code does not say, and of code that does nothing or only raises: it stands for a tool.
+        So does nothing at all of a long-running tool, whose answer comes later.
         """
         possible = [one for one in self.reading.outcomes if one.possible]
-        if all(one.raises for one in self.reading.outcomes):
+        is_later = self.call.is_long_running and all(one.value is None for one in possible)
+        if is_later or all(one.raises for one in self.reading.outcomes) or self._is_stub:
             return None
         ends = [(one, made) for one, made in self._ends if one.possible]
         well = [made for one, made in ends if one.certain or not (one.raises or is_error(made.value))]
         is_open = any(_is_bare(one.value) for one in possible if not one.raises)
         return next(iter(well), None) or (None if is_open else next((made for _, made in ends), None))
+
+    @cached_property
+    def _is_stub(self) -> bool:
+        """Whether the tool's function has no body but its docstring."""
+        code = self.call.code
+        if code is None or any(one.line or one.raises for one in self.reading.outcomes):
+            return False
+        way = find(load(code).tree, code.name, code.line)
+        body = getattr(way[-1], "body", ()) if way else ()
+        return isinstance(body, list) and all(
+            isinstance(one, ast.Pass) or (isinstance(one, ast.Expr) and isinstance(one.value, ast.Constant))
+            for one in body
+        )
 
     def declared(self) -> Try | None:
         """Give what the output schema asks for, unless it leaves open what the answer holds."""
@@ -253,7 +275,7 @@ class Parts:
 
     def by_schema(self, style: Style = "usual", known: Mapping[str, JsonValue] | None = None) -> Try | None:
         """Make an answer by the tool's schema, with all that is known or else without; None where no value fits."""
-        if self.plan is None or self.hopeless:
+        if self.plan is None or self._is_hopeless:
             return None
         all_known = self.known if known is None else layers(known, self.known)
         for fields, rows, now in ((all_known, self.rows, style), ({}, None, style), ({}, None, "least")):
@@ -266,7 +288,7 @@ class Parts:
             if self.fits(made):
                 self.hopeless = ""
                 return self._told(Try(made, _BY_SCHEMA, tuple(maker.blanks), varies=True))
-        self.hopeless = self.hopeless or "nothing that was tried fits"
+        self._is_hopeless = True
         return None
 
     def of_rows(self) -> Try | None:
