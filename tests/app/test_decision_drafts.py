@@ -257,7 +257,7 @@ def test_an_untouched_editor_follows_the_world() -> None:
 
 def look_up(word: str) -> dict[str, Any]:
     """Look a word up."""
-    return {"word": word}
+    raise NotImplementedError(word)
 
 
 def test_a_tool_without_a_schema_gets_a_form_once_its_answers_are_known() -> None:

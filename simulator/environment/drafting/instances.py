@@ -12,6 +12,7 @@ from pydantic import JsonValue
 from simulator.environment.conventions.answers import is_error
 from simulator.environment.conventions.chance import Chance
 from simulator.environment.conventions.kinds import is_own_key, kind_named
+from simulator.environment.conventions.names import is_identifier
 from simulator.environment.drafting.blanks import Blank, placeholder
 from simulator.environment.drafting.fakes import fake, formatted
 from simulator.environment.drafting.rows import Rows
@@ -58,6 +59,7 @@ class Scope:
         depth: How many objects and lists are around it.
         nested: How many references of a schema to itself are.
         lean: Whether it is time to come to an end.
+        made: Of a tool that makes things, how many answers there were before: no two things get one blank for an id.
     """
 
     chance: Chance
@@ -70,6 +72,7 @@ class Scope:
     depth: int = 0
     nested: int = 0
     lean: bool = False
+    made: int = 0
 
     def again(self, times: int) -> Scope:
         """Give the scope for another try."""
@@ -240,7 +243,8 @@ class Maker:
         blank = str(self.blank("string", name, scope))
         if scope.style != "usual":
             blank = "" if scope.style == "least" else (_LONG * _LONGEST)[:_LONGEST]
-        number = f" {scope.shift + 1}" if scope.shift else ""
+        nth = scope.shift + (scope.made if is_identifier(name) else 0)
+        number = f" {nth + 1}" if nth else ""
         return f"{blank[: max(most - len(number), 0)]}{number}"[:most].ljust(least, "x")
 
     def _number(self, plain: JsonObject, name: str, scope: Scope, kind: Kind) -> JsonValue:

@@ -62,7 +62,10 @@ class Parts:
     @cached_property
     def use(self) -> str:
         """What the tool does to things."""
-        return self.world.role_of(self.tool, self.arguments).use
+        return self._use(self.tool, self.arguments)
+
+    def _use(self, tool_name: str, arguments: JsonObject) -> str:
+        return self.world.role_of(tool_name, arguments).use
 
     @cached_property
     def rows(self) -> Rows | None:
@@ -84,9 +87,15 @@ class Parts:
         earlier = [
             EarlierCall(call.codes[one.tool_name], one.arguments, one.response)
             for one in call.earlier[-_MOST_REPLAYED:]
-            if one.tool_name in call.codes and not one.injected
+            if one.tool_name in call.codes
+            and not one.injected
+            and self._use(one.tool_name, one.arguments) != "reads"
         ]
-        return self._sources.read(call.code, call.arguments, state=call.state, earlier=earlier)
+        found = self._sources.read(call.code, call.arguments, state=call.state, earlier=earlier)
+        if earlier and all(_is_bare(one.value) for one in found.outcomes if one.possible and not one.raises):
+            # What they left behind is not known: then the literals stand, and what the session knows over them.
+            found = self._sources.read(call.code, call.arguments, state=call.state)
+        return found
 
     @cached_property
     def _ends(self) -> tuple[tuple[Outcome, Try], ...]:
@@ -211,7 +220,7 @@ class Parts:
                 and not is_error(answer.response)
             ):
                 return Try(answer.response, "As this question was answered before")
-            if self.world.role_of(answer.tool_name, answer.arguments).use != "reads":
+            if self._use(answer.tool_name, answer.arguments) != "reads":
                 return None
         return None
 
@@ -348,7 +357,8 @@ class Parts:
         )
 
     def _scope(self, style: Style) -> Scope:
-        return Scope(self.chance, self.known, self.arguments, self.rows, style)
+        before = len(self.call.earlier) if self.use == "creates" else 0
+        return Scope(self.chance, self.known, self.arguments, self.rows, style, made=before)
 
     def _told(self, made: Try) -> Try:
         """Say which things of the session an answer is about, too."""

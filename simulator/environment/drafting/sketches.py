@@ -60,7 +60,7 @@ class Filler:
             return self._text(hole, name, scope)
         if isinstance(hole.like, dict) and hole.kind != "array":
             return self._fill(hole.like, node, name, scope)
-        if hole.like is not None and hole.kind in ("array", ""):
+        if hole.like is not None and hole.kind == "array":
             return self._list(hole.like, node, name, scope)
         own: JsonObject = {"type": hole.kind} if hole.kind else {}
         if hole.choices:
