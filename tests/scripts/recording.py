@@ -63,4 +63,15 @@ def _take_drafts(simulation: Simulation) -> None:
     while simulation.pending:
         request = simulation.pending[0]
         assert isinstance(request, ToolRequest)
-        assert simulation.answer(request, request.draft, wait=PATIENCE)
+        assert simulation.answer(request, _answer(request), wait=PATIENCE)
+
+
+def _answer(request: ToolRequest) -> Any:
+    """Give a draft, and for what the code of the expense approver leaves open what a person would answer."""
+    lines: Any = request.arguments.get("lines", [])
+    if request.tool_name == "check_policy":
+        found = [{"finding": "ok", "allowed_amount": one["amount"], "explanation": ""} for one in lines]
+        return {"lines": [{"line": place, **one} for place, one in enumerate(found, start=1)]}
+    if request.tool_name == "get_budget":
+        return {"department": request.arguments["department"], "remaining": 5000.0, "currency": "EUR"}
+    return request.draft

@@ -127,8 +127,10 @@ def test_a_confirmation_that_the_script_forgot_is_asked_for(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Yes or no, and the session goes on: the tool that it was about is answered as the script says."""
-    script = HEAD + "players: {'*': offline}\nturns:\n- say: 'E-7 of engineering: flight 640 EUR'\n"
-    assert ask(tmp_path, script, "perhaps", "yes", agent="expense_approver") == 0
+    script = HEAD + "turns:\n- say: 'E-7 of engineering: flight 640 EUR'\n"
+    policy = '{"lines": [{"line": 1, "finding": "ok", "allowed_amount": 640.0, "explanation": ""}]}'
+    budget = '{"department": "engineering", "remaining": 5000.0, "currency": "EUR"}'
+    assert ask(tmp_path, script, policy, budget, "perhaps", "yes", "", agent="expense_approver") == 0
     said = capsys.readouterr().err
     assert "The user is asked about reimburse:" in said
     assert said.count("May it run? yes or no") == 2

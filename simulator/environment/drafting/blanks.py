@@ -38,3 +38,14 @@ def placeholder(kind: Kind, name: str) -> JsonValue:
         return f"<{name or 'text'}>"
     empty = _EMPTY[kind]
     return empty.copy() if isinstance(empty, (list, dict)) else empty
+
+
+def kind_of(value: JsonValue) -> Kind:
+    """Give the JSON type of a value; none of null, which tells nothing."""
+    if isinstance(value, bool):
+        return "boolean"
+    if isinstance(value, int):
+        return "integer"
+    if isinstance(value, float):
+        return "number"
+    return "string" if isinstance(value, str) else ""

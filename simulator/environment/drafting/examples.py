@@ -10,7 +10,8 @@ from functools import lru_cache
 
 from pydantic import JsonValue
 
-from simulator.environment.drafting.sketches import kind_of, shape_of
+from simulator.environment.drafting.blanks import kind_of
+from simulator.environment.drafting.sketches import shape_of
 from simulator.environment.evidence.sketch import Hole, Sketch
 from simulator.jsonvalue import JsonObject, NotJsonError, copied, same
 

@@ -13,7 +13,7 @@ from simulator.environment.conventions.answers import is_error
 from simulator.environment.conventions.chance import Chance
 from simulator.environment.conventions.kinds import is_own_key, kind_named
 from simulator.environment.conventions.names import is_identifier
-from simulator.environment.drafting.blanks import Blank, placeholder
+from simulator.environment.drafting.blanks import Blank, kind_of, placeholder
 from simulator.environment.drafting.fakes import fake, formatted
 from simulator.environment.drafting.rows import Rows
 from simulator.environment.evidence.sketch import Kind
@@ -101,10 +101,13 @@ def layers(*mappings: Mapping[str, JsonValue]) -> Mapping[str, JsonValue]:
 
 
 class Maker:
-    """Makes values that fit parts of one schema; `blanks` are the places of what it made last that no source gave."""
+    """Makes values that fit parts of one schema; `blanks` are the places of what it made last that no source gave.
 
-    def __init__(self, plan: Plan) -> None:
-        self._plan = plan
+    What is drawn out of a range or of choices is marked, unless `is_stated`: then the tool's code says that it is any of them.
+    """
+
+    def __init__(self, plan: Plan, *, is_stated: bool = False) -> None:
+        self._plan, self._is_stated = plan, is_stated
         self._left = _MOST_VALUES
         self.blanks: list[Blank] = []
 
@@ -144,6 +147,10 @@ class Maker:
         if scope.style == "usual":
             self.blanks.append(Blank(path=scope.path, kind=kind, name=name))
         return placeholder(kind, name) if value is None else value
+
+    def _drawn(self, name: str, scope: Scope, value: JsonValue) -> JsonValue:
+        """Mark a value that was drawn."""
+        return value if value is None else self.blank(kind_of(value), name, scope, value)
 
     def _known(self, node: JsonObject, name: str, scope: Scope) -> Iterator[JsonValue]:
         """Give what is known of the field, or its default."""
@@ -220,7 +227,7 @@ class Maker:
         is_typed = not plain.keys() <= {"const", "enum", "title", "description"}
         for one in turned:
             if not is_typed or self._plan.fits(one, plain):
-                return one
+                return one if self._is_stated or len(choices) == 1 else self._drawn(name, scope, one)
         raise NoValueError(f"{name}: none of the choices fits")
 
     def _text(self, plain: JsonObject, name: str, scope: Scope) -> str:
@@ -259,7 +266,7 @@ class Maker:
         if made is None:
             raise NoValueError(f"{name}: no number was found that fits its bounds")
         made = int(made) if whole else made
-        return made if is_drawn else self.blank(kind, name, scope, made)
+        return made if is_drawn and self._is_stated else self.blank(kind, name, scope, made)
 
     # ------------------------------------------------------------ objects
 

@@ -10,9 +10,9 @@ from pydantic import JsonValue
 
 from simulator.environment.conventions.answers import is_envelope
 from simulator.environment.conventions.kinds import kind_named
-from simulator.environment.drafting.blanks import Blank
+from simulator.environment.drafting.blanks import Blank, kind_of
 from simulator.environment.drafting.instances import Maker, NoValueError, Scope
-from simulator.environment.evidence.sketch import Hole, Kind, Sketch
+from simulator.environment.evidence.sketch import Hole, Sketch
 from simulator.environment.schema.schema_plans import Plan
 from simulator.jsonvalue import JsonObject
 
@@ -29,7 +29,7 @@ class Filler:
 
     def __init__(self, plan: Plan | None) -> None:
         self._plan, self._schema = plan, True if plan is None else plan.schema
-        self._free = Maker(Plan({}))  # it makes what no schema but the hole's own types
+        self._free = Maker(Plan({}), is_stated=True)  # it makes what no schema but the hole's own types
         self._typed = self._free if plan is None else Maker(plan)
 
     @property
@@ -125,12 +125,3 @@ def shape_of(value: Any, name: str = "") -> Sketch:
     if isinstance(value, list):
         return Hole("array", name, like=shape_of(value[0], kind_named(name)) if value else None)
     return Hole(kind_of(value), name)
-
-
-def kind_of(value: JsonValue) -> Kind:
-    """Give the JSON type of a plain value; none of null, which tells nothing."""
-    if isinstance(value, bool):
-        return "boolean"
-    if isinstance(value, int):
-        return "integer"
-    return "number" if isinstance(value, float) else "string" if isinstance(value, str) else ""
