@@ -26,6 +26,7 @@ from google.adk.tools.environment_simulation.environment_simulation_config impor
 )
 from google.adk.tools.function_tool import FunctionTool
 from pydantic import ValidationError
+from typing_extensions import TypedDict
 
 from simulator import create_callback, create_plugin
 from simulator.environment.documents import write_json, write_yaml
@@ -409,7 +410,20 @@ def test_combining_multiple_injection_configs() -> None:
 ORDERS = mocked("create_order", "get_order", "cancel_order")
 
 
-def create_order(item: str) -> dict[str, Any]:
+class Cancelled(TypedDict):
+    """What a cancellation says."""
+
+    order_id: str
+    status: str
+
+
+class Order(Cancelled):
+    """An order."""
+
+    item: str
+
+
+def create_order(item: str) -> Order:
     """Create an order.
 
     Returns:
@@ -418,7 +432,7 @@ def create_order(item: str) -> dict[str, Any]:
     raise AssertionError(item)
 
 
-def get_order(order_id: str) -> dict[str, Any]:
+def get_order(order_id: str) -> Order:
     """Get an order.
 
     Returns:
@@ -427,7 +441,7 @@ def get_order(order_id: str) -> dict[str, Any]:
     raise AssertionError(order_id)
 
 
-def cancel_order(order_id: str) -> dict[str, Any]:
+def cancel_order(order_id: str) -> Cancelled:
     """Cancel an order.
 
     Returns:
