@@ -7,9 +7,10 @@ from typing import Annotated, Literal, TypeAlias, assert_never
 
 from pydantic import Field, JsonValue
 
-from app.commands import ChangeSeat, SeatUser, StopTurn
+from app.commands import ChangeSeat, SeatUser, ShapeEnvironment, StopTurn
 from app.live import LiveSimulation
 from app.seating import seat_user
+from app.shaping import shape
 from simulator.facts import Value
 from simulator.jsonvalue import JsonObject
 from simulator.seats.answers import CodeAnswer, ModelAnswer, ToolAnswer
@@ -77,6 +78,13 @@ class StopDrafting(Value):
     key: str
 
 
+class DrawAgain(Value):
+    """Draw another offline draft of a call; an undo brings the one before back."""
+
+    kind: Literal["draw_again"] = "draw_again"
+    key: str
+
+
 class Confirm(Value):
     """Say whether a tool may run; `payload` where the tool asks for more than yes or no."""
 
@@ -133,6 +141,8 @@ Decision: TypeAlias = Annotated[
     | GoOn
     | AskForDraft
     | StopDrafting
+    | DrawAgain
+    | ShapeEnvironment
     | ChangeSeat
     | SeatUser
     | Confirm
@@ -169,6 +179,10 @@ def apply(  # noqa: C901, PLR0912 # long: one arm for each kind of decision
             simulation.environment.ask_for_draft(decision.key)
         case StopDrafting():
             simulation.environment.stop_drafting(decision.key)
+        case DrawAgain():
+            simulation.environment.draw_again(decision.key)
+        case ShapeEnvironment():
+            shape(simulation.environment, decision.what)
         case ChangeSeat():
             simulation.set_player(decision.seat, decision.player, decision.target, wait=wait)
         case SeatUser():

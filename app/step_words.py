@@ -22,7 +22,7 @@ from simulator.seats.requests import Request, ToolRequest
 from simulator.session.history import HistoryEntry
 
 _LONGEST = 32
-_OF_THE_ENVIRONMENT = {
+_OTHERS = {
     "environment_changed": "the change of the environment's settings",
     "environment_data_given": "the environment's data",
     "world_edited": "the edit of the world",
@@ -30,6 +30,7 @@ _OF_THE_ENVIRONMENT = {
     "recording_given": "the recording",
     "connections_analysed": "the connections between tools",
     "tools_declared": "the declared tools",
+    "draft_drawn": "the other draft",
 }
 
 
@@ -56,7 +57,7 @@ def step_words(fact: Fact) -> str:  # noqa: PLR0911 - one arm for each kind of s
         case TurnEnded():
             return "the stop" if fact.stopped else "the end of the turn"
         case _:
-            return _OF_THE_ENVIRONMENT.get(fact.kind, "the step")
+            return _OTHERS.get(fact.kind, "the step")
 
 
 def text_said(fact: Fact | None) -> str:

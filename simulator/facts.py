@@ -315,6 +315,15 @@ class ToolProposed(_Fact):
     notes: tuple[str, ...] = ()
 
 
+class DraftDrawn(_Fact):
+    """A person had another offline draft drawn for a tool call that waits: the one with the number `draw`, from 1."""
+
+    kind: Literal["draft_drawn"] = "draft_drawn"
+    turn: int
+    key: str
+    draw: int = Field(ge=1)
+
+
 class SeatChanged(_Fact):
     """Somebody else sits down: for one agent (or tool) by name, or for `*`."""
 
@@ -406,6 +415,7 @@ Fact: TypeAlias = Annotated[
     | CallStarted
     | ModelProposed
     | ToolProposed
+    | DraftDrawn
     | SeatChanged
     | UserSeated
     | UserProposed

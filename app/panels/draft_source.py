@@ -1,36 +1,41 @@
-"""Draws where the draft of a tool call comes from, the way to let a model make one, and a draft that came while somebody typed."""
+"""Draws where the draft of a tool call comes from, the ways to another one, and a draft that came while somebody typed."""
 
 from __future__ import annotations
 
 import streamlit as st
 
-from app.decisions import AskForDraft, StopDrafting
+from app.commands import ShapeEnvironment
+from app.decisions import AskForDraft, DrawAgain, StopDrafting
 from app.labels import literal, safe_label
 from app.offers import keep_typed_text, newer_against_typed, take_draft
+from app.panels.guesses import WayOut, guess
 from app.panels.ready_answers import difference_lines
 from app.tool_answer import ToolInputs
+from simulator.environment.things.tool_settings import EnvironmentSettings
 
 _LABEL = 28
 _ASKED = "model_asked"
 
 
-def draft_source(inputs: ToolInputs, model: str, *, by_itself: bool) -> AskForDraft | StopDrafting | None:
-    """Draw where the draft comes from; give what was asked of the model.
+def draft_source(
+    inputs: ToolInputs, settings: EnvironmentSettings
+) -> AskForDraft | StopDrafting | DrawAgain | ShapeEnvironment | None:
+    """Draw where the draft comes from and what it does not know; give what was asked for.
 
     Args:
         inputs: The inputs of the call.
-        model: The environment's model; empty for none.
-        by_itself: Whether the model is asked once for each call without a click.
+        settings: Those of the environment: its model, and whether that is asked once for each call without a click.
     """
     request = inputs.request
-    asked = _at_work(inputs) if request.drafting else _offline_or_made(inputs, model)
+    asked = _at_work(inputs) if request.drafting else _offline_or_made(inputs, settings)
     if request.draft_problem:
         with st.container(horizontal=True, gap="xsmall", key="draft_problem"):
             st.badge("No draft by the model", icon=":material/warning:", color="orange")
             st.text(literal(request.draft_problem))
     if inputs.newer_draft:
         _newer(inputs)
-    if asked is None and model and by_itself and _is_first_time(inputs):
+    by_itself = settings.simulation_model and settings.drafts_by_model
+    if asked is None and by_itself and _is_first_time(inputs):
         return AskForDraft(key=request.key)
     return asked
 
@@ -56,12 +61,13 @@ def _at_work(inputs: ToolInputs) -> StopDrafting | None:
     return StopDrafting(key=inputs.request.key) if stop else None
 
 
-def _offline_or_made(inputs: ToolInputs, model: str) -> AskForDraft | None:
-    request = inputs.request
-    ask = False
+def _offline_or_made(
+    inputs: ToolInputs, settings: EnvironmentSettings
+) -> AskForDraft | DrawAgain | ShapeEnvironment | None:
+    request, is_model = inputs.request, inputs.request.draft_by != "offline"
+    asks = draws = False
     with st.container(horizontal=True, vertical_alignment="center", gap="xsmall", key="draft_source"):
-        if request.draft_from or request.draft_by != "offline":
-            is_model = request.draft_by != "offline"
+        if request.draft_from or is_model:
             words = f"Draft by {safe_label(request.draft_by, _LABEL)}" if is_model else "Draft"
             st.badge(
                 words,
@@ -70,16 +76,38 @@ def _offline_or_made(inputs: ToolInputs, model: str) -> AskForDraft | None:
             )
             st.text(literal("; ".join(request.draft_from)))
         st.space("stretch")
-        if model:
-            again = "Ask again" if request.draft_by != "offline" or request.draft_problem else "Ask"
-            ask = st.button(
-                f"{again} {safe_label(model, _LABEL)}",
-                key=inputs.kept.key("ask_model"),
-                icon=":material/auto_awesome:",
-                type="tertiary",
-                help="Let the environment's model draft an answer; you can answer meanwhile",
+        if request.draft_varies:
+            draws = _draw_button(inputs)
+        if settings.simulation_model and not request.draft_blanks:
+            asks = _ask_button(
+                inputs, settings.simulation_model, again=is_model or bool(request.draft_problem)
             )
-    return AskForDraft(key=request.key) if ask else None
+    way = guess(inputs, settings) if request.draft_blanks else WayOut()
+    if way.example is not None:
+        return ShapeEnvironment(what=way.example)
+    if asks or way.asks_model:
+        return AskForDraft(key=request.key)
+    return DrawAgain(key=request.key) if draws else None
+
+
+def _draw_button(inputs: ToolInputs) -> bool:
+    return st.button(
+        "Another one",
+        key=inputs.kept.key("draw_again"),
+        icon=":material/casino:",
+        type="tertiary",
+        help="Draw anew what is drawn in this draft, such as names and numbers. Undo brings this one back",
+    )
+
+
+def _ask_button(inputs: ToolInputs, model: str, *, again: bool) -> bool:
+    return st.button(
+        f"{'Ask again' if again else 'Ask'} {safe_label(model, _LABEL)}",
+        key=inputs.kept.key("ask_model"),
+        icon=":material/auto_awesome:",
+        type="tertiary",
+        help="Let the environment's model draft an answer; you can answer meanwhile",
+    )
 
 
 def _newer(inputs: ToolInputs) -> None:

@@ -80,7 +80,7 @@ def _line(inputs: ToolInputs, candidate: Candidate, place: int, *, is_held: bool
             st.text(
                 literal(preview(candidate, None if candidate is expected else expected.value)), wrap=False
             )
-            st.text(literal(candidate.why), wrap=False)
+            st.text(literal(_source(candidate)), wrap=False)
         st.button(
             "Give",
             key=kept.key(f"give_{label}"),
@@ -92,6 +92,13 @@ def _line(inputs: ToolInputs, candidate: Candidate, place: int, *, is_held: bool
         )
     if is_held:
         misfit_list(candidate.problems)
+
+
+def _source(candidate: Candidate) -> str:
+    """Say where an answer comes from, and how much of it is not known."""
+    count = len(candidate.blanks)
+    blank = "1 blank" if count == 1 else f"{count} blanks"
+    return f"{candidate.why} ({blank})" if count else candidate.why
 
 
 def draft_difference(inputs: ToolInputs) -> None:

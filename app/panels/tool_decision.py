@@ -44,6 +44,7 @@ _WARNING = (
 )
 _OFF_SCHEMA = ("off schema", ":material/warning:", "orange")
 _ON_SCHEMA = ("schema ok", ":material/check:", "green")
+_GUESS = ("guess", ":material/help:", "orange")
 _LABELS = {
     "Response": "Accept",
     "Error": "Answer with this error",
@@ -69,7 +70,7 @@ def tool_decision(
     other = _asked(inputs, around)
     at_once = ready_answers(inputs)
     settings = around.settings
-    asked = draft_source(inputs, settings.simulation_model, by_itself=settings.drafts_by_model)
+    asked = draft_source(inputs, settings)
     draft_difference(inputs)
     tried = was_clicked(kept, "accept") or at_once
     _inputs(inputs, tried=tried)
@@ -145,7 +146,7 @@ def _badges(inputs: ToolInputs) -> list[tuple[str, str, str]]:
     if request.response_schema is not None:
         badges.append(_OFF_SCHEMA if inputs.misfits() else _ON_SCHEMA)
     if inputs.is_draft():
-        return [*badges, ("draft", "", "gray")]
+        return [*badges, _GUESS if request.draft_blanks else ("draft", "", "gray")]
     offer = inputs.offer()
     if offer is not None:
         return [*badges, (safe_label(offer.title, 28), "", "violet")]

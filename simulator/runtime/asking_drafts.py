@@ -1,4 +1,4 @@
-"""Asks the environment's model beside a turn for the draft of a call that waits for a person."""
+"""Gets another draft of a call that waits for a person: from the environment's model beside the turn, or drawn offline."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import asyncio
 import contextvars
 from typing import Any
 
-from simulator.facts import ToolProposed
+from simulator.facts import DraftDrawn, ToolProposed
 from simulator.runtime.analysing import begin_if_due
 from simulator.runtime.boundaries import ToolBoundaryCall
 from simulator.runtime.encoding import whole, whole_text
@@ -46,6 +46,28 @@ def stop_drafting(engine: Engine, key: str) -> None:
     if waiting is None or waiting.drafting is None:
         raise SimulationError(f"no model drafts an answer for {key}")
     waiting.drafting.cancel()
+
+
+def draw_again(engine: Engine, key: str) -> None:
+    """Draw another offline draft of a call that waits: a fact, so that it is the same after a restart and can be undone.
+
+    Raises:
+        SimulationError: No tool call waits for a person under this key, or its draft does not vary.
+    """
+    waiting = engine.run.unanswered(key) if engine.run else None
+    if (
+        engine.run is None
+        or waiting is None
+        or not waiting.for_person
+        or not isinstance(waiting.call, ToolBoundaryCall)
+    ):
+        raise SimulationError(f"no tool call waits for a person under {key}")
+    draw = engine.journal.fold.draw(key)
+    if not engine.drafting.offline(waiting, draw).varies:
+        raise SimulationError(f"there is no other draft for {waiting.name}: nothing in it is drawn")
+    engine.append(DraftDrawn(at=engine.now(), turn=engine.run.number, key=key, draw=draw + 1))
+    waiting.shown = None
+    engine.changed()
 
 
 async def _draft(engine: Engine, waiting: Waiting[ToolBoundaryCall]) -> None:

@@ -25,7 +25,7 @@ from simulator.runtime.model_evidence import model_evidence
 from simulator.runtime.model_generator import Generation
 from simulator.runtime.modelling import Modelling
 from simulator.runtime.outcomes import outcome_of
-from simulator.runtime.requests import describe_tool
+from simulator.runtime.requests import describe_tool, held_to
 from simulator.runtime.tool_code import code_of
 from simulator.runtime.waiting import Waiting
 from simulator.seats.requests import ToolDeclaration
@@ -76,9 +76,9 @@ class Drafting:
         """Draft an answer offline: the same one each time for the same call, world, seed and draw."""
         return offline_drafts(self.declaration(waiting), self._asked(waiting, draw))
 
-    def candidates(self, waiting: Waiting[ToolBoundaryCall]) -> tuple[Candidate, ...]:
-        """Give up to five ready answers, each of another kind."""
-        return candidates(*self._asked(waiting))
+    def candidates(self, waiting: Waiting[ToolBoundaryCall], draw: int = 0) -> tuple[Candidate, ...]:
+        """Give up to five ready answers, each of another kind, the draft of that draw first."""
+        return candidates(*self._asked(waiting, draw))
 
     def _asked(self, waiting: Waiting[ToolBoundaryCall], draw: int = 0) -> tuple[DraftCall, Sources]:
         desk, tool = self._desk.up_to_date(), self.declaration(waiting)
@@ -89,9 +89,7 @@ class Drafting:
         """Give a tool as it is declared, with the output schema that a person has set for it."""
         if waiting.declared is None:
             waiting.declared = describe_tool(waiting.call.tool)
-        tool = waiting.declared
-        schema = self._desk.up_to_date().output_schema(waiting.name)
-        return tool if schema is None else tool.model_copy(update={"response": schema})
+        return held_to(waiting.declared, self._desk.up_to_date().output_schema(waiting.name))
 
     async def by_model(
         self, waiting: Waiting[ToolBoundaryCall], told: Callable[[Progress], None]
@@ -169,6 +167,9 @@ def offline_question(
         codes=inside.codes,
         state=inside.state,
     )
+    if (known.output_schema(tool.name) or {}).get("examples"):
+        # An example that a person gave says more of the tool's responses than its code.
+        call = call.model_copy(update={"code": None})
     return call, Sources(known.world, known.recorded_calls(), _shared(known, tool.name))
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
+from simulator.environment.drafting.blanks import Blank
 from simulator.environment.recording.nearest_calls import Near
 from simulator.environment.things.entities import WorldCall
 from simulator.facts import Outcome, Provenance
@@ -21,6 +23,9 @@ from simulator.runtime.waiting import Waiting
 
 GENERATORS = frozenset({"offline", "model", "recorded", "auto"})
 """The players of tools that are generators."""
+
+
+_MOST_NAMED = 5
 
 
 class Made(NamedTuple):
@@ -113,7 +118,7 @@ class Generating:
             return await self._by_model(waiting)
         draft = self._drafting.offline(waiting)
         if draft.is_guess:
-            waiting.note = "Nothing is known about what this tool answers; the draft is a guess."
+            waiting.note = _guessed(draft.blanks)
             return None
         return Made(draft.given(), "generated", "offline", draft.sources)
 
@@ -144,6 +149,13 @@ class Generating:
         if not broken:
             return provenance
         return provenance.model_copy(update={"notes": (*provenance.notes, broken)})
+
+
+def _guessed(blanks: Sequence[Blank]) -> str:
+    """Say why a draft is a guess."""
+    places = ", ".join(blank.path for blank in blanks[:_MOST_NAMED])
+    more = f" and {len(blanks) - _MOST_NAMED} more" if len(blanks) > _MOST_NAMED else ""
+    return f"The draft is a guess: nothing is known about {places or 'this response'}{more}."
 
 
 def world_call(waiting: Waiting[ToolBoundaryCall], response: object) -> WorldCall:

@@ -8,9 +8,10 @@ from google.adk.models.llm_request import LlmRequest
 from google.adk.tools.agent_tool import AgentTool
 from google.adk.tools.base_tool import BaseTool
 
+from simulator.jsonvalue import JsonObject
 from simulator.runtime.boundaries import ModelCall
 from simulator.runtime.declarations import declaration_json, response_schema_of, schema_json
-from simulator.runtime.declared_responses import described_response, examples_of
+from simulator.runtime.declared_responses import Described, described_response, examples_of
 from simulator.runtime.encoding import jsonable, whole, whole_text
 from simulator.seats.requests import ModelRequest, ToolDeclaration
 
@@ -75,6 +76,14 @@ def describe_tool(tool: BaseTool) -> ToolDeclaration:
         response = schema_json(api.schema) or None
     examples = examples_of(api, response)
     return described.model_copy(update={"response": response, "response_examples": examples})
+
+
+def held_to(tool: ToolDeclaration, schema: JsonObject | None) -> ToolDeclaration:
+    """Give a tool's declaration with the output schema that a person has set, and the examples in it; None for none."""
+    if schema is None:
+        return tool
+    examples = examples_of(Described(), schema) or tool.response_examples
+    return tool.model_copy(update={"response": schema, "response_examples": examples})
 
 
 def _as_text(instruction: Any) -> str:

@@ -196,6 +196,11 @@ class SimulatedEnvironment:
         key = request.key if isinstance(request, ToolRequest) else request
         self._commands.command(lambda engine: asking_drafts.stop_drafting(engine, key))
 
+    def draw_again(self, request: ToolRequest | str) -> None:
+        """Draw another offline draft of a call that waits, where `draft_varies`; the same one each time for the session, and undone as a step."""
+        key = request.key if isinstance(request, ToolRequest) else request
+        self._commands.command(lambda engine: asking_drafts.draw_again(engine, key))
+
     def use_model(self, model: str | BaseLlm) -> None:
         """Set the environment's model: a name that ADK resolves, or an object; an empty name sets none.
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from simulator.environment.drafting.blanks import Blank
 from simulator.environment.things.entities import Contradiction
 from simulator.facts import Outcome
 from simulator.jsonvalue import copied
@@ -59,22 +60,32 @@ def _makers(moment: Moment, waiting: Waiting[ToolBoundaryCall]) -> Makers:
     """Give what makes the drafts of a call as they are now, whenever they are asked for, and in any thread."""
     on_loop = LoopThread.shared().reached
     held = (waiting.held, waiting.held_by, waiting.held_from)
-    proposed = moment.engine.journal.fold.drafted(waiting.key)
+    fold = moment.engine.journal.fold
+    proposed, draw = fold.drafted(waiting.key), fold.draw(waiting.key)
 
     def draft() -> dict[str, Any]:
         """Give what a generator holds for a person, or what a model drafted, or else one made offline."""
+        blanks: tuple[Blank, ...] = ()
+        varies = False
         if held[0] is not None:
             made, by, made_of = held
         elif proposed is not None and not proposed.reason:
             made, by, made_of = proposed.value, proposed.by, proposed.notes
         else:
-            drafts = on_loop(lambda: moment.drafting().offline(waiting))
+            drafts = on_loop(lambda: moment.drafting().offline(waiting, draw))
             made, by, made_of = drafts.draft, "offline", drafts.sources
-        return {"draft": copied(made), "draft_by": by, "draft_from": made_of}
+            blanks, varies = drafts.blanks, drafts.varies
+        return {
+            "draft": copied(made),
+            "draft_by": by,
+            "draft_from": made_of,
+            "draft_blanks": blanks,
+            "draft_varies": varies,
+        }
 
     return {
-        **dict.fromkeys(("draft", "draft_by", "draft_from"), draft),
-        "candidates": lambda: {"candidates": on_loop(lambda: moment.drafting().candidates(waiting))},
+        **dict.fromkeys(("draft", "draft_by", "draft_from", "draft_blanks", "draft_varies"), draft),
+        "candidates": lambda: {"candidates": on_loop(lambda: moment.drafting().candidates(waiting, draw))},
     }
 
 

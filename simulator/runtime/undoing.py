@@ -21,6 +21,7 @@ from simulator.facts import (
     AgentSelected,
     CodeAnswered,
     ConversationEnded,
+    DraftDrawn,
     Fact,
     ModelAnswered,
     RulesChanged,
@@ -52,7 +53,7 @@ _OPENING = (SeatChanged, RulesChanged)
 def undo_target(journal: Journal) -> int | None:
     """Find the fact before the last step that a person took; None where there is none.
 
-    A step is what the user said, an answer, something real that was let run, a swap of seats, a change of the rules, of what is set for the environment or of
+    A step is what the user said, an answer, something real that was let run, another draft, a swap of seats, a change of the rules, of what is set for the environment or of
     the world, and a stop: taking back a stop leads to the pause that it ended.
     """
     number = last_step(journal)
@@ -106,7 +107,7 @@ def last_step(journal: Journal) -> int | None:
 
 def _is_step(journal: Journal, number: int, fact: Fact) -> bool:
     match fact:
-        case TurnStarted() | ConversationEnded() | WorldEdited() | StateCleared():
+        case TurnStarted() | ConversationEnded() | WorldEdited() | StateCleared() | DraftDrawn():
             return True
         case TurnEnded():
             return fact.stopped

@@ -14,6 +14,7 @@ from pydantic import (
     model_serializer,
 )
 
+from simulator.environment.drafting.blanks import Blank
 from simulator.environment.drafting.candidates import Candidate
 from simulator.environment.injection.rules import Miss
 from simulator.facts import Value
@@ -150,7 +151,8 @@ class ToolRequest(DraftedLater):
     """The environment is asked to answer one tool call.
 
     `draft` is a ready answer that fits the tool, made by `draft_by` (a model's name, or "offline") out of `draft_from`, in
-    words; `draft_problem` says why a model gave none, and `drafting` what one is at that is making one. `candidates`
+    words. `draft_blanks` are the places of the draft for which nothing is known, which makes it a guess, and `draft_varies` says whether another
+    draw gives another one. `draft_problem` says why a model gave none, and `drafting` what one is at that is making one. `candidates`
     are more ready answers, the draft first. `note` says why the call came to a person at all. `misses` says of each rule for this tool why it did
     not answer, `modifiers` which rules will change whatever the answer is. `may_have_run` is set where the real tool was started before with the same
     arguments: its answer never arrived, or was taken back. `would_answer` names the player, or the rule by its id, that would answer by
@@ -170,6 +172,8 @@ class ToolRequest(DraftedLater):
     draft: JsonValue = None
     draft_by: str = "offline"
     draft_from: tuple[str, ...] = ()
+    draft_blanks: tuple[Blank, ...] = ()
+    draft_varies: bool = False
     draft_problem: str = ""
     drafting: str = ""
     candidates: tuple[Candidate, ...] = ()

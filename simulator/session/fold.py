@@ -16,6 +16,7 @@ from simulator.facts import (
     CallStarted,
     CodeAnswered,
     ConversationEnded,
+    DraftDrawn,
     Fact,
     ModelAnswered,
     ModelProposed,
@@ -76,6 +77,7 @@ class SessionFold:
         self._calls: set[str] = set()
         self._agents_ran: set[str] = set()
         self._drafts: dict[str, ToolProposed] = {}
+        self._draws: dict[str, int] = {}
         self._counts = Counts()
         self._environment = SessionEnvironment()
         self._declared: tuple[DeclaredTool, ...] = ()
@@ -190,7 +192,7 @@ class SessionFold:
         self._require(fact, fact.turn == len(self._turns), f"the next turn is {len(self._turns)}")
         self._check_message(fact)
 
-    def _check_step(self, fact: CallStarted | ModelProposed | ToolProposed) -> None:
+    def _check_step(self, fact: CallStarted | ModelProposed | ToolProposed | DraftDrawn) -> None:
         self._check_turn(fact)
         if fact.key in self._keys:
             raise IllegalFactError(fact, self._state, f"{fact.key} has been answered")
@@ -224,7 +226,9 @@ class SessionFold:
         if not holds:
             raise IllegalFactError(fact, self._state, reason)
 
-    def _check_turn(self, fact: Answered | CallStarted | ModelProposed | ToolProposed | TurnEnded) -> None:
+    def _check_turn(
+        self, fact: Answered | CallStarted | ModelProposed | ToolProposed | DraftDrawn | TurnEnded
+    ) -> None:
         running = len(self._turns) - 1
         if running < 0 or self._turns[running].ended:
             raise IllegalFactError(fact, self._state, "no turn is running")
@@ -284,6 +288,9 @@ class SessionFold:
     def _propose_draft(self, fact: ToolProposed) -> None:
         self._drafts[fact.key] = fact
 
+    def _draw_draft(self, fact: DraftDrawn) -> None:
+        self._draws[fact.key] = fact.draw
+
     def _rule(self, fact: RulesChanged) -> None:
         self._rules = fact.rules
 
@@ -305,6 +312,7 @@ class SessionFold:
             Turn(number=fact.turn, purpose=fact.purpose, message=fact.message, started_at=fact.at)
         )
         self._keys, self._started, self._proposals, self._drafts = set(), set(), {}, {}
+        self._draws = {}
         self.user = self.user.speaking(fact)
         self._state = SessionState.ACTIVE
 
@@ -385,6 +393,7 @@ class SessionFold:
         CallStarted: (_check_step, _begin_call),
         ModelProposed: (_check_step, _propose),
         ToolProposed: (_check_step, _propose_draft),
+        DraftDrawn: (_check_step, _draw_draft),
         SeatChanged: (_check_seat, _sit),
         UserSeated: (_check_user, _seat_user),
         UserProposed: (_check_user, _propose_message),
@@ -401,6 +410,10 @@ class SessionFold:
     def drafted(self, key: str) -> ToolProposed | None:
         """Give what a model drafted in the running turn for the tool call with this key."""
         return self._drafts.get(key)
+
+    def draw(self, key: str) -> int:
+        """Give which offline draft was drawn last in the running turn for the tool call with this key; 0 for the first."""
+        return self._draws.get(key, 0)
 
     def may_have_run(self) -> frozenset[str]:
         """Give the keys of real calls that were started in the running turn and have no answer."""

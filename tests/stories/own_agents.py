@@ -107,14 +107,62 @@ root_agent = LlmAgent(
 )
 '''
 
+_SEEKER = '''
+"""Looks a customer up in a file that nobody has, so that next to nothing is known of what it finds."""
+
+from collections.abc import AsyncGenerator
+from pathlib import Path
+
+from google.adk.agents import LlmAgent
+from google.adk.models import BaseLlm, LlmRequest, LlmResponse
+from google.genai import types
+from pydantic import BaseModel
+
+
+class Customer(BaseModel):
+    email: str
+    points: int
+
+
+class Asker(BaseLlm):
+    model: str = "asker"
+
+    async def generate_content_async(
+        self, llm_request: LlmRequest, stream: bool = False
+    ) -> AsyncGenerator[LlmResponse, None]:
+        answer = llm_request.contents[-1].parts[-1].function_response
+        if answer is None:
+            part = types.Part.from_function_call(name="find_customer", args={"customer_id": "C-1"})
+        elif answer.name == "find_customer":
+            part = types.Part.from_function_call(name="greet", args={"whom": "Ada"})
+        else:
+            part = types.Part(text="Done.")
+        yield LlmResponse(content=types.Content(role="model", parts=[part]))
+
+
+def find_customer(customer_id: str) -> Customer:
+    """Find a customer."""
+    return Customer.model_validate_json(Path(customer_id).read_text())
+
+
+def greet(whom: str) -> dict[str, str]:
+    """Greet somebody."""
+    if not whom:
+        return {"status": "error", "error": "Nobody is there."}
+    return {"status": "ok", "said": f"Hello, {whom}!"}
+
+
+root_agent = LlmAgent(name="seeker", model=Asker(), instruction="Look.", tools=[find_customer, greet])
+'''
+
 _BROKEN = f'raise ImportError("{BROKEN_WORDS}")\n'
 
 
 def write_agents(folder: Path) -> Path:
-    """Write the agents `adder`, `talking`, `slow`, `silent`, `keyless`, and `broken`, which does not load; give the folder."""
+    """Write the agents `adder`, `talking`, `slow`, `silent`, `keyless`, `seeker`, and `broken`, which does not load; give the folder."""
     write_tiny_agent(folder)
     write_talking_agent(folder)
-    sources = {"slow": _SLOW, "silent": _SILENT, "keyless": _KEYLESS, "broken": _BROKEN}
+    sources = {"slow": _SLOW, "silent": _SILENT, "keyless": _KEYLESS, "seeker": _SEEKER, "broken": _BROKEN}
     for name, source in sources.items():
         (folder / name).mkdir()
         (folder / name / "__init__.py").write_text("from . import agent\n")

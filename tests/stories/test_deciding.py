@@ -70,6 +70,40 @@ def test_a_session_goes_on_by_itself_until_a_rule_asks(studio: Studio) -> None:
     studio.wait_for_status("Completed")
 
 
+def test_a_guess_is_marked_drawn_anew_and_replaced_by_an_example(studio: Studio) -> None:
+    """What is not known stands by its path; another draw outlives a reload and is undone; an example becomes the draft."""
+    studio.pick_agent("seeker").start("Find her.")
+    studio.wait_for_pause("find_customer")
+    guess = studio.keyed("draft_guess")
+    expect(guess).to_contain_text("points (integer)")
+    expect(studio.button("ask_model")).to_be_disabled()
+    expect(guess).to_contain_text("No model is set yet")
+    first = studio.draft()
+    studio.press(studio.button("draw_again"))
+    expect(_editor(studio)).not_to_have_value(re.compile(re.escape(first["email"])))
+    second = studio.draft()
+    studio.page.reload()
+    studio.wait_for_pause("find_customer")
+    assert studio.draft() == second
+    studio.press(studio.button("undo_step"))
+    expect(_editor(studio)).to_have_value(re.compile(re.escape(first["email"])))
+    studio.rest()
+    studio.press(studio.button("paste_example"))
+    field = studio.like("example_text_").get_by_role("textbox")
+    field.fill('{"email": "ada@example.com", "points": "many"}')
+    studio.button("use_example").click()
+    expect(studio.page.get_by_text("does not fit the output schema")).to_be_visible()
+    studio.rest()
+    field.fill('{"email": "ada@example.com", "points": 12}')
+    studio.press(studio.button("use_example"))
+    expect(_editor(studio)).to_have_value(re.compile('"points": 12'))
+    expect(guess).to_have_count(0)
+    studio.accept_draft()
+    studio.wait_for_pause("greet")
+    expect(studio.keyed("draft_source")).to_contain_text("From the tool's code: seeker/agent.py, line ")
+    expect(studio.keyed("ready_answers")).to_contain_text("Nobody is there.")
+
+
 def _editor(studio: Studio) -> Locator:
     return studio.like("response_").get_by_role("textbox")
 

@@ -31,7 +31,7 @@ from simulator.runtime.firing import Firing, judged
 from simulator.runtime.known import Known
 from simulator.runtime.model_evidence import model_evidence
 from simulator.runtime.modelling import asked_call
-from simulator.runtime.requests import describe_tool
+from simulator.runtime.requests import describe_tool, held_to
 from simulator.runtime.stand_in.calls import AnsweredCall
 from simulator.runtime.tool_code import code_of
 from simulator.seats.requests import ToolDeclaration
@@ -151,10 +151,7 @@ class SessionPlay:
         """Give a tool as it is declared, with the output schema that is set for it."""
         declared = self._declared.get(tool.name)
         if declared is None:
-            declared = _described(tool)
-            schema = self._environment.settings.tool(tool.name).output_schema
-            if schema is not None:
-                declared = declared.model_copy(update={"response": schema})
+            declared = held_to(_described(tool), self._environment.settings.tool(tool.name).output_schema)
             self._declared[tool.name] = declared
             shape = ToolShape(
                 name=tool.name,
