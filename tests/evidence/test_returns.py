@@ -303,3 +303,45 @@ def test_a_question_to_numbers_leaves_a_truth_value_open() -> None:
     source = "import math, random\n\n\ndef tool():\n    return math.isclose(random.random(), 0.5)\n"
     value: Any = reading(source, "tool").outcomes[0].value
     assert value.kind == "boolean"
+
+
+def test_enumerations_are_compared_and_written_as_python_does() -> None:
+    """Members of texts equal their texts; those of a plain enumeration equal themselves alone."""
+    source = """
+        from enum import Enum, StrEnum
+
+        class Status(StrEnum):
+            OPEN = "open"
+            DONE = "done"
+
+        class Color(Enum):
+            RED = 1
+
+        def tool(status: str):
+            return {
+                "is": Status.OPEN == status, "in": status in [one.value for one in Status], "said": f"{Status.DONE}!", "raw": Status.DONE,
+                "red": Color.RED.value, "same": Color.RED is Color["RED"] or Color.RED == Color.RED, "not": Color.RED == 1,
+            }
+    """
+    value: Any = reading(source, "tool", status="open").outcomes[0].value
+    assert {name: one for name, one in value.items() if name not in {"same", "not"}} == {
+        "is": True, "in": True, "said": "done!", "raw": "done", "red": 1,
+    }  # fmt: skip
+
+
+def test_lists_of_models_are_made_of_the_arguments() -> None:
+    """As ADK makes them before it calls the tool."""
+    source = """
+        from pydantic import BaseModel
+
+        class Line(BaseModel):
+            sku: str
+            count: int = 1
+
+        def order(lines: list[Line]):
+            return {"total": sum(line.count for line in lines), "first": lines[0].sku}
+    """
+    assert certain(source, "order", lines=[{"sku": "a"}, {"sku": "b", "count": 4}]) == {
+        "total": 5,
+        "first": "a",
+    }

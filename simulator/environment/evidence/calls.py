@@ -300,14 +300,11 @@ def _instance(run: Run, cls: Class, args: Sequence[Any], keywords: Mapping[str, 
     if cls.kind == "typeddict":
         return dict(keywords) if not args else _unread(run, cls, args, keywords, node, cls.scope)
     if cls.kind == "enum" and len(args) == 1 and not keywords and run.knows(args[0]):
-        for name, value in cls.scope.names.items():
-            if (
-                not isinstance(value, Func)
-                and run.knows(value)
-                and type(value) is type(args[0])
-                and value == args[0]
-            ):
+        for name, value in cls.members().items():
+            if run.knows(value) and type(value) is type(args[0]) and value == args[0]:
                 return Record(cls, {"name": name, "value": value})
+        if "_missing_" in cls.scope.names or not run.knows(*cls.members().values()):
+            return _unread(run, cls, args, keywords, node, cls.scope)
         raise Raised(ValueError, (Unknown("string", "the error", sure=True),), getattr(node, "lineno", 0))
     if cls.kind == "plain":
         made = Record(cls, {})

@@ -111,6 +111,8 @@ def iterate(run: Run, value: Any) -> Iterator[Any]:
     """
     if isinstance(value, Lazy):
         return _watched(run, value)
+    if isinstance(value, Class) and value.kind == "enum":
+        return iter(_members(run, value))
     if type(value) in CONTAINERS and not run.holds(value):
         raise TouchedError
     if type(value) not in CONTAINERS and type(value) not in SCALARS:
@@ -119,6 +121,18 @@ def iterate(run: Run, value: Any) -> Iterator[Any]:
         ordered(run, value)
     found: Iterator[Any] = native(run, iter, value)
     return _watched(run, Lazy(found, run.epoch), value)
+
+
+def _members(run: Run, cls: Class) -> list[Record]:
+    """Return the members of an enumeration.
+
+    Raises:
+        TouchedError: They cannot be told: some have several names.
+    """
+    found = cls.members()
+    if not run.knows(*found.values()) or len({repr(one) for one in found.values()}) < len(found):
+        raise TouchedError
+    return [Record(cls, {"name": name, "value": value}) for name, value in found.items()]
 
 
 def _watched(run: Run, lazy: Lazy, source: Any = None) -> Iterator[Any]:
@@ -683,6 +697,7 @@ def _compared(run: Run, op: ast.cmpop, left: Any, right: Any, node: ast.Compare)
     if isinstance(left, External) and isinstance(right, External) and isinstance(op, (ast.Eq, ast.NotEq)):
         same = _identical(left, right)
         return same if same is None or isinstance(op, ast.Eq) else not same
+    left, right = _as_value(left), _as_value(right)
     if _is_member(left) and _is_member(right):
         return (left.cls is right.cls and left.fields["name"] == right.fields["name"]) is isinstance(
             op, ast.Eq
@@ -697,12 +712,23 @@ def _compared(run: Run, op: ast.cmpop, left: Any, right: Any, node: ast.Compare)
 
 
 def _is_member(value: Any) -> bool:
-    return (
+    return isinstance(value, Record) and value.cls.kind == "enum" and value.whole and not value.cls.mixed
+
+
+def _as_value(value: Any) -> Any:
+    """Return what a value is equal to: a member of an enumeration of texts or numbers, to its own value."""
+    if (
         isinstance(value, Record)
         and value.cls.kind == "enum"
-        and value.whole
-        and not value.cls.bases_are_mixed
-    )
+        and value.cls.mixed
+        and not _compares(value.cls)
+    ):
+        return value.fields["value"]
+    return value
+
+
+def _compares(cls: Class) -> bool:
+    return bool({"__eq__", "__hash__", "_missing_", "__str__", "__format__"} & cls.scope.names.keys())
 
 
 def _identical(left: Any, right: Any) -> bool | None:
@@ -725,6 +751,7 @@ def _identical(left: Any, right: Any) -> bool | None:
 def _contains(run: Run, held: Any, one: Any, node: ast.AST) -> bool | None:
     if isinstance(held, Context):
         held = held.state
+    one = _as_value(one)
     if isinstance(held, Lazy) and type(held.source) is not type({}.keys()):
         raise TouchedError
     container = held.source if isinstance(held, Lazy) and run.fresh(held) else held
@@ -756,6 +783,8 @@ _CONVERSIONS: Mapping[int, Callable[[object], str]] = {115: str, 114: repr, 97: 
 
 def as_text(run: Run, value: Any, spec: Any, conversion: int, node: ast.AST) -> Any:
     """Return how a value is written into a text."""
+    if isinstance(value, Record) and value.cls.mixed in {"StrEnum", "IntEnum"} and conversion == -1:
+        value = _as_value(value)
     if isinstance(value, Raised):
         value = value.text() if conversion in {-1, 115} else Unknown("string", "the error", sure=True)
     if type(spec) is str and run.knows(value) and natives.is_modest("format", (f"{{:{spec}}}",), {}):
@@ -830,7 +859,8 @@ def _record_attribute(run: Run, value: Record, name: str, node: ast.AST) -> Any:
         "copy",
     }:
         return Bound(value, name)
-    if value.cls.kind == "enum" and name in {"name", "value"}:
+    if value.cls.kind == "enum" and value.cls.mixed:
+        run.may_raise(node)
         return Unknown(name=named(node))
     if value.whole and not any(
         isinstance(base, (External, Unknown)) for cls in family(value.cls) for base in cls.bases
@@ -852,7 +882,7 @@ def _class_attribute(run: Run, value: Class, name: str, node: ast.AST) -> Any:
     for cls in family(value):
         if name in cls.scope.names:
             found = cls.scope.names[name]
-            if cls.kind == "enum" and not isinstance(found, Func):
+            if cls.kind == "enum" and name in cls.members():
                 return Record(cls, {"name": name, "value": found})
             return Unknown(name=named(node), like=found) if cls.kind == "other" else found
     if name == "__name__":
@@ -869,6 +899,7 @@ def item(run: Run, held: Any, place: Any, node: ast.AST) -> Any:
     """Return what stands at a place of a container."""
     if isinstance(held, Context):
         held = held.state
+    place = _as_value(place)
     line = getattr(node, "lineno", 0)
     if type(held) in CONTAINERS and run.holds(held) and run.knows(place) and hasattr(held, "__getitem__"):
         if type(held) is defaultdict and place not in held:
@@ -888,8 +919,8 @@ def item(run: Run, held: Any, place: Any, node: ast.AST) -> Any:
 
 
 def _enum_member(cls: Class, place: Any, node: ast.AST) -> Any:
-    if cls.kind == "enum" and isinstance(place, str) and place in cls.scope.names:
-        return Record(cls, {"name": place, "value": cls.scope.names[place]})
+    if cls.kind == "enum" and isinstance(place, str) and place in cls.members():
+        return Record(cls, {"name": place, "value": cls.members()[place]})
     return Unknown(name=named(node))
 
 

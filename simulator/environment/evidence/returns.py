@@ -232,6 +232,8 @@ def _converted(run: Run, annotation: ast.expr | None, value: Any, scope: Scope) 
     """Return what ADK makes of an argument whose annotation names a class of the program."""
     if annotation is None:
         return value
+    if type(value) is float and value.is_integer() and ast.unparse(annotation) == "int":
+        return int(value)
     named = [
         scope.names[one.id]
         for one in ast.walk(annotation)
@@ -240,14 +242,18 @@ def _converted(run: Run, annotation: ast.expr | None, value: Any, scope: Scope) 
     classes = [one for one in named if not isinstance(one, (str, int, float))]
     if not classes:
         return value
-    model = classes[0]
+    model, inner = classes[0], annotation.slice if isinstance(annotation, ast.Subscript) else annotation
     if (
-        isinstance(annotation, ast.Name)
-        and isinstance(model, Class)
+        isinstance(model, Class)
         and model.kind == "model"
-        and type(value) is dict
+        and isinstance(inner, ast.Name)
+        and len(classes) == 1
     ):
-        return call(run, model, [], value, annotation, scope)
+        if type(value) is dict and inner is annotation:
+            return call(run, model, [], value, annotation, scope)
+        is_list = isinstance(annotation, ast.Subscript) and ast.unparse(annotation.value) in {"list", "List"}
+        if is_list and type(value) is list and all(type(one) is dict for one in value):
+            return [call(run, model, [], one, annotation, scope) for one in value]
     run.certain = False
     return Unknown(name=ast.unparse(annotation), like=value)
 

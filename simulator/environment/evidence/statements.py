@@ -496,11 +496,16 @@ def _class(run: Run, node: ast.ClassDef, scope: Scope) -> None:
         inner.names[" validated"] = True
     if _field_options(node) & _LIMITS:
         inner.names[" limited"] = True
-    store(
-        scope,
-        node.name,
-        Class(node.name, kind, fields, inner, [base for base in bases if not _is_plain_base(base)]),
-    )
+    made = Class(node.name, kind, fields, inner, [base for base in bases if not _is_plain_base(base)])
+    if kind == "enum":
+        made.mixed = next(
+            (one for one in map(_last_of_path, bases) if one in {"StrEnum", "IntEnum", "str", "int"}), ""
+        )
+    store(scope, node.name, made)
+
+
+def _last_of_path(base: Any) -> str:
+    return base.path.rpartition(".")[2] if isinstance(base, External) else ""
 
 
 def _is_document(node: ast.stmt) -> bool:
@@ -510,7 +515,7 @@ def _is_document(node: ast.stmt) -> bool:
 def _is_plain_base(base: Any) -> bool:
     return isinstance(base, External) and base.path in {
         "builtins.object", "pydantic.BaseModel", "typing.TypedDict", "typing_extensions.TypedDict", "typing.NamedTuple", "enum.Enum",
-        "abc.ABC", "enum.StrEnum", "enum.IntEnum", "builtins.str",
+        "abc.ABC", "enum.StrEnum", "enum.IntEnum", "builtins.int", "builtins.str",
     }  # fmt: skip
 
 
@@ -590,11 +595,11 @@ def _kind_of_class(node: ast.ClassDef, bases: Sequence[Any]) -> str:
         ("typeddict", "TypedDict"),
         ("namedtuple", "NamedTuple"),
         ("enum", "Enum"),
+        ("enum", "StrEnum"),
+        ("enum", "IntEnum"),
     ):
         if name in paths or kind in kinds:
             return kind
-    if paths & {"StrEnum", "IntEnum"}:
-        return "other"
     decorators = {named(one).partition("(")[0].rpartition(".")[2] for one in node.decorator_list}
     if decorators:
         if any("frozen" in named(one) for one in node.decorator_list):
@@ -605,6 +610,8 @@ def _kind_of_class(node: ast.ClassDef, bases: Sequence[Any]) -> str:
             else "other"
         )
     if node.keywords or any(not isinstance(base, Class) and not _is_plain_base(base) for base in bases):
+        return "other"
+    if paths & {"str", "int"}:
         return "other"
     return "dataclass" if "dataclass" in kinds else "plain" if kinds <= {"plain"} else "other"
 

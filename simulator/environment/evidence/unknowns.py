@@ -185,18 +185,26 @@ class Func:
 
 @dataclass(eq=False, slots=True)
 class Class:
-    """A class of the program. Its `kind` is plain, model, dataclass, enum, typeddict, namedtuple, exception, or other."""
+    """A class of the program.
+
+    Its `kind` is plain, model, dataclass, enum, typeddict, namedtuple, exception, or other; `mixed` names the class that makes an enumeration's
+    members equal to their values, such as `StrEnum`.
+    """
 
     name: str
     kind: str
     fields: Mapping[str, tuple[ast.expr, Any]]
     scope: Scope
     bases: Sequence[Any] = ()
+    mixed: str = ""
 
-    @property
-    def bases_are_mixed(self) -> bool:
-        """Whether it is derived from several classes, as an enumeration of texts is."""
-        return len(self.bases) > 1
+    def members(self) -> dict[str, Any]:
+        """Return the values of an enumeration's members by their names."""
+        return {
+            name: value
+            for name, value in self.scope.names.items()
+            if not name.startswith(("_", " ")) and not isinstance(value, (Func, Unknown))
+        }
 
 
 NO_DEFAULT = object()
