@@ -124,7 +124,7 @@ class AdkEvalRun:
             return view if view.is_over else view.model_copy(update={"seconds": self._clock() - self._began})
         return view.model_copy(
             update={
-                "turns_done": len(_lines(prepared.progress)),
+                "turns_done": len(turns_taken(prepared.progress)),
                 "seconds": self._clock() - self._began,
                 "output": _tail(self.output_file),
             }
@@ -133,7 +133,7 @@ class AdkEvalRun:
     def cases_touched(self) -> Mapping[str, int]:
         """Tell of each case how many of its turns the agent has taken."""
         prepared, taken = self._prepared, dict[str, int]()
-        for line in _lines(prepared.progress) if prepared else ():
+        for line in turns_taken(prepared.progress) if prepared else ():
             eval_id = str(json.loads(line)["eval_id"])
             taken[eval_id] = taken.get(eval_id, 0) + 1
         return taken
@@ -190,7 +190,7 @@ class AdkEvalRun:
         prepared = self._prepared
         ended = view.model_copy(
             update={
-                "turns_done": len(_lines(prepared.progress)) if prepared else 0,
+                "turns_done": len(turns_taken(prepared.progress)) if prepared else 0,
                 "turns": prepared.turns if prepared else None,
                 "seconds": self._clock() - self._began,
                 "output": _tail(self.output_file),
@@ -237,9 +237,10 @@ def _why(exit_code: int, output: Path) -> str:
     return f"{ended}: {last[-1].strip()}" if last else ended
 
 
-def _lines(path: Path) -> list[str]:
+def turns_taken(progress: Path) -> list[str]:
+    """Give a line of JSON for each turn that a run's file of progress names; none where there is no such file yet."""
     try:
-        return path.read_text(encoding="utf-8").splitlines()
+        return list(dict.fromkeys(progress.read_text(encoding="utf-8").splitlines()))
     except OSError:
         return []
 

@@ -31,7 +31,10 @@ _TURN: ContextVar[str | None] = ContextVar("turn", default=None)
 
 
 class TurnsTaken(BasePlugin):
-    """Writes a line for each turn that the agent of a case has taken, so that a run shows how far it is."""
+    """Writes a line for each turn that the agent of a case has taken, so that a run shows how far it is.
+
+    A turn that asks the user for input is run once more with the answer, and writes its line again.
+    """
 
     def __init__(self, path: Path) -> None:
         super().__init__("turns_taken")
@@ -48,7 +51,9 @@ class TurnsTaken(BasePlugin):
             return
         _TURN.set(None)
         with self._path.open("a", encoding="utf-8") as file:
-            file.write(json.dumps({"eval_id": running_eval_id()}) + "\n")
+            file.write(
+                json.dumps({"eval_id": running_eval_id(), "turn": invocation_context.invocation_id}) + "\n"
+            )
 
 
 def wrapped(module_file: str) -> App:

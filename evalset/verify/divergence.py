@@ -119,7 +119,8 @@ def _row(what: What, golden: Step | None, actual: Step | None, place: int, *, di
 
 
 def _state_row(ours: _Turn, theirs: _Turn, place: int, compared: Compared) -> Iterator[_Row]:
-    if ours.state is not None or theirs.state is not None:
+    # A run that stopped has no final state, so there was nothing to compare.
+    if theirs.state is not None or (ours.state is not None and compared.wrong_state):
         yield _row("state", ours.state, theirs.state, place, differs=compared.wrong_state)
 
 

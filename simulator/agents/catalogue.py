@@ -126,7 +126,11 @@ class AgentCatalogue:
         """
         entry = self.load(name)
         if entry.config is None:
-            raise AgentLoadError(f"agent {name!r} could not be loaded: {entry.error}")
+            # A folder or file that cannot be listed stands here under a name that is no agent's.
+            is_agent = self._find(name).entry.error is None
+            raise AgentLoadError(
+                f"agent {name!r} could not be loaded: {entry.error}" if is_agent else str(entry.error)
+            )
         return entry.config
 
     def config_of_now(self, name: str) -> SimulatedAgentConfig:

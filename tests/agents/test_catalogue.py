@@ -170,3 +170,10 @@ def test_nobody_waits_for_an_agent_that_somebody_else_loads(tmp_path: Path) -> N
         finally:
             finish.write_text("x", encoding="utf-8")
         assert slow.result(timeout=20).name == "slow_bot"
+
+
+def test_a_folder_that_cannot_be_listed_is_no_agent_that_failed(tmp_path: Path) -> None:
+    """The error is about the folder; its name is not blamed as an agent's."""
+    catalogue = AgentCatalogue(AgentSettings(agents_dir=tmp_path / "missing", demos=False))
+    with pytest.raises(AgentLoadError, match=r"^the agents folder .*missing does not exist$"):
+        catalogue.config("missing")

@@ -206,3 +206,14 @@ def test_an_answer_that_the_golden_lacks_is_no_difference() -> None:
     ]
     assert divergence(golden, [turn_of([("find", 1, {"a": 1})])]) is None
     assert divergence([turn_of([("find", 1, {"a": 1})])], golden) is not None
+
+
+def test_a_run_that_stopped_shows_no_state_as_if_it_were_the_goldens() -> None:
+    """What was not compared is neither right nor wrong."""
+    golden = [(*turn_of([]), Step(kind="state", value={}))]
+    found = divergence(golden, [turn_of([], "no")], wrong_texts=frozenset({0}))
+    assert found is not None
+    assert [pair.golden.kind for pair in found.pairs if pair.golden is not None] == ["text"]
+    found = divergence(golden, [turn_of([])], wrong_state=True)
+    assert found is not None
+    assert found.what == "state"
