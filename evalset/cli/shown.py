@@ -63,13 +63,13 @@ class ShownCommands(Value):
 def shown_commands(agent: AgentWords, eval_set: Path, eval_id: str) -> ShownCommands:
     """Give the commands that run one case of a set."""
     lacks_eval, lacks_pytest = bool(missing()), importlib.util.find_spec("pytest") is None
-    evaluate = [*program(), "eval", agent.words, str(eval_set), "--case", eval_id]
+    evaluate = [*program(), "eval", agent.words, str(eval_set), *_case(eval_id)]
     plain = (
         [*_found(agent.folder), "eval", str(agent.folder), f"{eval_set}:{eval_id}"] if agent.folder else []
     )
     criteria = str(eval_set.with_name(f"{base_name(eval_set)}.eval_config.json"))
     ways = ["--models", "recorded", "--write-eval-config", criteria]
-    write = [*program(), "verify", str(eval_set), "--agent", agent.words, "--case", eval_id, *ways]
+    write = [*program(), "verify", str(eval_set), "--agent", agent.words, *_case(eval_id), *ways]
     tolerant = [shlex.join(write), shlex.join([*plain, "--config_file_path", criteria])]
     install = [install_command()] if lacks_eval else []
     return ShownCommands(
@@ -82,9 +82,14 @@ def shown_commands(agent: AgentWords, eval_set: Path, eval_id: str) -> ShownComm
     )
 
 
+def _case(eval_id: str) -> list[str]:
+    """Give the option for one case, in one piece where its id looks like an option, or like what zsh looks up as a program."""
+    return [f"--case={eval_id}"] if eval_id.startswith(("-", "=")) else ["--case", eval_id]
+
+
 def shown_run(agent: AgentWords, spec: EvalRunSpec) -> str:
     """Give the command that makes a run of `adk eval` again, with the criteria that lie beside its set."""
-    cases = [part for eval_id in spec.cases for part in ("--case", eval_id)]
+    cases = [part for eval_id in spec.cases for part in _case(eval_id)]
     if spec.environment is None:
         how = ["--real-tools"]
     else:

@@ -85,6 +85,14 @@ def test_missing_packages_are_named_with_what_installs_them(
     assert shown.evaluate.splitlines()[0] == installed.install_command()
 
 
+@pytest.mark.parametrize("eval_id", ["-b", "--help", "=1+1"])
+def test_an_id_that_looks_like_an_option_is_none(eval_id: str) -> None:
+    """It stands in one piece with the option."""
+    assert (
+        f"--case={eval_id}" in shown_commands(AgentWords(words="order_desk"), DESK, eval_id).evaluate.split()
+    )
+
+
 def shell(commands: str, folder: Path, **variables: str) -> subprocess.CompletedProcess[str]:
     """Paste commands into a fresh shell in a folder: each has to pass."""
     bare = {name: value for name, value in quiet_environment(**variables).items() if name != "VIRTUAL_ENV"}
