@@ -85,6 +85,8 @@ def _made(method: str, seed: int) -> str:
 
 def formatted(kind: object, name: str, chance: Chance) -> str | None:
     """Give a text of a format that schemas know, such as `date`; None where it is none of them."""
+    if not isinstance(kind, str):
+        return None
     number = chance.number
     day = f"2026-{number(f'month:{name}', 12) + 1:02d}-{number(f'day:{name}', 28) + 1:02d}"
     clock = f"{number(f'hour:{name}', 10) + 8:02d}:{number(f'minute:{name}', 12) * 5:02d}:00Z"
@@ -99,4 +101,4 @@ def formatted(kind: object, name: str, chance: Chance) -> str | None:
         "ipv4": f"192.0.2.{number(name, 254) + 1}",
         "ipv6": f"2001:db8::{number(name, 65_000) + 1:x}",
     }
-    return fake("email", chance) if kind == "email" else made.get(str(kind))
+    return fake("email", chance) if kind == "email" else made.get(kind)

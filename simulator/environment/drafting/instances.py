@@ -168,7 +168,8 @@ class Maker:
         """Note how deep the value stands, and whether it is time to come to an end."""
         nested = scope.nested + self._plan.refers(node)
         lean = scope.depth >= _MOST_DEPTH or nested > _MOST_REFERENCES or self._left < _LEAN_FROM
-        return replace(scope, nested=nested, lean=lean)
+        is_same = (nested, lean) == (scope.nested, scope.lean)
+        return scope if is_same else replace(scope, nested=nested, lean=lean)
 
     def _ordered(self, node: JsonObject, name: str, scope: Scope) -> Sequence[JsonObject]:
         """Give the ways to settle a schema's choices: those that report no error first, as little as may be where it is lean."""
