@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import builtins
 import copy
 import datetime as dt
 import enum
@@ -36,7 +37,7 @@ class _Names(dict[str, Any]):
     """The names that annotations use; classes of the project stand for any object."""
 
     def __missing__(self, name: str) -> Any:
-        if hasattr(__builtins__, name) or name in dir(__builtins__) or name.startswith("__"):
+        if hasattr(builtins, name) or name.startswith("__"):
             raise KeyError(name)
         return dict
 
