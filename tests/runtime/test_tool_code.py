@@ -341,7 +341,7 @@ def marked(folder: Folder, name: str = "mark") -> str:
     return f"open({str(folder.root / name)!r}, 'w').close()"
 
 
-def test_nothing_of_a_tool_runs(shop: Folder) -> None:
+def test_nothing_of_a_tool_runs(shop: Folder) -> None:  # long: one program with a trap in each of its places
     """Objects that would leave a mark whatever is asked of them leave none."""
     shop.write(
         "traps.py",

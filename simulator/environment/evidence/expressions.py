@@ -330,19 +330,22 @@ def operate(
     ):
         return native(run, table["Add"], left, right)
     if _is_number(left) and _is_number(right):
-        if op in {ast.Div, ast.FloorDiv, ast.Mod} and (isinstance(right, Unknown) or right == 0):
-            run.may_raise(node)
-        if op not in {ast.Add, ast.Sub, ast.Mult, ast.Div, ast.FloorDiv, ast.Mod}:
-            run.may_raise(node)
-        whole = op is not ast.Div and _is_whole(left) and _is_whole(right)
-        return Unknown(
-            "integer" if whole else "number", named(node), sure=op in {ast.Add, ast.Sub, ast.Mult, ast.Div}
-        )
+        return _of_numbers(run, op, left, right, node)
     run.may_raise(node)
     run.lose(left)
     numeric = op in {ast.Sub, ast.Div, ast.FloorDiv, ast.Pow} and (_is_number(left) or _is_number(right))
     text = op is ast.Add and (type(left) is str or type(right) is str)
     return Unknown("number" if numeric else "string" if text else "", named(node))
+
+
+def _of_numbers(run: Run, op: type[ast.operator], left: Any, right: Any, node: ast.AST) -> Unknown:
+    if op in {ast.Div, ast.FloorDiv, ast.Mod} and (isinstance(right, Unknown) or right == 0):
+        run.may_raise(node)
+    if op not in {ast.Add, ast.Sub, ast.Mult, ast.Div, ast.FloorDiv, ast.Mod}:
+        run.may_raise(node)
+    whole = op is not ast.Div and _is_whole(left) and _is_whole(right)
+    sure = op in {ast.Add, ast.Sub, ast.Mult, ast.Div}
+    return Unknown("integer" if whole else "number", named(node), sure=sure)
 
 
 def _is_text(value: Any) -> bool:
