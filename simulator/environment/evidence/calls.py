@@ -394,9 +394,7 @@ def _coerced(run: Run, annotation: ast.expr, value: Any, cls: Class, node: ast.A
     return Unknown(_kind_of(annotation), named(annotation), like=value)
 
 
-def _fits(
-    run: Run, annotation: ast.expr, value: Any, scope: Scope
-) -> bool:  # long: a case for each form of annotation
+def _fits(run: Run, annotation: ast.expr, value: Any, scope: Scope) -> bool:  # long: a case a form
     match annotation:
         case ast.Constant(value=None):
             return value is None
