@@ -8,9 +8,10 @@ from app.commands import ShapeEnvironment
 from app.decisions import AskForDraft, DrawAgain, StopDrafting
 from app.labels import literal, safe_label
 from app.offers import keep_typed_text, newer_against_typed, take_draft
-from app.panels.guesses import WayOut, guess
+from app.panels.guesses import WayOut, drawn_places, guess
 from app.panels.ready_answers import difference_lines
 from app.tool_answer import ToolInputs
+from simulator.environment.drafting.blanks import is_guess
 from simulator.environment.things.tool_settings import EnvironmentSettings
 
 _LABEL = 28
@@ -78,11 +79,13 @@ def _offline_or_made(
         st.space("stretch")
         if request.draft_varies:
             draws = _draw_button(inputs)
-        if settings.simulation_model and not request.draft_blanks:
+        if settings.simulation_model and not is_guess(request.draft_blanks):
             asks = _ask_button(
                 inputs, settings.simulation_model, again=is_model or bool(request.draft_problem)
             )
-    way = guess(inputs, settings) if request.draft_blanks else WayOut()
+    if drawn := [blank for blank in request.draft_blanks if blank.drawn]:
+        drawn_places(drawn)
+    way = guess(inputs, settings) if is_guess(request.draft_blanks) else WayOut()
     if way.example is not None:
         return ShapeEnvironment(what=way.example)
     if asks or way.asks_model:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Sequence
+from typing import Literal, NamedTuple
 
 import streamlit as st
 
@@ -32,15 +33,12 @@ class WayOut(NamedTuple):
 
 def guess(inputs: ToolInputs, settings: EnvironmentSettings) -> WayOut:
     """Draw the blanks of a draft, with the ways out beside them."""
-    blanks = inputs.request.draft_blanks
+    blanks = [blank for blank in inputs.request.draft_blanks if not blank.drawn]
     with st.container(gap="xsmall", key="draft_guess"):
         with st.container(horizontal=True, gap="xsmall", vertical_alignment="center"):
             st.badge("Guess", icon=":material/help:", color="orange")
             st.caption("No source for:", width="content")
-            for blank in blanks[:_MOST_BLANKS]:
-                st.badge(blank_words(blank), icon=":material/check_box_outline_blank:", color="orange")
-            if len(blanks) > _MOST_BLANKS:
-                st.caption(f"and {len(blanks) - _MOST_BLANKS} more", width="content")
+            _places(blanks, ":material/check_box_outline_blank:", "orange")
         with st.container(horizontal=True, gap="small", vertical_alignment="center"):
             asks = _ask(inputs, settings.simulation_model)
             st.button(
@@ -56,6 +54,20 @@ def guess(inputs: ToolInputs, settings: EnvironmentSettings) -> WayOut:
                 st.caption(NO_MODEL, width="content")
         is_open = bool(inputs.kept.value(_OPEN, initial=False))
         return WayOut(asks_model=asks, example=_paste(inputs, settings) if is_open else None)
+
+
+def drawn_places(blanks: Sequence[Blank]) -> None:
+    """Draw the places of a draft whose values were drawn: no source says what they are."""
+    with st.container(horizontal=True, gap="xsmall", vertical_alignment="center", key="draft_drawn"):
+        st.caption("Drawn, with no source:", width="content")
+        _places(blanks, ":material/casino:", "gray")
+
+
+def _places(blanks: Sequence[Blank], icon: str, color: Literal["orange", "gray"]) -> None:
+    for blank in blanks[:_MOST_BLANKS]:
+        st.badge(blank_words(blank), icon=icon, color=color)
+    if len(blanks) > _MOST_BLANKS:
+        st.caption(f"and {len(blanks) - _MOST_BLANKS} more", width="content")
 
 
 def _open_or_close(kept: Kept) -> None:

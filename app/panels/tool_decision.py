@@ -34,6 +34,7 @@ from app.panels.tool_outcomes import (
 from app.panels.why_mine import what_else, why_mine
 from app.surroundings import NOTHING_AROUND, Surroundings
 from app.tool_answer import NotReadyError, ToolInputs
+from simulator.environment.drafting.blanks import is_guess
 from simulator.jsonvalue import canonical, digest
 from simulator.session.history import HistoryEntry
 
@@ -146,7 +147,7 @@ def _badges(inputs: ToolInputs) -> list[tuple[str, str, str]]:
     if request.response_schema is not None:
         badges.append(_OFF_SCHEMA if inputs.misfits() else _ON_SCHEMA)
     if inputs.is_draft():
-        return [*badges, _GUESS if request.draft_blanks else ("draft", "", "gray")]
+        return [*badges, _GUESS if is_guess(request.draft_blanks) else ("draft", "", "gray")]
     offer = inputs.offer()
     if offer is not None:
         return [*badges, (safe_label(offer.title, 28), "", "violet")]

@@ -153,8 +153,9 @@ class Generating:
 
 def _guessed(blanks: Sequence[Blank]) -> str:
     """Say why a draft is a guess."""
-    places = ", ".join(blank.path for blank in blanks[:_MOST_NAMED])
-    more = f" and {len(blanks) - _MOST_NAMED} more" if len(blanks) > _MOST_NAMED else ""
+    unknown = [blank.path for blank in blanks if not blank.drawn]
+    places = ", ".join(unknown[:_MOST_NAMED])
+    more = f" and {len(unknown) - _MOST_NAMED} more" if len(unknown) > _MOST_NAMED else ""
     return f"The draft is a guess: nothing is known about {places or 'this response'}{more}."
 
 

@@ -151,7 +151,7 @@ class ToolRequest(DraftedLater):
     """The environment is asked to answer one tool call.
 
     `draft` is a ready answer that fits the tool, made by `draft_by` (a model's name, or "offline") out of `draft_from`, in
-    words. `draft_blanks` are the places of the draft for which nothing is known, which makes it a guess, and `draft_varies` says whether another
+    words. `draft_blanks` are the places of the draft for which nothing is known, which makes it a guess unless a value was drawn for each, and `draft_varies` says whether another
     draw gives another one. `draft_problem` says why a model gave none, and `drafting` what one is at that is making one. `candidates`
     are more ready answers, the draft first. `note` says why the call came to a person at all. `misses` says of each rule for this tool why it did
     not answer, `modifiers` which rules will change whatever the answer is. `may_have_run` is set where the real tool was started before with the same

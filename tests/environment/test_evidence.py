@@ -220,7 +220,7 @@ def test_no_leaf_is_without_source_and_mark(schema: dict[str, Any], seed: str) -
         for path, value in leaves.items()
         if value is True or (isinstance(value, str) and value.startswith("<"))
     } <= (marked | {path for path, value in leaves.items() if str(value) in json.dumps(schema)})
-    assert made.is_guess == bool(made.blanks)
+    assert made.is_guess == any(not one.drawn for one in made.blanks)
 
 
 def test_names_say_nothing_that_the_code_says() -> None:
@@ -238,3 +238,31 @@ def test_names_say_nothing_that_the_code_says() -> None:
     )
     two: Any = drafted(call).value
     assert [*one.values()] == [*two.values()] == [8, "plain"]
+
+
+def test_what_the_code_certainly_returns_belies_its_annotation_but_no_schema_that_was_set() -> None:
+    """Annotations of tools are often wrong; what a person has set is meant."""
+    text = "def tell(city: str) -> str:\n    return {'city': city}\n"
+    call = DraftCall(
+        tool_name="tell",
+        arguments={"city": "Bonn"},
+        response_schema={"type": "string"},
+        code=code("tell", text),
+    )
+    belied = drafted(call.model_copy(update={"is_annotated": True}))
+    assert (belied.value, belied.blanks) == ({"city": "Bonn"}, ())
+    assert belied.problems
+    assert isinstance(drafted(call).value, str)
+
+
+def test_a_value_that_was_drawn_is_marked_and_no_guess() -> None:
+    """A name that goes with its field, or one of the choices of the schema; what cannot even be drawn makes a guess."""
+    properties: JsonObject = {"state": {"enum": ["open", "done"]}, "first_name": {"type": "string"}}
+    schema: JsonObject = {"type": "object", "properties": properties, "required": [*properties]}
+    made = drafted(DraftCall(tool_name="look_up", response_schema=schema))
+    assert {(one.path, one.drawn) for one in made.blanks} == {("$.state", True), ("$.first_name", True)}
+    assert not made.is_guess
+    properties["total"] = {"type": "number"}
+    guess = drafted(DraftCall(tool_name="look_up", response_schema={**schema, "required": [*properties]}))
+    assert [one.path for one in guess.blanks if not one.drawn] == ["$.total"]
+    assert guess.is_guess

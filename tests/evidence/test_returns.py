@@ -345,3 +345,21 @@ def test_lists_of_models_are_made_of_the_arguments() -> None:
         "total": 5,
         "first": "a",
     }
+
+
+def test_a_model_is_made_of_an_argument_and_an_alias_stands_for_its_type() -> None:
+    """As the code does it by itself, and whatever name an annotation has."""
+    source = """
+        from typing import Literal
+        from pydantic import BaseModel
+
+        Zone = Literal["north", "south"]
+        RATES = {"north": 3, "south": 2}
+
+        class Parcel(BaseModel):
+            weight: int
+
+        def rate(zone: Zone, parcel: dict):
+            return {"cost": RATES[zone] * Parcel.model_validate(parcel).weight}
+    """
+    assert certain(source, "rate", zone="north", parcel={"weight": 4}) == {"cost": 12}

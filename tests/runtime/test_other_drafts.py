@@ -101,7 +101,7 @@ def test_a_guess_names_its_blanks_and_stops_auto_with_the_reason() -> None:
             ("$.points", "integer"),
         ]
         sim.set_player("tool", "auto", wait=PATIENCE)
-        assert shown(sim).note == "The draft is a guess: nothing is known about $.email, $.points."
+        assert shown(sim).note == "The draft is a guess: nothing is known about $.points."
 
 
 def test_an_example_in_the_schema_that_a_person_set_is_the_draft() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from pydantic import JsonValue
 
 from simulator.environment.evidence.sketch import Kind
@@ -19,17 +21,24 @@ _EMPTY: dict[Kind, JsonValue] = {
 
 
 class Blank(Value):
-    """A place of a draft for which nothing is known.
+    """A place of a draft for which no source gives a value.
 
     Attributes:
         path: Where it is, from the value's root: `$.rows[0].total`.
         kind: The JSON type of what belongs there; empty where nothing says so.
         name: What the field is called.
+        drawn: Whether a value that the tool's schema allows, or that goes with the field's name, was drawn for it.
     """
 
     path: str
     kind: str = ""
     name: str = ""
+    drawn: bool = False
+
+
+def is_guess(blanks: Iterable[Blank]) -> bool:
+    """Return whether a draft with these blanks is a guess: for some place there is not even a value to draw."""
+    return any(not blank.drawn for blank in blanks)
 
 
 def placeholder(kind: Kind, name: str) -> JsonValue:

@@ -24,7 +24,8 @@ class DraftCall(BaseModel):
     `examples` are whole responses that the tool's declaration shows.
     `seed` makes the drafts of one session differ from those of another; equal calls of one session are drafted
     equally, and another `draw` draws what is drawn anew. `code` is where the tool's function is written, `codes` those
-    of the agent's tools by name, and `state` the session's state.
+    of the agent's tools by name, and `state` the session's state. `is_annotated` says that the output schema is the function's own annotation,
+    which what the code certainly returns may belie.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -42,6 +43,7 @@ class DraftCall(BaseModel):
     code: Code | None = None
     codes: Mapping[str, Code] = Field(default_factory=dict)
     state: JsonObject | None = None
+    is_annotated: bool = False
 
 
 class Draft(Value):
@@ -50,7 +52,7 @@ class Draft(Value):
     Attributes:
         value: The answer.
         why: Where it comes from, in a sentence; with file and line where that is the tool's code.
-        is_guess: Whether there is any place of it for which nothing is known.
+        is_guess: Whether there is any place of it for which not even a value can be drawn.
         blanks: Those places, where something of the right type stands meanwhile: a text of Faker's, or what a format or a
             pattern asks for, is drawn and marked, too.
         varies: Whether another draw gives another answer.

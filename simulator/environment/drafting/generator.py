@@ -6,6 +6,7 @@ from pydantic import JsonValue
 
 from simulator.environment.conventions.answers import EarlierAnswer
 from simulator.environment.drafting.attempt import Try
+from simulator.environment.drafting.blanks import is_guess
 from simulator.environment.drafting.drafts import NO_SOURCES, Draft, DraftCall, Sources
 from simulator.environment.drafting.parts import Parts
 from simulator.environment.schema.schemas import Problem
@@ -40,7 +41,7 @@ def drafted(call: DraftCall, sources: Sources = NO_SOURCES) -> Draft:
     return Draft(
         value=value,
         why=made.why,
-        is_guess=bool(made.blanks),
+        is_guess=is_guess(made.blanks),
         blanks=made.blanks,
         varies=varies,
         problems=problems,

@@ -142,15 +142,17 @@ class Maker:
             del self.blanks[marked:]
         raise failed or NoValueError(f"{name or 'the answer'}: no value was found that fits its schema")
 
-    def blank(self, kind: Kind, name: str, scope: Scope, value: JsonValue = None) -> JsonValue:
-        """Mark a place for which nothing is known; give what stands there."""
+    def blank(
+        self, kind: Kind, name: str, scope: Scope, value: JsonValue = None, *, drawn: bool = False
+    ) -> JsonValue:
+        """Mark a place for which nothing is known; give what stands there, such as a value that was `drawn` for it."""
         if scope.style == "usual":
-            self.blanks.append(Blank(path=scope.path, kind=kind, name=name))
+            self.blanks.append(Blank(path=scope.path, kind=kind, name=name, drawn=drawn))
         return placeholder(kind, name) if value is None else value
 
     def _drawn(self, name: str, scope: Scope, value: JsonValue) -> JsonValue:
         """Mark a value that was drawn."""
-        return value if value is None else self.blank(kind_of(value), name, scope, value)
+        return value if value is None else self.blank(kind_of(value), name, scope, value, drawn=True)
 
     def _known(self, node: JsonObject, name: str, scope: Scope) -> Iterator[JsonValue]:
         """Give what is known of the field, or its default."""
@@ -246,7 +248,7 @@ class Maker:
             if made is None:
                 raise NoValueError(f"{name}: no text was found that fits its pattern")
         if made is not None:
-            self.blank("string", name, scope, made)
+            self.blank("string", name, scope, made, drawn=True)
             return made
         blank = str(self.blank("string", name, scope))
         if scope.style != "usual":
@@ -267,7 +269,7 @@ class Maker:
         if made is None:
             raise NoValueError(f"{name}: no number was found that fits its bounds")
         made = int(made) if whole else made
-        return made if is_drawn and self._is_stated else self.blank(kind, name, scope, made)
+        return made if is_drawn and self._is_stated else self.blank(kind, name, scope, made, drawn=is_drawn)
 
     # ------------------------------------------------------------ objects
 

@@ -467,6 +467,11 @@ def _method(
     run: Run, callee: Bound, args: Sequence[Any], keywords: Mapping[str, Any], node: ast.AST, scope: Scope
 ) -> Any:
     value, name = callee.value, callee.name
+    if isinstance(value, Class):
+        given = args[0] if len(args) == 1 and not keywords else None
+        if type(given) is dict and run.holds(given) and all(type(key) is str for key in given):
+            return _filled(run, value, (), given, node)
+        return _unread(run, callee, args, keywords, node, scope)
     if isinstance(value, Record):
         if name in {"model_dump", "dict"} and not args and not (keywords.keys() - {"mode"}) and value.whole:
             return as_plain(run, value)

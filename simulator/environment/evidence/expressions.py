@@ -890,6 +890,8 @@ def _class_attribute(run: Run, value: Class, name: str, node: ast.AST) -> Any:
             return Unknown(name=named(node), like=found) if cls.kind == "other" else found
     if name == "__name__":
         return value.name
+    if value.kind == "model" and name in {"model_validate", "parse_obj"}:
+        return Bound(value, name)
     run.may_raise(node)
     return Unknown(name=named(node))
 

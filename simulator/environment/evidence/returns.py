@@ -239,7 +239,11 @@ def _converted(run: Run, annotation: ast.expr | None, value: Any, scope: Scope) 
         for one in ast.walk(annotation)
         if isinstance(one, ast.Name) and one.id in scope.names
     ]
-    classes = [one for one in named if not isinstance(one, (str, int, float))]
+    classes = [
+        one
+        for one in named
+        if isinstance(one, Class) or (isinstance(one, Unknown) and isinstance(value, (dict, list)))
+    ]
     if not classes:
         return value
     model, inner = classes[0], annotation.slice if isinstance(annotation, ast.Subscript) else annotation
