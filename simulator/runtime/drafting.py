@@ -166,7 +166,6 @@ def offline_question(
         code=inside.codes.get(tool.name),
         codes=inside.codes,
         state=inside.state,
-        is_annotated=tool.name in inside.codes and known.output_schema(tool.name) is None,
     )
     if (known.output_schema(tool.name) or {}).get("examples"):
         # An example that a person gave says more of the tool's responses than its code.

@@ -11,6 +11,7 @@ import pytest
 from app.agents import catalogue
 from app.opening import StartForm, open_session
 from app.registry import LiveSession, registry
+from simulator.environment.recording.recordings import RecordedCall
 from simulator.facts import ToolAnswered
 from simulator.seats.requests import ModelRequest
 from tests.app.pages import Tab
@@ -64,6 +65,28 @@ def _agents(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "argv", ["main.py", "--agents-dir", str(tmp_path)])
 
 
+LINE = {"category": "travel", "amount": 640.0, "description": "flight 640 EUR", "has_receipt": True}
+CHECKS = [
+    RecordedCall(
+        tool_name="check_policy",
+        arguments={"department": "engineering", "lines": [LINE]},
+        response={
+            "lines": [
+                {"line": 1, "finding": "ok", "allowed_amount": 640.0, "explanation": "Within the limit."}
+            ]
+        },
+        place="call 1",
+    ),
+    RecordedCall(
+        tool_name="get_budget",
+        arguments={"department": "engineering"},
+        response={"department": "engineering", "remaining": 5000.0, "currency": "EUR"},
+        place="call 2",
+    ),
+]
+"""What the tools said of this report before: with it nothing stands against paying."""
+
+
 def _opened(agent: str, query: str, **form: Any) -> tuple[LiveSession, Tab]:
     live = open_session(StartForm(agent=agent, query=query, seed="one", **form), catalogue().config(agent))
     return live, Tab(live.session_id)
@@ -82,6 +105,7 @@ def _pressed(tab: Tab) -> bool:
 def test_no_number_of_blind_presses_pays() -> None:
     """Each draft is taken, up to the question whether money may be paid: that waits for a click."""
     live, tab = _opened("expense_approver", FLIGHT)
+    live.simulation.environment.give_recording("checks", CHECKS)
     presses = sum(_pressed(tab) for _ in range(12))
     assert presses > 0
     (waiting,) = [call for call in live.simulation.session.open_calls if not call.answered]

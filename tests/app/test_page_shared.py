@@ -10,12 +10,13 @@ import pytest
 
 from app import decisions, engine, fragments, shared_sessions
 from app.agents import catalogue
-from app.commands import Command, ShareSession
+from app.commands import Command, ShapeEnvironment, ShareSession
 from app.live import LiveSimulation
 from app.opening import StartForm, open_session
 from app.read_only import GONE, NotSharedError, ReadOnly, ReadOnlyError
 from app.registry import LiveSession, registry
 from app.session_lines import carry_out
+from app.shaping import ChangeSettings
 from app.shared_sessions import shared_session
 from app.shelf import close_shelf, shelf
 from simulator.environment.things.entities import EntityChange
@@ -245,6 +246,8 @@ def test_no_command_is_carried_out(annes: LiveSession, token: str, rests: bool) 
         decision = _made(kind)
         if kind is decisions.AnswerTools:
             decision = decisions.AnswerTools.model_construct(answers=(_made(decisions.AnswerTool),))
+        if kind is ShapeEnvironment:
+            decision = ShapeEnvironment.model_construct(what=ChangeSettings(fields={}))
         with pytest.raises(ValueError, match=r"shared with you to read|only be looked at"):
             decisions.apply(decision, seen.simulation, 0)
     assert seen.simulation.journal.to_json() == before

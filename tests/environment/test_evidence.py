@@ -240,21 +240,6 @@ def test_names_say_nothing_that_the_code_says() -> None:
     assert [*one.values()] == [*two.values()] == [8, "plain"]
 
 
-def test_what_the_code_certainly_returns_belies_its_annotation_but_no_schema_that_was_set() -> None:
-    """Annotations of tools are often wrong; what a person has set is meant."""
-    text = "def tell(city: str) -> str:\n    return {'city': city}\n"
-    call = DraftCall(
-        tool_name="tell",
-        arguments={"city": "Bonn"},
-        response_schema={"type": "string"},
-        code=code("tell", text),
-    )
-    belied = drafted(call.model_copy(update={"is_annotated": True}))
-    assert (belied.value, belied.blanks) == ({"city": "Bonn"}, ())
-    assert belied.problems
-    assert isinstance(drafted(call).value, str)
-
-
 def test_a_value_that_was_drawn_is_marked_and_no_guess() -> None:
     """A name that goes with its field, or one of the choices of the schema; what cannot even be drawn makes a guess."""
     properties: JsonObject = {"state": {"enum": ["open", "done"]}, "first_name": {"type": "string"}}

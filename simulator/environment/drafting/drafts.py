@@ -24,8 +24,7 @@ class DraftCall(BaseModel):
     `examples` are whole responses that the tool's declaration shows.
     `seed` makes the drafts of one session differ from those of another; equal calls of one session are drafted
     equally, and another `draw` draws what is drawn anew. `code` is where the tool's function is written, `codes` those
-    of the agent's tools by name, and `state` the session's state. `is_annotated` says that the output schema is the function's own annotation,
-    which what the code certainly returns may belie.
+    of the agent's tools by name, and `state` the session's state.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -43,7 +42,6 @@ class DraftCall(BaseModel):
     code: Code | None = None
     codes: Mapping[str, Code] = Field(default_factory=dict)
     state: JsonObject | None = None
-    is_annotated: bool = False
 
 
 class Draft(Value):

@@ -232,8 +232,7 @@ class Parts:
         why = f"From the tool's code: {code.module.path if code else ''}{line}{f', when {when}' if when else ''}"
         title = f"When {when}" if when else ""
         if not outcome.raises:
-            wins = self.call.is_annotated and outcome.certain
-            return replace(self._sketched(outcome.value, why, wins=wins), when=title)
+            return replace(self._sketched(outcome.value, why), when=title)
         error: dict[str, Sketch] = {"error_code": outcome.raises, "error_message": outcome.message or ""}
         made = self._sketched(error, why)
         return replace(made, when=f"It raises {outcome.raises}{f' when {when}' if when else ''}")
@@ -339,13 +338,13 @@ class Parts:
         made = self._sketched(Hole(kind, "result") if kind else {"result": Hole("string", "result")}, GUESS)
         return replace(made, blanks=made.blanks or (Blank(path="$"),), varies=False)
 
-    def _sketched(self, sketch: Sketch, why: str, *, wins: bool = False) -> Try:
-        """Fill a sketch, with what the session says of the things in it; bring it into the tool's schema where it does not fit, unless it `wins`."""
+    def _sketched(self, sketch: Sketch, why: str) -> Try:
+        """Fill a sketch, with what the session says of the things in it; bring it into the tool's schema where it does not fit."""
         filler = Filler(self.plan)
         said = settled(sketch, self.tool, self.arguments, self.world)
         value = filler.filled(said, self._scope("usual"))
         made = self._told(Try(value, why, filler.blanks, varies=bool(_holes(said))))
-        if wins or self.fits(value):
+        if self.fits(value):
             return made
         if isinstance(value, dict) and value.keys() == {"result"} and self.fits(value["result"]):
             inner = (
