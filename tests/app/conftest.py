@@ -16,6 +16,7 @@ from app.bench import benches
 from app.registry import registry
 from app.set_desk import desks
 from app.shelf import STORE_VARIABLE, close_shelf, shelf
+from simulator.agents import catalogue_for
 from simulator.store import JournalStore
 from simulator.user_data import DATA_DIR
 from tests.evalset.editing_sets import record_case, write_set
@@ -47,8 +48,12 @@ def _settings_are_the_studios() -> None:
 
 @pytest.fixture(autouse=True)
 def _nothing_is_remembered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Eval sets that one test used are not listed in another."""
+    """Eval sets that one test used are not listed in another, and a demo agent's set lies among the data of this test.
+
+    A catalogue keeps its agents, and a demo agent says where its set lies when it is loaded.
+    """
     monkeypatch.setenv(DATA_DIR, str(tmp_path / "data"))
+    catalogue_for.cache_clear()
 
 
 @pytest.fixture(autouse=True)
