@@ -1,10 +1,10 @@
 """Chooses the tools that drafts are measured on, by the rule in CONTRIBUTING.
 
-    python -m tests.first_sight.choosing FOLDER
+    python -m tests.first_sight.choosing FOLDER NAMES LIST
 
-FOLDER holds `repositories.txt` (one `owner/name` a line), and in `owner+name` the Python and Markdown files of each
-repository with its commit in the file `COMMIT`; an empty folder stands for one that cannot be had. Writes `tools.json`
-beside this file once enough was found, and before that says which repositories are wanted next.
+NAMES holds the repositories (`owner/name`, between white space), and FOLDER in `owner+name` the Python and Markdown files of each
+repository with its commit in the file `COMMIT`; an empty folder stands for one that cannot be had. Writes LIST (`tools.json` or
+`tools_second.json`) beside this file once enough was found, and before that says which repositories are wanted next.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import ast
 import json
 import sys
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
@@ -24,13 +25,16 @@ from tests.first_sight.finding import Found, digest, is_test, tools_of
 from tests.first_sight.running import ran
 from tests.first_sight.slices import sliced
 
-AT_LEAST, COMPUTING_AT_LEAST = 110, 55
+AT_LEAST = {"tools.json": (110, 55), "tools_second.json": (100, 45)}
+"""How many tools a sample has at least, and how many of them only compute."""
+
 MOST_OF_ONE_REPOSITORY, MOST_OF_ONE_NAME = 6, 2
 KNOWN = ("google/adk-samples", "google/adk-python")
 """Repositories whose tools, and all copies of them, are left out: earlier drafts were made with them."""
 
 LEFT_OUT_OWNERS = frozenset({"google", "googlecloudplatform", "kevinaud"})
-LIST = Path(__file__).with_name("tools.json")
+HOME = Path(__file__).parent
+LIST = HOME / "tools.json"
 ROOT = Path(__file__).resolve().parents[2]
 
 
@@ -48,8 +52,9 @@ class Tool:
 
 @dataclass
 class Choice:
-    """What is chosen so far."""
+    """What is chosen so far, for the list of a name."""
 
+    name: str = LIST.name
     tools: list[Tool] = field(default_factory=list)
     visited: dict[str, str] = field(default_factory=dict)
     left: Counter[str] = field(default_factory=Counter)
@@ -60,7 +65,8 @@ class Choice:
     def is_enough(self) -> bool:
         """Tell whether both groups are large enough."""
         computing = sum(tool.computes for tool in self.tools)
-        return len(self.tools) >= AT_LEAST and computing >= COMPUTING_AT_LEAST
+        tools, computing_tools = AT_LEAST[self.name]
+        return len(self.tools) >= tools and computing >= computing_tools
 
 
 def folder_of(folder: Path, repository: str) -> Path:
@@ -76,10 +82,12 @@ def ordered(names: list[str]) -> list[str]:
 
 def main() -> None:
     """Choose, or say what is wanted."""
-    folder = Path(sys.argv[1])
-    names = ordered((folder / "repositories.txt").read_text().split())
+    folder, list_name = Path(sys.argv[1]), sys.argv[3]
+    earlier = visited_before(list_name)
+    asked = {name.lower() for name in earlier}
+    names = [name for name in ordered(Path(sys.argv[2]).read_text().split()) if name.lower() not in asked]
     missing = [name for name in (*KNOWN, *names[:60]) if not folder_of(folder, name).is_dir()]
-    choice = Choice(bodies=_known_bodies(folder))
+    choice = Choice(list_name, bodies=_known_bodies(folder, [*KNOWN, *earlier]))
     for name in names:
         if choice.is_enough or not folder_of(folder, name).is_dir():
             break
@@ -89,16 +97,23 @@ def main() -> None:
     print(f"{len(choice.tools)} tools, {computing} compute, {visited} repositories; left out: {left}")  # noqa: T201 - a program
     if choice.is_enough:
         written = {"visited": choice.visited, "tools": [asdict(tool) for tool in choice.tools]}
-        LIST.write_text(json.dumps(written, indent=1, ensure_ascii=False) + "\n")
+        (HOME / list_name).write_text(json.dumps(written, indent=1, ensure_ascii=False) + "\n")
     else:
         wanted = missing or [name for name in names if not folder_of(folder, name).is_dir()][:60]
         print("wanted:", *wanted)  # noqa: T201 - a program
 
 
-def _known_bodies(folder: Path) -> set[str]:
-    """Give the functions of the known repositories and of this one, all of them, as `Found.body` does."""
+def visited_before(list_name: str) -> list[str]:
+    """Give the repositories of the samples before the one of this name: none of them, and no copy of theirs, is taken again."""
+    names = list(AT_LEAST)
+    lists = [HOME / name for name in names[: names.index(list_name)]]
+    return [repository for one in lists for repository in json.loads(one.read_text())["visited"]]
+
+
+def _known_bodies(folder: Path, repositories: Iterable[str]) -> set[str]:
+    """Give the functions of some repositories and of this one, all of them, as `Found.body` does."""
     bodies: set[str] = set()
-    for root in (*(folder_of(folder, name) for name in KNOWN), ROOT / "simulator", ROOT / "tests"):
+    for root in (*(folder_of(folder, name) for name in repositories), ROOT / "simulator", ROOT / "tests"):
         checkout = Checkout(root)
         for file in filter(None, map(checkout.file, checkout.paths)):
             for node in ast.walk(file.tree):

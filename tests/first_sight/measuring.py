@@ -1,8 +1,8 @@
 """Measures drafts on tools of others, as CONTRIBUTING says under "First sight".
 
-    python -m tests.first_sight.measuring FOLDER [--csv FILE] [--drafter PROGRAM] [--code FOLDER]
+    python -m tests.first_sight.measuring FOLDER [--list NAME] [--csv FILE] [--drafter PROGRAM] [--code FOLDER]
 
-FOLDER holds the checkouts that `tools.json` names. `--code` takes the drafts from another checkout of this repository,
+FOLDER holds the checkouts that the list names (`tools.json`, or `--list tools_second.json`). `--code` takes the drafts from another checkout of this repository,
 `--drafter` from a program that reads and writes what `drafter.py` does.
 """
 
@@ -26,7 +26,7 @@ from pydantic import JsonValue
 from simulator.environment.evidence.returns import read_returns
 from tests.first_sight.calls import code_of, constants, declared
 from tests.first_sight.checkouts import Checkout
-from tests.first_sight.choosing import LIST, ROOT, Tool, folder_of
+from tests.first_sight.choosing import AT_LEAST, HOME, LIST, ROOT, Tool, folder_of
 from tests.first_sight.comparing import Known, are_equal, have_same_shape, is_marked, leaves
 from tests.first_sight.finding import Found
 from tests.first_sight.running import ran
@@ -183,11 +183,12 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("folder", type=Path)
+    parser.add_argument("--list", choices=[*AT_LEAST], default=LIST.name)
     parser.add_argument("--csv", type=Path)
     parser.add_argument("--drafter", type=Path, default=Path(__file__).with_name("drafter.py"))
     parser.add_argument("--code", type=Path, default=ROOT)
     options = parser.parse_args()
-    tools = [Tool(**one) for one in json.loads(LIST.read_text())["tools"]]
+    tools = [Tool(**one) for one in json.loads((HOME / options.list).read_text())["tools"]]
     asked = [asked_of(options.folder, tool) for tool in tools]
     drafts = drafts_of(asked, options.drafter, options.code)
     rows = [row_of(one, draft) for one, draft in zip(asked, drafts, strict=True)]

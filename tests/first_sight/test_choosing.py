@@ -8,7 +8,7 @@ from pydantic import JsonValue
 
 from tests.first_sight.arguments import chosen
 from tests.first_sight.checkouts import Checkout
-from tests.first_sight.choosing import Choice, _visit, ordered
+from tests.first_sight.choosing import Choice, _visit, ordered, visited_before
 from tests.first_sight.finding import Found, digest, tools_of
 from tests.first_sight.running import ran
 from tests.first_sight.slices import sliced
@@ -125,3 +125,9 @@ def test_repositories_are_visited_in_an_order_that_nobody_chose() -> None:
     assert [name.lower() for name in ordered(names)] == sorted(
         ["a/agents", "b/agents", "c/agents"], key=digest
     )
+
+
+def test_a_second_sample_asks_for_no_repository_of_the_first() -> None:
+    """Check which repositories are left out."""
+    assert visited_before("tools.json") == []
+    assert "adewumi0550/adk-demo" in visited_before("tools_second.json")
