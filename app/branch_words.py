@@ -1,7 +1,5 @@
 """Says in a few words what a branch is: where it forks, what was done there instead, and how it ended. Pure."""
 
-from __future__ import annotations
-
 import itertools
 from datetime import UTC, datetime
 from typing import Any

@@ -3,8 +3,6 @@
 An input that stays keeps the cursor of whoever is in it; one that is made anew loses it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import TypeAlias
 

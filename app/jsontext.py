@@ -1,7 +1,5 @@
 """Reads JSON that a person typed, and says where it is wrong; writes JSON for a person to read and edit."""
 
-from __future__ import annotations
-
 import json
 import math
 import re

@@ -1,7 +1,5 @@
 """Reads a migration of tools and arguments from lines that a person writes. Pure."""
 
-from __future__ import annotations
-
 import re
 from typing import Any, NoReturn
 

@@ -1,7 +1,5 @@
 """Says in which folder this server keeps its named sets of rules."""
 
-from __future__ import annotations
-
 import os
 import sys
 from collections.abc import Mapping, Sequence

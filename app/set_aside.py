@@ -3,8 +3,6 @@
 The texts stay with the session, and are shown as they are, until somebody drops them.
 """
 
-from __future__ import annotations
-
 import logging
 
 import streamlit as st

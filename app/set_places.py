@@ -1,7 +1,5 @@
 """Says which eval sets there are in the agents' folders, and which files somebody may open."""
 
-from __future__ import annotations
-
 import hashlib
 import os
 import tempfile

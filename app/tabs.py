@@ -1,7 +1,5 @@
 """Knows which tabs show which session, and finds those whose page is behind it."""
 
-from __future__ import annotations
-
 import math
 import secrets
 import time

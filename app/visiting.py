@@ -1,7 +1,5 @@
 """Asks Streamlit who is at the page in this run of it."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Mapping
 

@@ -1,7 +1,5 @@
 """Imports what the first session would otherwise wait for."""
 
-from __future__ import annotations
-
 import importlib
 import logging
 from collections.abc import Iterable

@@ -1,7 +1,5 @@
 """The agents to choose from on the start page; one that failed to load is listed with its error."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Literal
 

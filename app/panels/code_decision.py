@@ -1,7 +1,5 @@
 """Where a person says what a block of the agent's code prints, or lets it run."""
 
-from __future__ import annotations
-
 import streamlit as st
 
 from app.decisions import AnswerCode, Decision, RunReal

@@ -1,7 +1,5 @@
 """Draws what an answer contradicts, each with the earlier turn, and the second step that gives it all the same."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import streamlit as st

@@ -1,7 +1,5 @@
 """Draws where the draft of a tool call comes from, the ways to another one, and a draft that came while somebody typed."""
 
-from __future__ import annotations
-
 import streamlit as st
 
 from app.commands import ShapeEnvironment

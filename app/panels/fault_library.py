@@ -1,7 +1,5 @@
 """The fault library: what can go wrong with a tool, found by words or by kind, and given to a tool with one click."""
 
-from __future__ import annotations
-
 import streamlit as st
 
 from app import state

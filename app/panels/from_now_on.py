@@ -1,7 +1,5 @@
 """Draws who shall answer a tool from now on, in the decision pane itself."""
 
-from __future__ import annotations
-
 import streamlit as st
 
 from app.commands import ChangeSeat

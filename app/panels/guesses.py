@@ -1,7 +1,5 @@
 """Draws what a draft does not know: its blanks by their path, and the two ways out, a model and a pasted example."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Literal, NamedTuple
 

@@ -1,7 +1,5 @@
 """The injection rules in a session's right pane: quick switches, why none answered, and the way to their own page."""
 
-from __future__ import annotations
-
 import streamlit as st
 
 from app.commands import NEW_RULE, Command, OpenEnvironment

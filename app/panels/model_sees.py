@@ -1,7 +1,5 @@
 """Shows a model request exactly: the instruction, the conversation, the tools and every setting."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 import streamlit as st

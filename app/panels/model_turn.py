@@ -1,7 +1,5 @@
 """Draws the inputs in which a person makes the agent's next turn, and gives its parts once they are whole."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import assert_never
 

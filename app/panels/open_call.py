@@ -1,7 +1,5 @@
 """Where the user answers what a turn left open: a confirmation, a late result, a question of the agent."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import streamlit as st

@@ -1,7 +1,5 @@
 """Says in the sidebar who is logged in, with the way out."""
 
-from __future__ import annotations
-
 import streamlit as st
 
 from app.labels import literal

@@ -1,7 +1,5 @@
 """Where a recorded case is chosen to be replayed in a session: each call gets its recorded answer, all else is asked."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Mapping
 from typing import get_args

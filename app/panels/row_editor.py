@@ -1,7 +1,5 @@
 """A table in which the fields of an object are written, a row each; what was written is kept like any other input."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The editor of one rule: for which calls it is, what it does, and whether it would have fired."""
 
-from __future__ import annotations
-
 import streamlit as st
 
 from app import state

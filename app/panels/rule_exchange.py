@@ -1,7 +1,5 @@
 """Rules in and out: saved sets that all agents share, import of files and texts, export with what is lost."""
 
-from __future__ import annotations
-
 import streamlit as st
 
 from app.commands import Command, SetRules, TakeConfig

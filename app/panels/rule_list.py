@@ -1,7 +1,5 @@
 """Draws the list of a session's rules: switches, order, what each does, how often it fired and why it last did not."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 import streamlit as st

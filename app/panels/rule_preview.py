@@ -1,7 +1,5 @@
 """Shows what a rule that is being edited would make of a call: the answer that the agent gets."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import streamlit as st

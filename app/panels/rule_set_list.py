@@ -1,7 +1,5 @@
 """The saved sets of rules, which all agents of this server share: saved, taken in, renamed and deleted."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import streamlit as st

@@ -1,7 +1,5 @@
 """Draws the ways to take rules into a session: behind its own, or in their place."""
 
-from __future__ import annotations
-
 import streamlit as st
 
 from app import state

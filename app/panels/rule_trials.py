@@ -1,7 +1,5 @@
 """Draws whether the rules would have fired for a call of the session, and why not."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import streamlit as st

@@ -1,7 +1,5 @@
 """Draws for which calls a rule is: its conditions, in groups, and its chance."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

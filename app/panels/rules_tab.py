@@ -1,7 +1,5 @@
 """The rules of a session's environment: the list on the left, and beside it the editor or what helps to make rules."""
 
-from __future__ import annotations
-
 import streamlit as st
 
 from app.commands import Command

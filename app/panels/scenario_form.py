@@ -1,7 +1,5 @@
 """The form of a scenario: what the user says first, is after and is like, and the model that plays them."""
 
-from __future__ import annotations
-
 import importlib
 from typing import Any
 

@@ -1,7 +1,5 @@
 """A session as a script: a look at it, and the download."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Literal, TypeAlias
 

@@ -1,7 +1,5 @@
 """Where a script is brought along: uploaded or pasted, with what to do where it has no answer."""
 
-from __future__ import annotations
-
 from contextlib import suppress
 from typing import Any, get_args
 

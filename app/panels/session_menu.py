@@ -1,7 +1,5 @@
 """The menu of each session in the list: drawn only while it is open, and by itself, as a list of them would cost most of the page."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Annotated
 

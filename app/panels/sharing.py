@@ -1,7 +1,5 @@
 """The way to share a session read-only, and to end that, in its menu."""
 
-from __future__ import annotations
-
 from typing import Protocol
 from urllib.parse import urlsplit
 

@@ -1,7 +1,5 @@
 """The list of sessions, live and kept, with the way back to each."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import NamedTuple
 

@@ -1,7 +1,5 @@
 """What the environment's answers are drawn from: recordings, a model, what tools remember, what their answers look like."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from app.commands import Command

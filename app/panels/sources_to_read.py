@@ -1,7 +1,5 @@
 """What the answers of a session's environment are drawn from, to read: recordings, and what is set for its tools."""
 
-from __future__ import annotations
-
 import streamlit as st
 
 from app.declared import parameters_line

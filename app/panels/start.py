@@ -1,7 +1,5 @@
 """The start page: choose an agent, say what it shall be asked, and begin."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 
 import streamlit as st

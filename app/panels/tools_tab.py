@@ -1,7 +1,5 @@
 """Tools that do not exist yet: declared here, called by the agent, answered by the environment."""
 
-from __future__ import annotations
-
 import streamlit as st
 
 from app import state

@@ -1,7 +1,5 @@
 """Who speaks for the user: a person, or what sits down in their place."""
 
-from __future__ import annotations
-
 import streamlit as st
 
 import evalset

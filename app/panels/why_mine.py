@@ -1,7 +1,5 @@
 """Draws why a tool call came to a person, what will happen to the answer, and what might have answered instead."""
 
-from __future__ import annotations
-
 import streamlit as st
 
 from app.jsontext import show_json

@@ -1,7 +1,5 @@
 """The world of a session: its things, what must hold for them, and the data it begins with."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from app.commands import Command

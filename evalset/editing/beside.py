@@ -1,7 +1,5 @@
 """Opens the recorded environment beside an eval set as it is: which cases are recorded, and what people noted of them."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Saves an edited set: checked by ADK's models, under the lock of its file, whole or not at all; bytes that no edit names stay."""
 
-from __future__ import annotations
-
 import json
 import os
 from collections.abc import Iterator

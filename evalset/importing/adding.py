@@ -1,7 +1,5 @@
 """Adds imported cases to an eval set in one step, with what is recorded of them beside it."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from evalset.importing.gathered import Gathered

@@ -1,7 +1,5 @@
 """Adds answers to a case that was recorded before: what was asked for the first time, and answered by a person or a policy."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import zip_longest
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Finds which case `adk eval` is running right now: ADK tells its plugins nothing of that, so its own frames are looked at."""
 
-from __future__ import annotations
-
 import inspect
 from types import FrameType
 

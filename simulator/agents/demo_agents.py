@@ -1,7 +1,5 @@
 """The demo agents that ship with the studio."""
 
-from __future__ import annotations
-
 import importlib
 import os
 from collections.abc import Mapping

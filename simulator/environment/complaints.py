@@ -1,7 +1,5 @@
 """Puts what pydantic found wrong with a document into words for people."""
 
-from __future__ import annotations
-
 import difflib
 from collections.abc import Iterable
 

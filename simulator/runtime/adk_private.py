@@ -5,8 +5,6 @@ flow (rather than ask the world) have private classes, and static children are f
 model is shown is put together by a private processor, and reported by a private module.
 """
 
-from __future__ import annotations
-
 import copy
 import functools
 import importlib.util

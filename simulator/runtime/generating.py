@@ -1,7 +1,5 @@
 """Makes the answers of tools that a generator plays, and says when a person has to look."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Literal, NamedTuple
 

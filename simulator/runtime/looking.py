@@ -1,7 +1,5 @@
 """Gives the environment that a journal adds up to, to look at; nothing runs for it."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from threading import Lock

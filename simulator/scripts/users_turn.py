@@ -1,7 +1,5 @@
 """Finds the open call that a turn of a script answers."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 from simulator.scripts.script import ScriptTurn

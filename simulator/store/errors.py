@@ -1,7 +1,5 @@
 """Says in plain words what went wrong between the studio and its database."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from sqlalchemy.engine import URL

@@ -1,7 +1,5 @@
 """The library of sessions: finds them, and changes what people say about them."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterable
 from typing import Any

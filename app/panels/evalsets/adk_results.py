@@ -1,7 +1,5 @@
 """The detailed results of an `adk eval`: a table of the cases, and of one of them its metrics, its rubrics and its turns."""
 
-from __future__ import annotations
-
 import streamlit as st
 
 from app.bench import Bench

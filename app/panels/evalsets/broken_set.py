@@ -1,7 +1,5 @@
 """The page of an eval set that cannot be opened: why, and what helps: an import, or the doctor."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import streamlit as st

@@ -1,7 +1,5 @@
 """One case of a set: its timeline, and beside it the editor of a part, or what is done with the case as a whole."""
 
-from __future__ import annotations
-
 import streamlit as st
 
 from app import state

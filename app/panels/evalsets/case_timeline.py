@@ -1,7 +1,5 @@
 """A case as a timeline: its turns with what is asked, called, answered and said, and its state; each part can be edited."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import streamlit as st

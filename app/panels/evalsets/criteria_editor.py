@@ -1,7 +1,5 @@
 """The editor of an evaluation's criteria: a form, the JSON behind it, what is wrong with it, and the file that it is saved in."""
 
-from __future__ import annotations
-
 import os
 
 import streamlit as st

@@ -1,7 +1,5 @@
 """The criteria of an evaluation as a form: each of ADK's switched on or off, with its threshold and what else it can be told."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 

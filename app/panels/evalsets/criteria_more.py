@@ -1,7 +1,5 @@
 """What else an evaluation can be told beside ADK's own criteria: metrics of one's own, the simulated user, live mode."""
 
-from __future__ import annotations
-
 import streamlit as st
 from pydantic import JsonValue
 

@@ -1,7 +1,5 @@
 """The first step at which a run goes another way than its golden: both side by side, what speaks for the verdict, and what to do about it."""
 
-from __future__ import annotations
-
 from typing import Literal, TypeAlias
 
 import streamlit as st

@@ -1,7 +1,5 @@
 """The line above a table of results: words to be found in it, and a choice of what each line is."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 import streamlit as st

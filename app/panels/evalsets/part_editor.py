@@ -1,7 +1,5 @@
 """The editor of one part of a case: a text, a call, an answer, a state, rubrics, a note."""
 
-from __future__ import annotations
-
 import streamlit as st
 
 from app.kept import Kept

@@ -1,7 +1,5 @@
 """Inputs whose values are kept at the bench of an eval set: they are there again after a refresh, and when a tab is shown again."""
 
-from __future__ import annotations
-
 from pydantic import JsonValue
 
 from app import state

@@ -1,7 +1,5 @@
 """What a save would change, case by case, before it is done; and what to do where somebody else has written the file."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import streamlit as st

@@ -1,7 +1,5 @@
 """The tabs of an eval set's page by name, in their order; another one is a module here and a line below."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 import streamlit as st

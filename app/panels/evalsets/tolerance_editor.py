@@ -1,7 +1,5 @@
 """The tolerances of a case as rows: what may differ from what was recorded, and how far."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any, NamedTuple, cast
 

@@ -1,7 +1,5 @@
 """The menu of a turn of a case: what is done with the turn as a whole."""
 
-from __future__ import annotations
-
 import streamlit as st
 
 from app import state

@@ -1,7 +1,5 @@
 """Reads the names of fields: their words, and whether they name a thing by a key."""
 
-from __future__ import annotations
-
 import re
 from functools import lru_cache
 

@@ -1,7 +1,5 @@
 """Evaluates expressions in one line, such as `args.quantity > world.products[args.sku].stock`."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Iterator, Mapping

@@ -1,7 +1,5 @@
 """Gives expressions a faker whose answers a seed repeats."""
 
-from __future__ import annotations
-
 import inspect
 import threading
 from collections.abc import Callable, Iterable, Mapping

@@ -1,7 +1,5 @@
 """Runs expressions in jinja2's sandbox: on JSON values only, with every step counted."""
 
-from __future__ import annotations
-
 import difflib
 import operator
 from collections.abc import Callable, Iterable, Mapping

@@ -1,7 +1,5 @@
 """Finds the recorded calls that are nearest to a call, and says what differs."""
 
-from __future__ import annotations
-
 import heapq
 import json
 import re

@@ -1,7 +1,5 @@
 """Looks up in the connections what a call's arguments name, and which fields of its answer hold ids."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
