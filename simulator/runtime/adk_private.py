@@ -9,6 +9,7 @@ import copy
 import functools
 import importlib.util
 import inspect
+import itertools
 import random
 import sys
 import weakref
@@ -43,7 +44,7 @@ from google.adk.workflow import BaseNode, FunctionNode
 from google.adk.workflow._tool_node import _ToolNode
 from google.genai import types
 
-from simulator.runtime.context import CURRENT_TURN, GUARD_NAME, INSIDE_REAL_CALL
+from simulator.runtime.context import CURRENT_TURN, GUARD_NAME, INSIDE_REAL_CALL, WATCH
 from simulator.runtime.later import Later
 
 MADE_CALL_ID = AF_FUNCTION_CALL_ID_PREFIX
@@ -56,17 +57,36 @@ _TOOL_FLOWS = frozenset(
     step.__code__.co_filename
     for step in (_caller._call_tool_async, _ToolNode._run_impl)  # noqa: SLF001 - ADK offers no public way
 )
+_RUN = frozenset({"run_async", "_run_async_impl", "_invoke_callable", "func"})
+"""What a class of tools that is made of one of ADK's may run in its place."""
+
 _STEERING = (FinishTaskTool, SetModelResponseTool, TransferToAgentTool)
 
 
 def is_steering(tool: Any) -> bool:
     """Tell the tools that steer ADK's flow; an answer in their place would suppress what they do.
 
-    They are told by type: a person's own tool with such a name is a tool like any other.
+    They are told by type: a person's own tool with such a name is a tool like any other, and so is one that is made of
+    such a tool and runs code of its own.
     """
-    if isinstance(tool, _STEERING) or tool is request_input:
+    if tool is request_input:
         return True
-    return isinstance(tool, FunctionTool) and tool.func is exit_loop
+    if isinstance(tool, _STEERING) or (isinstance(tool, FunctionTool) and tool.func is exit_loop):
+        return not has_own_code(tool)
+    return False
+
+
+def has_own_code(tool: BaseTool) -> bool:
+    """Tell whether a tool that is one of ADK's, or of a class that is made of one, runs any code besides ADK's."""
+    function = getattr(tool, "func", None)
+    if function is not None and not _is_adks(getattr(function, "__module__", None)):
+        return True
+    kinds = itertools.takewhile(lambda kind: kind is not BaseTool, type(tool).__mro__)
+    return any(not _is_adks(kind.__module__) and not _RUN.isdisjoint(vars(kind)) for kind in kinds)
+
+
+def _is_adks(module: str | None) -> bool:
+    return (module or "").startswith("google.adk.")
 
 
 def schema_of_final_tool(request: Any) -> Any:
@@ -214,7 +234,7 @@ class GoesOn(Protocol):
 def let_plugins_go_on() -> None:
     """Let a plugin that `GoesOn` stand around the `run_async` of its runner: ADK's plugins see a run, and cannot begin another.
 
-    Runners without such a plugin are as before. Harmless when done again.
+    A runner that code of a watched run makes itself is left to the one who watches. All others are as before. Harmless when done again.
     """
     run_async = Runner.run_async
     if hasattr(run_async, _HEARD):
@@ -222,12 +242,32 @@ def let_plugins_go_on() -> None:
 
     @functools.wraps(run_async)
     def gone_on(self: Runner, **given: Any) -> AsyncGenerator[Event, None]:
-        run = functools.partial(run_async, self)
-        plugin = next((each for each in self.plugin_manager.plugins if isinstance(each, GoesOn)), None)
-        return run(**given) if plugin is None else plugin.gone_on(self, run, given)
+        if (watch := WATCH.get()) is not None:
+            return watch.within(self, run_async, given)
+        return going_on(self, run_async, given)
 
     setattr(gone_on, _HEARD, True)
     Runner.run_async = gone_on  # type: ignore[method-assign] # on the class: `adk eval` makes runners of its own
+
+
+def going_on(
+    runner: Runner, run_async: Callable[..., AsyncGenerator[Event, None]], given: dict[str, Any]
+) -> AsyncGenerator[Event, None]:
+    """Give the events of `run_async(runner, **given)`, with the runner's first plugin that `GoesOn` around it."""
+    plugin = next((each for each in runner.plugin_manager.plugins if isinstance(each, GoesOn)), None)
+    if plugin is None:
+        return run_async(runner, **given)
+    return plugin.gone_on(runner, functools.partial(run_async, runner), given)
+
+
+def runner_with(runner: Runner, plugin: BasePlugin) -> Runner:
+    """Give a runner that has one more plugin, the first of all, unless it has one of that name; all else is shared."""
+    now = runner.plugin_manager.plugins
+    if any(each.name == plugin.name for each in now):
+        return runner
+    clone = copy.copy(runner)
+    clone.plugin_manager = PluginManager(plugins=[plugin, *now])
+    return clone
 
 
 @contextmanager

@@ -157,7 +157,7 @@ class Answering:
         seats = self._table.seats
         if isinstance(waiting.call, ModelCall):
             return seats.of_agent(waiting.agent)
-        if _runs_agent(waiting):
+        if _runs_agent(waiting) and not waiting.call.has_own_code:
             return seats.tools.get(waiting.name, "real")
         player = seats.of_tool(waiting.name)
         if player == "real" and isinstance(waiting.call, ToolBoundaryCall) and _is_declared(waiting.call):

@@ -29,8 +29,10 @@ from simulator.agents.fingerprint import keep_declared_model
 from simulator.facts import Outcome
 from simulator.runtime.adk_private import (
     children_of,
+    has_own_code,
     is_steering,
     let_known_answers_be_quick,
+    let_plugins_go_on,
     node_of,
     runs_agents,
     with_plugins,
@@ -46,6 +48,7 @@ from simulator.runtime.context import (
     TurnInProgress,
     stand_in_of,
 )
+from simulator.runtime.enforcing import let_run
 from simulator.runtime.errors import SimulationError
 from simulator.runtime.firing import Firing
 from simulator.runtime.loop import StudioLoop
@@ -71,7 +74,7 @@ class ModelCall(NamedTuple):
 class ToolBoundaryCall(NamedTuple):
     """A call of a tool at the boundary.
 
-    `runs_agent` is set where an agent with seats of its own does the tool's work; `own` is what that agent answered, with the rules
+    `runs_agent` is set where an agent with seats of its own does the tool's work, `has_own_code` where the tool's class has a say in that; `own` is what that agent answered, with the rules
     that may still change that.
     """
 
@@ -81,6 +84,7 @@ class ToolBoundaryCall(NamedTuple):
     real: Callable[[], Awaitable[Any]]
     scope: str
     runs_agent: bool = False
+    has_own_code: bool = False
     own: tuple[Outcome, Firing] | None = None
 
 
@@ -115,6 +119,7 @@ class UnreachableModel(BaseLlm):
 def install(agent: Any) -> None:
     """Seat everything that can be reached from an agent or graph; harmless when done again."""
     let_known_answers_be_quick()
+    let_plugins_go_on()
     _install(agent, set())
 
 
@@ -260,13 +265,22 @@ async def _scoped_run(
 ) -> Any:
     tool, real = _unseated(itself, theirs)
     turn = CURRENT_TURN.get()
-    if turn is None:
+    if turn is None or _is_elsewhere(turn):
         return await _without_turn(tool, real, args, tool_context)
-    runs = functools.partial(_in_scope, tool, real, args, tool_context)
     if INSIDE_REAL_CALL.get():
-        return await runs()
-    call = _boundary_call(tool, real, args, tool_context)._replace(runs_agent=True)
+        return await _in_scope(tool, real, args, tool_context)
+    runs = functools.partial(
+        let_run, tool, _in_scope, tool=tool, real=real, args=args, tool_context=tool_context
+    )
+    call = _boundary_call(tool, real, args, tool_context)._replace(
+        runs_agent=True, has_own_code=has_own_code(tool)
+    )
     return await turn.ask_agent_tool(call, runs)
+
+
+def _is_elsewhere(turn: TurnInProgress) -> bool:
+    """Tell whether this is another event loop than the turn's, where nobody can wait for its seats."""
+    return asyncio.get_running_loop() is not turn.loop
 
 
 async def _in_scope(tool: BaseTool, real: _Run, args: dict[str, Any], tool_context: ToolContext) -> Any:
@@ -289,7 +303,7 @@ async def _tool_run(
 ) -> Any:
     tool, real = _unseated(itself, theirs)
     turn = CURRENT_TURN.get()
-    if turn is None or INSIDE_REAL_CALL.get():
+    if turn is None or INSIDE_REAL_CALL.get() or _is_elsewhere(turn):
         return await _without_turn(tool, real, args, tool_context)
     if stand_in_of(tool_context) is not None:
         real = functools.partial(_as_without_turn, tool, real)
@@ -331,7 +345,7 @@ def _boundary_call(
         tool=tool,
         arguments=args,
         context=tool_context,
-        real=functools.partial(real, args=args, tool_context=tool_context),
+        real=functools.partial(let_run, tool, real, args=args, tool_context=tool_context),
         scope=SCOPE.get(),
     )
 

@@ -3,7 +3,7 @@
 Context variables reach AgentTool's runner, parallel agents, workflow nodes and worker threads by themselves.
 """
 
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextvars import ContextVar
 from typing import Any, NamedTuple, Protocol
 
@@ -17,6 +17,7 @@ GUARD_NAME = "golden_trace_guard"
 class TurnInProgress(Protocol):
     """What the seated objects need of the turn that they are asked in; `replay` is `simulator.runtime.replaying.Replay`."""
 
+    loop: Any
     settling: Any
     replay: Any
     declared: tuple[Any, ...]
@@ -119,3 +120,25 @@ class ModelStandIn(Protocol):
 
 MODEL_STAND_IN: ContextVar[ModelStandIn | None] = ContextVar("simulation_model_stand_in", default=None)
 """Who answers in the place of seated models; it is asked with no turn in progress only."""
+
+
+class Watching(Protocol):
+    """Says which tools are real in a run; `simulator.runtime.enforcing` asks it for each call that no seat lets run."""
+
+    def chose(self, tool: Any) -> bool:
+        """Tell whether someone chose that a tool runs for real; from any thread."""
+        ...
+
+    def refused(self, error: Any) -> None:
+        """Take down that a tool was refused, which fails the run; from any thread."""
+        ...
+
+    def within(
+        self, runner: Any, run_async: Callable[..., AsyncGenerator[Any, None]], given: dict[str, Any]
+    ) -> AsyncGenerator[Any, None]:
+        """Give the events of `run_async(runner, **given)`, which code of the run began, with its tools seated."""
+        ...
+
+
+WATCH: ContextVar[Watching | None] = ContextVar("simulation_watch", default=None)
+"""Whose run everything in here belongs to. The threads that it starts have this, and no other context variable."""

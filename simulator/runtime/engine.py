@@ -37,12 +37,13 @@ from simulator.runtime.adk_private import set_random_provider
 from simulator.runtime.agent_tools import firing_of, is_set_for
 from simulator.runtime.answering import Answering
 from simulator.runtime.boundaries import ModelCall, install
-from simulator.runtime.context import CURRENT_TURN
+from simulator.runtime.context import CURRENT_TURN, WATCH
 from simulator.runtime.declared import PlayedTool
 from simulator.runtime.desk import Desk
 from simulator.runtime.drafting import Drafting
 from simulator.runtime.encoding import jsonable, survives_json, written_error
 from simulator.runtime.ending import PATIENCE_WITH_CANCELLATION, cancelled, end_of
+from simulator.runtime.enforcing import all_refused
 from simulator.runtime.errors import Diverged, Divergence, SimulationError
 from simulator.runtime.firing import Firing
 from simulator.runtime.generating import Generating
@@ -59,6 +60,7 @@ from simulator.runtime.preparing import (
 from simulator.runtime.restoring import restored
 from simulator.runtime.run_settings import run_config
 from simulator.runtime.services import Ground, WatchedArtifacts, WatchedSessions
+from simulator.runtime.session_watch import SessionWatch
 from simulator.runtime.tool_shapes import ToolShapes
 from simulator.runtime.turn import TurnRun
 from simulator.runtime.undoing import may_have_run
@@ -100,6 +102,7 @@ class Engine:
         self._came_back_to = self._place() if journal.head != len(journal) - 1 else None
         self.user.came_back_to = self._came_back_to
         install(config.root_agent)
+        self._watch = SessionWatch(self)
         # One for all turns, as making it takes time; each turn sets its own services.
         self._runner = Runner(
             app=guarded_app(config),
@@ -310,12 +313,15 @@ class Engine:
             diverged = await end_of(agent)
         if run.abort.is_set():
             return None
+        if run.refused:
+            return written_error(all_refused(run.refused))
         if isinstance(diverged, Diverged):
             raise diverged
         return None if diverged is None else written_error(diverged)
 
     async def _run_agent(self, run: TurnRun, started: TurnStarted, ground: Ground) -> None:
         CURRENT_TURN.set(run)
+        WATCH.set(self._watch)
         platform_uuid.set_id_provider(run.new_id)
         platform_time.set_time_provider(run.time)
         set_random_provider(functools.cache(functools.partial(random_of, self.seed, run.number)))
@@ -329,9 +335,15 @@ class Engine:
             run_config=run_config(started),
             abort_signal=run.abort,
         )
-        async with aclosing(running) as events:
-            async for _ in events:
-                pass
+        with self._watch.active():
+            async with aclosing(running) as events:
+                async for _ in events:
+                    pass
+
+    def give_up(self, run: TurnRun) -> None:
+        """End a turn in which a tool was refused."""
+        if run is self.run and self._agent is not None:
+            self._agent.cancel()
 
     def _end(self, run: TurnRun, ground: Ground, error: RaisedError | None) -> None:
         state = ground.sessions.state_of(**ground.where)

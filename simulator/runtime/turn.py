@@ -46,6 +46,7 @@ from simulator.runtime.encoding import (
     with_ids,
     written_error,
 )
+from simulator.runtime.enforcing import UnchosenToolError
 from simulator.runtime.errors import Diverged
 from simulator.runtime.firing import Firing
 from simulator.runtime.loop import StudioLoop
@@ -122,7 +123,7 @@ class TurnRun:
 
     `recorded` are the answers that the journal holds for this turn, in order; they are released first. `as_then` says
     that no seat and no rule was changed since the last of them.
-    `declared` are the tools that join the agent; `may_have_run` are the keys of real calls that may have run before, or what `asked_at` gives for them.
+    `declared` are the tools that join the agent; `refused` says which tools did not run as nobody chose them to be real, which fails the turn; `may_have_run` are the keys of real calls that may have run before, or what `asked_at` gives for them.
     """
 
     def __init__(
@@ -146,6 +147,7 @@ class TurnRun:
         self.abort = asyncio.Event()
         self.is_over = False
         self.declared: tuple[BaseTool, ...] = ()
+        self.refused: list[UnchosenToolError] = []
         self.caught_up = asyncio.Event()
         self.last_model_call: ModelCall | None = None
         self.replay = Replay(self, recorded, as_then=as_then)
@@ -246,7 +248,7 @@ class TurnRun:
         inside = f"{self.number}/{call.scope}>{call.context.function_call_id}/"
         if any(key.startswith(inside) for key in keys):
             return False
-        return self.host.plays_agent_tool(call.tool.name, self.replay.released)
+        return call.has_own_code or self.host.plays_agent_tool(call.tool.name, self.replay.released)
 
     async def _given(self, waiting: Waiting[Any], fact: Answered, context: Any) -> Any:
         if not isinstance(fact, ToolAnswered):

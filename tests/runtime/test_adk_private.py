@@ -36,6 +36,7 @@ from google.adk.tools.openapi_tool import RestApiTool
 from google.adk.tools.openapi_tool.openapi_spec_parser.openapi_spec_parser import OperationEndpoint
 from google.adk.tools.set_model_response_tool import SetModelResponseTool
 from google.adk.tools.tool_context import ToolContext
+from google.adk.tools.transfer_to_agent_tool import TransferToAgentTool
 from google.adk.workflow import START, FunctionNode, Workflow
 from google.genai import types
 from pydantic import BaseModel
@@ -43,7 +44,7 @@ from pydantic import BaseModel
 import simulator
 from simulator.runtime import adk_private
 from simulator.runtime.boundaries import seat_tool
-from simulator.runtime.context import CURRENT_TURN, INSIDE_REAL_CALL, RealCall
+from simulator.runtime.context import CURRENT_TURN, INSIDE_REAL_CALL, WATCH, RealCall
 from tests.runtime.stage import PATIENCE, Scripted, agent_of, call, opened, say, scripted, tool_requests
 
 
@@ -138,6 +139,29 @@ def test_the_tool_that_ends_a_task_is_known() -> None:
     )
     run_by_adk(agent_of([call("worker", request="go")], sub_agents=[worker]))
     assert adk_private.is_steering(seen["finish_task"])
+
+
+class Announcing(TransferToAgentTool):
+    """A transfer with code of its own."""
+
+    async def run_async(self, *, args: dict[str, Any], tool_context: ToolContext) -> Any:
+        """Transfer."""
+        return await super().run_async(args=args, tool_context=tool_context)
+
+
+class Shown(TransferToAgentTool):
+    """A transfer without."""
+
+
+def test_steering_tools_with_code_of_their_own_are_tools_like_any_other() -> None:
+    """Only what ADK alone runs is left to ADK, whether the code is a class's or a function that was put there."""
+    with_function = TransferToAgentTool(["desk"])
+    with_function.func = find
+    assert [adk_private.has_own_code(tool) for tool in (Shown([]), AgentTool(agent_of()))] == [False, False]
+    assert [adk_private.is_steering(tool) for tool in (Shown([]), TransferToAgentTool([]))] == [True, True]
+    for tool in (Announcing([]), with_function, FunctionTool(find)):
+        assert adk_private.has_own_code(tool)
+        assert not adk_private.is_steering(tool)
 
 
 def test_other_tools_are_not_steering() -> None:
@@ -428,6 +452,38 @@ def test_a_plugin_goes_on_where_a_run_ended() -> None:
 
     assert asyncio.run(texts()) == ["first"]
     assert asyncio.run(texts(Twice("twice"))) == ["first", "second"]
+
+    class Watching:
+        """Watches a run in which no runner is to go on."""
+
+        def within(self, runner: Runner, run: Any, given: dict[str, Any]) -> AsyncGenerator[Event, None]:
+            """Run once, with one more plugin."""
+            with_one_more = adk_private.runner_with(runner, BasePlugin("one_more"))
+            assert adk_private.runner_with(with_one_more, BasePlugin("one_more")) is with_one_more
+            names = [plugin.name for plugin in with_one_more.plugin_manager.plugins]
+            assert names == ["one_more", *(plugin.name for plugin in runner.plugin_manager.plugins)]
+            events: AsyncGenerator[Event, None] = run(with_one_more, **given)
+            return events
+
+    watch: Any = Watching()
+    token = WATCH.set(watch)
+    try:
+        assert asyncio.run(texts(Twice("twice"))) == ["first"]
+    finally:
+        WATCH.reset(token)
+
+
+def test_a_run_that_was_handed_on_is_begun_with_the_plugin_that_goes_on() -> None:
+    """One without such a plugin begins as it is."""
+
+    async def texts() -> list[Any]:
+        runner = InMemoryRunner(agent_of([say("first")]), app_name="stage")
+        await runner.session_service.create_session(app_name="stage", user_id="user", session_id="s")
+        given = {"user_id": "user", "session_id": "s", "new_message": types.Content(parts=[say("go")])}
+        events = [event async for event in adk_private.going_on(runner, Runner.run_async, given)]
+        return [part.text for event in events if event.content for part in event.content.parts or []]
+
+    assert asyncio.run(texts()) == ["first"]
 
 
 def test_the_configuration_of_a_registered_user_simulator_is_found() -> None:
