@@ -1,12 +1,16 @@
 """Every touch of what ADK does not promise, in one place; `tests/runtime/test_adk_private.py`, and `test_missing_a2a.py`, fail when it changes.
 
-google-adk 2.13: contexts keep their invocation and their actions in private attributes, the tools that steer the
-flow (rather than ask the world) have private classes, and static children are found by a private method. What a
-model is shown is put together by a private processor, and reported by a private module.
+Contexts keep their invocation and their actions in private attributes, the tools that steer the flow (rather than
+ask the world) have private classes, and static children are found by a private method. What a model is shown is put
+together by a private processor, and reported by a private module.
+
+google-adk 2.11, 2.12 and 2.13 differ in some of this. Nothing here asks for a version: each touch looks for what it
+needs, so that this module can be imported with any ADK. `adk_check` says what is missing before a session begins.
 """
 
 import copy
 import functools
+import importlib
 import importlib.util
 import inspect
 import itertools
@@ -19,19 +23,12 @@ from typing import Any, Protocol, TypeAlias, runtime_checkable
 
 from google.adk.agents import LlmAgent
 from google.adk.agents.invocation_context import InvocationContext
-from google.adk.agents.llm.task._finish_task_tool import FinishTaskTool
 from google.adk.events.event import Event
 from google.adk.events.event_actions import EventActions
-from google.adk.flows.llm_flows.context import _contents
-from google.adk.flows.llm_flows.tools import _caller
 from google.adk.models.llm_request import LlmRequest
-from google.adk.platform import _random as platform_random
 from google.adk.plugins.base_plugin import BasePlugin
 from google.adk.plugins.plugin_manager import PluginManager
 from google.adk.runners import Runner
-from google.adk.telemetry import tracing
-from google.adk.tools._node_tool import NodeTool
-from google.adk.tools._request_input_tool import request_input
 from google.adk.tools.agent_tool import AgentTool
 from google.adk.tools.base_tool import BaseTool
 from google.adk.tools.exit_loop_tool import exit_loop
@@ -39,23 +36,53 @@ from google.adk.tools.function_tool import FunctionTool
 from google.adk.tools.set_model_response_tool import SetModelResponseTool
 from google.adk.tools.tool_context import ToolContext
 from google.adk.tools.transfer_to_agent_tool import TransferToAgentTool
-from google.adk.utils._function_call_names import AF_FUNCTION_CALL_ID_PREFIX
 from google.adk.workflow import BaseNode, FunctionNode
-from google.adk.workflow._tool_node import _ToolNode
 from google.genai import types
 
 from simulator.runtime.context import CURRENT_TURN, GUARD_NAME, INSIDE_REAL_CALL, WATCH
 from simulator.runtime.later import Later
 
-MADE_CALL_ID = AF_FUNCTION_CALL_ID_PREFIX
+
+class _Absent:
+    """Stands for a class that this ADK does not have: nothing is one of these."""
+
+
+def _found(*places: str, otherwise: Any = None) -> Any:
+    """Return the first of ADK's names that is there, each written `module:name`."""
+    for place in places:
+        module, _, name = place.partition(":")
+        try:
+            return getattr(importlib.import_module(f"google.adk.{module}"), name)
+        except (ImportError, AttributeError):
+            continue
+    return otherwise
+
+
+MADE_CALL_ID: str = _found(
+    "utils._function_call_names:AF_FUNCTION_CALL_ID_PREFIX",
+    "flows.llm_flows.tools._functions:AF_FUNCTION_CALL_ID_PREFIX",  # 2.11
+    otherwise="adk-",
+)
 """How the ids of function calls begin that no model gave: ADK takes those out of what models are shown."""
+
+FinishTaskTool: Any = _found("agents.llm.task._finish_task_tool:FinishTaskTool", otherwise=_Absent)
+NodeTool: Any = _found("tools._node_tool:NodeTool", otherwise=_Absent)
+ToolNode: Any = _found("workflow._tool_node:_ToolNode", otherwise=_Absent)
+request_input: Any = _found("tools._request_input_tool:request_input", otherwise=_Absent)
+_call_tool: Any = _found("flows.llm_flows.tools._caller:_call_tool_async")
+_contents_processor: Any = _found("flows.llm_flows.context._contents:request_processor")
+_set_random_provider: Any = _found("platform._random:set_random_provider")
+_tracing: Any = _found("telemetry.tracing:use_inference_span") and importlib.import_module(
+    "google.adk.telemetry.tracing"
+)
 
 _HEARD = "_simulation_heard"
 _OPENAPI = "google.adk.tools.openapi_tool.openapi_spec_parser.rest_api_tool"
 _NEEDS_A2A = "google.adk.agents.remote_a2a_agent"
 _TOOL_FLOWS = frozenset(
     step.__code__.co_filename
-    for step in (_caller._call_tool_async, _ToolNode._run_impl)  # noqa: SLF001 - ADK offers no public way
+    for step in (_call_tool, getattr(ToolNode, "_run_impl", None))
+    if step is not None
 )
 _RUN = frozenset({"run_async", "_run_async_impl", "_invoke_callable", "func"})
 """What a class of tools that is made of one of ADK's may run in its place."""
@@ -209,14 +236,28 @@ def own_actions(context: ToolContext) -> EventActions:
 
 def is_graph_tool(context: ToolContext) -> bool:
     """Tell whether a tool stands in a workflow's graph itself: then ADK makes up its call id."""
-    return isinstance(context.node, _ToolNode)
+    return isinstance(context.node, ToolNode)
 
 
 def children_of(node: Any) -> Iterator[Any]:
     """Give the agents and nodes right below one, in a workflow's graph too."""
-    yield from node._iter_static_children()  # noqa: SLF001 - ADK offers no public way
+    static = getattr(node, "_iter_static_children", None)  # since 2.13
+    yield from _children_as_kept(node) if static is None else static()
     graph = getattr(node, "graph", None)
     yield from getattr(graph, "nodes", None) or ()
+
+
+def _children_as_kept(node: Any) -> Iterator[Any]:
+    """Give what ADK 2.13 calls the static children, from where 2.11 and 2.12 keep them too."""
+    yield from getattr(node, "sub_agents", ())
+    for tool in getattr(node, "tools", ()):
+        if isinstance(tool, NodeTool):
+            yield tool.node
+        elif isinstance(tool, BaseNode):
+            yield tool
+    # A node that is run once for each item of a list keeps what it runs in one of these.
+    inside = getattr(node, "__pydantic_private__", None) or {}
+    yield from (inside[name] for name in ("_node", "_inner_node") if isinstance(inside.get(name), BaseNode))
 
 
 Run: TypeAlias = Callable[..., AsyncGenerator[Event, None]]
@@ -285,7 +326,8 @@ def missing_a2a_known() -> Iterator[None]:
 
 def set_random_provider(source: Callable[[], random.Random]) -> None:
     """Let ADK draw from what this gives in the current context."""
-    platform_random.set_random_provider(source)
+    if _set_random_provider is not None:
+        _set_random_provider(source)
 
 
 def let_known_answers_be_quick() -> None:
@@ -293,8 +335,8 @@ def let_known_answers_be_quick() -> None:
 
     In a long session that takes most of the time of an undo; all other calls are as before. Harmless when done again.
     """
-    processor, inference = _contents.request_processor, tracing.use_inference_span
-    if hasattr(inference, _HEARD):
+    processor, inference = _contents_processor, getattr(_tracing, "use_inference_span", None)
+    if processor is None or inference is None or hasattr(inference, _HEARD):
         return
     put_together = processor.run_async
 
@@ -316,7 +358,10 @@ def let_known_answers_be_quick() -> None:
             yield span
 
     setattr(unless_known, _HEARD, True)
-    processor.run_async, tracing.use_inference_span = contents, unless_known  # type: ignore[method-assign,assignment] # in place, as every flow holds this one processor
+    processor.run_async, _tracing.use_inference_span = (
+        contents,
+        unless_known,
+    )  # in place, as every flow holds this one processor
 
 
 def _nobody_looks(context: InvocationContext, request: LlmRequest) -> bool:
