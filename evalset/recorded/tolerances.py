@@ -10,12 +10,12 @@ from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from typing import Annotated, Any, Literal, Self, TypeAlias
 
-import regex
 from pydantic import Field, model_validator
 
 from evalset.recorded.pairing import paired
 from simulator.environment.injection.conditions import LONGEST_PATTERN, Matches, ValuePath, compiled_pattern
 from simulator.environment.language import paths
+from simulator.environment.regexes import Searcher, SearchError
 from simulator.environment.value import Number
 from simulator.facts import Value
 from simulator.jsonvalue import Json, JsonObject, same
@@ -241,8 +241,8 @@ class _Comparison:
         if self._given_up >= _MOST_GIVEN_UP:
             return False
         try:
-            return _compiled(pattern).fullmatch(text, timeout=_SEARCH_SECONDS) is not None
-        except TimeoutError:
+            return _compiled(pattern).fullmatch(text, _SEARCH_SECONDS)
+        except SearchError:
             self._given_up += 1
             return False
 
@@ -281,7 +281,7 @@ def _names(steps: Sequence[Any], place: Place) -> bool:
 
 
 @lru_cache(maxsize=1_024)
-def _compiled(pattern: str) -> regex.Pattern[str]:
+def _compiled(pattern: str) -> Searcher:
     return compiled_pattern(Matches(pattern=pattern, whole=True))
 
 

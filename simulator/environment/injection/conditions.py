@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from typing import Annotated, Literal, Self, TypeAlias
 
-import regex
 from pydantic import AfterValidator, Field, JsonValue, field_validator, model_validator
 
 from simulator.environment.language import paths
 from simulator.environment.language.expressions import compiled
+from simulator.environment.regexes import PatternError, Searcher, searcher
 from simulator.environment.value import Number, Value, Whole
 
 LONGEST_PATTERN = 1_000
@@ -62,7 +62,7 @@ class Matches(Value):
         return self
 
 
-def compiled_pattern(test: Matches) -> regex.Pattern[str]:
+def compiled_pattern(test: Matches) -> Searcher:
     """Give a test's regular expression, ready to search.
 
     Raises:
@@ -71,8 +71,8 @@ def compiled_pattern(test: Matches) -> regex.Pattern[str]:
     if _size(test.pattern) > _LARGEST_PATTERN:
         raise ValueError(f"the pattern {test.pattern!r} repeats too much; use smaller numbers in braces")
     try:
-        return regex.compile(test.pattern, regex.IGNORECASE if test.ignore_case else 0)
-    except regex.error as error:
+        return searcher(test.pattern, ignore_case=test.ignore_case)
+    except PatternError as error:
         raise ValueError(f"the pattern {test.pattern!r} cannot be read: {error}") from error
     except (RecursionError, OverflowError) as error:
         raise ValueError(f"the pattern {test.pattern!r} is nested too deeply or too large") from error

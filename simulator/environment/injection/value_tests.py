@@ -17,6 +17,7 @@ from simulator.environment.injection.conditions import (
     Test,
     compiled_pattern,
 )
+from simulator.environment.regexes import SearchError
 from simulator.jsonvalue import NotJsonError, canonical, same
 
 _SHOWN_LENGTH = 120
@@ -36,10 +37,10 @@ class Patience:
     def __init__(self) -> None:
         self.left = _ALL_SEARCHES_SECONDS
 
-    def give_up(self, pattern: str) -> UndecidedError:
-        """Count a search that took too long."""
+    def give_up(self, pattern: str, error: SearchError) -> UndecidedError:
+        """Count a search that was given up."""
         self.left -= _SEARCH_SECONDS
-        return UndecidedError(f"the pattern {shown(pattern)} took too long")
+        return UndecidedError(f"the pattern {shown(pattern)} {error}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,9 +152,9 @@ def _ready_pattern(test: Matches) -> ReadyTest:
         if patience.left <= 0:
             raise UndecidedError(f"the pattern {shown(test.pattern)} was not tried, as others took too long")
         try:
-            return search(value, timeout=_SEARCH_SECONDS) is not None
-        except TimeoutError:
-            raise patience.give_up(test.pattern) from None
+            return search(value, _SEARCH_SECONDS)
+        except SearchError as error:
+            raise patience.give_up(test.pattern, error) from None
 
     what = "a text that is all a match of" if test.whole else "a match of"
     return ReadyTest(

@@ -6,7 +6,7 @@ from re import _constants as op  # type: ignore[attr-defined] # the parser of `r
 from re import _parser as parser  # type: ignore[attr-defined] # as above
 from typing import Any
 
-import regex
+from simulator.environment.regexes import Searcher, SearchError, searcher
 
 LARGEST = 20_000
 """How many signs a pattern may come to, with its repetitions written out; to make one ready takes as much time and room."""
@@ -23,12 +23,14 @@ def is_found(pattern: str, text: str, seconds: float) -> bool:
 
     Raises:
         UnboundedPatternError: It would take too much time or memory to tell.
-        regex.error: It cannot be read.
+        PatternError: It cannot be read.
     """
     try:
-        return _ready(pattern).search(text, timeout=seconds) is not None
-    except TimeoutError:
-        raise UnboundedPatternError(f"whether it matches {pattern!r} takes too long to tell") from None
+        return _ready(pattern).search(text, seconds)
+    except SearchError as error:
+        raise UnboundedPatternError(
+            f"it cannot be told whether it matches {pattern!r}: the search {error}"
+        ) from None
 
 
 @lru_cache(maxsize=512)
@@ -50,12 +52,12 @@ def least_size(pattern: str) -> int:
 
 
 @lru_cache(maxsize=512)
-def _ready(pattern: str) -> regex.Pattern[str]:
+def _ready(pattern: str) -> Searcher:
     tree = tree_of(pattern)
     size = _unread_size(pattern) if tree is None else _size(tree, 0)
     if size > LARGEST:
         raise UnboundedPatternError(f"{pattern[:200]!r} repeats too much to be checked")
-    return regex.compile(pattern)
+    return searcher(pattern)
 
 
 def _size(tree: Any, depth: int) -> int:

@@ -3,9 +3,8 @@
 from re import _constants as op  # type: ignore[attr-defined] # the parser of `re` has no public name since 3.11
 from typing import Any
 
-import regex
-
 from simulator.environment.conventions.chance import Chance
+from simulator.environment.regexes import PatternError
 from simulator.environment.schema.bounded_patterns import (
     LARGEST,
     UnboundedPatternError,
@@ -54,7 +53,7 @@ def matching(
         try:
             if least <= len(text) <= most and is_found(pattern, text, _SECONDS):
                 return text
-        except (regex.error, UnboundedPatternError, RecursionError):
+        except (PatternError, UnboundedPatternError, RecursionError):
             return None
     return None
 
@@ -68,7 +67,7 @@ def matches(pattern: str, text: str) -> bool:
     """Tell whether a pattern is found in a text; one that takes too long is not."""
     try:
         return is_found(pattern, text, _SECONDS)
-    except (regex.error, UnboundedPatternError, RecursionError):
+    except (PatternError, UnboundedPatternError, RecursionError):
         return False
 
 

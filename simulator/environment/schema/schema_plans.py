@@ -7,7 +7,6 @@ from functools import cached_property, lru_cache
 from itertools import islice
 from typing import Any
 
-import regex
 from jsonschema.exceptions import UnknownType
 from pydantic import JsonValue
 from referencing.exceptions import Unresolvable
@@ -189,7 +188,6 @@ def _is_valid(validator: Any, value: JsonValue) -> bool:
         TypeError,
         ValueError,
         re.error,
-        regex.error,
     ):
         return False
 

@@ -10,7 +10,6 @@ from itertools import islice
 from typing import Any
 from urllib.parse import urlsplit
 
-import regex
 from jsonschema import Draft202012Validator, FormatChecker
 from jsonschema.exceptions import SchemaError, ValidationError, best_match
 from jsonschema.validators import extend
@@ -18,6 +17,7 @@ from pydantic import BaseModel, ConfigDict
 from referencing import Registry
 from referencing.exceptions import Unresolvable
 
+from simulator.environment.regexes import PatternError
 from simulator.environment.schema.bounded_patterns import UnboundedPatternError, is_found
 from simulator.environment.schema.normal_schemas import BrokenSchemaError, normalise
 
@@ -64,7 +64,7 @@ def check_normal(value: object, schema_text: str) -> tuple[Problem, ...]:
         return (_broken(f"it refers to {error.ref!r}, which it does not hold"),)
     except RecursionError:
         return (_broken("it contains itself without end, or the value is nested too deeply"),)
-    except (re.error, regex.error, OverflowError, TypeError) as error:
+    except (re.error, PatternError, OverflowError, TypeError) as error:
         return (_broken(str(error)),)
 
 

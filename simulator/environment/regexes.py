@@ -1,0 +1,134 @@
+"""Searches texts for regular expressions that others wrote, within bounds of time.
+
+The package `regex` ends a search that takes too long. Where it is not installed, Python's own `re` searches. Nothing
+can end that, so a search that may take too long is not begun: `SearchError` says so.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+from re import _constants as op  # type: ignore[attr-defined] # the parser of `re` has no public name since 3.11
+from re import _parser as parser  # type: ignore[attr-defined] # as above
+from typing import Any, Protocol
+
+HAS_REGEX = importlib.util.find_spec("regex") is not None
+
+_NO_REGEX = "the package regex is not installed"
+_STEPS_PER_SECOND = 50_000_000
+_REPEATS = (op.MAX_REPEAT, op.MIN_REPEAT, op.POSSESSIVE_REPEAT)
+_BEGINNINGS = ((op.AT, op.AT_BEGINNING), (op.AT, op.AT_BEGINNING_STRING))
+_READ_BY_REGEX_ALONE = ("bad escape", "unknown extension", "look-behind requires fixed-width")
+
+
+class PatternError(ValueError):
+    """A regular expression cannot be read; the text says why."""
+
+
+class SearchError(ValueError):
+    """A search was given up, or was not begun; the text says why, in words that follow what was searched for."""
+
+
+class Searcher(Protocol):
+    """A regular expression that is ready to search."""
+
+    def search(self, text: str, seconds: float) -> bool:
+        """Return whether it is found in a text.
+
+        Raises:
+            SearchError: It cannot be told in this time.
+        """
+
+    def fullmatch(self, text: str, seconds: float) -> bool:
+        """Return whether it matches the whole text; raises as `search`."""
+
+
+def searcher(pattern: str, *, ignore_case: bool = False) -> Searcher:
+    """Make a regular expression ready to search.
+
+    Raises:
+        PatternError: It cannot be read.
+        RecursionError, OverflowError: It is nested too deeply, or too large.
+    """
+    return _Bounded(pattern, ignore_case) if HAS_REGEX else StandardSearcher(pattern, ignore_case)
+
+
+class _Bounded:
+    """Searches with the package `regex`."""
+
+    def __init__(self, pattern: str, ignore_case: bool) -> None:
+        import regex  # noqa: PLC0415 - it may be missing where an agent has its own environment
+
+        try:
+            self._compiled = regex.compile(pattern, regex.IGNORECASE if ignore_case else 0)
+        except regex.error as error:
+            raise PatternError(str(error)) from error
+
+    def search(self, text: str, seconds: float) -> bool:
+        try:
+            return self._compiled.search(text, timeout=seconds) is not None
+        except TimeoutError:
+            raise SearchError("took too long") from None
+
+    def fullmatch(self, text: str, seconds: float) -> bool:
+        try:
+            return self._compiled.fullmatch(text, timeout=seconds) is not None
+        except TimeoutError:
+            raise SearchError("took too long") from None
+
+
+class StandardSearcher:
+    """Searches with Python's `re`, where no search of a text of this length can take much longer than it may."""
+
+    def __init__(self, pattern: str, ignore_case: bool) -> None:
+        self._compiled: re.Pattern[str] | None = None
+        self._tree: Any = ()
+        try:
+            self._compiled = re.compile(pattern, re.IGNORECASE if ignore_case else 0)
+            self._tree = parser.parse(pattern)
+        except re.error as error:
+            if not str(error).startswith(_READ_BY_REGEX_ALONE):
+                raise PatternError(str(error)) from error
+
+    def search(self, text: str, seconds: float) -> bool:
+        """Return whether it is found in a text."""
+        return self._ready(len(text), seconds, starts=len(text) + 1).search(text) is not None
+
+    def fullmatch(self, text: str, seconds: float) -> bool:
+        """Return whether it matches the whole text."""
+        return self._ready(len(text), seconds, starts=1).fullmatch(text) is not None
+
+    def _ready(self, length: int, seconds: float, *, starts: int) -> re.Pattern[str]:
+        if self._compiled is None:
+            raise SearchError(f"was not tried: {_NO_REGEX}, and Python's re cannot read it")
+        most = int(seconds * _STEPS_PER_SECOND)
+        begins = 1 if self._tree and self._tree[0] in _BEGINNINGS else starts
+        if begins * _ways(self._tree, length, most) > most:
+            raise SearchError(f"was not tried: {_NO_REGEX}, and without it the search might take very long")
+        return self._compiled
+
+
+def _ways(tree: Any, length: int, most: int) -> int:
+    """Return how many ways to match a text of a length a search may try at most; a number above `most` where it is more."""
+    ways = 1
+    for code, value in tree:
+        ways *= _ways_of(code, value, length, most)
+        if ways > most:
+            return most + 1
+    return ways
+
+
+def _ways_of(code: Any, value: Any, length: int, most: int) -> int:
+    if code in _REPEATS:
+        low, high = int(value[0]), min(int(value[1]), length)
+        each, counts = _ways(value[2], length, most), max(high - low, 0) + 1
+        # One way for each count where the inner part has one; else each of the repetitions multiplies them.
+        return counts if each == 1 else min(each ** min(max(high, low), most.bit_length()) * counts, most + 1)
+    if code is op.BRANCH:
+        return sum(_ways(one, length, most) for one in value[1])
+    if code is op.GROUPREF_EXISTS:
+        return sum(_ways(one, length, most) for one in value[1:] if one is not None)
+    inner = {op.SUBPATTERN: -1, op.ASSERT: 1, op.ASSERT_NOT: 1}.get(code)
+    if inner is not None:
+        return _ways(value[inner], length, most)
+    return _ways(value, length, most) if code is op.ATOMIC_GROUP else 1
