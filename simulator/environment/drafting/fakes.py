@@ -1,7 +1,8 @@
-"""Gives texts for fields of which Faker has a provider: the same seed gives the same text."""
+"""Gives texts for fields of which Faker has a provider: the same seed gives the same text. Without Faker there are none."""
 
 from __future__ import annotations
 
+import importlib.util
 import threading
 from functools import lru_cache
 from typing import TYPE_CHECKING
@@ -57,6 +58,7 @@ PROVIDERS = {name: name for name in _SAME_NAME} | {
 _DIFFERENT = 509
 """How many texts of a kind there are: each is made once, as making one takes a tenth of a millisecond."""
 _lock = threading.Lock()
+_HAS_FAKER = importlib.util.find_spec("faker") is not None
 
 
 @lru_cache(maxsize=1)
@@ -70,8 +72,8 @@ def _faker() -> Generator:
 
 
 def fake(name: str, chance: Chance) -> str | None:
-    """Give a text for a field of this name; None where Faker has none. Any thread may ask."""
-    method = PROVIDERS.get(spelled(name))
+    """Give a text for a field of this name; None where Faker has none, or is not installed. Any thread may ask."""
+    method = PROVIDERS.get(spelled(name)) if _HAS_FAKER else None
     return None if method is None else _made(method, chance.number(f"fake:{name}", _DIFFERENT))
 
 

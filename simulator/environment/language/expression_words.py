@@ -10,7 +10,8 @@ from jinja2.runtime import Context
 from jinja2.tests import TESTS
 
 from simulator.environment.language.budget import MOST_ITEMS, Budget
-from simulator.environment.language.sandbox import Function, Sandbox, budget_of, compared
+from simulator.environment.language.offering import Function
+from simulator.environment.language.sandbox import Sandbox, budget_of, compared
 
 _LONGEST_NUMBER = 1_000
 _MOST_DIGITS = 20

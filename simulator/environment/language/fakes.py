@@ -1,5 +1,8 @@
 """Gives expressions a faker whose answers a seed repeats."""
 
+from __future__ import annotations
+
+import importlib.util
 import inspect
 import threading
 from collections.abc import Callable, Iterable, Mapping
@@ -10,7 +13,7 @@ from functools import lru_cache
 from typing import Any
 
 from simulator.environment.language.budget import Budget
-from simulator.environment.language.sandbox import Function, near
+from simulator.environment.language.offering import Function, near
 
 _MOST = 200
 _LONGEST = 1_000
@@ -29,6 +32,7 @@ _REFUSED = frozenset(
 _STEPS = 300
 
 _lock = threading.Lock()
+_HAS_FAKER = importlib.util.find_spec("faker") is not None
 
 
 @lru_cache(maxsize=1)
@@ -69,8 +73,10 @@ class Fake:
         """Give one of the faker's methods.
 
         Raises:
-            LookupError: There is none of that name.
+            LookupError: There is none of that name, or Faker is not installed.
         """
+        if not _HAS_FAKER:
+            raise LookupError(f"fake.{name} has no value, as the package faker is not installed")
         if name not in fake_names():
             reason = "is not for expressions" if name in _REFUSED else near(name, fake_names())
             raise LookupError(f"fake has no {name!r}; {reason}")  # its text is that of an ExpressionError

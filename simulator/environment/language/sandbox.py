@@ -1,10 +1,11 @@
 """Runs expressions in jinja2's sandbox: on JSON values only, with every step counted."""
 
-import difflib
+from __future__ import annotations
+
 import operator
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from types import NoneType
-from typing import Any, Protocol, runtime_checkable
+from typing import Any
 
 from jinja2 import StrictUndefined, Undefined, nodes
 from jinja2.compiler import CodeGenerator, Frame
@@ -13,14 +14,12 @@ from jinja2.sandbox import ImmutableSandboxedEnvironment
 from jinja2.utils import missing
 
 from simulator.environment.language.budget import Budget
+from simulator.environment.language.offering import LONGEST_NAME, Function, Offering, near
 
 BUDGET = " budget"
 """The variable that holds the evaluation's `Budget`: no expression can name it."""
 
 _MOST_BITS = 8_192
-_NAMES_SHOWN = 8
-_NAMES_COMPARED = 500
-_LONGEST_NAME = 60
 _COMPARED_AT_ONCE = 64
 
 _COMPARISONS: dict[str, Callable[[Any, Any], bool]] = {
@@ -31,29 +30,6 @@ _COMPARISONS: dict[str, Callable[[Any, Any], bool]] = {
     "gt": operator.gt,
     "gteq": operator.ge,
 }
-
-
-class Function:
-    """What an expression may call, and nothing else: `run` takes the `Budget` first."""
-
-    def __init__(self, name: str, run: Callable[..., Any]) -> None:
-        self.name = name
-        self.run = run
-        self.described = f"the function {name}; write {name}() to call it"
-
-
-@runtime_checkable
-class Offering(Protocol):
-    """An object that is no JSON value and that expressions may ask for values by name."""
-
-    described: str
-
-    def offered(self, name: str) -> object:
-        """Give what stands under the name.
-
-        Raises:
-            LookupError: There is nothing; the message says what there is instead.
-        """
 
 
 class Missing(StrictUndefined):
@@ -67,16 +43,6 @@ class Missing(StrictUndefined):
         if self._undefined_hint or self._undefined_obj is missing:
             return super()._undefined_message
         return _absence(self._undefined_obj, self._undefined_name)
-
-
-def near(name: str, names: Iterable[str]) -> str:
-    """Say which names there are, those alike first; long names are like none."""
-    known = [known for known in names if isinstance(known, str) and len(known) <= _LONGEST_NAME]
-    alike = difflib.get_close_matches(name[: _LONGEST_NAME + 1], known[:_NAMES_COMPARED], n=3, cutoff=0.6)
-    if alike:
-        return "did you mean " + " or ".join(alike) + "?"
-    shown = ", ".join(known[:_NAMES_SHOWN]) + (", ..." if len(known) > _NAMES_SHOWN else "")
-    return f"there is: {shown}" if known else "there is nothing else"
 
 
 def budget_of(context: Context) -> Budget:
@@ -317,8 +283,8 @@ def _is_number(value: object) -> bool:
 def _absence(obj: object, name: object) -> str:
     if isinstance(obj, (list, tuple, str)) and isinstance(name, int):
         return f"there is no item {name}; there are {len(obj)}"
-    if isinstance(name, str) and len(name) > _LONGEST_NAME:
-        name = f"{name[:_LONGEST_NAME]}..."
+    if isinstance(name, str) and len(name) > LONGEST_NAME:
+        name = f"{name[:LONGEST_NAME]}..."
     if isinstance(obj, Mapping):
         return f"there is no {name!r}; {near(str(name), obj)}"
     if isinstance(obj, Offering):

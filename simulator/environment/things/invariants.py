@@ -71,7 +71,7 @@ def _check_readable(text: str) -> None:
         raise InvariantError(
             f"invariant {_short(text)}: it has several lines; write each in a line of its own"
         )
-    if not expression.names:
+    if not expression.names and not expression.unread:
         raise InvariantError(
             f"invariant {_short(text)}: it says nothing of the world; name a kind or a field"
         )
