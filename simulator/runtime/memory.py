@@ -46,9 +46,15 @@ class WatchedMemory(InMemoryMemoryService):
 
     async def delete_memory(self, *, app_name: str, user_id: str, memory_id: str | None = None) -> None:
         """Forget what was remembered under this id, also where its session is remembered again; without an id, nothing."""
-        await super().delete_memory(app_name=app_name, user_id=user_id, memory_id=memory_id)
+        await self._forget(app_name=app_name, user_id=user_id, memory_id=memory_id)
         if memory_id:
             self._noted.append(Remembered(deleted=memory_id))
+
+    async def _forget(self, **what: str | None) -> None:
+        forget = getattr(super(), "delete_memory", None)
+        if forget is None:
+            raise NotImplementedError("google-adk before 2.13 cannot delete memories")
+        await forget(**what)
 
     async def restore(
         self, noted: Sequence[Remembered], where: Mapping[str, str], events: Sequence[Event]
@@ -63,7 +69,7 @@ class WatchedMemory(InMemoryMemoryService):
         app, user = where["app_name"], where["user_id"]
         for each in noted:
             if each.deleted is not None:
-                await super().delete_memory(app_name=app, user_id=user, memory_id=each.deleted)
+                await self._forget(app_name=app, user_id=user, memory_id=each.deleted)
             elif each.count is not None:
                 own = Session(id=where["session_id"], app_name=app, user_id=user)
                 own.events.extend(events[: each.count])
