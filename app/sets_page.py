@@ -11,7 +11,6 @@ import streamlit as st
 from app import state
 from app.agents import catalogue
 from app.keeping import keep_drafts
-from app.panels.evalsets.broken_set import broken_set
 from app.panels.evalsets.scene import (
     ApplyEdits,
     AskToSave,
@@ -30,7 +29,7 @@ from app.panels.evalsets.scene import (
     UndoEdit,
     UploadSet,
 )
-from app.panels.evalsets.set_list import set_list
+from app.panels.evalsets.set_list import broken_set, set_list
 from app.panels.evalsets.set_page import Shown, set_page
 from app.panels.parts import problem
 from app.people import LOCAL

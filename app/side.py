@@ -11,8 +11,7 @@ import streamlit as st
 from app import state
 from app.commands import CloseSession, DeleteSession, KeptCommand, NewSession, OpenSession, OpenSets
 from app.fragments import fragment
-from app.panels.person import person
-from app.panels.sidebar import Keeping, sidebar
+from app.panels.sidebar import Keeping, person, sidebar
 from app.registry import registry
 from app.session_lines import carry_out, lines, of_owner
 from app.share_links import link_of

@@ -14,8 +14,7 @@ from app.destinations import default_destination
 from app.fragments import fragment
 from app.opening import StartForm, open_session, unreachable
 from app.panels.parts import problem
-from app.panels.recorded_start import recorded_start
-from app.panels.start import Choice, start
+from app.panels.start import Choice, recorded_start, start
 from app.recorded_play import RecordedForm, open_recorded, recorded_cases
 from app.registry import LiveSession
 from app.script_play import ScriptForm, open_script

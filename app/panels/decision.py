@@ -2,30 +2,58 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, assert_never
+from typing import TYPE_CHECKING, Any, assert_never
 
 import streamlit as st
+from pydantic import JsonValue
 from streamlit.delta_generator import DeltaGenerator
 
-from app.decisions import AnswerTool, AnswerTools, Decision
+from app.decisions import (
+    AnswerCode,
+    AnswerTool,
+    AnswerTools,
+    Confirm,
+    Decision,
+    GoOn,
+    Reply,
+    RunReal,
+    SubmitQuery,
+)
+from app.forms import schema_form
+from app.jsontext import write_json
 from app.kept import DraftStore, Kept
+from app.labels import literal, safe_label
 from app.model_turn import turn_inputs
-from app.panels.asked import choice, decision_head, not_ready
-from app.panels.came_back import came_back
-from app.panels.code_decision import code_decision
+from app.panels.asked import (
+    accept,
+    arguments,
+    choice,
+    decision_head,
+    editor,
+    heading,
+    json_of,
+    may_have_run,
+    misfit_list,
+    not_ready,
+    run_for_real,
+    was_clicked,
+)
 from app.panels.model_decision import VIEWS, model_decision
-from app.panels.open_call import another_query, open_call
 from app.panels.parts import pane, reports
 from app.panels.queue import Queue, Thing, answered_beside, waiting
 from app.panels.running import running
 from app.panels.tool_decision import tool_decision
+from app.step_words import would_answer
 from app.surroundings import NOTHING_AROUND, Surroundings
 from app.tool_answer import NotReadyError, tool_inputs
+from simulator.seats.answers import CodeAnswer
 from simulator.seats.requests import CodeRequest, ModelRequest, ToolRequest
-from simulator.session.model import OpenCall
+from simulator.session.history import FinalResponse
+from simulator.session.model import OpenCall, SessionState, SimulationSession
 
 if TYPE_CHECKING:
     from simulator.runtime import SimulationView
+
 
 _FEWEST_FOR_ALL = 2
 _ONE = "1 waits for you; you may also go on asking"
@@ -108,3 +136,133 @@ def _all_drafts(requests: list[ToolRequest], drafts: DraftStore) -> AnswerTools 
             return None
         answers.append(AnswerTool(key=request.key, answer=answer))
     return AnswerTools(answers=tuple(answers))
+
+
+# Draws that a person came back to what waits, and who would answer it by themselves.
+
+
+def came_back(view: SimulationView) -> GoOn | None:
+    """Draw it where somebody would answer; give the wish that they do."""
+    names = dict.fromkeys(filter(None, map(would_answer, view.pending)))
+    if not names:
+        return None
+    with st.container(
+        border=True, horizontal=True, vertical_alignment="center", gap="small", key="came_back"
+    ):
+        with st.container(width="stretch", gap=None):
+            st.badge("You came back to here", icon=":material/history:", color="blue")
+            st.text(
+                literal(f"{', '.join(names)} would answer. Answer another way, or let it go on as it was.")
+            )
+        asked = st.button("Go on", key="go_on", icon=":material/play_arrow:")
+    return GoOn() if asked else None
+
+
+# Where a person says what a block of the agent's code prints, or lets it run.
+
+
+_TALL = 240
+_MANY_LINES = 11
+_WARNING = "The code runs in the agent's own code executor, with all that it does to the world."
+
+
+def code_decision(kept: Kept, request: CodeRequest) -> Decision | None:
+    """Draw the code; give what it is said to print."""
+    heading(request.agent, ("runs code", ":material/code:", "gray"))
+    if request.may_have_run:
+        may_have_run("code")
+    tall = request.code.count("\n") >= _MANY_LINES
+    st.code(literal(request.code), language="python", wrap_lines=True, height=_TALL if tall else "content")
+    printed = editor(kept, "response_stdout", "What it prints (stdout)", fewest=5)
+    errors = editor(kept, "response_stderr", "Errors (stderr)", fewest=2)
+    with st.container(horizontal=True, gap="small", vertical_alignment="center", key="decision_buttons"):
+        clicked = accept(kept, "Answer")
+        real = run_for_real(kept, "code", _WARNING)
+    if real:
+        return RunReal(key=request.key)
+    return AnswerCode(key=request.key, answer=CodeAnswer(stdout=printed, stderr=errors)) if clicked else None
+
+
+# Where the user answers what a turn left open: a confirmation, a late result, a question of the agent.
+
+
+def open_call(kept: Kept, call: OpenCall) -> Confirm | Reply | None:
+    """Draw one open call; give the user's answer to it."""
+    return _confirmation(kept, call) if call.is_confirmation else _late(kept, call)
+
+
+def _confirmation(kept: Kept, call: OpenCall) -> Confirm | None:
+    original = _object(call.arguments, "originalFunctionCall")
+    asked = _object(call.arguments, "toolConfirmation")
+    heading(str(original.get("name") or "tool"), ("asks for confirmation", ":material/front_hand:", "orange"))
+    st.text(literal(str(asked.get("hint") or "May this tool run?")))
+    arguments(original.get("args"))
+    payload, ready = _payload(kept, asked.get("payload"))
+    with st.container(horizontal=True, gap="small", key="decision_buttons"):
+        yes = accept(kept, "Confirm", "confirm", shortcut=False)
+        no = st.button("Reject", key=kept.key("reject"), icon=":material/close:")
+    if (yes and ready) or no:
+        return Confirm(call_id=call.call_id, confirmed=yes, payload=payload if ready else None)
+    return None
+
+
+def _payload(kept: Kept, wanted: JsonValue) -> tuple[JsonValue, bool]:
+    """Draw the editor for what the tool wants to know beside yes or no, if it does."""
+    if wanted is None:
+        return None, True
+    text = editor(kept, "response_payload", "What the tool wants to know (JSON)", write_json(wanted))
+    return json_of(text, "The payload")
+
+
+def _late(kept: Kept, call: OpenCall) -> Reply | None:
+    badge = ("has answered once", "", "gray") if call.answered else ("waits for its result", "", "orange")
+    heading(call.tool_name, (f"by {safe_label(call.agent, 28)}", ":material/smart_toy:", "gray"), badge)
+    schema: Any = call.arguments.get("response_schema") or call.arguments.get("responseSchema")
+    message = call.arguments.get("message")
+    if isinstance(message, str) and message:
+        st.text(literal(message))
+    others = {name: item for name, item in call.arguments.items() if name not in _SHOWN_APART}
+    if others:
+        arguments(others)
+    if isinstance(schema, dict) and schema:
+        return _by_form(kept, call, schema)
+    text = editor(kept, "response_late", "Late result (JSON)", '{"status": "done"}', fewest=6)
+    value, ready = json_of(text, "The result")
+    clicked = accept(kept, "Send the result")
+    return Reply(call_id=call.call_id, response=value) if clicked and ready else None
+
+
+_SHOWN_APART = frozenset({"message", "response_schema", "responseSchema"})
+
+
+def _by_form(kept: Kept, call: OpenCall, schema: dict[str, Any]) -> Reply | None:
+    tried = was_clicked(kept, "accept")
+    result = schema_form(kept, "answer", schema, tried=tried)
+    misfit_list(result.misfits)
+    if tried and result.problems:
+        not_ready("The answer is not complete yet.")
+    clicked = accept(kept, "Send the answer")
+    return Reply(call_id=call.call_id, response=result.value) if clicked and not result.problems else None
+
+
+def another_query(kept: Kept, session: SimulationSession) -> SubmitQuery | None:
+    """Draw the way to ask something while calls are open."""
+    final = session.history[-1] if session.history else None
+    if session.state is SessionState.COMPLETED and isinstance(final, FinalResponse):
+        st.success(
+            "The agent has answered. Export the trace, or go on asking.", icon=":material/check_circle:"
+        )
+        st.text(literal(final.content))
+    else:
+        st.caption("What is open stays open; the agent hears your query first.")
+    text = editor(kept, "again_text", "Query", fewest=5)
+    if accept(kept, "Send"):
+        if text.strip():
+            return SubmitQuery(message=text)
+        not_ready("There is nothing to send yet; write a query first.")
+    return None
+
+
+def _object(value: dict[str, JsonValue], name: str) -> dict[str, JsonValue]:
+    found = value.get(name)
+    return found if isinstance(found, dict) else {}

@@ -16,7 +16,6 @@ from app.jsontext import JsonTextError, parse_object, show_json
 from app.kept import Kept
 from app.labels import literal
 from app.panels.asked import SEND_KEYS, misfit_list, not_ready
-from app.panels.conversation import complete, over
 from app.panels.held_message import held_message
 from app.panels.parts import pane, pane_head, problem
 from app.step_words import text_said
@@ -27,6 +26,7 @@ from simulator.session.model import SessionState
 
 if TYPE_CHECKING:
     from simulator.runtime import SimulationView
+
 
 Asked: TypeAlias = SubmitQuery | AnswerYourself | GoOn | SeatUser | Complete
 """What can be asked for where the user speaks."""
@@ -200,3 +200,40 @@ def _send(*, is_first: bool, of_held: bool = False) -> bool:
         icon=":material/send:",
         shortcut=None if of_held else SEND_KEYS,
     )
+
+
+# Where a person says that the conversation is over, and where they go back on it.
+
+
+def complete(view: SimulationView) -> Complete | None:
+    """Draw the way to end the conversation, where the agent has given its final response."""
+    if view.session.state is not SessionState.COMPLETED:
+        return None
+    ended = st.button(
+        "Complete",
+        key="complete",
+        icon=":material/task_alt:",
+        help="Say that the conversation is over: nobody speaks for the user any more. You can go back on it.",
+    )
+    return Complete(over=True) if ended else None
+
+
+def over(view: SimulationView) -> Complete | None:
+    """Draw what stands where the user would speak, when the conversation is over."""
+    pane_head("Query", ("Over",), "query_over")
+    with pane("decision"):
+        turns = len(view.session.turns)
+        st.success(
+            f"The conversation is over, after {turns} turn{'' if turns == 1 else 's'}. Export the trace.",
+            icon=":material/task_alt:",
+        )
+        final = view.session.history[-1]
+        if isinstance(final, FinalResponse):
+            st.text(literal(final.content))
+        again = st.button(
+            "Go on after all",
+            key="go_on_after_all",
+            icon=":material/chat:",
+            help="The user speaks again, whoever sits there",
+        )
+    return Complete(over=False) if again else None

@@ -1,26 +1,228 @@
 """The editor of one rule: for which calls it is, what it does, and whether it would have fired."""
 
+from collections.abc import Mapping, Sequence
+from typing import Any
+
 import streamlit as st
 
 from app import state
-from app.argument_paths import schema_paths, value_paths
+from app.argument_paths import choices_at, schema_paths, typed_as, value_paths
 from app.cast import steers
 from app.commands import NEW_RULE, Command, SetRules
+from app.condition_form import COUNTED, GROUPS, KINDS, MAX_LEVELS, TESTS, TYPES, WHICH
 from app.fields import Fields
 from app.kept import Kept, slug
 from app.labels import literal, safe_label
 from app.panels.parts import pane
 from app.panels.rule_inputs import Inputs
-from app.panels.rule_preview import preview
 from app.panels.rule_then import then
-from app.panels.rule_trials import call_picker, trials
-from app.panels.rule_when import Asked, suggest_types, when
-from app.past_calls import PastCall, past_calls
+from app.past_calls import PastCall, before, past_calls
 from app.rule_form import read_rule, rule_fields
+from app.rule_preview import Preview, previewed
 from app.rules import replaced
 from app.scene import Scene
 from simulator.environment.injection.rules import EVERY_TOOL, InjectionRule
+from simulator.environment.language.paths import PathError, parse
 from simulator.jsonvalue import JsonObject
+
+# Draws for which calls a rule is: its conditions, in groups, and its chance.
+
+
+_NOT = "not"
+_WIDE = 188
+_MIDDLE = 146
+_NARROW = 104
+
+
+class Asked:
+    """What the editor knows of the calls that a rule may be for: their arguments' paths, schemas and values."""
+
+    def __init__(
+        self,
+        tool: str,
+        schemas: Mapping[str, JsonObject],
+        calls: Sequence[PastCall],
+        agents: Sequence[str] = (),
+    ) -> None:
+        of_tool = [call for call in calls if tool in {call.tool_name, EVERY_TOOL}]
+        self.agents = tuple(agents)
+        self.arguments = [dict(call.arguments) for call in of_tool[-20:]]
+        self.schemas = schema_paths(schemas.get(tool) or {})
+        self.paths = tuple(dict.fromkeys((*self.schemas, *value_paths(self.arguments))))
+
+    def values_at(self, path: str) -> list[Any]:
+        """Give the values that calls had at a path."""
+        try:
+            read = parse(path)
+        except PathError:
+            return []
+        return [value for arguments in self.arguments for _, value in read.found(arguments)]
+
+    def type_at(self, path: str) -> str:
+        """Say how the value at a path is typed."""
+        return typed_as(self.schemas.get(path), next(iter(self.values_at(path)), None))
+
+
+def suggest_types(fields: Fields, asked: Asked) -> None:
+    """Let a value that nobody said the type of be of the type that its schema, or an earlier call, has."""
+    for row in range(int(fields.get("c:next") or 0)):
+        path = fields.line(f"c{row}.path")
+        if path:
+            fields.suggest(f"c{row}.as", asked.type_at(path))
+
+
+def when(inputs: Inputs, asked: Asked) -> None:
+    """Draw the conditions and the chance."""
+    rows = inputs.fields.rows("c0")
+    if rows:
+        _group(inputs, 0, 0, asked)
+    else:
+        st.caption("Each call of the tool, unless you add a condition.")
+        _adders(inputs, 0, 0)
+    with st.container(horizontal=True, gap="small", vertical_alignment="bottom"):
+        inputs.number(
+            "Chance %", "chance", min_value=0.0, max_value=100.0, step=5.0, format="%g", width=_MIDDLE
+        )
+        inputs.line("Seed of the chance", "seed", placeholder="from the session", width=_MIDDLE)
+    with st.expander("Arguments as in ADK (match_args)"):
+        inputs.area(
+            "Each argument that is named here must be equal (JSON object)",
+            "match",
+            placeholder='{"order_id": "A-1"}',
+            height=80,
+        )
+
+
+def _group(inputs: Inputs, node: int, level: int, asked: Asked) -> None:
+    rows = inputs.fields.rows(f"c{node}")
+    for row in rows:
+        with st.container(border=True, gap="xsmall", key=inputs.kept.key(f"c{row}:box")):
+            _node(inputs, node, row, level, asked)
+    _adders(inputs, node, level)
+
+
+def _adders(inputs: Inputs, node: int, level: int) -> None:
+    with st.container(horizontal=True, gap="xsmall", vertical_alignment="center"):
+        if node == 0 and len(inputs.fields.rows("c0")) > 1:
+            inputs.choice(
+                "Which of these must hold", "c0.kind", GROUPS, label_visibility="collapsed", width=_MIDDLE
+            )
+        st.button(
+            "Add condition",
+            key=inputs.kept.key(f"c{node}:add"),
+            icon=":material/add:",
+            on_click=inputs.add_row,
+            args=(f"c{node}", "c"),
+            type="tertiary" if node else "secondary",
+        )
+        if level < MAX_LEVELS:
+            st.button(
+                "Add group",
+                key=inputs.kept.key(f"c{node}:add_group"),
+                icon=":material/data_object:",
+                type="tertiary",
+                help="A group holds conditions of its own, all or any of which must hold",
+                on_click=_add_group,
+                args=(inputs, node),
+            )
+
+
+def _add_group(inputs: Inputs, node: int) -> None:
+    row = int(inputs.fields.get("c:next") or 0)
+    inputs.add_row(f"c{node}", "c", kind="any_of")
+    inputs.add_row(f"c{row}", "c")
+
+
+def _node(inputs: Inputs, parent: int, row: int, level: int, asked: Asked) -> None:
+    at = f"c{row}"
+    kinds = {name: words for name, words in KINDS.items() if name not in GROUPS or level < MAX_LEVELS}
+    with st.container(horizontal=True, gap="small", vertical_alignment="center"):
+        kind = inputs.choice(
+            "What is asked for", f"{at}.kind", kinds, label_visibility="collapsed", width=_WIDE
+        )
+        inputs.flag(_NOT, f"{at}.not", help="Fits where this does not hold")
+        st.space("stretch")
+        inputs.row_buttons(f"c{parent}", row, at, KINDS[kind].lower())
+    if kind in GROUPS:
+        _group(inputs, row, level + 1, asked)
+    else:
+        _fields(inputs, at, kind, asked)
+
+
+def _fields(inputs: Inputs, at: str, kind: str, asked: Asked) -> None:
+    """Draw the inputs of one condition."""
+    with st.container(horizontal=True, gap="small", vertical_alignment="top"):
+        match kind:
+            case "argument":
+                path = inputs.suggested(
+                    "Argument", f"{at}.path", asked.paths, placeholder="order.items[*].sku", width=_WIDE
+                )
+                _test(inputs, at, path, asked)
+            case "call_number":
+                inputs.choice("The call", f"{at}.which", WHICH, width=_WIDE)
+                inputs.number("Number", f"{at}.n", min_value=1, step=1, width=_NARROW)
+                inputs.choice("Counted", f"{at}.counted", COUNTED, width=_WIDE + _NARROW)
+            case "world":
+                _world(inputs, at, asked)
+            case "agent":
+                inputs.suggested(
+                    "Agent", f"{at}.agent", asked.agents, placeholder="any; * stands for more", width=_WIDE
+                )
+                inputs.line("Branch", f"{at}.branch", placeholder="any", width=_WIDE)
+            case "expression":
+                inputs.line(
+                    "Expression",
+                    f"{at}.text",
+                    placeholder="args.quantity > world.products[args.sku].stock",
+                    help="Knows args, world, state, calls (of this tool so far) and agent",
+                )
+            case _:
+                inputs.area("Condition (JSON)", f"{at}.json", height=140)
+
+
+def _world(inputs: Inputs, at: str, asked: Asked) -> None:
+    inputs.line("Kind of thing", f"{at}.entity", placeholder="order", width=_MIDDLE)
+    ways = {"from": "id in an argument", "fixed": "this id"}
+    if inputs.choice("Which one", f"{at}.id", ways, width=_MIDDLE) == "from":
+        inputs.suggested("Argument", f"{at}.id_from", asked.paths, placeholder="order_id", width=_MIDDLE)
+    else:
+        inputs.line("Id", f"{at}.entity_id", placeholder="A-1001", width=_MIDDLE)
+    inputs.line("Field", f"{at}.field", placeholder="the thing itself", width=_MIDDLE)
+    _test(inputs, at, "", asked)
+
+
+def _test(inputs: Inputs, at: str, path: str, asked: Asked) -> None:
+    test = inputs.choice("Test", f"{at}.test", TESTS, width=_NARROW + 14)
+    match test:
+        case "equals":
+            kind = inputs.choice("Typed as", f"{at}.as", TYPES, width=_NARROW)
+            known = [str(each) for each in asked.values_at(path) if isinstance(each, (str, int, float))]
+            if kind == "text":
+                choices = (*choices_at(asked.schemas.get(path)), *known)
+                inputs.suggested("Value", f"{at}.value", choices, placeholder="Rome", width=_WIDE)
+            elif kind == "boolean":
+                inputs.choice("Value", f"{at}.value", {"true": "true", "false": "false"}, width=_NARROW)
+            else:
+                inputs.line("Value", f"{at}.value", width=_WIDE)
+        case "holds":
+            inputs.area("Value (JSON)", f"{at}.value", height=80, placeholder='{"status": "open"}')
+        case "matches":
+            inputs.line("Regular expression", f"{at}.pattern", placeholder=r"^A-\d+$", width=_WIDE)
+            inputs.flag("all of the text", f"{at}.whole")
+            inputs.flag("in any case", f"{at}.ignore_case")
+        case "between":
+            inputs.number("Lowest", f"{at}.low", format="%g", width=_NARROW, placeholder="any")
+            inputs.number("Highest", f"{at}.high", format="%g", width=_NARROW, placeholder="any")
+            inputs.flag("without the bounds", f"{at}.exclusive")
+        case "one_of":
+            inputs.choice("Typed as", f"{at}.as", TYPES, width=_NARROW)
+            inputs.area("Values, one on each line", f"{at}.values", height=90)
+        case _:
+            return
+
+
+# The editor of one rule: for which calls it is, what it does, and whether it would have fired.
+
 
 _DRAFTS_READ = 3
 """Drafts of waiting calls of which the places are suggested, where no call is answered yet."""
@@ -178,3 +380,108 @@ def _answer_paths(scene: Scene, tool: str, calls: tuple[PastCall, ...]) -> tuple
     answered = [call for call in own if not call.waits]
     seen = value_paths(call.response for call in answered or own[:_DRAFTS_READ])
     return tuple(dict.fromkeys((*by_schema, *seen)))
+
+
+# Shows what a rule that is being edited would make of a call: the answer that the agent gets.
+
+
+def preview(
+    inputs: Inputs,
+    scene: Scene,
+    calls: Sequence[PastCall],
+    call: PastCall | None,
+    read: InjectionRule | None,
+) -> None:
+    """Draw the preview of what stands in the editor, on a call of the session."""
+    if call is None:
+        return
+    if read is None:
+        st.caption("The preview follows as soon as all inputs can be read.")
+        return
+    shown = previewed(read, call, before(scene.session, calls, call), scene.seed(), scene.world)
+    if shown is None:
+        return
+    with st.container(gap="xsmall", key=inputs.kept.key("preview")):
+        _draw(shown)
+
+
+def _draw(shown: Preview) -> None:
+    if shown.problem:
+        st.error("This cannot be filled in for the chosen call.", icon=":material/error:")
+        st.text(literal(shown.problem))
+        return
+    if shown.before is not None:
+        left, right = st.columns(2, gap="small")
+        with left:
+            st.caption("The answer as it is")
+            st.code(literal(shown.before), language="json", wrap_lines=True)
+        with right:
+            st.caption("What the agent gets")
+            st.code(literal(shown.after), language="json", wrap_lines=True)
+    else:
+        st.caption("What the agent gets")
+        st.code(literal(shown.after), language="json", wrap_lines=True)
+    for note in shown.notes:
+        st.text(literal(note))
+
+
+# Draws whether the rules would have fired for a call of the session, and why not.
+
+
+_SHOWN = 100
+_CALL = "try_call"
+
+
+def call_picker(kept: Kept, calls: Sequence[PastCall], tool: str = "") -> PastCall | None:
+    """Draw the choice of a call, the newest first; give the chosen one. Those of `tool` come before others."""
+    listed = sorted(
+        calls[-_SHOWN:], key=lambda call: (tool not in {call.tool_name, EVERY_TOOL}, -call.number)
+    )
+    if not listed:
+        st.caption("Once tools were called, you see here what this rule would have done to each call.")
+        return None
+    by_id = {call.call_id: call for call in listed}
+    if kept.value(_CALL) not in by_id:
+        kept.put(_CALL, listed[0].call_id)
+    chosen = st.selectbox(
+        "Call of this session",
+        list(by_id),
+        format_func=lambda call_id: literal(by_id[call_id].words),
+        key=kept.widget(_CALL, listed[0].call_id),
+    )
+    return by_id[chosen]
+
+
+def trials(
+    scene: Scene,
+    call: PastCall | None,
+    read: InjectionRule | None = None,
+    edited: InjectionRule | None = None,
+) -> None:
+    """Draw what each rule says about the call, nearest first; `read` stands in the place of the one that is edited."""
+    if call is None:
+        return
+    rules = scene.session.rules
+    if read is not None:
+        rules = replaced(rules, edited.rule_id if edited else None, read)
+    if not rules:
+        st.caption("There is no rule to try.")
+        return
+    try:
+        found = scene.live.simulation.environment.try_rules(rules, call.place)
+    except ValueError as error:  # it was answered, or undone, a moment ago
+        st.text(literal(str(error)))
+        return
+    if read is not None:  # the one that is edited first: it is what the person looks at
+        found = tuple(sorted(found, key=lambda each: each.rule_id != read.rule_id))
+    with st.container(gap="xsmall", key="rule_trials"):
+        for each in found:
+            with st.container(horizontal=True, gap="xsmall", vertical_alignment="center"):
+                if each.fired:
+                    st.badge("would fire", icon=":material/bolt:", color="red")
+                else:
+                    st.badge("would not", color="gray")
+                st.markdown(f"**{safe_label(each.rule_id, 40)}**", width="content")
+                if each.reason:
+                    st.text(literal(each.reason), width="content")
+    st.caption("Each rule is tried as if it spoke first.")

@@ -1,17 +1,24 @@
 """Rules in and out: saved sets that all agents share, import of files and texts, export with what is lost."""
 
+import os
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
 import streamlit as st
 
+from app import state
 from app.commands import Command, SetRules, TakeConfig
 from app.kept import Kept, slug
-from app.labels import literal
+from app.labels import literal, safe_label
 from app.panels.parts import problem
-from app.panels.rule_set_list import rule_set_list, save_form
 from app.panels.rule_take import take_in
 from app.rule_exchange import FORMS, Beside, beside_rules, config_of, exported
 from app.rule_words import rule_line
 from app.scene import Scene
-from simulator.environment.injection.rule_sets import RuleSetError, read_rule_set
+from simulator.agents import AgentSettingsError, settings_from
+from simulator.environment.injection.rule_sets import RuleSet, RuleSetError, read_rule_set
+from simulator.rule_set_folder import RuleSetFolder, StoredSet
 
 _SHOWN = 12
 
@@ -123,3 +130,132 @@ def _export(scene: Scene, kept: Kept) -> None:
         with st.popover("Copy", icon=":material/content_copy:", key="rules_copy"):
             st.caption("Copy it with the button in its corner")
             st.code(literal(result.text), language=result.language, height=320)
+
+
+# The saved sets of rules, which all agents of this server share: saved, taken in, renamed and deleted.
+
+
+_NO_SETS = "No set is saved yet. A set can be taken into the sessions of any agent."
+
+
+def save_form(scene: Scene, kept: Kept) -> None:
+    """Draw the way to save the session's rules as a set."""
+    failed = state.get("unsaved_set")
+    with st.container(horizontal=True, gap="small", vertical_alignment="bottom"):
+        st.text_input(
+            "Save these rules as",
+            key=kept.widget("save_name", ""),
+            placeholder="flaky payments",
+            disabled=not scene.session.rules,
+        )
+        name = str(kept.value("save_name", "") or "").strip()
+        folder = rule_set_folder()
+        taken = any(each.name == name for each in _listed(folder))
+        save = st.button(
+            "Save over it" if taken else "Save set",
+            key="rule_set_save",
+            icon=":material/save:",
+            disabled=not scene.session.rules,
+        )
+    if save:
+        _do(lambda: folder.save(RuleSet(name=name, rules=scene.session.rules)))
+    if failed:
+        problem("The folder of sets was not changed.", str(failed))
+
+
+def rule_set_list(scene: Scene) -> Command | None:
+    """Draw the sets; give the session's rules with those of one that was taken in."""
+    folder = rule_set_folder()
+    stored = _listed(folder)
+    if not stored:
+        st.caption(_NO_SETS)
+    asked: Command | None = None
+    for each in stored:
+        with st.container(border=True, gap="xxsmall", key=f"rule_set_{slug(each.path.name)}"):
+            asked = _card(scene, folder, each) or asked
+    st.caption("They are in the folder")
+    st.text(literal(str(folder.path)))
+    return asked
+
+
+def _listed(folder: RuleSetFolder) -> tuple[StoredSet, ...]:
+    try:
+        return folder.list()
+    except OSError as error:
+        problem("The folder of sets cannot be read.", str(error))
+        return ()
+
+
+def _card(scene: Scene, folder: RuleSetFolder, each: StoredSet) -> Command | None:
+    key = slug(each.path.name)
+    with st.container(horizontal=True, gap="xsmall", vertical_alignment="center"):
+        st.markdown(f"**{safe_label(each.name)}**", width="content")
+        st.caption(f"{each.rules} rule{'' if each.rules == 1 else 's'}", width="content")
+        st.space("stretch")
+        if not each.error:
+            with st.popover("Rename", key=f"rename_{key}", type="tertiary"):
+                wanted = st.text_input("New name", value=each.name, key=f"rename_to_{key}")
+                if st.button("Rename", key=f"rename_now_{key}"):
+                    _do(lambda: folder.rename(each.name, wanted))
+        with st.popover("Delete", key=f"delete_{key}", type="tertiary"):
+            st.text("Its file is deleted, for all agents. Sessions that took its rules keep them.")
+            if st.button("Delete the set", key=f"delete_now_{key}", icon=":material/delete:"):
+                _do(lambda: each.path.unlink(missing_ok=True))
+    if each.error:
+        st.text(literal(f"Damaged: {each.error}"))
+        return None
+    if each.description:
+        st.text(literal(each.description))
+    return _taken(scene, folder, each, key)
+
+
+def _taken(scene: Scene, folder: RuleSetFolder, each: StoredSet, key: str) -> Command | None:
+    try:
+        rules = folder.load(each.name).rules
+    except RuleSetError as error:
+        st.text(literal(f"Damaged: {error}"))
+        return None
+    return take_in(scene, key, rules)
+
+
+def _do(work: Callable[[], object]) -> None:
+    """Change the folder, keep what went wrong for the next run, and draw the page anew."""
+    state.put("unsaved_set", None)
+    try:
+        work()
+    except (RuleSetError, OSError) as error:
+        state.put("unsaved_set", str(error))
+    st.rerun()
+
+
+# Says in which folder this server keeps its named sets of rules.
+
+
+RULES_VARIABLE = "GOLDEN_TRACE_RULES_DIR"
+"""Names the folder, in place of the usual one."""
+
+_NAME = "rule_sets"
+
+
+def rule_set_folder() -> RuleSetFolder:
+    """Give the folder of this process; all its agents share it."""
+    return RuleSetFolder(folder_for(sys.argv[1:], os.environ))
+
+
+def folder_for(argv: Sequence[str], environ: Mapping[str, str]) -> Path:
+    """Choose the folder: the one that the environment names, else one beside the agents folder, else one of the user's state.
+
+    Args:
+        argv: The arguments of the server, as `settings_from` takes them.
+        environ: The environment; `GOLDEN_TRACE_RULES_DIR` and `XDG_STATE_HOME` are read, an empty one is none.
+    """
+    if named := environ.get(RULES_VARIABLE, "").strip():
+        return Path(named).expanduser().absolute()
+    try:
+        agents = settings_from(argv, environ).agents_dir
+    except AgentSettingsError:  # the start page says so
+        agents = None
+    if agents is not None:
+        return agents.expanduser().absolute().parent / _NAME
+    state = environ.get("XDG_STATE_HOME", "").strip() or "~/.local/state"
+    return Path(state).expanduser().absolute() / "golden-trace-studio" / _NAME

@@ -10,11 +10,12 @@ import streamlit as st
 from app.commands import StopTurn
 from app.fragments import fragment
 from app.labels import literal, safe_label
-from app.panels.speaking import TICK_SECONDS, speaking
+from app.user_form import USER_PLAYERS
 from simulator.seats.requests import RunningCall
 
 if TYPE_CHECKING:
     from simulator.runtime import SimulationView
+
 
 _WHAT = {"model": "The model of", "tool": "The real tool", "code": "The real code of"}
 
@@ -54,3 +55,24 @@ def _words(call: RunningCall) -> str:
     if call.by:
         return f"**{safe_label(call.by)}** is at work for {name}"
     return f"{_WHAT[call.kind]} {name} is at work"
+
+
+# Shows that the user's next message is being made, and for how long.
+
+
+TICK_SECONDS = 1.0
+"""How often what is at work is drawn anew."""
+
+
+def speaking(view: SimulationView) -> None:
+    """Draw that the user's next message is being made."""
+    if view.user.running:
+        fragment(_speaking, TICK_SECONDS)(view)
+
+
+def _speaking(view: SimulationView) -> None:
+    with st.container(horizontal=True, gap="xsmall", vertical_alignment="center"):
+        st.markdown(f":material/progress_activity: **{USER_PLAYERS[view.user.seat.player]}** speaks")
+        st.badge(f"{max(time.time() - view.user.since, 0):.0f} s", color="orange")
+    if view.user.progress:
+        st.text(literal(view.user.progress))

@@ -1,19 +1,23 @@
 """The start page: choose an agent, say what it shall be asked, and begin."""
 
-from collections.abc import Callable, Sequence
+import os
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from typing import Any, Literal, get_args
 
 import streamlit as st
 from pydantic import Field
 
 from app.cast import Cast
-from app.commands import ChooseAgent, StartCommand, StartRecorded, StartSession, TryAgain
+from app.commands import ChooseAgent, StartCommand, StartRecorded, StartScript, StartSession, TryAgain
 from app.kept import slug
 from app.labels import literal, safe_label
 from app.opening import AgentChoice, StartForm
-from app.panels.agent_list import agent_list
 from app.panels.parts import problem
-from app.panels.script_start import script_start
 from app.players import AGENT_PLAYERS, PLAYERS, not_at_first
+from app.recorded_play import Agents, RecordedForm
+from app.script_play import Otherwise, ScriptForm, case_losses, text_of_upload
+from evalset.kinds import holds_cases, importable_kind
 from simulator.agents import AgentEntry
 from simulator.facts import Value
 
@@ -210,3 +214,257 @@ def _players() -> dict[str, str]:
 
 def _agent_player_name(choice: AgentChoice) -> str:
     return "Its own model where it can be reached, else you" if choice == "auto" else AGENT_PLAYERS[choice]
+
+
+# The agents to choose from on the start page; one that failed to load is listed with its error.
+
+
+LONG_LIST = 6
+LIST_HEIGHT = 640
+"""In pixels, where the style sheet does not say how much the window allows; a longer list scrolls inside."""
+
+_SOURCES = {"folder": "Folder", "file": "File", "demo": "Demo"}
+
+
+def agent_list(entries: Sequence[AgentEntry], chosen: str | None) -> str | None:
+    """Draw the agents; give the name of the one that was clicked."""
+    clicked: str | None = None
+    is_long = len(entries) > LONG_LIST
+    height: int | Literal["content"] = LIST_HEIGHT if is_long else "content"
+    key = "agent_list_long" if is_long else "agent_list"
+    with st.container(gap="xsmall", height=height, key=key, border=False):
+        for entry in entries:
+            clicked = _card(entry, is_chosen=entry.name == chosen) or clicked
+    return clicked
+
+
+def _card(entry: AgentEntry, *, is_chosen: bool) -> str | None:
+    kind = "chosen" if is_chosen else entry.state
+    with st.container(border=True, gap="xxsmall", key=f"agent_{kind}_{slug(entry.name)}"):
+        with st.container(horizontal=True, vertical_alignment="center", gap="xsmall", wrap=False):
+            clicked = st.button(
+                safe_label(entry.name, 40),
+                key=f"choose_{slug(entry.name)}",
+                type="tertiary",
+                icon=_icon(entry, is_chosen=is_chosen),
+                disabled=entry.state == "failed",
+                wrap=False,
+            )
+            st.space("stretch")
+            _badge(entry)
+        if entry.description:
+            st.text(literal(entry.description))
+        if entry.source != "demo":
+            st.text(literal(entry.location))
+        if entry.error:
+            st.code(literal(entry.error), language=None, wrap_lines=True)
+    return entry.name if clicked and not is_chosen else None
+
+
+def _icon(entry: AgentEntry, *, is_chosen: bool) -> str:
+    if entry.state == "failed":
+        return ":material/error:"
+    return ":material/radio_button_checked:" if is_chosen else ":material/radio_button_unchecked:"
+
+
+def _badge(entry: AgentEntry) -> None:
+    if entry.state == "failed":
+        st.badge("Failed to load", color="red")
+    else:
+        st.badge(_SOURCES[entry.source], color="gray")
+
+
+# Where a script is brought along: uploaded or pasted, with what to do where it has no answer.
+
+
+TEXT_KEY = "start_script"
+_UPLOAD_KEY = "start_script_file"
+_CASE_KEY = "start_script_case"
+_EXAMPLE = """\
+format: golden-trace-studio/script
+version: 1
+turns:
+- say: Where is order A-1002?
+"""
+OTHERWISE: dict[Otherwise, str] = {
+    "": "As the script says",
+    "ask": "Ask me, and go on then",
+    "generate": "Take the draft, or the agent's own model",
+    "fail": "End there",
+}
+assert set(OTHERWISE) == set(get_args(Otherwise))  # noqa: S101 - a new way must get a name here
+
+
+def script_start(agent: str, failed: str | None) -> StartScript | None:
+    """Draw it for an agent; give the script that is to be played. `failed` says why the last one was not."""
+    body = st.expander(
+        "Play a script", icon=":material/description:", key="script_start", on_change="rerun", expanded=False
+    )
+    if not (body.open or failed):
+        return None
+    with body:
+        return _script_form(agent, failed)
+
+
+def _script_form(agent: str, failed: str | None) -> StartScript | None:
+    st.caption(
+        "A session as a file, YAML or JSON: what the user says, what the agent does, what the tools answer. Any session that was "
+        "recorded can be downloaded as one where it is exported. An eval set will do too, or a downloaded archive of one: one of its "
+        "golden traces is played."
+    )
+    _upload()
+    text = st.text_area(
+        "Script", key=TEXT_KEY, height=200, placeholder=_EXAMPLE, on_change="ignore", persist_state="session"
+    )
+    if what := importable_kind((text or "").encode()):
+        problem(
+            "This is no script.",
+            f"It is {what}. Open it under Eval sets: its cases are imported, and can be played there.",
+        )
+        return None
+    case = _case(text or "")
+    otherwise = st.selectbox(
+        "Where the script has no answer",
+        list(OTHERWISE),
+        format_func=OTHERWISE.__getitem__,
+        key="start_script_otherwise",
+        on_change="ignore",
+    )
+    if failed:
+        problem("The script cannot be played.", failed)
+    if not st.button("Play the script", key="play_script", icon=":material/play_circle:"):
+        return None
+    if not (text or "").strip():
+        problem("There is nothing to play yet; upload a script, or paste one.")
+        return None
+    if holds_cases(text or "") and not case:
+        return None
+    return StartScript(form=ScriptForm(agent=agent, text=text or "", otherwise=otherwise, case=case))
+
+
+def _upload() -> None:
+    uploaded: Any = st.file_uploader(
+        "Script or eval set", type=["yaml", "yml", "json", "zip"], key=_UPLOAD_KEY, on_change=_take
+    )
+    if uploaded is not None:
+        try:
+            text_of_upload(uploaded.getvalue())
+        except ValueError as error:
+            problem("This file cannot be read.", str(error))
+
+
+def _case(text: str) -> str:
+    """Draw the choice of a golden trace where the text is an eval set; give its name, empty for none."""
+    if not holds_cases(text):
+        return ""
+    try:
+        found = case_losses(text)
+    except ValueError as error:  # a ScenarioError
+        problem("The eval set cannot be played.", str(error))
+        return ""
+    names = list(found)
+    is_new = st.session_state.get(_CASE_KEY) not in names
+    if is_new:
+        st.session_state[_CASE_KEY] = names[0]
+    case: str = st.selectbox("Golden trace", names, format_func=literal, key=_CASE_KEY)
+    for loss in found[case]:
+        st.text(literal(f"Not in the trace: {loss}"))
+    # Who has just pasted several has not seen yet what can be chosen.
+    return "" if is_new and len(names) > 1 else case
+
+
+def _take() -> None:
+    """Put a file that was uploaded into the text, where it can be changed."""
+    uploaded: Any = st.session_state.get(_UPLOAD_KEY)
+    if uploaded is not None:
+        with suppress(ValueError):  # said where the file is drawn
+            st.session_state[TEXT_KEY] = text_of_upload(uploaded.getvalue())
+
+
+# Where a recorded case is chosen to be replayed in a session: each call gets its recorded answer, all else is asked.
+
+
+PATH_KEY = "recorded_path"
+_REPLAYED_KEY = "recorded_case"
+AGENTS: dict[Agents, str] = {"moves": "Make the recorded moves", "model": "Are played by their own models"}
+assert set(AGENTS) == set(get_args(Agents))  # noqa: S101 - a new way must get a name here
+_LONGEST = 60
+
+
+def recorded_start(
+    agent: str, default_path: str, cases: Callable[[str], Mapping[str, str]], failed: str | None
+) -> StartRecorded | None:
+    """Draw it for an agent; give the case that is to be replayed.
+
+    Args:
+        agent: The agent.
+        default_path: The agent's eval set.
+        cases: Gives the recorded cases at a path, each with what the user says first; a ValueError says why there are none.
+        failed: Why the last attempt did not work.
+    """
+    body = st.expander(
+        "Replay a recorded case",
+        icon=":material/replay:",
+        key="recorded_start",
+        on_change="rerun",
+        expanded=False,
+    )
+    if not (body.open or failed):
+        return None
+    with body:
+        return _replay_form(agent, default_path, cases, failed)
+
+
+def _replay_form(
+    agent: str, default_path: str, cases: Callable[[str], Mapping[str, str]], failed: str | None
+) -> StartRecorded | None:
+    st.caption(
+        "Beside each eval set lies what its world answered. A session replays it, and pauses where the agent asks for what was not "
+        "recorded: you answer, see the recorded call that is nearest, and can add your answer to the case."
+    )
+    path = st.text_input("Eval set or recorded environment", value=default_path, key=PATH_KEY) or ""
+    found = _found(path, cases, is_default=path == default_path)
+    names = list(found)
+    if st.session_state.get(_REPLAYED_KEY) not in names:
+        st.session_state[_REPLAYED_KEY] = names[0] if names else None
+    case = st.selectbox(
+        "Case",
+        names,
+        key=_REPLAYED_KEY,
+        format_func=lambda name: literal(f"{name}: {_short(found.get(name, ''))}"),
+        placeholder="No case is recorded there",
+    )
+    agents = st.segmented_control(
+        "The agents",
+        list(AGENTS),
+        format_func=AGENTS.__getitem__,
+        required=True,
+        key="recorded_agents",
+        default="moves",
+    )
+    if failed:
+        problem("The case cannot be replayed.", failed)
+    if (
+        not st.button("Replay", key="play_recorded", icon=":material/replay:", disabled=case is None)
+        or case is None
+    ):
+        return None
+    return StartRecorded(form=RecordedForm(agent=agent, path=path, case=case, agents=agents))
+
+
+def _found(path: str, cases: Callable[[str], Mapping[str, str]], *, is_default: bool) -> Mapping[str, str]:
+    """Give the cases at a path; where there are none, say why, or how there will be some."""
+    try:
+        return cases(path) if path.strip() else {}
+    except ValueError as error:  # no such file, not theirs, or something else
+        if is_default and not os.path.lexists(path):
+            st.caption(
+                "Nothing is recorded for this agent yet: export one of its sessions, or give the path of another set."
+            )
+        else:
+            problem("There is nothing to replay.", str(error))
+        return {}
+
+
+def _short(text: str) -> str:
+    return safe_label(text, _LONGEST)

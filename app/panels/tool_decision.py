@@ -6,20 +6,21 @@ import streamlit as st
 
 from app.commands import ChangeSeat
 from app.decisions import AnswerTool, Decision, RunReal
+from app.jsontext import show_json
 from app.kept import Kept
-from app.labels import safe_label
-from app.offers import set_aside
+from app.labels import literal, safe_label
+from app.offers import put_value, set_aside
 from app.panels.asked import (
     accept,
     arguments,
+    details,
     heading,
     may_have_run,
     run_for_real,
     was_clicked,
 )
-from app.panels.contradictions import contradictions
 from app.panels.draft_source import draft_source
-from app.panels.from_now_on import from_now_on
+from app.panels.parts import block
 from app.panels.ready_answers import draft_difference, ready_answers
 from app.panels.tool_outcomes import (
     error_inputs,
@@ -29,10 +30,15 @@ from app.panels.tool_outcomes import (
     say_unready,
     state_inputs,
 )
-from app.panels.why_mine import what_else, why_mine
+from app.past_calls import unanswered
+from app.players import PLAYERS, lacks
 from app.surroundings import NOTHING_AROUND, Surroundings
 from app.tool_answer import NotReadyError, ToolInputs
+from app.viewmodels import blocks
 from simulator.environment.drafting.blanks import is_guess
+from simulator.environment.recording.nearest_calls import Near, nearest
+from simulator.environment.things.entities import Contradiction
+from simulator.facts import ToolPlayer
 from simulator.jsonvalue import canonical, digest
 from simulator.session.history import HistoryEntry
 
@@ -188,3 +194,149 @@ def _answer(inputs: ToolInputs, *, despite: bool) -> AnswerTool | None:
         return AnswerTool(key=inputs.request.key, answer=inputs.answer(despite_contradictions=despite))
     except NotReadyError:
         return None
+
+
+# Draws who shall answer a tool from now on, in the decision pane itself.
+
+
+_NAME = 28
+
+
+def from_now_on(kept: Kept, tool_name: str, around: Surroundings) -> ChangeSeat | None:
+    """Draw the choice, its body only while it is open; give the change of seats. This call moves along, too."""
+    now = around.seats.of_tool(tool_name)
+    body = st.popover(
+        f"From now on: {PLAYERS[now].short}",
+        icon=":material/switch_account:",
+        key=kept.key("players"),
+        on_change="rerun",
+    )
+    if not body.open:
+        return None
+    with body:
+        return _players(kept, tool_name, now, around)
+
+
+def _players(kept: Kept, tool_name: str, now: ToolPlayer, around: Surroundings) -> ChangeSeat | None:
+    chosen: ChangeSeat | None = None
+    st.caption(f"Who answers {safe_label(tool_name, _NAME)} from now on, this call too")
+    for player, words in PLAYERS.items():
+        missing = lacks(player, tool_name, around.settings.simulation_model, around.recorded)
+        with st.container(gap=None, key=f"player_{player}"):
+            clicked = st.button(
+                words.name,
+                key=kept.key(f"play_{player}"),
+                type="tertiary",
+                icon=":material/check:" if player == now else ":material/radio_button_unchecked:",
+                disabled=bool(missing) or player == now,
+            )
+            st.caption(missing or words.does)
+        if clicked:
+            chosen = ChangeSeat(seat="tool", target=tool_name, player=player)
+    return chosen
+
+
+# Draws what an answer contradicts, each with the earlier turn, and the second step that gives it all the same.
+
+
+_MOST = 5
+
+
+def contradictions(
+    kept: Kept, found: Sequence[Contradiction], history: Sequence[HistoryEntry], *, is_held: bool
+) -> bool:
+    """Draw the contradictions; True where the answer shall be given all the same.
+
+    Args:
+        kept: Names the widgets.
+        found: What the answer contradicts.
+        history: What has happened.
+        is_held: The answer was to be given, and is held because of them.
+    """
+    if not found:
+        return False
+    insists = False
+    with st.container(border=True, gap="xsmall", key="contradictions"):
+        count = "a contradiction" if len(found) == 1 else f"{len(found)} contradictions"
+        words = f"Not given: it holds {count}" if is_held else f"This answer holds {count}"
+        st.badge(words, icon=":material/error:", color="red" if is_held else "orange")
+        for place, each in enumerate(found[:_MOST]):
+            st.text(literal(each.what))
+            if each.earlier is not None:
+                _earlier(kept, place, each, history)
+        if len(found) > _MOST:
+            st.caption(f"and {len(found) - _MOST} more")
+        if is_held:
+            st.caption("Change the answer, or give it as it is: it will be marked in the world.")
+            insists = st.button(
+                "Give it all the same", key=kept.key("insist"), icon=":material/priority_high:"
+            )
+    return insists
+
+
+def _earlier(kept: Kept, place: int, found: Contradiction, history: Sequence[HistoryEntry]) -> None:
+    """Show the earlier step itself; one that is no answer of a tool is only named in the sentence."""
+    earlier = found.earlier
+    steps = [entry for entry in history if earlier is not None and entry.fact == earlier.fact]
+    if not steps or earlier is None:
+        return
+    with st.expander(
+        f"See {safe_label(earlier.words())}",
+        type="compact",
+        key=kept.key(f"earlier_{place}"),
+        icon=":material/history:",
+    ):
+        for shown in blocks(steps[0])[:2]:
+            block(shown)
+
+
+# Draws why a tool call came to a person, what will happen to the answer, and what might have answered instead.
+
+
+_MOST_DIFFERENCES = 6
+
+
+def why_mine(inputs: ToolInputs, around: Surroundings) -> None:
+    """Draw the reason where there is one, and the rules that will change whatever is answered."""
+    request = inputs.request
+    is_auto = around.seats.of_tool(request.tool_name) == "auto"
+    if (request.note or is_auto) and not request.would_answer:
+        with st.container(border=True, gap=None, key="why_mine"):
+            words = "Auto stopped here for you" if is_auto else "Why this call is yours"
+            st.badge(words, icon=":material/pan_tool:", color="orange")
+            st.text(literal(request.note or "A rule, or what is open here, needs a person."))
+            if is_auto:
+                st.caption("Once you have answered, it goes on by itself.")
+    for label in request.modifiers:
+        with st.container(horizontal=True, gap="xsmall", vertical_alignment="center"):
+            st.badge(safe_label(label), icon=":material/tune:", color="violet")
+            st.caption("will delay, change or lose whatever you answer", width="content")
+
+
+def what_else(inputs: ToolInputs, around: Surroundings) -> None:
+    """Draw what the tool says of itself, why no rule answered, and the recorded call that is nearest."""
+    request = inputs.request
+    details("What the tool says of itself", request.description)
+    reasons = "\n".join(f"{miss.rule_id}: {miss.reason}" for miss in unanswered(request, around.rules))
+    details("Why no rule answered, nearest first", reasons)
+    found = nearest(around.recorded, request.tool_name, request.arguments, n=1)
+    if found:
+        _nearest(inputs, found[0], is_open=around.seats.of_tool(request.tool_name) == "recorded")
+
+
+def _nearest(inputs: ToolInputs, near: Near, *, is_open: bool) -> None:
+    with st.expander(
+        "Nearest recorded call", type="compact", key=inputs.kept.key("nearest"), expanded=is_open
+    ):
+        st.text(literal(near.call.place))
+        for words in near.differs[:_MOST_DIFFERENCES]:
+            st.text(literal(words))
+        if not near.differs:
+            st.caption("It was called with the same arguments.")
+        st.code(literal(show_json(near.call.response)), language="json", wrap_lines=True)
+        st.button(
+            "Put its answer into the editor",
+            key=inputs.kept.key("take_recorded"),
+            on_click=put_value,
+            args=(inputs, near.call.response),
+        )

@@ -9,7 +9,7 @@ import pytest
 from app import recorded_play
 from app.agents import catalogue
 from app.destinations import check_place
-from app.panels.recorded_start import PATH_KEY
+from app.panels.start import PATH_KEY
 from app.registry import LiveSession, registry
 from evalset.recorded.export import record
 from evalset.recorded.files import put_cases, read_environment

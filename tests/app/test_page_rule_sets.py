@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from app.panels.rule_exchange import RULES_VARIABLE, folder_for
 from app.rule_exchange import FORMS, appended, config_of, exported, missing_tools
-from app.rule_folder import RULES_VARIABLE, folder_for
 from simulator.environment.injection.adk_config import ReadConfig
 from simulator.environment.injection.distortions import Distortion
 from simulator.environment.injection.effects import DistortEffect

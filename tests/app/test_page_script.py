@@ -10,7 +10,7 @@ from streamlit.testing.v1 import AppTest
 
 from app.agents import catalogue
 from app.exporting import exportable
-from app.panels.script_start import TEXT_KEY
+from app.panels.start import TEXT_KEY
 from app.people import LOCAL
 from app.registry import LiveSession, registry
 from app.script_play import ScriptForm, open_script, text_of_upload
@@ -237,7 +237,7 @@ def test_an_unfinished_session_leaves_as_a_script_that_comes_to_the_same_point(s
 def _unsaid(hostile: "Any") -> None:  # noqa: UP037 - the script has no imports
     from app.drafts import Drafts  # noqa: PLC0415 - the function's text is the page's script
     from app.kept import Kept  # noqa: PLC0415 - as above
-    from app.panels.script_export import script_so_far  # noqa: PLC0415 - as above
+    from app.panels.export import script_so_far  # noqa: PLC0415 - as above
     from simulator.scripts import ScriptError  # noqa: PLC0415 - as above
 
     def written(_: object) -> str:

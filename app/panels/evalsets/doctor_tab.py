@@ -25,10 +25,9 @@ from app.examining import (
 from app.kept import slug
 from app.labels import literal
 from app.migration_lines import EXAMPLE, MigrationLineError, migration_from
-from app.panels.evalsets.find_bar import find_bar
+from app.panels.evalsets.cases_tab import find_bar
 from app.panels.evalsets.out_of_date import out_of_date
-from app.panels.evalsets.remembered import followed_key, keep_option, key_of, option_key
-from app.panels.evalsets.set_choices import agent_choice
+from app.panels.evalsets.set_choices import agent_choice, followed_key, keep_option, key_of, option_key
 from app.panels.evalsets.table_download import csv_button
 from app.panels.evalsets.waiting import AT_ONCE_SECONDS, waiting
 from app.panels.parts import problem

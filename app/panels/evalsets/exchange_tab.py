@@ -19,8 +19,8 @@ from app.exchanging import (
     prepared,
 )
 from app.labels import literal
-from app.panels.evalsets.remembered import keep_option, key_of, option_key
 from app.panels.evalsets.scene import ApplyEdits, SetScene
+from app.panels.evalsets.set_choices import keep_option, key_of, option_key
 from app.panels.evalsets.waiting import AT_ONCE_SECONDS, waiting
 from app.panels.parts import problem
 from app.people import LOCAL

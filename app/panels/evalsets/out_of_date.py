@@ -9,7 +9,7 @@ import streamlit as st
 from app.bench import Bench
 from app.fragments import fragment
 from app.labels import literal
-from app.panels.evalsets.remembered import key_of
+from app.panels.evalsets.set_choices import key_of
 
 if TYPE_CHECKING:
     from evalset.measured import Measured

@@ -3,31 +3,67 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, cast
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from app.bench import Bench
 from app.jobs import Job
 from app.labels import literal
-from app.panels.evalsets.divergence import Action, divergence_panel
-from app.panels.evalsets.find_bar import find_bar
+from app.panels.evalsets.cases_tab import find_bar
 from app.panels.evalsets.out_of_date import is_out_of_date, out_of_date
-from app.panels.evalsets.remembered import keep_option, key_of, option_key
-from app.panels.evalsets.set_choices import agent_and_cases, unrecorded_choice
+from app.panels.evalsets.set_choices import (
+    agent_and_cases,
+    followed_key,
+    keep_option,
+    key_of,
+    option_key,
+    unrecorded_choice,
+)
 from app.panels.evalsets.table_download import csv_button
-from app.panels.evalsets.tolerance_editor import tolerance_editor
 from app.panels.evalsets.waiting import AT_ONCE_SECONDS, waiting
 from app.panels.parts import problem
 from app.set_facts import SetFacts, environment_of, environment_trouble
-from app.verifying import MARKS, VERIFIED, Asked, case_rows, fitting, verifying
-from evalset.verify import Criteria, VerifyError, add_tolerances
+from app.tolerance_rows import (
+    HINTS,
+    KINDS,
+    OF,
+    WITHOUT_TOOL,
+    Row,
+    RowError,
+    new_row,
+    row_of,
+    tolerances_from,
+)
+from app.verifying import (
+    MARKS,
+    VERDICTS,
+    VERIFIED,
+    Asked,
+    case_rows,
+    difference_rows,
+    fitting,
+    marked_text,
+    side_by_side,
+    verifying,
+)
+from evalset.verify import (
+    Criteria,
+    VerifyError,
+    add_tolerances,
+    keep_tolerances,
+    propose_tolerances,
+    tolerances_of,
+)
 from evalset.verify.junit import junit
+from evalset.verify.results import Divergence, RunResult
 
 if TYPE_CHECKING:
     from evalset.editing.edits import Edit
     from evalset.verify.results import CaseResult, RunResult, Step, Verification
+
 
 COLUMNS = (1, 1.9)
 _MATCHES = {
@@ -416,3 +452,270 @@ def _done(
     job = bench.jobs[EDITED] = Job(lambda *_: work(), "mend-golden")
     job.wait(AT_ONCE_SECONDS)
     return st.rerun()
+
+
+# The first step at which a run goes another way than its golden: both side by side, what speaks for the verdict, and what to do about it.
+
+
+Action: TypeAlias = Literal["accept", "repair", "open", "tolerate"]
+
+_COLORS = {
+    "agent_changed": "orange",
+    "golden_stale": "violet",
+    "environment_changed": "red",
+    "user_changed": "blue",
+    "varies": "gray",
+}
+_DIVERGENCE_COLUMNS = (0.05, 1, 1)
+_MOST_PAIRS = 12
+_LABELS: dict[Action, tuple[str, str, str]] = {
+    "accept": (
+        "Accept the new behaviour",
+        ":material/check:",
+        "What the agent does now becomes the golden; you see what changes, and save it",
+    ),
+    "repair": (
+        "Repair the golden",
+        ":material/healing:",
+        "The golden is put right from what was recorded; you see what changes, and save it",
+    ),
+    "open": (
+        "Open the session at this step",
+        ":material/play_arrow:",
+        "The case is played up to here, and you go on",
+    ),
+    "tolerate": (
+        "Keep the tolerances",
+        ":material/rule:",
+        "What differs by itself is not compared any more. You see and change it under Tolerances of this case",
+    ),
+}
+
+
+def divergence_panel(bench: Bench, divergence: Divergence, *, can_accept: bool) -> Action | None:
+    """Draw a divergence; give what shall be done about it. A run that did not come to its end can not be accepted."""
+    with st.container(border=True, gap="xsmall", key="divergence"):
+        _verdict(divergence)
+        asked = _actions(bench, divergence.action, can_accept=can_accept)
+        _differences(divergence)
+        _pairs(divergence)
+    return asked
+
+
+def divergence_shown(divergence: Divergence) -> None:
+    """Draw a divergence, with nothing to do about it."""
+    with st.container(gap="xsmall", key="divergence_shown"):
+        _verdict(divergence)
+        _differences(divergence)
+        _pairs(divergence)
+
+
+def _verdict(divergence: Divergence) -> None:
+    """Say where it is, what it means, and what speaks for that."""
+    with st.container(horizontal=True, gap="xsmall", vertical_alignment="center"):
+        st.markdown(
+            f"**First divergence: turn {divergence.turn + 1}, step {divergence.step + 1}**", width="content"
+        )
+        for verdict in (divergence.verdict, *divergence.also):
+            st.badge(VERDICTS[verdict], color=_COLORS[verdict])  # type: ignore[arg-type] # colours that badges have
+    st.text(literal(divergence.sentence))
+    for sentence in divergence.evidence:
+        st.text(literal(f"· {sentence}"))
+
+
+def _actions(bench: Bench, first: Action, *, can_accept: bool) -> Action | None:
+    """Draw the one thing to do, and beside it the way to look at it oneself."""
+    asked: Action | None = None
+    others: tuple[Action, ...] = () if first == "open" else ("open",)
+    with st.container(horizontal=True, gap="xsmall", vertical_alignment="center"):
+        for action in (first, *others):
+            label, icon, words = _LABELS[action]
+            if st.button(
+                label,
+                key=key_of(bench, f"divergence_{action}"),
+                icon=icon,
+                type="primary" if action == first else "tertiary",
+                help=words,
+                disabled=action == "accept" and not can_accept,
+            ):
+                asked = action
+    if first == "accept" and not can_accept:
+        st.caption("The run did not come to its end, so it is no golden.")
+    return asked
+
+
+def _differences(divergence: Divergence) -> None:
+    rows = difference_rows(divergence)
+    if rows:
+        st.dataframe(rows, hide_index=True, alt="Where golden and actual values differ")
+    if divergence.text:
+        st.caption("`[-only in the golden-]` and `{+only in the actual text+}`")
+        st.code(literal(marked_text(divergence.text)), language=None, wrap_lines=True)
+
+
+def _pairs(divergence: Divergence) -> None:
+    _, left, right = st.columns(_DIVERGENCE_COLUMNS, gap="xsmall")
+    with left:
+        st.caption("Golden, from this step on")
+    with right:
+        st.caption("Actual")
+    for golden, actual, differs in side_by_side(divergence.pairs[:_MOST_PAIRS]):
+        mark, left, right = st.columns(_DIVERGENCE_COLUMNS, gap="xsmall")
+        with mark:
+            st.markdown(":red[:material/difference:]" if differs else ":gray[:material/check:]")
+        with left:
+            st.code(literal(golden), language=None, wrap_lines=True)
+        with right:
+            st.code(literal(actual), language=None, wrap_lines=True)
+    if len(divergence.pairs) > _MOST_PAIRS:
+        st.caption(f"and {len(divergence.pairs) - _MOST_PAIRS} more steps of this turn")
+
+
+# The tolerances of a case as rows: what may differ from what was recorded, and how far.
+
+
+_TOLERANCE_COLUMNS = (1.1, 1.0, 1.5, 1.3, 1.4, 0.85)
+_FEWEST_RUNS = 2
+
+
+class _Case(NamedTuple):
+    """A case whose tolerances are edited: the rows as they are now, as they are saved, and its runs."""
+
+    bench: Bench
+    eval_id: str
+    rows: list[Row]
+    saved: list[Row]
+    runs: Sequence[RunResult]
+
+    @property
+    def name(self) -> str:
+        """The name of the option at the bench."""
+        return _name(self.eval_id)
+
+    def key(self, number: int, field: str) -> str:
+        """Let the input of a field show what its row says; give its key."""
+        return followed_key(self.bench, f"{field} {number} {self.name}", self.rows[number][field])
+
+    def put(self, rows: list[Row] | None) -> None:
+        """Keep other rows, None for those that are saved, and draw them."""
+        held: Any = rows
+        if rows is None:
+            self.bench.options.pop(self.name, None)
+        else:
+            self.bench.options[self.name] = held
+        st.rerun()
+
+
+def tolerance_editor(bench: Bench, eval_id: str, runs: Sequence[RunResult]) -> None:
+    """Draw the tolerances of a case, which stay at the bench until they are saved."""
+    try:
+        saved = [row_of(each) for each in tolerances_of(bench.eval_set, eval_id)]
+    except VerifyError as error:
+        problem("The tolerances cannot be read.", str(error))
+        return
+    held: Any = bench.options.get(_name(eval_id))
+    case = _Case(bench, eval_id, saved if held is None else [dict(row) for row in held], saved, runs)
+    for number in range(len(case.rows)):
+        _row(case, number)
+    if not case.rows:
+        st.caption("None: everything that is compared has to be as it was recorded.")
+    with st.container(horizontal=True, gap="xsmall", vertical_alignment="center"):
+        _buttons(case)
+    if wrong := bench.notes.pop(case.name, ""):
+        problem("The tolerances were not saved.", wrong)
+
+
+def _name(eval_id: str) -> str:
+    return f"tolerances {eval_id}"
+
+
+def _row(case: _Case, number: int) -> None:
+    rows = case.rows
+    *columns, last = st.columns(_TOLERANCE_COLUMNS, gap="xsmall", vertical_alignment="bottom")
+    now = _said(case, number, columns)
+    with last:
+        if st.button(
+            "Remove",
+            key=key_of(case.bench, f"gone {number} {case.name}"),
+            icon=":material/delete:",
+            type="tertiary",
+        ):
+            case.put(rows[:number] + rows[number + 1 :])
+    if now != rows[number]:
+        case.put([*rows[:number], now, *rows[number + 1 :]])
+
+
+def _said(case: _Case, number: int, columns: Sequence[DeltaGenerator]) -> Row:
+    """Draw the inputs of a row; give what they say."""
+    row, seen = case.rows[number], cast("Any", "visible" if number == 0 else "collapsed")
+    of, tool, path, kind, more = columns
+    key = case.key
+    said = {
+        "of": of.selectbox(
+            "Of", list(OF), key=key(number, "of"), format_func=lambda each: OF[each], label_visibility=seen
+        ),
+        "tool": tool.text_input(
+            "Tool",
+            key=key(number, "tool"),
+            label_visibility=seen,
+            placeholder="*",
+            disabled=row["of"] in WITHOUT_TOOL,
+        ),
+        "path": path.text_input(
+            "Place",
+            key=key(number, "path"),
+            label_visibility=seen,
+            placeholder="items[*].price; empty: all",
+        ),
+        "kind": kind.selectbox(
+            "May be",
+            list(KINDS),
+            key=key(number, "kind"),
+            format_func=lambda each: KINDS[each],
+            label_visibility=seen,
+        ),
+        "more": more.text_input(
+            "Which",
+            key=key(number, "more"),
+            label_visibility=seen,
+            placeholder=HINTS.get(row["kind"], ""),
+            disabled=row["kind"] not in HINTS,
+        ),
+    }
+    return {field: value or "" for field, value in said.items()}
+
+
+def _buttons(case: _Case) -> None:
+    if st.button("Add", key=key_of(case.bench, f"add {case.name}"), icon=":material/add:"):
+        case.put([*case.rows, new_row()])
+    if st.button(
+        "Propose from repeated runs",
+        key=key_of(case.bench, f"propose {case.name}"),
+        icon=":material/auto_fix_high:",
+        disabled=len(case.runs) < _FEWEST_RUNS,
+        help="What differs from run to run of this case. Run it several times, with the arguments ignored, so that no run ends early",
+    ):
+        proposed = [row_of(each) for each in propose_tolerances(case.runs)]
+        case.put([*case.rows, *(row for row in proposed if row not in case.rows)])
+    if st.button(
+        "Save",
+        key=key_of(case.bench, f"save {case.name}"),
+        icon=":material/save:",
+        disabled=case.rows == case.saved,
+        help="Kept with the recording: replays and verifications heed it",
+    ):
+        _save(case)
+    if case.rows != case.saved and st.button(
+        "Undo", key=key_of(case.bench, f"undo {case.name}"), icon=":material/undo:", type="tertiary"
+    ):
+        case.put(None)
+
+
+def _save(case: _Case) -> None:
+    try:
+        keep_tolerances(case.bench.eval_set, case.eval_id, tolerances_from(case.rows))
+    except (RowError, VerifyError) as error:
+        case.bench.notes[case.name] = str(error)
+        case.put(case.rows)
+    case.bench.wrote()
+    case.put(None)
