@@ -5,6 +5,8 @@ browser that sends no Origin. The token in the link is accepted once, and is exc
 it stays in no address bar, history, log or referrer. A link that was used is worth nothing; the terminal shows the next one.
 """
 
+from __future__ import annotations
+
 import secrets
 from collections.abc import Callable, Mapping
 from http.cookies import SimpleCookie

@@ -6,6 +6,8 @@ before: a text, say, that a form has changed. So the page counts what it sets, a
 last, brings the count back with each click: what was set after that count, the browser has not seen.
 """
 
+from __future__ import annotations
+
 from dataclasses import dataclass, field
 from typing import Any
 

@@ -1,5 +1,7 @@
 """The agents that this server offers, as its command line and its environment say; loaded in the background."""
 
+from __future__ import annotations
+
 import os
 import sys
 from threading import Lock, Thread

@@ -1,5 +1,7 @@
 """Suggests paths into a tool's arguments or answers, and how the value at a path is typed. Pure."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Iterator
 
 from pydantic import JsonValue

@@ -1,5 +1,7 @@
 """Draws the tree of a session's branches in the DOT language; every name is quoted. Pure."""
 
+from __future__ import annotations
+
 from app.branch_words import brief, ending, step_before, steps
 from app.graph import LIGHT, Palette, quoted
 from simulator.branches import Tree, TreeEdge, TreeNode

@@ -1,5 +1,7 @@
 """Says in a few words what a branch is: where it forks, what was done there instead, and how it ended. Pure."""
 
+from __future__ import annotations
+
 import itertools
 from datetime import UTC, datetime
 from typing import Any

@@ -1,5 +1,7 @@
 """Gives each browser an id that nobody can guess, in a cookie that no script reads and no other site sends."""
 
+from __future__ import annotations
+
 import secrets
 from http.cookies import SimpleCookie
 

@@ -3,6 +3,8 @@
 The tools of a server (MCP, OpenAPI) are only known once the agent has been shown them.
 """
 
+from __future__ import annotations
+
 import inspect
 from collections.abc import Iterable, Iterator
 from typing import Any

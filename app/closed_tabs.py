@@ -4,6 +4,8 @@ Streamlit keeps the page of a closed tab for `server.disconnectedSessionTTL` sec
 can come back to it, but it is forgotten only when another tab is closed, and ended only when the garbage collector finds it.
 """
 
+from __future__ import annotations
+
 import asyncio
 from collections.abc import Callable, Mapping
 from typing import Any, Protocol

@@ -1,5 +1,7 @@
 """What a person can ask for on the page beside answering: values that panels give back and the engine carries out."""
 
+from __future__ import annotations
+
 from typing import Annotated, Any, Literal, TypeAlias
 
 from pydantic import Field

@@ -4,6 +4,8 @@ Each condition and each group of them is a node with a number; the inputs of nod
 so on, and the rows of a group `c4:rows`. The root, node 0, is a group.
 """
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from typing import Any, TypeAlias, assert_never
 

@@ -1,5 +1,7 @@
 """Shows how the tools hang together as the rows of a table, and reads what a person changed in it. Pure."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal, TypeAlias, get_args
 

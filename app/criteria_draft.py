@@ -1,5 +1,7 @@
 """The criteria of an eval set as somebody edits them: the text, what stands in the file, and what was switched off meanwhile."""
 
+from __future__ import annotations
+
 from pathlib import Path
 
 from pydantic import JsonValue

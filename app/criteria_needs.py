@@ -1,5 +1,7 @@
 """Says which criteria cannot be measured from here, because a model or Vertex AI cannot be asked. Nothing is sent anywhere."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterator, Mapping
 
 from app.model_names import model_problem

@@ -1,5 +1,7 @@
 """What a person decided in the decision pane, as values; and how each is handed to a simulation."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from typing import Annotated, Literal, TypeAlias, assert_never
 

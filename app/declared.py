@@ -1,5 +1,7 @@
 """Reads the form of a tool that does not exist yet: what was typed becomes a declaration, and back. Pure."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable
 from typing import Literal, TypeAlias
 

@@ -1,5 +1,7 @@
 """Says where on the server somebody may write an eval set."""
 
+from __future__ import annotations
+
 import hashlib
 from pathlib import Path
 

@@ -1,5 +1,7 @@
 """Compares two texts line by line, for a person: what went, what came, and a little around it. Pure."""
 
+from __future__ import annotations
+
 from contextlib import suppress
 from difflib import SequenceMatcher
 

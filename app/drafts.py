@@ -1,5 +1,7 @@
 """Keeps what people have typed and not sent, on the server, so that a refresh of the page loses none of it."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterator, Mapping, MutableMapping
 from threading import Lock
 

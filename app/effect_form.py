@@ -4,6 +4,8 @@ The inputs of each kind of effect have names of their own, so that nothing is lo
 The inputs of the distortion in row 3 are called `d3.kind`, `d3.at` and so on, the texts of a sequence `s3.value`.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias, TypeVar, assert_never
 

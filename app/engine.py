@@ -1,5 +1,7 @@
 """Hands what a person asked for on the page to the simulation."""
 
+from __future__ import annotations
+
 from typing import assert_never
 
 from app import state

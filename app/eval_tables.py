@@ -1,5 +1,7 @@
 """Lays the results of `adk eval` out for tables: plain text in every cell, which nothing in it can turn into anything else."""
 
+from __future__ import annotations
+
 import json
 from collections import Counter
 from collections.abc import Sequence

@@ -1,5 +1,7 @@
 """Makes of what was chosen in the tab what a run of `adk eval` is given; no drawing here."""
 
+from __future__ import annotations
+
 from pathlib import Path
 
 from app.bench import Bench

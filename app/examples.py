@@ -1,5 +1,7 @@
 """Reads an example of a tool's response that somebody pasted, and makes it the shape of that tool's responses."""
 
+from __future__ import annotations
+
 from pydantic import JsonValue
 
 from app.jsontext import JsonTextError, parse_json

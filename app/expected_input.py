@@ -1,5 +1,7 @@
 """Says what an agent with an input schema expects of a query, and why one does not fit, as ADK checks it."""
 
+from __future__ import annotations
+
 import json
 from typing import Any
 

@@ -1,5 +1,7 @@
 """Says which answer ended a turn with an error, so that a person can take it back and give another one."""
 
+from __future__ import annotations
+
 from typing import Literal
 
 from simulator.facts import (

@@ -1,5 +1,7 @@
 """Reads the inputs of a form as they were typed, by name, and notes for each what is wrong with it."""
 
+from __future__ import annotations
+
 import re
 from collections.abc import Mapping
 from typing import Any, NoReturn, Protocol

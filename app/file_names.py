@@ -1,5 +1,7 @@
 """Turns the names of files that people type or upload into paths, or says what is wrong with them."""
 
+from __future__ import annotations
+
 from pathlib import Path, PurePosixPath
 
 _LONGEST_NAME = 240

@@ -1,5 +1,7 @@
 """Draws the inputs of a form, one kind of field after the other."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime

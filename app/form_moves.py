@@ -3,6 +3,8 @@
 An input that stays keeps the cursor of whoever is in it; one that is made anew loses it.
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterator
 from typing import TypeAlias
 

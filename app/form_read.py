@@ -1,5 +1,7 @@
 """Reads what the inputs of a form hold as a JSON value, with a problem for each field that says nothing usable."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable
 from typing import TypeAlias, assert_never
 

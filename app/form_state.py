@@ -4,6 +4,8 @@ An input is called after the way to its field: `order.lines:0.qty`. A colon begi
 `:given` are switches, `:kind` chooses a variant, `:rows` lists the rows of an array. JSON by hand begins with `json:`.
 """
 
+from __future__ import annotations
+
 from datetime import date, datetime
 from typing import assert_never
 

@@ -1,5 +1,7 @@
 """Makes a form from a JSON schema: inputs for every field, and JSON by hand as the way out."""
 
+from __future__ import annotations
+
 import json
 import re
 from collections import defaultdict

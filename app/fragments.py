@@ -1,5 +1,7 @@
 """Makes the parts of a page that are drawn anew by themselves: each time it is asked again whether the session may be seen."""
 
+from __future__ import annotations
+
 import functools
 from collections.abc import Callable
 from typing import ParamSpec

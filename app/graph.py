@@ -1,5 +1,7 @@
 """Draws how the tools of an agent hang together as a graph in the DOT language; every name is quoted. Pure."""
 
+from __future__ import annotations
+
 import unicodedata
 from collections.abc import Collection, Iterator
 from typing import Literal, NamedTuple, TypeAlias

@@ -1,5 +1,7 @@
 """Sets the security headers of every response: nothing is loaded from, or sent to, anywhere else."""
 
+from __future__ import annotations
+
 import base64
 import hashlib
 import re

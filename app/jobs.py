@@ -1,5 +1,7 @@
 """Long work on the server: it goes on whoever looks, says how far it is, and can be stopped."""
 
+from __future__ import annotations
+
 import logging
 from collections.abc import Callable
 from threading import Event, Lock, Thread

@@ -1,5 +1,7 @@
 """Reads JSON that a person typed, and says where it is wrong; writes JSON for a person to read and edit."""
 
+from __future__ import annotations
+
 import json
 import math
 import re

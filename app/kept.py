@@ -4,6 +4,8 @@ Values are kept in the session's drafts, one JSON text for each thing to decide,
 loses nothing either. They say nothing of the session they belong to, so a copy of it under another id has them too.
 """
 
+from __future__ import annotations
+
 import json
 import re
 from collections.abc import Callable, MutableMapping

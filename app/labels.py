@@ -4,6 +4,8 @@ A label is where an image, a link or a colour directive in the name of a tool wo
 into a body (`st.text`, `st.code`, `st.json`), which reads no Markdown at all.
 """
 
+from __future__ import annotations
+
 import re
 import unicodedata
 

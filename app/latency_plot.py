@@ -1,5 +1,7 @@
 """Shows how a latency is spread: how likely each time is, for a small chart. Pure."""
 
+from __future__ import annotations
+
 import math
 
 from simulator.environment.injection.effects import (

@@ -1,5 +1,7 @@
 """What the server does beside serving pages: print the link to it, collect garbage, and close all sessions at the end."""
 
+from __future__ import annotations
+
 import asyncio
 import gc
 import importlib

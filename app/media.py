@@ -4,6 +4,8 @@ Streamlit gives each such file an address that holds for whoever knows it. Here 
 of a session that is shared until the sharing ends, whether that page looks again or not.
 """
 
+from __future__ import annotations
+
 import asyncio
 import functools
 import re

@@ -1,5 +1,7 @@
 """Reads a migration of tools and arguments from lines that a person writes. Pure."""
 
+from __future__ import annotations
+
 import re
 from typing import Any, NoReturn
 

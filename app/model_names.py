@@ -1,5 +1,7 @@
 """Says of a model by its name whether it can be asked from here. Nothing is sent anywhere."""
 
+from __future__ import annotations
+
 import os
 
 

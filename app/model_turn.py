@@ -1,5 +1,7 @@
 """What a person at the agent's seat is composing: the kinds of turn there are, and the calls in the making."""
 
+from __future__ import annotations
+
 import json
 from collections.abc import Sequence
 from typing import Literal, TypeAlias

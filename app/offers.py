@@ -1,5 +1,7 @@
 """Puts ready answers into the inputs of a tool call, and sets aside what they take the place of, so that it can be brought back."""
 
+from __future__ import annotations
+
 import json
 from typing import Any
 

@@ -1,5 +1,7 @@
 """Compares where a page came from with where it asks: a page of another site, port or name may ask, and is not answered. Pure."""
 
+from __future__ import annotations
+
 from collections.abc import Collection
 from ipaddress import ip_address
 from urllib.parse import SplitResult, urlsplit

@@ -1,5 +1,7 @@
 """Lists a session's tool calls, past and waiting, so that a rule can be tried and previewed on them."""
 
+from __future__ import annotations
+
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass

@@ -1,5 +1,7 @@
 """Marks connections that a program of another user of this machine has made: another person, or a proxy that runs under its own name."""
 
+from __future__ import annotations
+
 import os
 import struct
 import sys

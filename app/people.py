@@ -16,6 +16,8 @@ Who is asked about is always behind a WebSocket: the page itself, a file, is sen
 - A login is checked by Streamlit: its cookie is signed, and bound to the Origin and to a token against forgery.
 """
 
+from __future__ import annotations
+
 import hashlib
 import json
 import re

@@ -1,5 +1,7 @@
 """Names who may play an agent and who may answer a tool, says what each does, and what an impossible one lacks. Pure."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from typing import get_args
 

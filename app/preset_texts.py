@@ -1,5 +1,7 @@
 """Names what the rule editor offers to start from: errors, exceptions and hostile texts, out of the libraries. Pure."""
 
+from __future__ import annotations
+
 from functools import cache
 
 from pydantic import JsonValue

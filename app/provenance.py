@@ -1,5 +1,7 @@
 """Says who authored an answer, what it was made of, and what rules did to it: a word for a line, and more for its body. Pure."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator
 from typing import Literal, TypeAlias
 

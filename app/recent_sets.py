@@ -1,5 +1,7 @@
 """Remembers which eval sets somebody has written or opened, so that one outside of the agents' folders is found again."""
 
+from __future__ import annotations
+
 import hashlib
 import json
 import logging

@@ -1,5 +1,7 @@
 """Turns an injection rule into the inputs of its editor, and back: its name, what it asks for, and what it does."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from typing import Any, TypeAlias

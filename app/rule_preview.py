@@ -1,5 +1,7 @@
 """Works out what a rule would make of one call of the session: the answer before, and what the agent gets. Pure."""
 
+from __future__ import annotations
+
 import random
 from collections.abc import Callable, Mapping
 from typing import TypeAlias

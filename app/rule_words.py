@@ -1,5 +1,7 @@
 """Says in plain words what an injection rule asks for and does. Pure; the words hold names and values from outside."""
 
+from __future__ import annotations
+
 from typing import assert_never
 
 from pydantic import JsonValue

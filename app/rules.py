@@ -1,5 +1,7 @@
 """Changes the list of a session's injection rules: moves, copies, replaces and removes rules, and names new ones. Pure."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Sequence
 
 from simulator.environment.injection.rules import InjectionRule

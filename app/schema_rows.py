@@ -1,5 +1,7 @@
 """Turns rows of a table, one for each field, into the JSON schema of an object, and back where rows can say it all. Pure."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal, TypeAlias, get_args
 

@@ -1,5 +1,7 @@
 """Hands to a simulation who shall speak for the user."""
 
+from __future__ import annotations
+
 from app.commands import SeatUser
 from app.live import LiveSimulation
 from app.settling import AT_ONCE

@@ -1,5 +1,7 @@
 """Tells a click on what the page showed from one on a session that has gone on since: in another tab, or by itself."""
 
+from __future__ import annotations
+
 from pydantic import JsonValue
 
 from app import state

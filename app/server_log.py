@@ -1,5 +1,7 @@
 """Keeps secrets out of the server's log: a real tool's exception, which ADK logs, can quote a password or a key."""
 
+from __future__ import annotations
+
 import logging
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress

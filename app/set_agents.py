@@ -1,5 +1,7 @@
 """Says which agent an eval set belongs to, and where a process finds it."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from pathlib import Path
 

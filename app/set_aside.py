@@ -3,6 +3,8 @@
 The texts stay with the session, and are shown as they are, until somebody drops them.
 """
 
+from __future__ import annotations
+
 import logging
 
 import streamlit as st

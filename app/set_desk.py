@@ -1,5 +1,7 @@
 """Keeps what people have edited in eval sets and not saved, and what they have typed there: on the server, and in its store."""
 
+from __future__ import annotations
+
 import sys
 import time
 from collections import OrderedDict

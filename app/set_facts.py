@@ -1,5 +1,7 @@
 """What the tabs that run an eval set need to know of it: its cases, the apps that they name, and what lies beside it."""
 
+from __future__ import annotations
+
 import os
 from functools import lru_cache
 from pathlib import Path

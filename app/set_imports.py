@@ -1,5 +1,7 @@
 """Makes an eval set of a file that is none, but holds cases: a session, a database, an archive; no drawing here."""
 
+from __future__ import annotations
+
 from pathlib import Path
 
 from app.set_places import ENDING

@@ -1,5 +1,7 @@
 """What of a case can be edited, each with a name that stands in the drafts, and the edit that a typed text makes. No drawing here."""
 
+from __future__ import annotations
+
 import json
 from typing import Any, Literal, TypeAlias
 

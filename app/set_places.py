@@ -1,5 +1,7 @@
 """Says which eval sets there are in the agents' folders, and which files somebody may open."""
 
+from __future__ import annotations
+
 import hashlib
 import os
 import tempfile

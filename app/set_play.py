@@ -1,5 +1,7 @@
 """Opens a session in which a case of an eval set is played up to a step; no drawing here."""
 
+from __future__ import annotations
+
 from app.agents import catalogue
 from app.panels.evalsets.scene import PlayCase
 from app.registry import LiveSession

@@ -1,5 +1,7 @@
 """The pages of the eval sets: gathers what their panels show, and carries out what they give back."""
 
+from __future__ import annotations
+
 import contextlib
 import logging
 from collections.abc import Sequence

@@ -1,5 +1,7 @@
 """Waits a moment after a click, so that the next pause is seen at once and progress soon."""
 
+from __future__ import annotations
+
 import time
 
 from app.live import LiveSimulation

@@ -1,5 +1,7 @@
 """Writes the address under which a shared session is found."""
 
+from __future__ import annotations
+
 from urllib.parse import quote, urlsplit, urlunsplit
 
 import streamlit as st

@@ -1,5 +1,7 @@
 """Words and changes of what answers are drawn from: recordings, and what is set for each tool. Pure."""
 
+from __future__ import annotations
+
 import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence

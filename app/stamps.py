@@ -1,5 +1,7 @@
 """Gives each session a text that differs whenever its page is to be drawn anew."""
 
+from __future__ import annotations
+
 from app.followed import FOLLOWED, Followed
 from app.registry import LiveSession, registry
 from app.shelf import shelf_if_open

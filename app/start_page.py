@@ -1,5 +1,7 @@
 """The page without a session: gathers what the start panel shows, and carries out what it gives back."""
 
+from __future__ import annotations
+
 import logging
 from collections.abc import Callable
 from functools import partial

@@ -4,6 +4,8 @@ A refresh of the browser starts with empty state, so the session's id stands in 
 the registry, on the server.
 """
 
+from __future__ import annotations
+
 from typing import Any, Literal, TypeAlias, get_args
 
 import streamlit as st

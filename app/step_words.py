@@ -1,5 +1,7 @@
 """Says in a few words what a step was that somebody can take back or bring back, and where another way begins. Pure."""
 
+from __future__ import annotations
+
 from app.labels import safe_label
 from app.players import PLAYERS
 from simulator.facts import (

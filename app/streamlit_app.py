@@ -1,5 +1,7 @@
 """The entry of `streamlit run app`: the page in `main.py`, with what surrounds it on the server (headers, ids, links, an orderly end)."""
 
+from __future__ import annotations
+
 from pathlib import Path
 
 import streamlit as st

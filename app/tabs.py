@@ -1,5 +1,7 @@
 """Knows which tabs show which session, and finds those whose page is behind it."""
 
+from __future__ import annotations
+
 import math
 import secrets
 import time

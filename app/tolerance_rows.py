@@ -1,5 +1,7 @@
 """Tolerances as rows that a person edits: what they are for, the tool, the place, the kind, and what the kind needs, as a text."""
 
+from __future__ import annotations
+
 import json
 import re
 from collections.abc import Mapping, Sequence

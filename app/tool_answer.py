@@ -1,5 +1,7 @@
 """Reads what the inputs of a tool call say as the answer to it, whether they are on the screen or not."""
 
+from __future__ import annotations
+
 import re
 from typing import Literal, TypeAlias, assert_never
 

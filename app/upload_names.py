@@ -1,5 +1,7 @@
 """Lets Streamlit take an upload whatever its name holds: a null character there would end each run of the page with a traceback."""
 
+from __future__ import annotations
+
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 _PATH = "/_stcore/upload_file/"

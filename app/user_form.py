@@ -1,5 +1,7 @@
 """Turns what was typed about the user's seat into what sits down there. Pure."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from typing import Any
 

@@ -1,5 +1,7 @@
 """What the tab of the verification asks for: verifications as work on the server, and their results as plain text; no drawing here."""
 
+from __future__ import annotations
+
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path

@@ -1,5 +1,7 @@
 """Turns a session into what the panes show: steps, badges, rows and words. Pure; nothing here draws."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Mapping
 from typing import Any, Literal, NamedTuple, TypeAlias, assert_never
 

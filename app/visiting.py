@@ -1,5 +1,7 @@
 """Asks Streamlit who is at the page in this run of it."""
 
+from __future__ import annotations
+
 import os
 from collections.abc import Mapping
 

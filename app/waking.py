@@ -1,5 +1,7 @@
 """Wakes the pages in browsers over a WebSocket, so that what one tab does is in the others at once."""
 
+from __future__ import annotations
+
 import asyncio
 from collections.abc import Callable, Collection
 from contextlib import suppress

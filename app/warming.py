@@ -1,5 +1,7 @@
 """Imports what the first session would otherwise wait for."""
 
+from __future__ import annotations
+
 import importlib
 import logging
 from collections.abc import Iterable

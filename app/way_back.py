@@ -1,5 +1,7 @@
 """Leads somebody who had to log in first to the session whose address they came with."""
 
+from __future__ import annotations
+
 import re
 from collections.abc import Callable
 from http.cookies import SimpleCookie

@@ -1,5 +1,7 @@
 """Turns what a person did to the rows of a table into changes of the world: only what they changed. Pure."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator, Mapping
 from typing import Any
 

@@ -1,5 +1,7 @@
 """Starts the commands for eval sets: `python -m evalset doctor PATH...`, `python -m evalset verify SET`."""
 
+from __future__ import annotations
+
 import importlib
 import sys
 from collections.abc import Callable, Mapping, Sequence

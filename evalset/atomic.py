@@ -1,5 +1,7 @@
 """Replaces a file whole or not at all: whoever reads it, or finds it after a crash, sees the old or the new one."""
 
+from __future__ import annotations
+
 import contextlib
 import os
 import stat

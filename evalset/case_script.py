@@ -1,5 +1,7 @@
 """Makes scripts of eval cases: who has only a golden trace can play it again, change a line, or go another way from there."""
 
+from __future__ import annotations
+
 import json
 from collections import defaultdict, deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -1,5 +1,7 @@
 """Says in plain words what of a golden trace plain `adk eval` cannot replay."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Iterator
 
 from evalset.golden_trace import came_to_nothing, turns_by_query

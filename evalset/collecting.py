@@ -1,5 +1,7 @@
 """Keeps Python's search for garbage away from large documents: each search looks at everything that was read so far."""
 
+from __future__ import annotations
+
 import gc
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -5,6 +5,8 @@ or in the wrong place; 2 for bad input; 3 when the agent failed or a turn ended 
 Whatever is not 0 has written no case.
 """
 
+from __future__ import annotations
+
 import argparse
 import logging
 import sys

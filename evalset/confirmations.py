@@ -5,6 +5,8 @@ there. A case that holds the question too would never be exactly like it, as the
 draws anew each time.
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Iterator, Sequence
 
 from google.adk.evaluation.eval_case import (

@@ -1,5 +1,7 @@
 """Writes eval cases and new eval sets as JSON text, and checks that ADK's own loader reads them back."""
 
+from __future__ import annotations
+
 import itertools
 import tempfile
 from collections.abc import Iterable, Iterator

@@ -1,5 +1,7 @@
 """Opens an eval-set file that is there: in today's form with its outline, in ADK's old form converted."""
 
+from __future__ import annotations
+
 import os
 import stat
 from collections.abc import Iterator

@@ -1,5 +1,7 @@
 """Finds the agent that a recording may be of, where no agent has its name any more: by the tools, as they are declared."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable
 
 from evalset.doctor.agents import KnownAgent

@@ -4,6 +4,8 @@ The source is ADK's own events of each turn, so transfers, callbacks' answers an
 agent saw them. Nothing is made up: what a session does not hold, its case does not hold.
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Literal, NamedTuple, TypeAlias
 

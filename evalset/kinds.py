@@ -1,5 +1,7 @@
 """Tells eval sets, sessions and archives apart by their content, without importing ADK."""
 
+from __future__ import annotations
+
 import json
 import shlex
 from pathlib import Path

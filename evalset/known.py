@@ -1,5 +1,7 @@
 """Remembers the outlines of eval-set files, so that only the first append to a large file reads all of it."""
 
+from __future__ import annotations
+
 import os
 import threading
 from collections import OrderedDict

@@ -1,5 +1,7 @@
 """Reads the outline of a large eval set in parts, so that an append to it does not hold all of its text."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO, NamedTuple

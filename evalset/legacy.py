@@ -1,5 +1,7 @@
 """Brings eval data in ADK's old form (lists of queries with their expected tool use) into today's, by ADK itself."""
 
+from __future__ import annotations
+
 import json
 from pathlib import Path
 from typing import Any

@@ -1,5 +1,7 @@
 """Lets one writer at a time into a file: by a lock that the kernel drops when its holder dies."""
 
+from __future__ import annotations
+
 import os
 import sqlite3
 import time

@@ -4,6 +4,8 @@ Digests are taken before anything is read, so that a file that changes in the me
 the other way round.
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Literal, TypeAlias

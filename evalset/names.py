@@ -1,5 +1,7 @@
 """Makes names that ADK's commands can take: snake case for agents, ids for eval cases."""
 
+from __future__ import annotations
+
 import re
 import unicodedata
 from collections.abc import Container, Iterable

@@ -4,6 +4,8 @@ The parser is pydantic's, which ADK's loader uses too: what is valid JSON here i
 every byte, but makes Python objects of the ids alone.
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple

@@ -1,5 +1,7 @@
 """Reads and writes ADK's scenario files, and adds scenarios to eval sets as `adk eval_set add_eval_case` does."""
 
+from __future__ import annotations
+
 import hashlib
 import json
 from collections.abc import Iterable, Mapping

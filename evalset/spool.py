@@ -1,5 +1,7 @@
 """Keeps texts on the disk until they are written into another file. Nobody sees them, and none outlives its process."""
 
+from __future__ import annotations
+
 import contextlib
 import tempfile
 from collections.abc import Iterator

@@ -1,5 +1,7 @@
 """Reads a JSON file from front to back through a window, so that a file of any length takes little memory."""
 
+from __future__ import annotations
+
 import codecs
 import json
 import re

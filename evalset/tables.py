@@ -6,6 +6,8 @@
 The columns and their order are the same for every result of a kind, so that tables of several runs can be put together.
 """
 
+from __future__ import annotations
+
 import csv
 import io
 from collections.abc import Iterator, Sequence

@@ -1,5 +1,7 @@
 """Creates eval-set files and appends cases to them: atomically, one writer at a time, touching nothing else."""
 
+from __future__ import annotations
+
 import contextlib
 import os
 import time

@@ -1,5 +1,7 @@
 """The agent that a session simulates: its name, the ADK agent, and where its golden traces go."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any

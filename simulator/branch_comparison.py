@@ -1,5 +1,7 @@
 """Sets two branches of a session side by side: what is the same, what differs and where, what only one of them has. Pure."""
 
+from __future__ import annotations
+
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from difflib import SequenceMatcher

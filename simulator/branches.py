@@ -1,5 +1,7 @@
 """Finds the branches of a journal: where each forks from where the session is, and the tree that they make. Pure."""
 
+from __future__ import annotations
+
 import itertools
 from collections.abc import Iterable
 from typing import Literal, TypeAlias

@@ -1,5 +1,7 @@
 """Makes builtin exceptions from a name and a message, with what else they need to be made."""
 
+from __future__ import annotations
+
 import builtins
 
 _PREFIX = "builtins:"

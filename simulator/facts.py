@@ -4,6 +4,8 @@ Facts are all that a session keeps. Every other view of it (history, pending cal
 derived from them. Times are seconds since the epoch. `key` says which request of the agent a fact answers.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from typing import Annotated, Any, ClassVar, Literal, Self, TypeAlias, cast
 

@@ -1,5 +1,7 @@
 """Reads JSON text in C, and looks up where something stands only when that is asked for, which is when something is wrong."""
 
+from __future__ import annotations
+
 import json
 import re
 import sys

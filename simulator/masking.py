@@ -1,5 +1,7 @@
 """Takes secrets out of texts that others read: keys, passwords in addresses, and what the process's environment keeps."""
 
+from __future__ import annotations
+
 import os
 import re
 from collections.abc import Iterable, Mapping

@@ -1,5 +1,7 @@
 """Keeps named sets of injection rules as files in a folder, for every agent."""
 
+from __future__ import annotations
+
 import contextlib
 import hashlib
 import os

@@ -1,5 +1,7 @@
 """Says where a user's data is kept: sessions, the demo agents' eval sets, and what is remembered of files."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from pathlib import Path
 

@@ -1,5 +1,7 @@
 """What the panels of all decisions draw alike: the head, editors for JSON, what was asked, the way to the real thing."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 

@@ -1,5 +1,7 @@
 """Draws where the draft of a tool call comes from, the ways to another one, and a draft that came while somebody typed."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from typing import Literal, NamedTuple
 

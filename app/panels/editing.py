@@ -1,5 +1,7 @@
 """What the tables of the environment share: editors whose changes are carried out once, and tables to look at."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 

@@ -1,5 +1,7 @@
 """Shows a session that is played on another server: where, what has happened in it, and the way to take it over."""
 
+from __future__ import annotations
+
 import streamlit as st
 
 from app.followed import Followed

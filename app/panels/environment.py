@@ -1,5 +1,7 @@
 """The page of a session's environment: its tabs, what waits meanwhile, and the way back."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Mapping
 from typing import TypeAlias
 

@@ -1,5 +1,7 @@
 """Makes the data frames that table editors are given; the one module that knows the library behind them."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping, Sequence
 from typing import Any
 

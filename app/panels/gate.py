@@ -1,5 +1,7 @@
 """What somebody sees who cannot be told from others yet: why, and the way to log in."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from importlib.util import find_spec
 

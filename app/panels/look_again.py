@@ -1,5 +1,7 @@
 """Draws a page anew as soon as its session has changed: in another tab, by itself, or on another server."""
 
+from __future__ import annotations
+
 import time
 from collections.abc import Callable
 

@@ -1,5 +1,7 @@
 """Where a person sits in the agent's seat: makes its turn, or judges the one that its own model proposed."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Literal, TypeAlias, assert_never
 

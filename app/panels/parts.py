@@ -1,5 +1,7 @@
 """What several panels draw alike: the head of a pane, its frame, and text from outside."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from typing import TypeVar
 

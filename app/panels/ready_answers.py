@@ -1,5 +1,7 @@
 """Draws the ready answers to a tool call: a line for each, which a key chooses or gives at once."""
 
+from __future__ import annotations
+
 import streamlit as st
 
 from app.labels import literal

@@ -1,5 +1,7 @@
 """Shows the lines of Python with which an agent is replayed without its world, to be copied."""
 
+from __future__ import annotations
+
 import streamlit as st
 
 from app.labels import literal

@@ -1,5 +1,7 @@
 """The editor of one rule: for which calls it is, what it does, and whether it would have fired."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping, Sequence
 from typing import Any
 

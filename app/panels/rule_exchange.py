@@ -1,5 +1,7 @@
 """Rules in and out: saved sets that all agents share, import of files and texts, export with what is lost."""
 
+from __future__ import annotations
+
 import os
 import sys
 from collections.abc import Callable, Mapping, Sequence

@@ -1,5 +1,7 @@
 """Draws the inputs of the rule editor: each keeps what was typed, and says beside itself what is wrong with it."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 

@@ -1,5 +1,7 @@
 """Draws the ways to take rules into a session: behind its own, or in their place."""
 
+from __future__ import annotations
+
 import streamlit as st
 
 from app import state

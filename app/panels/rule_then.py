@@ -1,5 +1,7 @@
 """Draws what a rule does: the kind of its effect, with inputs of its own for each, and the time that it takes."""
 
+from __future__ import annotations
+
 import streamlit as st
 
 from app.effect_form import AMOUNTS, DISTORTIONS, KINDS, LATENCIES, THEN, WAYS, read_latency

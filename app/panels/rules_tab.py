@@ -1,5 +1,7 @@
 """The rules of a session's environment: the list on the left, and beside it the editor or what helps to make rules."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 
 import streamlit as st

@@ -1,5 +1,7 @@
 """The list of sessions, live and kept, with the way back to each."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Sequence
 from typing import Annotated, NamedTuple, Protocol
 from urllib.parse import urlsplit

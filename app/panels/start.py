@@ -1,5 +1,7 @@
 """The start page: choose an agent, say what it shall be asked, and begin."""
 
+from __future__ import annotations
+
 import os
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress

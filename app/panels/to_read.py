@@ -1,5 +1,7 @@
 """The rules and the seats of a session, to read."""
 
+from __future__ import annotations
+
 import streamlit as st
 
 from app.kept import slug

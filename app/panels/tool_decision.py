@@ -1,5 +1,7 @@
 """Where a person answers a tool call: with a value, an error, an exception, later, or by the real tool."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 
 import streamlit as st

@@ -1,5 +1,7 @@
 """Draws the inputs for the ways in which a tool call can end, and says what the agent will see of each."""
 
+from __future__ import annotations
+
 from collections.abc import Callable
 
 import streamlit as st

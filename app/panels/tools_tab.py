@@ -1,5 +1,7 @@
 """Tools that do not exist yet: declared here, called by the agent, answered by the environment."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping, Sequence
 from typing import Any
 

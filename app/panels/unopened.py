@@ -1,5 +1,7 @@
 """Shows a session that is kept and cannot be played now: why, and what has happened in it, to read."""
 
+from __future__ import annotations
+
 from typing import Literal
 
 import streamlit as st

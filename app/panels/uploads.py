@@ -1,5 +1,7 @@
 """An uploader whose file becomes the text of an input, where it can be edited; says why a file cannot be read."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from typing import Any
 

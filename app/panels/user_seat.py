@@ -1,5 +1,7 @@
 """Who speaks for the user: a person, or what sits down in their place."""
 
+from __future__ import annotations
+
 import importlib
 from typing import Any
 

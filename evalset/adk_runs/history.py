@@ -1,5 +1,7 @@
 """Lists the results that `adk eval`, `adk web` and runs of the studio have kept for an agent, the newest first."""
 
+from __future__ import annotations
+
 from pathlib import Path
 
 from simulator.facts import Value

@@ -1,5 +1,7 @@
 """Says whether `adk eval` can run here: where the program is, and what of `google-adk[eval]` is missing."""
 
+from __future__ import annotations
+
 import re
 import shlex
 import sys

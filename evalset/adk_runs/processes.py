@@ -1,5 +1,7 @@
 """Starts a process in a group of its own, and ends it with all that it started; it ends with this process, too, whichever way that ends."""
 
+from __future__ import annotations
+
 import os
 import signal
 import subprocess

@@ -1,5 +1,7 @@
 """Writes the results of `adk eval` for a terminal, for a program as JSON, and for continuous integration as JUnit XML."""
 
+from __future__ import annotations
+
 import json
 import re
 from collections.abc import Iterator, Sequence

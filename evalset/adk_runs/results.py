@@ -1,5 +1,7 @@
 """Reads the results files of `adk eval` and `adk web`: per case and turn each metric's score, threshold, status and rubrics."""
 
+from __future__ import annotations
+
 import re
 from collections.abc import Iterable, Mapping
 from typing import Any, Literal, TypeAlias

@@ -1,5 +1,7 @@
 """Runs one `adk eval` process: starts it, tells how far it is, ends it with all that it started, and reads what it leaves."""
 
+from __future__ import annotations
+
 import json
 import os
 import shutil

@@ -1,5 +1,7 @@
 """Says what a run of `adk eval` evaluates, and lays out the folder that it works in: nothing of the agent or the set is touched."""
 
+from __future__ import annotations
+
 import json
 import re
 from pathlib import Path

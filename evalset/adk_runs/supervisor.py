@@ -4,6 +4,8 @@ That process holds the other end of our standard input: whichever way it ends, t
 behind it; it needs nothing but the standard library, so that it starts at once.
 """
 
+from __future__ import annotations
+
 import os
 import signal
 import subprocess

@@ -1,5 +1,7 @@
 """Gives `adk eval` an agent that lies elsewhere, with what a run adds to it: recorded answers, and word of each turn. Runs in its process."""
 
+from __future__ import annotations
+
 import asyncio
 import importlib
 import json

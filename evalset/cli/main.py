@@ -1,5 +1,7 @@
 """The console command `golden-trace`: finds the command that is meant, and imports no more than that."""
 
+from __future__ import annotations
+
 import importlib
 import os
 import platform

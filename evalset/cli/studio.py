@@ -3,6 +3,8 @@
 The page is found beside this package and started as a process: what leaves the house knows nothing of the screen.
 """
 
+from __future__ import annotations
+
 import argparse
 import os
 import subprocess

@@ -1,5 +1,7 @@
 """Reads what a person types where a script has no answer: a value, a text, or a short command that begins with a colon."""
 
+from __future__ import annotations
+
 from typing import Any, TypeVar
 
 from pydantic import ValidationError

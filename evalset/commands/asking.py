@@ -1,5 +1,7 @@
 """Asks a person on the terminal for what a script has no answer to."""
 
+from __future__ import annotations
+
 import json
 from collections.abc import Callable
 from functools import partial

@@ -4,6 +4,8 @@ The same script may play otherwise each time, as what nobody wrote is drawn anew
 but where the user confirmed something, or typed what was asked for, only the script holds it, and is played again.
 """
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any

@@ -1,5 +1,7 @@
 """Says how a command ends: with which exit code, and with which words."""
 
+from __future__ import annotations
+
 DONE, NO_ANSWER, BAD_INPUT, FAILED, NOT_RECORDED, INTERRUPTED = 0, 1, 2, 3, 4, 130
 """The exit codes."""
 

@@ -1,5 +1,7 @@
 """Lets an interrupt end the program in any case, whatever an agent's code or a library makes of it."""
 
+from __future__ import annotations
+
 import os
 import signal
 import sys

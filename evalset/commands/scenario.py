@@ -1,5 +1,7 @@
 """Plays a scenario without the page: ADK's user simulator, or one of your own, speaks for the user."""
 
+from __future__ import annotations
+
 import argparse
 import json
 import sys

@@ -1,5 +1,7 @@
 """Checks calls against the agent: tools that it no longer has, and arguments that their schemas refuse."""
 
+from __future__ import annotations
+
 import difflib
 import json
 from collections.abc import Iterable, Mapping

@@ -1,5 +1,7 @@
 """Knows what an agent can call: loads agents in ADK's own way, and lists their tools and sub-agents."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple

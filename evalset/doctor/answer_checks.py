@@ -1,5 +1,7 @@
 """Checks that an eval set holds the answers that were recorded, as `evalset.verify` reads both."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import Any, NamedTuple

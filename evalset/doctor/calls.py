@@ -1,5 +1,7 @@
 """Finds every place in eval data where a tool is named: calls with their arguments, answers, and questions about calls."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator
 from typing import Literal, NamedTuple
 

@@ -1,5 +1,7 @@
 """Checks the cases of an eval set: conversations, turns, messages and calls."""
 
+from __future__ import annotations
+
 import re
 from collections import Counter
 from typing import NamedTuple

@@ -1,5 +1,7 @@
 """Lists what the doctor can find: each code with its severity and what it is about."""
 
+from __future__ import annotations
+
 from typing import NamedTuple
 
 from evalset.doctor.model import Severity

@@ -1,5 +1,7 @@
 """The command `python -m evalset doctor`: examines eval data, mends it, and migrates tools and arguments."""
 
+from __future__ import annotations
+
 import argparse
 import json
 import logging

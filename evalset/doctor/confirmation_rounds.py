@@ -1,5 +1,7 @@
 """Takes the questions whether a tool may run out of a turn, where the recorded environment keeps what a person said to them."""
 
+from __future__ import annotations
+
 from collections import Counter
 from collections.abc import Iterator
 

@@ -1,5 +1,7 @@
 """Shows how two texts differ, line by line, in a time that grows with their lengths alone."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator, Sequence
 from difflib import SequenceMatcher
 from typing import NamedTuple

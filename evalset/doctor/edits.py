@@ -1,5 +1,7 @@
 """Changes single places of a JSON text and touches no other byte."""
 
+from __future__ import annotations
+
 import json
 from collections import defaultdict
 from collections.abc import Iterable, Iterator

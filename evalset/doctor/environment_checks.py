@@ -1,5 +1,7 @@
 """Checks a recorded environment: by itself, against its eval set, and against the agent."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeAlias

@@ -1,5 +1,7 @@
 """Examines files of eval data: reads each, makes all checks, and keeps beside each finding what mends it."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path

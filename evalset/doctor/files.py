@@ -1,5 +1,7 @@
 """Finds the files that a person means by paths, and reads them."""
 
+from __future__ import annotations
+
 import os
 from collections.abc import Iterable, Iterator
 from pathlib import Path

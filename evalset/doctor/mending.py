@@ -1,5 +1,7 @@
 """Mends files of eval data: shows what would change, or writes it and keeps the old text."""
 
+from __future__ import annotations
+
 from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 

@@ -1,5 +1,7 @@
 """Migrates renamed tools and changed arguments in files of eval data, eval sets and recorded environments together."""
 
+from __future__ import annotations
+
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping

@@ -1,5 +1,7 @@
 """What the doctor finds, and what was done about it: frozen values, for the page, for CI and for a person."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path

@@ -1,5 +1,7 @@
 """Collects what is found in one file, with the changes that mend it."""
 
+from __future__ import annotations
+
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field

@@ -1,5 +1,7 @@
 """Checks eval data in ADK's old form, and says what today's form will not hold of it."""
 
+from __future__ import annotations
+
 import hashlib
 from collections.abc import Iterator
 from pathlib import Path

@@ -3,6 +3,8 @@
 Works on bytes that are known to be valid JSON. An object or a list is only looked through when a place in it is asked for.
 """
 
+from __future__ import annotations
+
 import json
 import re
 from bisect import bisect_left

@@ -1,5 +1,7 @@
 """Reads the text of a file as far as it can be read, and says what is wrong with it as a text."""
 
+from __future__ import annotations
+
 import codecs
 import json
 import re

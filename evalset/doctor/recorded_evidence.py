@@ -1,5 +1,7 @@
 """Reads from a recorded case what its eval case leaves open: who answered, which tools there were, and who made a call."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator
 from functools import cached_property
 

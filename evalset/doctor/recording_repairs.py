@@ -1,5 +1,7 @@
 """Repairs a damaged recording from its eval set: the response to a call is taken from there, where the case holds it."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 

@@ -1,5 +1,7 @@
 """Tells what ADK's own models refuse in a case, and how that is mended."""
 
+from __future__ import annotations
+
 import difflib
 from collections.abc import Iterator
 from typing import Any, NamedTuple

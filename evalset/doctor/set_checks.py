@@ -1,5 +1,7 @@
 """Checks an eval set as a whole: its form, its top, the ids of its cases."""
 
+from __future__ import annotations
+
 import re
 from pathlib import Path
 from typing import Any

@@ -1,5 +1,7 @@
 """Shows values of files in a few words."""
 
+from __future__ import annotations
+
 import json
 from collections.abc import Iterable
 from typing import Any

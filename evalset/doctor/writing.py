@@ -1,5 +1,7 @@
 """Writes changed files: under their locks, each at once, and with a copy of the old text beside it."""
 
+from __future__ import annotations
+
 import os
 from collections.abc import Callable, Sequence
 from contextlib import suppress

@@ -1,5 +1,7 @@
 """Opens the recorded environment beside an eval set as it is: which cases are recorded, and what people noted of them."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from pathlib import Path
 

@@ -1,5 +1,7 @@
 """Says what an edited set differs in from what was saved: a line for each case, and both texts of it. Pure."""
 
+from __future__ import annotations
+
 import json
 from collections.abc import Iterator
 from typing import Any, Literal, TypeAlias

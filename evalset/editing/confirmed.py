@@ -1,5 +1,7 @@
 """Puts the questions whether a tool may run back into a case, where only its recorded environment keeps what a person had said."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 

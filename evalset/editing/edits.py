@@ -1,5 +1,7 @@
 """Describes the edits of an eval set as values; each names its case by its key."""
 
+from __future__ import annotations
+
 from typing import Any, Literal, TypeAlias
 
 from pydantic import Field

@@ -1,5 +1,7 @@
 """Completes the script of a case with what a graph did by itself: no model called it, so only the recorded environment holds it."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator
 from typing import Any
 

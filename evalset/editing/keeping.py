@@ -1,5 +1,7 @@
 """Writes somebody's unsaved work on a set so that it can be gone on with later, also where the file has changed meanwhile."""
 
+from __future__ import annotations
+
 import hashlib
 import json
 from collections.abc import Mapping

@@ -1,5 +1,7 @@
 """Brings edits onto a set that somebody else has written meanwhile, case by case. Pure but for what the sets hold."""
 
+from __future__ import annotations
+
 from collections.abc import Collection
 from typing import NamedTuple
 

@@ -1,5 +1,7 @@
 """Opens an eval set to look at and to edit: its bytes, where each case stands in them, and a row for each; no ADK model is built."""
 
+from __future__ import annotations
+
 import json
 import os
 from collections.abc import Sequence

@@ -1,5 +1,7 @@
 """Reads of a case's raw JSON what happens in it, step by step, with the place of each step. Pure."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator
 from typing import Any, Literal, NamedTuple, TypeAlias
 

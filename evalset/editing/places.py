@@ -1,5 +1,7 @@
 """Reaches into the raw JSON of an eval case, whose fields stand in snake case or in camel case, as ADK reads both. Pure."""
 
+from __future__ import annotations
+
 import json
 from collections.abc import Sequence
 from functools import cache

@@ -1,5 +1,7 @@
 """Makes a script of a case up to one of its steps, so that somebody plays it again and goes on from there another way."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Mapping
 from typing import Any
 

@@ -1,5 +1,7 @@
 """Lets what is recorded of a case follow an edit of the case: the same answers, arguments, words and state there too. Pure."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 

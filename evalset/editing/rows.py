@@ -1,5 +1,7 @@
 """Says of each case what a table shows, and what it is searched and filtered by. Pure."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 

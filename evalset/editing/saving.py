@@ -1,5 +1,7 @@
 """Saves an edited set: checked by ADK's models, under the lock of its file, whole or not at all; bytes that no edit names stay."""
 
+from __future__ import annotations
+
 import json
 import os
 from collections.abc import Iterator

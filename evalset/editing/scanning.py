@@ -1,5 +1,7 @@
 """Finds the entries of one member of a large JSON object: where each stands in the text, and what it says. Pure."""
 
+from __future__ import annotations
+
 import json
 import re
 from collections.abc import Iterator

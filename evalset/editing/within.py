@@ -1,5 +1,7 @@
 """Carries out an edit inside of one case's raw JSON; everything that the edit does not name stays as it is. Pure."""
 
+from __future__ import annotations
+
 from typing import Any, assert_never
 
 from evalset.editing.edits import (

@@ -1,5 +1,7 @@
 """Somebody's work on an eval set that is open: the edits so far, and the set as they make it; every step can be undone and redone."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from threading import RLock

@@ -1,5 +1,7 @@
 """Checks the document of an `EvalConfig` with ADK's own models, and says what ADK itself finds only when it runs, or never."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from typing import Any, Literal

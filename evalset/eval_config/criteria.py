@@ -1,5 +1,7 @@
 """All criteria of google-adk 2.13 in words: what each measures, from where on it usually passes, what it can be told, what it needs."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from typing import Literal, TypeAlias
 

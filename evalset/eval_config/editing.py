@@ -1,5 +1,7 @@
 """Edits the document of an `EvalConfig` as JSON, and leaves alone what it is not asked to change, unknown keys included. Pure."""
 
+from __future__ import annotations
+
 import json
 import re
 from collections.abc import Mapping, Sequence

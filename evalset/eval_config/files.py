@@ -1,5 +1,7 @@
 """Loads and saves the criteria that lie beside an eval set, where `adk eval` finds them by itself: whole or not at all."""
 
+from __future__ import annotations
+
 import os
 from pathlib import Path
 

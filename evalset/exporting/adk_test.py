@@ -1,5 +1,7 @@
 """Writes a case as a test of `adk test`: the events that its replay shows, without what ADK does not compare."""
 
+from __future__ import annotations
+
 import contextlib
 import json
 from collections.abc import Iterator, Mapping, Sequence

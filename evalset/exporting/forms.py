@@ -1,5 +1,7 @@
 """Exports cases in any of the forms, and says what each form has no words for."""
 
+from __future__ import annotations
+
 import io
 import time
 import zipfile

@@ -1,5 +1,7 @@
 """Writes a pytest file that replays an eval set: no tool runs and no model is asked, so it needs no key."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 
 OPENING = '"""Replays the golden traces of '

@@ -1,5 +1,7 @@
 """Adds imported cases to an eval set in one step, with what is recorded of them beside it."""
 
+from __future__ import annotations
+
 from pathlib import Path
 
 from evalset.importing.gathered import Gathered

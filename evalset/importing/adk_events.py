@@ -1,5 +1,7 @@
 """Makes facts of a studio's session from the events of an ADK session, so that it is exported and recorded like one."""
 
+from __future__ import annotations
+
 import copy
 import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence

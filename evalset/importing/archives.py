@@ -1,5 +1,7 @@
 """Unpacks a ZIP archive into a folder: the files that an import may take, whatever their names say and however large they claim to be."""
 
+from __future__ import annotations
+
 import zipfile
 import zlib
 from collections.abc import Iterator

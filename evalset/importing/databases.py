@@ -1,5 +1,7 @@
 """Reads sessions from databases: those of `adk web` and of the studio, in SQLite files. Nothing is written to them."""
 
+from __future__ import annotations
+
 import contextlib
 import sqlite3
 import tempfile

@@ -3,6 +3,8 @@
 A session's facts, its fold and its golden trace cost more than ten times as much. What is not plain is left to them.
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple, TypeAlias
 

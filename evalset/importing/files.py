@@ -1,5 +1,7 @@
 """Imports a file or a folder, whatever of the known kinds it holds."""
 
+from __future__ import annotations
+
 import json
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence

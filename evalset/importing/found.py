@@ -1,5 +1,7 @@
 """What an import finds: cases, their recorded environments, and what could not be taken."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import NamedTuple, Protocol

@@ -1,5 +1,7 @@
 """Keeps what an import finds on the disk, until it is added to an eval set: an import of many cases takes little memory."""
 
+from __future__ import annotations
+
 from array import array
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from types import TracebackType

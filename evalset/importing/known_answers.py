@@ -1,5 +1,7 @@
 """Records what an eval case tells of its environment: the answers that stand in it, for the calls that stand in it."""
 
+from __future__ import annotations
+
 from collections import defaultdict, deque
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple

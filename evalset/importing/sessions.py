@@ -1,5 +1,7 @@
 """Makes a case, with its environment, of the facts of a session: of one of the studio's, or of one that ADK kept."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Sequence
 
 from google.adk.evaluation.eval_case import EvalCase

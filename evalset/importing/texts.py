@@ -1,5 +1,7 @@
 """Reads JSON files of cases in two passes: what kind of file it is, then the cases one at a time. Neither holds all of the file."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple, TypeAlias

@@ -1,5 +1,7 @@
 """Adds answers to a case that was recorded before: what was asked for the first time, and answered by a person or a policy."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import zip_longest
 from pathlib import Path

@@ -1,5 +1,7 @@
 """Writes recorded cases as ADK's `EnvironmentSimulationConfig`, as far as that has words for them, and names what gets lost."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 

@@ -4,6 +4,8 @@ The recording stands at the top of the set, under a name that ADK's loader does 
 is written goes into a file of its own, side by side: every release of ADK writes an eval set anew without what it does not know.
 """
 
+from __future__ import annotations
+
 import io
 import json
 import zipfile

@@ -1,5 +1,7 @@
 """Writes the environment of a golden trace beside its eval set, and says how it is replayed."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, Literal

@@ -1,5 +1,7 @@
 """Reads and writes recorded environments, each beside its eval set: whole or not at all, one writer at a time."""
 
+from __future__ import annotations
+
 import contextlib
 import json
 import os

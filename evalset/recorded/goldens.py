@@ -1,5 +1,7 @@
 """Writes down in digests what a golden says when its case is recorded, so that a later edit of it is noticed and named."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from typing import Any
 

@@ -1,5 +1,7 @@
 """Tells the recorded calls that a graph made by itself from those that a model made: an eval set holds only the latter. Pure."""
 
+from __future__ import annotations
+
 from evalset.recorded.model import RecordedCall, RecordedTurn
 from simulator.session.entries import calls_in
 

@@ -1,5 +1,7 @@
 """Pairs what is on one side with what is on the other, as many as can have one of their own. Pure."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 
 

@@ -1,5 +1,7 @@
 """Reads out of a session's events where its agents spoke, and which of their calls run long. Pure."""
 
+from __future__ import annotations
+
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from typing import Any, TypeAlias

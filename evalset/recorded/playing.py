@@ -1,5 +1,7 @@
 """Makes a script of a recorded case: a session plays it, and asks its author where something was not recorded."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator, Sequence
 from typing import Any, Literal, NamedTuple, TypeAlias
 

@@ -1,5 +1,7 @@
 """Makes the recorded environment of a case from the facts of its session: the same turns that its golden trace has."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 

@@ -1,5 +1,7 @@
 """Follows one ADK session along the recorded cases that it may be, and gives each call the answer that was recorded for it. Pure."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, TypeVar
 

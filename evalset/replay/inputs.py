@@ -6,6 +6,8 @@ what comes of them belongs to the same `run_async`. Whoever listens sees each qu
 response, with the ids of the recording: ADK draws new ones in each run, and a golden holds those of then.
 """
 
+from __future__ import annotations
+
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing
 from typing import Any, NamedTuple, Protocol

@@ -1,5 +1,7 @@
 """Finds which case `adk eval` is running right now: ADK tells its plugins nothing of that, so its own frames are looked at."""
 
+from __future__ import annotations
+
 import inspect
 from types import FrameType
 

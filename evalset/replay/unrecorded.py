@@ -1,5 +1,7 @@
 """Answers what was not recorded, where a policy says so: the case's rules first, then an offline draft. Nothing real runs."""
 
+from __future__ import annotations
+
 import threading
 import time
 from collections.abc import Iterator

@@ -1,5 +1,7 @@
 """Sets the calls of two turns side by side, as they are compared: exactly, in order, or in any order. Pure."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Sequence
 from itertools import zip_longest
 from typing import NamedTuple, TypeAlias

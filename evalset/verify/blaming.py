@@ -5,6 +5,8 @@ has seen anything that was edited is the agent's. Where it had seen an edit, wha
 edits: the agent that then does as it did has not changed.
 """
 
+from __future__ import annotations
+
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Literal, NamedTuple, TypeAlias
 

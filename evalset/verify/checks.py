@@ -1,5 +1,7 @@
 """Looks at a replay: ADK's own evaluators for the calls and the final responses, and ours for what ADK does not look at."""
 
+from __future__ import annotations
+
 import importlib.util
 import re
 from collections import Counter

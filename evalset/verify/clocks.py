@@ -1,5 +1,7 @@
 """Tells whether a value is the time that a clock showed at a moment: a number of seconds, or a text that people or programs write. Pure."""
 
+from __future__ import annotations
+
 import re
 from collections.abc import Callable, Iterator
 from datetime import UTC, date, datetime, timedelta

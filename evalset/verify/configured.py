@@ -1,5 +1,7 @@
 """Takes what a run has to fulfil from ADK's `EvalConfig`: the criteria that a replay can be held to, and metrics of one's own."""
 
+from __future__ import annotations
+
 import importlib
 import inspect
 from collections.abc import Callable, Sequence

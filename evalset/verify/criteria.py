@@ -1,5 +1,7 @@
 """What is asked of a run: how the calls are compared, how alike the final responses are, and what else is looked at."""
 
+from __future__ import annotations
+
 from typing import Literal, TypeAlias
 
 from pydantic import Field

@@ -1,5 +1,7 @@
 """Says where two JSON values differ, and how one text became another. Pure."""
 
+from __future__ import annotations
+
 import re
 from collections.abc import Iterator
 from difflib import SequenceMatcher

@@ -1,5 +1,7 @@
 """Finds what of a golden was edited since its case was recorded, by the digests that the recording keeps of it. Pure."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import takewhile
 from types import MappingProxyType

@@ -1,5 +1,7 @@
 """Gathers what a verdict stands on: where the eval set and its recorded environment disagree, and which tools were declared otherwise."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 

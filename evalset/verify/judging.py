@@ -6,6 +6,8 @@ The golden is stale where the eval set and the recording disagree with each othe
 was. Otherwise the agent changed: it does what neither of the files holds, in a world that is as it was.
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 

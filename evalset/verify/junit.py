@@ -1,5 +1,7 @@
 """Writes a verification as JUnit XML, which continuous integration reads: a test suite, and a test case for each eval case."""
 
+from __future__ import annotations
+
 import re
 from typing import Any
 from xml.etree import ElementTree as ET

@@ -1,5 +1,7 @@
 """Mends goldens: takes what the agent does now as the golden, or puts the golden right from what was recorded."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any

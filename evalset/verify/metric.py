@@ -6,6 +6,8 @@ In an `EvalConfig`, as `eval_config` gives it:
      "custom_metrics": {"tolerant_trajectory": {"code_config": {"name": "evalset.verify.metric.tolerant_trajectory"}}}}
 """
 
+from __future__ import annotations
+
 from functools import lru_cache
 from pathlib import Path
 from typing import Any

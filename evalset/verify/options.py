@@ -1,5 +1,7 @@
 """The options of `python -m evalset verify`; importing this imports no ADK."""
 
+from __future__ import annotations
+
 import argparse
 from pathlib import Path
 from typing import get_args

@@ -1,5 +1,7 @@
 """Shares cases out among processes: a replay is ADK's own work on one core, and a machine has several."""
 
+from __future__ import annotations
+
 import gc
 import multiprocessing
 import os

@@ -1,5 +1,7 @@
 """Proposes tolerances from repeated runs: where calls, responses, the state and final responses differ from run to run, and how. Keeps them."""
 
+from __future__ import annotations
+
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence

@@ -1,5 +1,7 @@
 """Replays one case: the queries of its golden, one after the other, with ADK's own runner and without the agent's world."""
 
+from __future__ import annotations
+
 import asyncio
 import time
 from collections.abc import Mapping

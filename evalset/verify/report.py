@@ -1,5 +1,7 @@
 """Writes a verification for a person on a terminal, and as JSON for a program."""
 
+from __future__ import annotations
+
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType

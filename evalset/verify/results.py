@@ -1,5 +1,7 @@
 """What a verification gives: frozen values that become JSON as they are. Turns and steps are counted from 0."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from math import comb
 from pathlib import Path

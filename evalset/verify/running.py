@@ -1,5 +1,7 @@
 """Runs coroutines from anywhere: in a thread without an event loop, and in one whose loop runs."""
 
+from __future__ import annotations
+
 import asyncio
 from collections.abc import Coroutine
 from concurrent.futures import ThreadPoolExecutor

@@ -5,6 +5,8 @@ a random number, or counted on. A place that is the clock's time in the recordin
 even where two quick replays have the same.
 """
 
+from __future__ import annotations
+
 import json
 import re
 from collections import Counter, defaultdict

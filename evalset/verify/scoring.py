@@ -1,5 +1,7 @@
 """Makes a run's result of its replay: the checks, and where it failed, the first divergence."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from functools import partial
 

@@ -1,5 +1,7 @@
 """Lays an invocation out as steps, in one order whichever form it is kept in: the query, each call with its answer, the final text."""
 
+from __future__ import annotations
+
 from collections import defaultdict, deque
 from collections.abc import Iterator, Sequence
 from typing import Any

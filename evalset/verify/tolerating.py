@@ -1,5 +1,7 @@
 """Compares calls and final responses with ADK's own evaluators where they may differ: what is tolerated is shown to them as the golden has it."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 
 from google.adk.evaluation.eval_case import IntermediateData, Invocation, get_all_tool_calls

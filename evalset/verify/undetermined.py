@@ -1,5 +1,7 @@
 """Replays a case again, silently, to find what no answer determines: a time, an id or a random value of the agent's own code."""
 
+from __future__ import annotations
+
 import time
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple

@@ -1,5 +1,7 @@
 """Verifies the cases of an eval set: several at a time, each run in a session of its own, until done or stopped."""
 
+from __future__ import annotations
+
 import asyncio
 import threading
 import time

@@ -1,5 +1,7 @@
 """Replays a case that was just written, once and silently: whether it passes its own verification, and what differs by itself."""
 
+from __future__ import annotations
+
 from pathlib import Path
 
 from evalset.recorded.tolerances import Tolerance

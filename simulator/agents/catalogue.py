@@ -1,5 +1,7 @@
 """The agents to choose from: lists them by name, loads one when it is wanted, and keeps each one's error."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache, partial

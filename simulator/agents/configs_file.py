@@ -4,6 +4,8 @@ The module's `AGENTS`, a list or tuple of configs, is taken where there is one. 
 module that holds a config, or a list or tuple of nothing but configs, counts, in the order of their definition.
 """
 
+from __future__ import annotations
+
 import hashlib
 import importlib
 import importlib.util

@@ -1,5 +1,7 @@
 """The demo agents that ship with the studio."""
 
+from __future__ import annotations
+
 import importlib
 import os
 from collections.abc import Mapping

@@ -1,5 +1,7 @@
 """Reads a tool's answer, whatever shape it has: a record, a list, a text, an error, or nothing."""
 
+from __future__ import annotations
+
 import json
 import math
 import re

@@ -5,6 +5,8 @@ returns what the agent says. The model starts the thought anew at each request a
 request already holds, so all that it knows is what a real model would see.
 """
 
+from __future__ import annotations
+
 from abc import abstractmethod
 from collections.abc import AsyncGenerator, Generator, Iterable, Iterator, Sequence
 from typing import Any, TypeAlias, TypeVar

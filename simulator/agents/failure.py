@@ -1,5 +1,7 @@
 """Puts into words why an agent could not be loaded: what failed, and where in the agent's own code."""
 
+from __future__ import annotations
+
 import re
 import traceback
 from pathlib import Path

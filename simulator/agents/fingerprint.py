@@ -4,6 +4,8 @@ A fingerprint is of the agent as its author declared it. Sessions put seats on i
 that it replaced, and a fingerprint taken before the first session equals one taken after the last.
 """
 
+from __future__ import annotations
+
 import inspect
 import json
 import re

@@ -1,5 +1,7 @@
 """Agents in a folder, in ADK's own convention, loaded by ADK's own loader."""
 
+from __future__ import annotations
+
 import ast
 import os
 import re

@@ -1,5 +1,7 @@
 """Keeps the modules of several agent folders apart, though Python has only one table of modules."""
 
+from __future__ import annotations
+
 import importlib
 import sys
 import threading

@@ -1,5 +1,7 @@
 """Finds the one agent that a command names: a folder in ADK's convention, a file of configs, or a demo agent."""
 
+from __future__ import annotations
+
 import os
 from pathlib import Path
 

@@ -1,5 +1,7 @@
 """Recognises an agent that was renamed since a stored session began, and lets it answer to its earlier name there."""
 
+from __future__ import annotations
+
 from collections.abc import Collection, Iterable
 from dataclasses import replace
 from typing import Any

@@ -1,5 +1,7 @@
 """Where the studio looks for agents: what the command line and the environment say."""
 
+from __future__ import annotations
+
 import argparse
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -1,5 +1,7 @@
 """Puts what pydantic found wrong with a document into words for people."""
 
+from __future__ import annotations
+
 import difflib
 from collections.abc import Iterable
 

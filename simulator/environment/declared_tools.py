@@ -1,5 +1,7 @@
 """Describes tools that do not exist yet: the agent may call them, and the environment answers."""
 
+from __future__ import annotations
+
 import keyword
 import re
 from typing import Self

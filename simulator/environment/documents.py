@@ -1,5 +1,7 @@
 """Reads and writes JSON values as JSON or YAML text, so that each of the two says the same."""
 
+from __future__ import annotations
+
 import json
 import re
 from collections.abc import Iterable

@@ -1,5 +1,7 @@
 """The facts by which a person, or a model, shapes the environment of a session; times are seconds since the epoch."""
 
+from __future__ import annotations
+
 from typing import Literal, TypeAlias
 
 from pydantic import Field

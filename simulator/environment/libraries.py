@@ -1,5 +1,7 @@
 """Reads the libraries that come with the environment: YAML files of things that each have a name."""
 
+from __future__ import annotations
+
 from importlib.resources import files
 from typing import TypeVar
 

@@ -1,5 +1,7 @@
 """Says how an environment stands in for an agent's tools without the page: the rules, what it knows, who answers which tool."""
 
+from __future__ import annotations
+
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Literal, Self, TypeAlias

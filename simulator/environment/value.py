@@ -1,5 +1,7 @@
 """The base of the environment's values: frozen, with no unknown field and no number that JSON lacks."""
 
+from __future__ import annotations
+
 from typing import Annotated, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Strict

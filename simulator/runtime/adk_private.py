@@ -8,6 +8,8 @@ google-adk 2.11, 2.12 and 2.13 differ in some of this. Nothing here asks for a v
 needs, so that this module can be imported with any ADK. `adk_check` says what is missing before a session begins.
 """
 
+from __future__ import annotations
+
 import copy
 import functools
 import importlib

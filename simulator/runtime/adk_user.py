@@ -5,6 +5,8 @@ the configuration, and drops what was said beside its stop signal. Importing thi
 takes more than a second.
 """
 
+from __future__ import annotations
+
 import importlib
 import re
 from typing import Any, NamedTuple

@@ -5,6 +5,8 @@ calls are requests like those of any other tool: a rule or a player answers, or 
 What was set counts as of the answer that was released last, so that a re-execution decides the same.
 """
 
+from __future__ import annotations
+
 from collections import Counter
 from collections.abc import Iterable
 

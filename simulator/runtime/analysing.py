@@ -1,5 +1,7 @@
 """Lets the environment's model look, beside a turn, at how the agent's tools hang together; what it says is a fact."""
 
+from __future__ import annotations
+
 import asyncio
 import contextvars
 

@@ -1,5 +1,7 @@
 """Makes the facts that answers become, in the moment in which they do."""
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from typing import Any, TypeAlias
 

@@ -1,5 +1,7 @@
 """Finds who answers a request: an injection, the tool's player, the agent's own model, or a person."""
 
+from __future__ import annotations
+
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine
 from contextlib import aclosing

@@ -1,5 +1,7 @@
 """Runs work beside the turn in progress, which nobody has to wait for who does not want to any more."""
 
+from __future__ import annotations
+
 import asyncio
 import contextvars
 from collections.abc import Coroutine

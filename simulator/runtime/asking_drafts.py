@@ -1,5 +1,7 @@
 """Gets another draft of a call that waits for a person: from the environment's model beside the turn, or drawn offline."""
 
+from __future__ import annotations
+
 import asyncio
 import contextvars
 from typing import Any

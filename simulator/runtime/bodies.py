@@ -1,5 +1,7 @@
 """Tells the functions that only are declared: a signature and a docstring, and nothing that could run."""
 
+from __future__ import annotations
+
 import dis
 import functools
 from collections.abc import Sequence

@@ -5,6 +5,8 @@ turn in progress they work as before. See google-adk 2.13: everything between mo
 confirmation gate before a tool, runs as in production.
 """
 
+from __future__ import annotations
+
 import asyncio
 import copy
 import functools

@@ -1,5 +1,7 @@
 """Checks what a person lets the agent say before ADK sees it: ADK would raise in the middle of the turn."""
 
+from __future__ import annotations
+
 from typing import Any
 
 from google.adk.models.llm_request import LlmRequest

@@ -1,5 +1,7 @@
 """What a person can see and do while a turn is in progress, on the loop's thread."""
 
+from __future__ import annotations
+
 from typing import Any, assert_never
 
 from pydantic import ValidationError

@@ -3,6 +3,8 @@
 Context variables reach AgentTool's runner, parallel agents, workflow nodes and worker threads by themselves.
 """
 
+from __future__ import annotations
+
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextvars import ContextVar
 from typing import Any, NamedTuple, Protocol

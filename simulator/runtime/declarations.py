@@ -1,5 +1,7 @@
 """Reads what tools and agents declare about their data, in any form that ADK takes, as standard JSON schema."""
 
+from __future__ import annotations
+
 import collections.abc
 import functools
 import inspect

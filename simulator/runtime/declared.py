@@ -1,5 +1,7 @@
 """Lets tools that only are declared join an agent: its models are shown them, and the environment answers."""
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from typing import Any
 

@@ -1,5 +1,7 @@
 """Reads what an OpenAPI operation says of its responses: ADK's tools keep the operation, and leave responses out of their declaration."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 

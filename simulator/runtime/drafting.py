@@ -1,5 +1,7 @@
 """Drafts answers to tool calls out of all that a session's environment knows: offline, recorded, or by a model."""
 
+from __future__ import annotations
+
 import re
 from collections.abc import Callable, Mapping
 from types import MappingProxyType

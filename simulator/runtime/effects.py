@@ -1,5 +1,7 @@
 """Takes down what a real tool did beside its answer, and does it again from the journal."""
 
+from __future__ import annotations
+
 import asyncio
 import contextlib
 import operator

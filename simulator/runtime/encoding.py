@@ -1,5 +1,7 @@
 """Writes what passes ADK's boundaries as JSON for the journal, and reads it back."""
 
+from __future__ import annotations
+
 import builtins
 import contextlib
 import sys

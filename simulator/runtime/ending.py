@@ -1,5 +1,7 @@
 """Waits for tasks of an agent to end, and ends them however often their code swallows it."""
 
+from __future__ import annotations
+
 import asyncio
 
 PATIENCE_WITH_CANCELLATION = 1.0

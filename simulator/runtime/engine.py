@@ -4,6 +4,8 @@ Everything durable is in the journal. ADK's own session is made anew from it for
 never interrupted, one that was resumed and one that was branched all take the same way.
 """
 
+from __future__ import annotations
+
 import asyncio
 import functools
 import weakref

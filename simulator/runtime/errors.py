@@ -1,5 +1,7 @@
 """What can go wrong when a simulation is commanded or re-executed."""
 
+from __future__ import annotations
+
 import asyncio
 from collections.abc import Sequence
 

@@ -1,5 +1,7 @@
 """Does what the injection rules say that fired for one tool call: how long it takes, what it answers, what is changed."""
 
+from __future__ import annotations
+
 import random
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field

@@ -1,5 +1,7 @@
 """Makes the answers of tools that a generator plays, and says when a person has to look."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from typing import Literal, NamedTuple
 

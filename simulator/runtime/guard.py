@@ -4,6 +4,8 @@ Fails closed: a tool that comes to a call unseated (made at run time, resumed, i
 ADK can run it.
 """
 
+from __future__ import annotations
+
 from typing import Any
 
 from google.adk.agents import LlmAgent

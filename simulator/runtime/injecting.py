@@ -1,5 +1,7 @@
 """Asks the injection rules about each tool call of a turn, once, and lets those that fire have their time."""
 
+from __future__ import annotations
+
 import asyncio
 from collections import Counter
 from collections.abc import Mapping

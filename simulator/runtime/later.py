@@ -1,5 +1,7 @@
 """A list that is put together when somebody looks into it: what a model was shown, where the journal holds its answer."""
 
+from __future__ import annotations
+
 import functools
 from collections.abc import Callable, Iterable
 from typing import Any, TypeVar

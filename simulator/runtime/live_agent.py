@@ -1,5 +1,7 @@
 """Gives a session that is played what no fact holds: its configuration, its agent's tools, and ADK's session."""
 
+from __future__ import annotations
+
 import asyncio
 import contextvars
 from concurrent.futures import ThreadPoolExecutor

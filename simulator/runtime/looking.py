@@ -1,5 +1,7 @@
 """Gives the environment that a journal adds up to, to look at; nothing runs for it."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from threading import Lock

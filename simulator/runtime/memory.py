@@ -1,5 +1,7 @@
 """ADK's in-memory memory service, noting what the agent's code puts into it and takes out, so that it holds the same after a restart or an undo."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping, Sequence
 from typing import Any
 

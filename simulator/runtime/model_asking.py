@@ -1,5 +1,7 @@
 """Asks a model for JSON outside of any turn: with time limits, visible retries, one repair, and a reason if all fails."""
 
+from __future__ import annotations
+
 import asyncio
 import contextvars
 import logging

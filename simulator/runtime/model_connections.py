@@ -1,5 +1,7 @@
 """Lets a model say how an agent's tools hang together, once for all of them, and keeps what it said."""
 
+from __future__ import annotations
+
 import asyncio
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Sequence

@@ -1,5 +1,7 @@
 """Gathers what a model is told about a tool call beside its declaration: the draft made without it, and what the tool's code shows."""
 
+from __future__ import annotations
+
 import json
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple

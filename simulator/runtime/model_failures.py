@@ -1,5 +1,7 @@
 """Says in words why a model's provider gave no answer, and whether to ask it again; keys are left out of the words."""
 
+from __future__ import annotations
+
 import re
 from collections.abc import Iterable, Mapping
 from email.utils import parsedate_to_datetime

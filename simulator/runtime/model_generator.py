@@ -1,5 +1,7 @@
 """Lets a model draft a tool's answer, with the reason where it cannot and the offline draft stands."""
 
+from __future__ import annotations
+
 import asyncio
 from collections.abc import Awaitable, Callable
 from functools import partial

@@ -1,5 +1,7 @@
 """Makes a model of one's own beside those of the agents, and the request that asks it for JSON as it can be asked."""
 
+from __future__ import annotations
+
 import asyncio
 import functools
 import importlib

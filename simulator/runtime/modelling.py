@@ -1,5 +1,7 @@
 """Asks models for the environment of a session: for drafts of answers, and how its tools hang together."""
 
+from __future__ import annotations
+
 import asyncio
 from collections.abc import Callable, Iterator
 

@@ -1,5 +1,7 @@
 """Tells which of an agent's tools are agents themselves, wherever in its tree they are."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator
 from typing import Any
 

@@ -1,5 +1,7 @@
 """Gives the facts with which a session begins."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Iterator, Mapping
 
 from simulator.agent_config import SimulatedAgentConfig

@@ -1,5 +1,7 @@
 """Takes the values that generators give as outcomes, and says where an outcome breaks a tool's output schema."""
 
+from __future__ import annotations
+
 from typing import Any
 
 from simulator.environment.asking.output_checks import breach

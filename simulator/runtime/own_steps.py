@@ -1,5 +1,7 @@
 """Tells whether code that runs in a task has cancelled that task itself, or somebody outside has."""
 
+from __future__ import annotations
+
 import asyncio
 from collections.abc import Awaitable, Callable, Generator
 from typing import Any

@@ -1,5 +1,7 @@
 """Reads from a journal's facts what a turn starts with, and makes what it runs in."""
 
+from __future__ import annotations
+
 import itertools
 import random
 from collections.abc import Sequence

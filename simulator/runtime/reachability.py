@@ -5,6 +5,8 @@ this machine it is looked whether its port is open. A provider that is not known
 error ends in the timeline.
 """
 
+from __future__ import annotations
+
 import importlib.util
 import os
 import re

@@ -1,5 +1,7 @@
 """Executes a turn again: releases the answers that the journal holds, in its order, as long as they still fit."""
 
+from __future__ import annotations
+
 import asyncio
 import contextlib
 import weakref

@@ -1,5 +1,7 @@
 """Describes what waits at a boundary as a request that a person can read."""
 
+from __future__ import annotations
+
 from typing import Any
 
 from google.adk.models.llm_request import LlmRequest

@@ -1,5 +1,7 @@
 """Puts in place what the turns that have ended left behind: the session, its artifacts, and what was remembered."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Sequence
 
 from google.adk.events.event import Event

@@ -1,5 +1,7 @@
 """How ADK's runner is told to run a turn."""
 
+from __future__ import annotations
+
 import functools
 import os
 

@@ -1,5 +1,7 @@
 """ADK's in-memory services, telling the turn in progress what they store."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 

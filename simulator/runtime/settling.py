@@ -1,5 +1,7 @@
 """Tells when everything that a turn has been set going on has come to rest: callbacks, timers and worker threads."""
 
+from __future__ import annotations
+
 import asyncio
 from typing import Any
 

@@ -1,5 +1,7 @@
 """Shapes the environment of a session: each change is checked, and then a fact. On the loop's thread."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 

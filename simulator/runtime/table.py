@@ -1,5 +1,7 @@
 """Says what those who answer the agent's requests need of the session that they sit at."""
 
+from __future__ import annotations
+
 from typing import Protocol
 
 from simulator.facts import Fact

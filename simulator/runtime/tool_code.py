@@ -1,5 +1,7 @@
 """Finds the source of the function behind a tool: objects are only inspected, nothing of theirs is called, imported or evaluated."""
 
+from __future__ import annotations
+
 import functools
 import inspect
 import math

@@ -1,5 +1,7 @@
 """Finds the tools that an agent is known to have, each with its declaration, before and after it was run."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator, Mapping
 from typing import Any
 

@@ -4,6 +4,8 @@ Answers are released one at a time, each after everything that the one before se
 order is what makes a re-execution give the same events, so it holds while a person plays as well.
 """
 
+from __future__ import annotations
+
 import asyncio
 import collections
 import contextlib

@@ -1,5 +1,7 @@
 """Finds what an undo takes back, and what a redo brings back."""
 
+from __future__ import annotations
+
 import itertools
 from collections.abc import Sequence
 from typing import Any

@@ -1,5 +1,7 @@
 """Makes the user's next message: the next one of a script, or what ADK's user simulator says, with visible retries."""
 
+from __future__ import annotations
+
 import asyncio
 import contextvars
 import importlib

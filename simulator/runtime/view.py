@@ -1,5 +1,7 @@
 """What there is to see of a simulation."""
 
+from __future__ import annotations
+
 from simulator.facts import Fact, Value
 from simulator.runtime.errors import Divergence
 from simulator.runtime.user_commands import UserView

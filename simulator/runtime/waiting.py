@@ -1,5 +1,7 @@
 """A request that waits at a boundary, from the moment it is asked until its answer is a fact."""
 
+from __future__ import annotations
+
 import asyncio
 import contextvars
 from dataclasses import dataclass, field

@@ -1,5 +1,7 @@
 """Shows the environment of a session as one frozen value: its world as tables, its connections, and what is wrong with it."""
 
+from __future__ import annotations
+
 from typing import Any
 
 from pydantic import Field

@@ -1,5 +1,7 @@
 """Plays a script beside people who watch it, answer what it has no answer to, and stop it."""
 
+from __future__ import annotations
+
 import threading
 from collections.abc import Callable
 

@@ -1,5 +1,7 @@
 """Makes a change that a script asks for: the rules, who plays, or the environment."""
 
+from __future__ import annotations
+
 from typing import Any, assert_never
 
 from simulator.environment.facts import (

@@ -1,5 +1,7 @@
 """Describes the lines of a script: what the agent does next, what answers a call, what code prints, and what is changed."""
 
+from __future__ import annotations
+
 from typing import Annotated, Any, Literal, Self, TypeAlias, get_args
 
 from pydantic import (

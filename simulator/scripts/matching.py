@@ -1,5 +1,7 @@
 """Finds the line of a script that answers a request, and keeps account of what was used."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple, TypeAlias

@@ -1,5 +1,7 @@
 """Opens a session for a script, and plays the script in it."""
 
+from __future__ import annotations
+
 import time
 from collections.abc import Callable
 from typing import Self

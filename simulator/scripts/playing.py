@@ -1,5 +1,7 @@
 """Plays a script in a session that is open: says what the user says, and answers each request with the line that fits it."""
 
+from __future__ import annotations
+
 import threading
 from collections.abc import Callable
 from functools import partial

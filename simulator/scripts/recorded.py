@@ -1,5 +1,7 @@
 """Makes the script of a recorded session: played again with the same agent, it gives the same session."""
 
+from __future__ import annotations
+
 from collections import defaultdict
 from collections.abc import Iterable
 from typing import Any, Literal

@@ -1,5 +1,7 @@
 """Describes a script: a whole session as a file, so that it can be played again, and changed line by line."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator
 from typing import Annotated, Any, Final, Literal, Self, TypeAlias
 

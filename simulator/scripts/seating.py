@@ -1,5 +1,7 @@
 """Says who sits where when a script is played: the script itself wherever it has something to say."""
 
+from __future__ import annotations
+
 from simulator.agent_config import SimulatedAgentConfig
 from simulator.environment.injection.injections import EVERY_TOOL
 from simulator.facts import EVERY, AgentPlayer, ToolPlayer

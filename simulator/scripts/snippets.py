@@ -1,5 +1,7 @@
 """Writes the lines that a script lacks, ready to be pasted: for a request that waits, or for a call that the user has to answer."""
 
+from __future__ import annotations
+
 from simulator.environment.documents import write_yaml
 from simulator.facts import Value
 from simulator.jsonvalue import JsonObject

@@ -1,5 +1,7 @@
 """Reads and writes scripts as YAML or JSON; what is wrong with a text is said with its line, its place and what was expected."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator
 from typing import Any, Literal, NamedTuple
 

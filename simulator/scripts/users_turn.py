@@ -1,5 +1,7 @@
 """Finds the open call that a turn of a script answers."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable
 
 from simulator.scripts.script import ScriptTurn

@@ -1,5 +1,7 @@
 """What a seat may answer: values that a person, a script or a model hands in, in JSON."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable
 from typing import Annotated, Literal, TypeAlias
 

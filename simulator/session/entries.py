@@ -1,5 +1,7 @@
 """Turns one fact into the timeline entries that it stands for."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 from typing import Any, assert_never

@@ -1,5 +1,7 @@
 """Reads what a session needs out of ADK's events in JSON (`Event.model_dump(mode="json", by_alias=True)`)."""
 
+from __future__ import annotations
+
 import json
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any

@@ -4,6 +4,8 @@ The first five are those of the data model for simulator runs; the rest show wha
 `fact` is the number of the fact that an entry was derived from.
 """
 
+from __future__ import annotations
+
 from datetime import datetime
 from typing import Annotated, Literal, TypeAlias
 

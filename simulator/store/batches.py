@@ -1,5 +1,7 @@
 """Writes what one journal has appended: optimistic on the head, and nothing twice."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any

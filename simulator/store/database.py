@@ -1,5 +1,7 @@
 """Opens the database and gives transactions to read and to write in."""
 
+from __future__ import annotations
+
 import logging
 import sqlite3
 import time

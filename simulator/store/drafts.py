@@ -1,5 +1,7 @@
 """Keeps texts that were typed and not sent, behind the back of whoever types."""
 
+from __future__ import annotations
+
 import json
 import threading
 from collections.abc import Mapping

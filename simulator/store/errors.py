@@ -1,5 +1,7 @@
 """Says in plain words what went wrong between the studio and its database."""
 
+from __future__ import annotations
+
 from typing import Any
 
 from sqlalchemy.engine import URL

@@ -1,5 +1,7 @@
 """Writes a session as one file, and reads such a file."""
 
+from __future__ import annotations
+
 import json
 from typing import Any, Literal
 

@@ -1,5 +1,7 @@
 """Tells whether a process that holds something on this machine is still there: by a lock that the kernel drops when it dies."""
 
+from __future__ import annotations
+
 import os
 import secrets
 import socket

@@ -1,5 +1,7 @@
 """Says which process plays a session: one at a time, and only as long as it renews its lease."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 

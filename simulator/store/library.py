@@ -1,5 +1,7 @@
 """The library of sessions: finds them, and changes what people say about them."""
 
+from __future__ import annotations
+
 import json
 from collections.abc import Callable, Iterable
 from typing import Any

@@ -1,5 +1,7 @@
 """Names a database by its host and its name alone, and takes the rest of its address out of what a driver says of it."""
 
+from __future__ import annotations
+
 import re
 from urllib.parse import quote, quote_plus
 

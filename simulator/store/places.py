@@ -1,5 +1,7 @@
 """Says where the sessions are kept: which database a word stands for, and the file that is taken where none is named."""
 
+from __future__ import annotations
+
 import os
 from collections.abc import Mapping
 from pathlib import Path

@@ -1,5 +1,7 @@
 """Connects to PostgreSQL, and notices a server that stops answering: a stopped process or a cut line says nothing at all."""
 
+from __future__ import annotations
+
 import threading
 import time
 from collections.abc import Callable, Generator

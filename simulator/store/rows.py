@@ -1,5 +1,7 @@
 """Turns facts into rows and rows into the tree of a journal, and finds which rows are broken."""
 
+from __future__ import annotations
+
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

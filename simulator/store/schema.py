@@ -1,5 +1,7 @@
 """Brings a database to the schema of this version, step by step and all or nothing."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Sequence
 from typing import TypeAlias
 

@@ -1,5 +1,7 @@
 """What the library knows of a session, and how that stands in its row."""
 
+from __future__ import annotations
+
 import json
 from collections.abc import Mapping
 from typing import Any

@@ -1,5 +1,7 @@
 """Knows which part of a journal is durable, and stores the rest."""
 
+from __future__ import annotations
+
 import threading
 from collections.abc import Callable
 from typing import NamedTuple

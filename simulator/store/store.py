@@ -1,5 +1,7 @@
 """The store: journals in a database, which outlive whoever appends to them."""
 
+from __future__ import annotations
+
 import secrets
 import time
 import weakref

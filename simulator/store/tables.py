@@ -1,5 +1,7 @@
 """The tables: sessions, their facts, texts that were typed and not sent, who plays, and unsaved work on files. Version 3 of the schema."""
 
+from __future__ import annotations
+
 from typing import NamedTuple
 
 from sqlalchemy import (

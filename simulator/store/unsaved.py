@@ -1,5 +1,7 @@
 """Keeps work on files that nobody has saved yet, by its owner and the file: with what it was made on, so that it can be gone on with."""
 
+from __future__ import annotations
+
 import json
 import threading
 import zlib

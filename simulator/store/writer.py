@@ -1,5 +1,7 @@
 """Writes behind: one thread that stores what was appended elsewhere, and never lets go of what could not be stored."""
 
+from __future__ import annotations
+
 import threading
 import time
 from abc import ABC, abstractmethod

@@ -1,5 +1,7 @@
 """The tab that runs `adk eval` itself on an eval set: its criteria, how it is run, how far it is, and what it found."""
 
+from __future__ import annotations
+
 import time
 
 import streamlit as st

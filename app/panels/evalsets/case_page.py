@@ -1,5 +1,7 @@
 """One case of a set: its timeline, and beside it the editor of a part, or what is done with the case as a whole."""
 
+from __future__ import annotations
+
 from typing import Any
 
 import streamlit as st

@@ -1,5 +1,7 @@
 """The cases of a set in a table, with search and filters; a page of them at a time."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping, Sequence
 from typing import Any
 

@@ -1,5 +1,7 @@
 """The editor of an evaluation's criteria: a form, the JSON behind it, what is wrong with it, and the file that it is saved in."""
 
+from __future__ import annotations
+
 import os
 from collections.abc import Sequence
 from typing import Any, NamedTuple

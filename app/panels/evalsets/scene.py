@@ -1,5 +1,7 @@
 """What the tabs of an eval set's page are given, and what they give back."""
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path

@@ -1,5 +1,7 @@
 """Which agent and which cases of an eval set are run: choices that the tabs draw alike."""
 
+from __future__ import annotations
+
 from fnmatch import fnmatchcase
 
 import streamlit as st

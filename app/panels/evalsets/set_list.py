@@ -1,5 +1,7 @@
 """The list of eval sets: those in the agents' folders, and the ways in for any other."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path

@@ -1,5 +1,7 @@
 """The page of one eval set: its head, its tabs, and the case that is open."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime

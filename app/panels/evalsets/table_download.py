@@ -1,5 +1,7 @@
 """The button that downloads a result as CSV."""
 
+from __future__ import annotations
+
 from collections.abc import Callable
 
 import streamlit as st

@@ -1,5 +1,7 @@
 """Shows how far a long work is, and draws the page anew when it is over."""
 
+from __future__ import annotations
+
 from typing import Any
 
 import streamlit as st

@@ -4,6 +4,8 @@ Providers know a part of JSON schema only. What one of them does not know is lef
 says it all the same, and the answer is checked against the whole.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable, Mapping
 
 from simulator.environment.schema.schemas import BrokenSchemaError, check, normalise

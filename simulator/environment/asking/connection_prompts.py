@@ -1,5 +1,7 @@
 """Builds the prompt in which a model is asked how an agent's tools hang together, and reads what it says."""
 
+from __future__ import annotations
+
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, TypeVar

@@ -1,5 +1,7 @@
 """Reads the JSON that a model was asked for out of what it said, or says in words what is wrong with it."""
 
+from __future__ import annotations
+
 import json
 import re
 from collections.abc import Iterator

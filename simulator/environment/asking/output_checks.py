@@ -1,5 +1,7 @@
 """Says where an answer breaks a tool's output schema; an error is right beside any schema, as it describes no error."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator
 from typing import Any
 

@@ -1,5 +1,7 @@
 """Lays out the sections of a prompt: each is cut to its measure with a word that it was, and fenced as data."""
 
+from __future__ import annotations
+
 import json
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple

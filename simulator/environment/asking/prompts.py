@@ -1,5 +1,7 @@
 """Builds the prompt in which a model is asked for a tool's answer, bounded however much is known."""
 
+from __future__ import annotations
+
 import json
 from collections.abc import Iterator, Mapping
 

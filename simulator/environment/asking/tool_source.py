@@ -1,5 +1,7 @@
 """Picks the source of a tool that a model may be sent: its function, and what of the same module that rests on."""
 
+from __future__ import annotations
+
 import ast
 import json
 from collections.abc import Iterator

@@ -1,5 +1,7 @@
 """Tells from a tool's name whether it reads, makes or removes, and from its answer whether it went well."""
 
+from __future__ import annotations
+
 from pydantic import BaseModel, ConfigDict, JsonValue
 
 from simulator.environment.conventions.names import words_of

@@ -1,5 +1,7 @@
 """Draws choices that a seed repeats, in whatever order they are made."""
 
+from __future__ import annotations
+
 import hashlib
 from collections.abc import Sequence
 from typing import TypeVar

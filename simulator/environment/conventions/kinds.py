@@ -1,5 +1,7 @@
 """Tells from names which kind of thing is meant: `orderIds` names orders, `categories` are of the kind `category`."""
 
+from __future__ import annotations
+
 from functools import lru_cache
 
 from simulator.environment.conventions.names import words_of

@@ -1,5 +1,7 @@
 """Reads the names of fields: their words, and whether they name a thing by a key."""
 
+from __future__ import annotations
+
 import re
 from functools import lru_cache
 

@@ -1,5 +1,7 @@
 """Tells from a tool's name and description whether it creates, changes, reads or deletes, and which kind of thing."""
 
+from __future__ import annotations
+
 import re
 from functools import lru_cache
 from typing import Literal, NamedTuple, TypeAlias

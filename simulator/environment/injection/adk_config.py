@@ -1,5 +1,7 @@
 """Reads injection rules from ADK's `EnvironmentSimulationConfig`, and writes them back as one."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple, Self
 

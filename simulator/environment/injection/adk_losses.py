@@ -1,5 +1,7 @@
 """Translates a rule into what ADK's `InjectionConfig` can say, and names what it cannot."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator
 from typing import assert_never
 

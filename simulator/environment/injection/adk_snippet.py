@@ -1,5 +1,7 @@
 """Writes ADK's `EnvironmentSimulationConfig` as Python code, and reads such code without running it."""
 
+from __future__ import annotations
+
 import ast
 import json
 from collections.abc import Iterator, Mapping

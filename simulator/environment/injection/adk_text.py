@@ -1,5 +1,7 @@
 """Reads and writes ADK's `EnvironmentSimulationConfig` as text: JSON, YAML, or Python code."""
 
+from __future__ import annotations
+
 import re
 from typing import Literal, NamedTuple, TypeAlias
 

@@ -1,5 +1,7 @@
 """Describes one tool call as the injection rules see it: who calls what, and what the session counted before."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 

@@ -1,5 +1,7 @@
 """Gives each injection rule its own stream of draws, which any run of the session repeats."""
 
+from __future__ import annotations
+
 from array import array
 from random import Random
 

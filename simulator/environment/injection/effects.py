@@ -1,5 +1,7 @@
 """Says what an injection rule does to a call: answers it, delays it, changes the answer that follows, or asks a person."""
 
+from __future__ import annotations
+
 from typing import Annotated, Literal, Self, TypeAlias
 
 from pydantic import Field, JsonValue, field_validator, model_validator

@@ -1,5 +1,7 @@
 """Asks a rule's expression, such as `args.quantity > 3`, whether it is true for a call."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 
 from simulator.environment.injection.conditions import Expression

@@ -1,5 +1,7 @@
 """Keeps a library of faults: named presets that each make one injection rule for a tool, and that can be searched."""
 
+from __future__ import annotations
+
 import difflib
 import re
 from functools import lru_cache

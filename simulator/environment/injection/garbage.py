@@ -1,5 +1,7 @@
 """Makes wrong values out of right ones, seeded: garbage, other types, broken JSON, too much of everything."""
 
+from __future__ import annotations
+
 import json
 import string
 from collections.abc import Callable

@@ -1,5 +1,7 @@
 """Keeps a library of texts that attack the agent that reads them: prompt injections and other hostile content."""
 
+from __future__ import annotations
+
 import re
 from collections.abc import Mapping
 from functools import lru_cache

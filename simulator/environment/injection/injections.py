@@ -1,5 +1,7 @@
 """Describes an injection rule: for which calls it is, how likely, how slow, and what it does."""
 
+from __future__ import annotations
+
 from typing import Self
 
 from pydantic import Field, model_validator

@@ -1,5 +1,7 @@
 """Says what every condition of a rule can do once it is made ready: tell whether it holds, and if not, why not."""
 
+from __future__ import annotations
+
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from functools import cached_property

@@ -1,5 +1,7 @@
 """Makes a rule's condition ready to be judged for each call."""
 
+from __future__ import annotations
+
 import fnmatch
 from typing import assert_never
 

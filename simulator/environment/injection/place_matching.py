@@ -1,5 +1,7 @@
 """Tests what stands at some places: in a call's arguments, or in the world."""
 
+from __future__ import annotations
+
 from abc import abstractmethod
 from collections.abc import Iterable, Mapping
 

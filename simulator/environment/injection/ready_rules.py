@@ -1,5 +1,7 @@
 """Makes rules ready to be judged for many calls: sorted by tool, their conditions compiled, their reasons prepared."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable
 from functools import lru_cache
 

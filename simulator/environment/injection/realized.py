@@ -1,5 +1,7 @@
 """Makes what a fired rule answers: its effect with templates filled in, and how long it takes."""
 
+from __future__ import annotations
+
 import math
 from collections.abc import Mapping
 from random import Random

@@ -1,5 +1,7 @@
 """Reads and writes named sets of injection rules in the studio's own format, a superset of what ADK can say."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator
 from typing import Literal, NamedTuple, TypeAlias, get_args
 

@@ -4,6 +4,8 @@ The rules say what ADK's `InjectionConfig` says (google-adk 2.13, `tools/environ
 ordered list with a switch for each rule.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterable, Iterator
 
 from simulator.environment.injection.calls import NOTHING_SO_FAR, CallContext, Tally

@@ -1,5 +1,7 @@
 """Tries rules against a call that was made: would each have fired, and if not, why not?"""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterable
 
 from simulator.environment.injection.calls import CallContext

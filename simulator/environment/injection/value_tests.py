@@ -1,5 +1,7 @@
 """Tells whether a value passes a condition's test, what the test wants in words, and how near the value came."""
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import assert_never

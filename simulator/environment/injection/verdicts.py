@@ -1,5 +1,7 @@
 """Says what the rules made of one call: which fired, and why the others did not."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cached_property

@@ -1,5 +1,7 @@
 """Bounds the work that one expression may do, so that none eats memory or time."""
 
+from __future__ import annotations
+
 import json
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping

@@ -1,5 +1,7 @@
 """Gives expressions their words: filters, tests, functions and methods, each bounded by the evaluation's budget."""
 
+from __future__ import annotations
+
 import math
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any

@@ -1,5 +1,7 @@
 """Reads paths such as `orders[*].total` and finds what they name in a JSON value."""
 
+from __future__ import annotations
+
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass

@@ -1,5 +1,7 @@
 """Fills in `{{ ... }}` in the texts of a JSON value."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any

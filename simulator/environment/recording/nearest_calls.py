@@ -1,5 +1,7 @@
 """Finds the recorded calls that are nearest to a call, and says what differs."""
 
+from __future__ import annotations
+
 import heapq
 import json
 import re

@@ -1,5 +1,7 @@
 """Reads recorded tool calls out of traces, eval sets, ADK's sessions and our own journals."""
 
+from __future__ import annotations
+
 from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass, field

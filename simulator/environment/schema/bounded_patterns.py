@@ -1,5 +1,7 @@
 """Searches for the regular expressions of schemas that others wrote, within bounds of time and of memory."""
 
+from __future__ import annotations
+
 import re
 from functools import lru_cache
 from re import _constants as op  # type: ignore[attr-defined] # the parser of `re` has no public name since 3.11

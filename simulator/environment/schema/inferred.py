@@ -1,5 +1,7 @@
 """Infers a JSON schema from values: what all of them have, what some have, and the few words that a field ever says."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 
 from pydantic import JsonValue

@@ -1,5 +1,7 @@
 """Merges JSON schemas without choices into one that asks for all that they ask for."""
 
+from __future__ import annotations
+
 import math
 from collections.abc import Callable
 from typing import Any

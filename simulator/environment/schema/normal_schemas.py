@@ -1,5 +1,7 @@
 """Brings any schema that a tool may declare into one standard form of JSON schema (2020-12)."""
 
+from __future__ import annotations
+
 import re
 from collections.abc import Callable, Iterator
 from typing import Any

@@ -1,5 +1,7 @@
 """Brings a number into the bounds and steps that a schema sets."""
 
+from __future__ import annotations
+
 import math
 from collections.abc import Iterator
 from fractions import Fraction

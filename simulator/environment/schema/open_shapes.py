@@ -1,5 +1,7 @@
 """Fills the parts of a schema that say only "an object" with the fields that such an object may well have."""
 
+from __future__ import annotations
+
 from collections.abc import Callable
 
 from pydantic import JsonValue

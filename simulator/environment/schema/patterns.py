@@ -1,5 +1,7 @@
 """Makes texts that match a regular expression."""
 
+from __future__ import annotations
+
 from re import _constants as op  # type: ignore[attr-defined] # the parser of `re` has no public name since 3.11
 from typing import Any
 

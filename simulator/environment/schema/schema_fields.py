@@ -1,5 +1,7 @@
 """Walks a JSON schema and gives the fields that a value of it can have, each with its path."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator
 from dataclasses import dataclass
 

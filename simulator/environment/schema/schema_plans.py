@@ -1,5 +1,7 @@
 """Settles the choices that a JSON schema leaves: gives the plain schemas, without choices, that it stands for."""
 
+from __future__ import annotations
+
 import json
 import re
 from collections.abc import Iterator

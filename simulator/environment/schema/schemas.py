@@ -1,5 +1,7 @@
 """Checks a tool's answer against the schema that the tool declares."""
 
+from __future__ import annotations
+
 import json
 import re
 from collections.abc import Callable, Iterator, Sequence

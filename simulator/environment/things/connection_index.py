@@ -1,5 +1,7 @@
 """Looks up in the connections what a call's arguments name, and which fields of its answer hold ids."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache

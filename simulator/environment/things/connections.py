@@ -1,5 +1,7 @@
 """Says which tool creates, changes, reads or deletes which things, and finds it in names, schemas and descriptions."""
 
+from __future__ import annotations
+
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Literal, TypeAlias, TypeVar

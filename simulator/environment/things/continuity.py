@@ -1,5 +1,7 @@
 """Tells where an answer contradicts what earlier calls said, with no rule of a person to say so."""
 
+from __future__ import annotations
+
 import json
 import re
 from collections.abc import Iterator, Sequence

@@ -1,5 +1,7 @@
 """Names what the world is made of: things with a kind and an id, what changes them, and where each field comes from."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Literal

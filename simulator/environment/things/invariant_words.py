@@ -1,5 +1,7 @@
 """Tells what in an invariant could never be judged, and what to write instead."""
 
+from __future__ import annotations
+
 from simulator.environment.conventions.kinds import is_collection, kind_named
 from simulator.environment.language.expressions import CompiledExpression
 

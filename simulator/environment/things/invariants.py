@@ -1,5 +1,7 @@
 """Tells which invariants an answer would break, and which earlier turn it would contradict."""
 
+from __future__ import annotations
+
 import json
 import re
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence

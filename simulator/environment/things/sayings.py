@@ -1,5 +1,7 @@
 """Tells what an answered call says about the things of the world: which are new, changed, mentioned or gone."""
 
+from __future__ import annotations
+
 import re
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple

@@ -1,5 +1,7 @@
 """Holds the things of one kind, by their ids and by other keys of their own."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 
 from simulator.environment.conventions.kinds import id_of, is_own_key

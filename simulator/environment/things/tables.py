@@ -1,5 +1,7 @@
 """Reads the environment's data, which a person writes as JSON of tables, into tables, notes and words."""
 
+from __future__ import annotations
+
 import json
 import re
 from collections.abc import Iterator

@@ -1,5 +1,7 @@
 """Keeps what a person has set for the environment of a session, and for each of its tools."""
 
+from __future__ import annotations
+
 from typing import Annotated, Any, Literal, Self, TypeAlias
 
 from jsonschema import Draft202012Validator

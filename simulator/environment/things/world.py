@@ -1,5 +1,7 @@
 """Keeps what the tools of a session have said: things by kind and id, with the place where each field was last set."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Mapping, Sequence
 
 from pydantic import JsonValue

@@ -1,5 +1,7 @@
 """Answers one call in place of a tool: the rules first, then who plays the tool, then what the rules make of the answer."""
 
+from __future__ import annotations
+
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable

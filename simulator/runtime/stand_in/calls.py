@@ -1,5 +1,7 @@
 """Describes a call that was answered in place of a tool: what was asked, what the agent saw, and who said it."""
 
+from __future__ import annotations
+
 from typing import Any
 
 from simulator.facts import Outcome, Provenance, Value

@@ -1,5 +1,7 @@
 """Stands in for the tools of an agent that is not modified: rules, recordings, a model or offline drafts answer in their place."""
 
+from __future__ import annotations
+
 import logging
 import threading
 import time

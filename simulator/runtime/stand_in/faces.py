@@ -1,5 +1,7 @@
 """Gives an environment the forms in which ADK takes one: a callback of one agent, or a plugin of an app."""
 
+from __future__ import annotations
+
 import itertools
 import re
 import time

@@ -1,5 +1,7 @@
 """Asks a model for the answers of tools, after one look at how they hang together, for as many sessions as come at once."""
 
+from __future__ import annotations
+
 import asyncio
 import concurrent.futures
 import logging

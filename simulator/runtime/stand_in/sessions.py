@@ -1,5 +1,7 @@
 """Keeps something for each ADK session, as long as the session's service is there and the session is in use."""
 
+from __future__ import annotations
+
 import threading
 import weakref
 from collections import OrderedDict

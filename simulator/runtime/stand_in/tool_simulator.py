@@ -1,5 +1,7 @@
 """Makes ADK tools of functions that do not exist yet: each answers itself, from an environment that they share."""
 
+from __future__ import annotations
+
 import asyncio
 import concurrent.futures
 import contextvars
