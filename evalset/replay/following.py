@@ -399,11 +399,15 @@ class SessionFollowed:
             case.uses(asked)
         return first
 
-    def agent_runs(self, asked: Asked) -> tuple[bool, RecordedCall | None]:
-        """Tell whether the agent of an agent tool runs for a call, and what rules then made of its answer."""
+    def agent_runs(self, asked: Asked, *, by_itself: bool = True) -> tuple[bool, RecordedCall | None]:
+        """Tell whether the agent of an agent tool runs for a call, and what rules then made of its answer.
+
+        One that does not run `by_itself`, as other code runs with it, runs where it was recorded that it did.
+        """
         runs = [(case, case.agent_runs(asked)) for case in self._fitting]
         told = [case.told_of(run) for case, run in runs if run is not None]
-        return bool(runs) and runs[0][1] is not None, next(filter(None, told), None)
+        first = runs[0][1] if runs else None
+        return first is not None and (by_itself or first.id != ""), next(filter(None, told), None)
 
     def confirmation(self, asked: Asked) -> JsonObject | None:
         """Give what a person had answered to the confirmation of a call; None where none was asked for."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 import inspect
 import logging
 import threading
@@ -35,15 +36,16 @@ from evalset.replay.inputs import Conversation
 from evalset.replay.running_case import running_eval_id
 from evalset.replay.unrecorded import Improvised, MadeAnswer, Policy, words_of
 from simulator.jsonvalue import JsonObject, copied, same
-from simulator.runtime.adk_private import Run, invocation_of, let_plugins_go_on, runs_agents
+from simulator.runtime.adk_private import Run, has_own_code, invocation_of, let_plugins_go_on, runs_agents
 from simulator.runtime.boundaries import ToolBoundaryCall, seat_agent
 from simulator.runtime.context import MODEL_STAND_IN
 from simulator.runtime.effects import repeated
 from simulator.runtime.encoding import jsonable, made_error
 from simulator.runtime.outcomes import as_tools_give
-from simulator.runtime.stand_in.claiming import Claiming, within
+from simulator.runtime.stand_in.claiming import Claiming, is_inside, within
 from simulator.runtime.stand_in.play import Question
 from simulator.runtime.stand_in.sessions import SessionName, Sessions
+from simulator.runtime.stand_in.watched import watched
 
 MOST_SESSIONS = 10_000
 """Of how many sessions of one service it is kept how far they are."""
@@ -126,6 +128,15 @@ class _Answers(Claiming[Replayed]):
         await repeated(recorded.effects, call.context)
         return _given(recorded)
 
+    def kept(self, service: Any, name: SessionName) -> Replayed:
+        return self.sessions.kept(service, name)
+
+    def chose(self, tool: BaseTool) -> bool:  # noqa: ARG002 - nothing real runs
+        return False
+
+    def told_refused(self, text: str) -> None:
+        self._plugin.missed.append(text)
+
     async def by_hand(self, tool: BaseTool, arguments: dict[str, Any], context: Any) -> dict[str, Any] | None:
         given = _given(await self._plugin.recorded(self.session(context), Question(tool, arguments, context)))
         return given if isinstance(given, dict) else {"result": given}
@@ -207,7 +218,8 @@ class HermeticEnvironment(BasePlugin):
         with replayed.lock:
             followed = replayed.followed
             asked = Asked(question.name, question.arguments, within())
-            return followed.agent_runs(asked) if followed else (True, None)
+            by_itself = not has_own_code(question.tool)
+            return followed.agent_runs(asked, by_itself=by_itself) if followed else (by_itself, None)
 
     # ------------------------------------------------------------ which case
 
@@ -215,7 +227,7 @@ class HermeticEnvironment(BasePlugin):
         self, *, invocation_context: InvocationContext, user_message: types.Content
     ) -> None:
         """Follow what the user says; inside of an agent tool nobody has said anything."""
-        if within():
+        if within() or is_inside(self._answers):
             return
         replayed = self._answers.sessions.of(_Context(invocation_context))
         message = user_message.model_dump(mode="json", exclude_none=True)
@@ -240,12 +252,14 @@ class HermeticEnvironment(BasePlugin):
 
         Raises:
             UnrecordedCallError: The user is asked for what nobody was asked when it was recorded.
+            UnchosenToolError: Code of the agent called a tool past its seat; nothing is real here.
         """
-        if within():
-            async with aclosing(run(**given)) as events:
-                async for event in events:
-                    yield event
-            return
+        goes_on = run if within() else functools.partial(self._conversed, runner, run)
+        async with aclosing(watched(self._answers, self, runner, goes_on, given)) as events:
+            async for event in events:
+                yield event
+
+    async def _conversed(self, runner: Runner, run: Run, **given: Any) -> AsyncGenerator[Event, None]:
         name = SessionName(runner.app_name, str(given.get("user_id")), str(given.get("session_id")))
         replayed = self._answers.sessions.kept(runner.session_service, name)
         try:

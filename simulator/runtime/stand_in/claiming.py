@@ -16,6 +16,7 @@ from google.adk.tools.agent_tool import AgentTool
 from google.adk.tools.base_tool import BaseTool
 
 from simulator.runtime.adk_private import (
+    has_own_code,
     invocation_of,
     is_about_to_run,
     is_steering,
@@ -26,6 +27,7 @@ from simulator.runtime.adk_private import (
 )
 from simulator.runtime.boundaries import ToolBoundaryCall, seat_tool
 from simulator.runtime.context import let_stand_in, stand_in_of
+from simulator.runtime.stand_in.sessions import SessionName
 
 Play = TypeVar("Play")
 
@@ -37,7 +39,7 @@ _WITHIN: ContextVar[tuple[str, ...]] = ContextVar("simulation_stand_in_within", 
 """The names of the agent tools that everything in here is called inside of, outermost first."""
 
 _REAL: ContextVar[bool] = ContextVar("simulation_stand_in_real", default=False)
-"""Whether a real tool is at work: what it calls itself is real, too."""
+"""Whether a real tool is at work: no rule speaks of what it calls itself and what is real, too."""
 
 
 class Claiming(ABC, Generic[Play]):
@@ -80,7 +82,8 @@ class Claiming(ABC, Generic[Play]):
             return
         others = claimed.covered if isinstance(claimed, _Inside) else ()
         inside = _Inside((*others, (self, plugin)))
-        let_stand_in(_Claim(self, inside) if self.takes_over(tool.name, context) else inside, context)
+        takes_over = has_own_code(tool) or self.takes_over(tool.name, context)
+        let_stand_in(_Claim(self, inside) if takes_over else inside, context)
 
     @abstractmethod
     def lists(self, tool_name: str) -> bool:
@@ -112,16 +115,38 @@ class Claiming(ABC, Generic[Play]):
     async def by_hand(self, tool: BaseTool, arguments: dict[str, Any], context: Any) -> dict[str, Any] | None:
         """Answer a call at once, in a dict as ADK makes it; None where only the real tool can answer."""
 
+    @abstractmethod
+    def kept(self, service: Any, name: SessionName) -> Play:
+        """Give what is kept for a session of a service."""
+
+    @abstractmethod
+    def chose(self, tool: BaseTool) -> bool:
+        """Tell whether someone chose that a tool runs for real."""
+
+    def told_refused(self, text: str) -> None:
+        """Hear that a tool was called past its seat, and did not run."""
+
     def session(self, context: Any) -> Play:
         """Give what is kept for the session of a call: of the outermost, where an agent tool has one inside of it."""
         play: Play | None = _INSIDE.get().get(self)
         return self.session_of(context) if play is None else play
 
     async def answer(self, call: ToolBoundaryCall) -> Any:
-        """Answer a call, but for what a real tool itself calls."""
-        if _REAL.get():
+        """Answer a call, but for what a real tool itself calls and what is real, too."""
+        if _REAL.get() and self.chose(call.tool):
             return await call.real()
         return await self.answered(call)
+
+
+def inside_of(who: Claiming[Any], play: Callable[[], Any]) -> Mapping[ContextVar[Any], Any]:
+    """Give what is to be set so that somebody answers what is called as part of a session, unless it is part of one already."""
+    plays = _INSIDE.get()
+    return {_INSIDE: plays if who in plays else {**plays, who: play()}}
+
+
+def is_inside(who: Claiming[Any]) -> bool:
+    """Tell whether everything in here is part of a session that has begun outside."""
+    return who in _INSIDE.get()
 
 
 def within() -> tuple[str, ...]:
@@ -130,7 +155,7 @@ def within() -> tuple[str, ...]:
 
 
 def all_real(real: Callable[[], Awaitable[Any]]) -> Callable[[], Awaitable[Any]]:
-    """Let everything that a real tool calls be real as well."""
+    """Let no rule speak of what a real tool calls, where that is real as well."""
 
     async def run() -> Any:
         token = _REAL.set(True)

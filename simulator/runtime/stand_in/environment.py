@@ -18,6 +18,7 @@ from simulator.environment.things.connections import ToolShape
 from simulator.environment.things.shared_state import SharedState, StateRegistry
 from simulator.facts import Failed, ToolAnswered
 from simulator.runtime.adk_private import (
+    has_own_code,
     is_steering,
     runs_agents,
 )
@@ -31,7 +32,7 @@ from simulator.runtime.stand_in.calls import AnsweredCall
 from simulator.runtime.stand_in.claiming import Claiming, all_real
 from simulator.runtime.stand_in.modelled import Modelled, ModelSettings
 from simulator.runtime.stand_in.play import Question, SessionPlay
-from simulator.runtime.stand_in.sessions import Sessions, real_invocation_of
+from simulator.runtime.stand_in.sessions import SessionName, Sessions, real_invocation_of
 from simulator.runtime.tool_shapes import ToolShapes
 from simulator.runtime.world_view import WorldView, world_view
 from simulator.session.environment import SessionEnvironment
@@ -120,11 +121,19 @@ class StandInEnvironment(Claiming[SessionPlay]):
 
     def _player(self, tool: BaseTool) -> StandInPlayer:
         """Give who answers a tool where no rule does; one with an environment or an agent of its own has that, unless a player says otherwise."""
-        if runs_agents(tool):
+        if runs_agents(tool) and not has_own_code(tool):
             return self.config.players.get(tool.name, "real")
         if isinstance(tool, AnswersItself) and not self.config.lists(tool.name):
             return "real"
         return self.config.player_of(tool.name, has_body=has_body(tool))
+
+    def chose(self, tool: BaseTool) -> bool:
+        """Tell whether the configuration lets a tool run for real."""
+        return self._player(tool) == "real"
+
+    def kept(self, service: Any, name: SessionName) -> SessionPlay:
+        """Give what is kept for a session of a service."""
+        return self._sessions.kept(service, name)
 
     def passes_by(self, tool: BaseTool) -> None:
         """Log once why the rules that name a tool which steers ADK's flow are silent."""

@@ -5,15 +5,18 @@ from __future__ import annotations
 import itertools
 import re
 import time
-from collections.abc import Callable
+from collections.abc import AsyncGenerator, Callable
+from contextlib import aclosing
 from pathlib import Path
 from typing import Any
 
 from google.adk.agents import LlmAgent
 from google.adk.agents.callback_context import CallbackContext
+from google.adk.events.event import Event
 from google.adk.models.base_llm import BaseLlm
 from google.adk.models.llm_request import LlmRequest
 from google.adk.plugins.base_plugin import BasePlugin
+from google.adk.runners import Runner
 from google.adk.sessions import Session
 from google.adk.tools.base_tool import BaseTool
 from google.adk.tools.tool_context import ToolContext
@@ -25,11 +28,12 @@ from simulator.environment.stand_in_config import (
     read_environment_config,
 )
 from simulator.environment.things.shared_state import SharedState
-from simulator.runtime.adk_private import invocation_of
+from simulator.runtime.adk_private import Run, invocation_of, let_plugins_go_on
 from simulator.runtime.errors import SimulationError
 from simulator.runtime.modelling import configuration_of
 from simulator.runtime.stand_in.calls import AnsweredCall
 from simulator.runtime.stand_in.environment import StandInEnvironment
+from simulator.runtime.stand_in.watched import watched
 from simulator.runtime.world_view import WorldView
 
 _NUMBERS = itertools.count(1)
@@ -71,6 +75,18 @@ class EnvironmentPlugin(_Face, BasePlugin):
     def __init__(self, environment: StandInEnvironment, name: str, *, gives_way: bool = False) -> None:
         super().__init__(name)
         self.environment, self._gives_way = environment, gives_way
+        let_plugins_go_on()
+
+    async def gone_on(self, runner: Runner, run: Run, given: dict[str, Any]) -> AsyncGenerator[Event, None]:
+        """Yield the events of a run, in which code of the agent runs no tool for real that the configuration does not.
+
+        Raises:
+            UnchosenToolError: It tried to.
+        """
+        begun = run(**given) if self._gives_way else watched(self.environment, self, runner, run, given)
+        async with aclosing(begun) as events:
+            async for event in events:
+                yield event
 
     async def before_tool_callback(
         self, tool: BaseTool, tool_args: dict[str, Any], tool_context: ToolContext
