@@ -45,7 +45,7 @@ from simulator.runtime.outcomes import as_tools_give
 from simulator.runtime.stand_in.claiming import Claiming, is_inside, within
 from simulator.runtime.stand_in.play import Question
 from simulator.runtime.stand_in.sessions import SessionName, Sessions
-from simulator.runtime.stand_in.watched import watched
+from simulator.runtime.stand_in.watched import failed_unseen, watched
 
 MOST_SESSIONS = 10_000
 """Of how many sessions of one service it is kept how far they are."""
@@ -333,7 +333,9 @@ class HermeticEnvironment(BasePlugin):
         text = str(error)
         self.missed.append(text)
         _LOG.error("%s", text)
-        return UnrecordedCallError(text)
+        missed = UnrecordedCallError(text)
+        failed_unseen(missed)
+        return missed
 
     # ------------------------------------------------------------ models and code
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
+from contextvars import ContextVar
 from typing import Any
 
 from google.adk.events.event import Event
@@ -35,7 +36,7 @@ class StandInWatch(Watch):
         super().__init__()
         self._who, self._plugin = who, plugin
         self._service, self._name = service, name
-        self.errors: list[UnchosenToolError] = []
+        self.errors: list[Exception] = []
 
     def chose(self, tool: BaseTool) -> bool:
         """Tell whether the one who stands in lets a tool run for real."""
@@ -50,8 +51,25 @@ class StandInWatch(Watch):
     def within(self, runner: Runner, run_async: Run, given: dict[str, Any]) -> AsyncGenerator[Event, None]:
         """Give the events of a runner that code of the run began; its tools are answered as those of the run's session."""
         covered = runner_with(runner, self._plugin)
-        inside = inside_of(self._who, lambda: self._who.kept(self._service, self._name))
+        inside = dict(inside_of(self._who, lambda: self._who.kept(self._service, self._name)))
+        if covered is not runner:
+            inside[_IN_OWN_RUNNER] = self
         return with_set(inside, lambda: run_async(covered, **given))
+
+
+_IN_OWN_RUNNER: ContextVar[StandInWatch | None] = ContextVar("simulation_own_runner", default=None)
+"""Whose run it is in which code of the agent lets a runner of its own run."""
+
+
+def failed_unseen(error: Exception) -> None:
+    """Let a run end with an error that was raised in a runner of the agent's own, whose code may go on whatever comes of that."""
+    if (watch := _IN_OWN_RUNNER.get()) is not None:
+        watch.errors.append(error)
+
+
+def _one_of(errors: list[Exception]) -> Exception:
+    refused = [error for error in errors if isinstance(error, UnchosenToolError)]
+    return all_refused(refused) if refused else errors[0]
 
 
 async def watched(
@@ -76,7 +94,7 @@ async def watched(
                     yield event
     except Exception as error:
         if watch.errors:
-            raise all_refused(watch.errors) from error
+            raise _one_of(watch.errors) from error
         raise
     if watch.errors:
-        raise all_refused(watch.errors)
+        raise _one_of(watch.errors)
