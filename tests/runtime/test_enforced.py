@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import subprocess
+import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -284,7 +286,14 @@ def test_while_a_turn_is_active_a_thread_that_nobody_knows_runs_no_tool(marker: 
 
 
 def test_the_classes_are_as_before_when_nothing_is_left() -> None:
-    """The guards stand around the classes of tools, threads and pools; all of that is restored."""
+    """The guards stand around the classes of tools, threads and pools; all of that is restored. In a process without other sessions."""
+    program = "from tests.runtime import test_enforced; test_enforced.look_at_the_classes()"
+    ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert ended.returncode == 0, ended.stderr
+
+
+def look_at_the_classes() -> None:
+    """Compare them before, in and after a session."""
     _let_the_loop_forget()
     before_all = _as_they_are()
     assert not hasattr(FunctionTool.run_async, "__wrapped__")
