@@ -166,6 +166,7 @@ def offline_question(
         code=inside.codes.get(tool.name),
         codes=inside.codes,
         state=inside.state,
+        is_held=known.output_schema(tool.name) is not None,
     )
     if (known.output_schema(tool.name) or {}).get("examples"):
         # An example that a person gave says more of the tool's responses than its code.

@@ -6,11 +6,20 @@ positive literal), `key` (a literal text). `$B` is a block.
 """
 
 HEAD = """
+import enum
 import functools
+import hashlib
+import itertools
 import json
 import math
+import operator
 import random
+import re
 from dataclasses import dataclass, field
+from enum import Enum, IntEnum, StrEnum
+from typing import NamedTuple
+
+from pydantic import BaseModel, Field
 
 LIMIT = 7
 COUNT = 0
@@ -127,6 +136,130 @@ class Point:
     tags: list = field(default_factory=list)
 
 
+class Color(StrEnum):
+    RED = "red"
+    BLUE = "blue"
+
+    def label(self):
+        return self.value.title()
+
+    @property
+    def short(self):
+        return TITLE + self[0]
+
+    @classmethod
+    def first(cls):
+        return cls.RED
+
+
+class Level(IntEnum):
+    LOW = 1
+    HIGH = enum.auto()
+
+
+class State(str, Enum):
+    OPEN = "open"
+    DONE = "done"
+
+
+class Size(Enum):
+    S = 1
+    M = 2
+    L = 2
+
+
+PRICES = {Color.RED: 3, Color.BLUE: 5}
+STATES = {State.OPEN: [1], "done": [2]}
+
+
+class Pair(NamedTuple):
+    left: int
+    right: int = 2
+
+
+@dataclass(frozen=True)
+class Spot:
+    x: int
+
+
+@dataclass
+class Sum:
+    a: int
+    total: int = 0
+
+    def __post_init__(self):
+        self.total = self.a * 2
+
+
+class Line(BaseModel):
+    color: Color = Color.RED
+    amount: float = Field(gt=0)
+    tags: list[str] = []
+    count: int | None = None
+
+
+class Order(BaseModel):
+    name: str
+    lines: list[Line] = []
+
+
+class Base:
+    kind = "base"
+
+    def __init__(self, value):
+        self.value = value
+
+    def name(self):
+        return f"{self.kind}{self.value}"
+
+    @staticmethod
+    def plus(a, b):
+        return a + b
+
+
+class Derived(Base):
+    kind = "derived"
+
+    def __init__(self, value, more):
+        super().__init__(value)
+        self.more = more
+
+    @property
+    def both(self):
+        return self.value + self.more
+
+    def name(self):
+        return super().name() + "!"
+
+
+WORD = re.compile(r"[a-z]+", re.IGNORECASE)
+
+
+def stepping(values):
+    global COUNT
+    for one in values:
+        if one == 3:
+            continue
+        COUNT += 1
+        if one > 90:
+            return
+        yield one + COUNT
+
+
+def ever(start):
+    while True:
+        yield start
+        start += 1
+
+
+def mixed(values):
+    first = True
+    yield from stepping(values)
+    if first:
+        got = yield -1
+        yield 0 if got is None else got
+
+
 step = maker(10)
 half = lambda value: value // 2
 """
@@ -143,7 +276,13 @@ EXPRESSIONS: dict[str, tuple[str, ...]] = {
         "sum(map(half, $li))", "math.floor($float)", "$li.index($int)", "(lambda x: x + $int)($int)", "$V.dl[$key][0]",
         "sum(numbers($pos))", "len(set($li))", "json.loads('3')", "~$int", "math.gcd($int, $pos)", "$int ** 2", "ord('a')",
         "random.randint(1, 6)", "functools.reduce(lambda x, y: x + y, $li, 0)", "len(json.dumps($d))", "max($d.values())",
-        "int(math.sqrt($pos))", "max($li, key=lambda x: -x)", "sum($li[i] for i in range(len($li)))", "Box.size", "len(range($pos))",
+        "int(math.sqrt($pos))", "max($li, key=lambda x: -x)",
+        "PRICES[Color.RED]", "PRICES.get(Color($str), $int)", "PRICES['blue']", "Level.HIGH + $int", "Level(1).value", "len(Color)", "Size.L.value",
+        "Pair($int).left", "Pair($int, $int)[1]", "sum(Pair($int))", "Spot($int).x", "Sum($int).total", "Derived($int, $int).both", "Base.plus($int, $int)",
+        "Derived(1, 2).plus($int, $int)", "sum(stepping($li))", "next(stepping($li), $int)", "max(mixed($li))", "next(x for x in ever($int) if x > 2)",
+        "eval('1 + ' + str($int))", "eval('x * 2', {'x': $int})", "eval('LIMIT + 1')", "functools.reduce(operator.mul, $li, 1)",
+        "len(re.findall(r'[aeiou]', $str))", "int(re.sub(r'[^0-9]', '', $str) or 0)", "Order(name=$str, lines=[{'amount': $int}]).lines[0].amount",
+        "len(Order(name=$str, lines=[Line(amount=$pos)]).lines)", "list(itertools.islice(ever($int), 2))[1]", "STATES[State.OPEN][0]", "int(Level.LOW)", "sum($li[i] for i in range(len($li)))", "Box.size", "len(range($pos))",
     ),
     "float": (
         "$int / $pos", "round($float, 1)", "$float * $pos", "float($int)", "math.sqrt($pos)", "$float + $int", "sum([$float, $float])",
@@ -156,7 +295,12 @@ EXPRESSIONS: dict[str, tuple[str, ...]] = {
         "'{} is {}'.format($str, $int)", "json.dumps($d)", "repr($t)", "$str.split('a')[0]", "$ls[0]", "str($bool)", "str($n)",
         "type($int).__name__", "sorted($d)[0]", "$str.partition('a')[2]", "str($float)", "f'{$li}'", "f'{$d}'", "$str.zfill(4)",
         "$str.lstrip('O')", "f'{$str:>6}'", "f'{$int:,}'", "chr(97)", "','.join($d)", "f'{$bool}'", "json.dumps($li, indent=1)",
-        "str(Point($int))", "random.choice(['red', 'blue'])", "$str.center(9, '*')", "max($ls)", "$str.casefold()",
+        "str(Point($int))", "Color.RED", "Color($str).value", "f'{Color.BLUE}'", "str(Color.RED)", "str(Size.S)", "f'{State.OPEN}'", "State.DONE.value", "repr(Color.RED)",
+        "Color.BLUE.label()", "Color.RED.short", "Color.first().name", "Size(2).name", "Color['RED'].value", "json.dumps({'c': Color.RED, 'l': Level.LOW})",
+        "Derived($int, $int).name()", "re.sub(r'(a)(.)', r'\\2\\1', $str)", "re.sub(r'[a-z]', lambda m: m.group().upper() + '.', $str, count=2)", "'|'.join(re.split(r'[a-c]', $str))",
+        "(m.group(0) if (m := re.search(r'[a-n]+', $str)) else $str)", "WORD.sub('w', $str)", "hashlib.md5($str.encode()).hexdigest()[:6]", "eval(repr($str))",
+        "Line(amount=$int).color", "json.dumps(Line(amount=$pos, color=$str).model_dump(mode='json'))", "json.dumps(Order(name=$str).model_dump())", "Pair(1)._fields[0]",
+        "(re.match(r'(?P<w>\\w)', $str) or {'w': $str})['w']", "random.choice(['red', 'blue'])", "$str.center(9, '*')", "max($ls)", "$str.casefold()",
     ),
     "bool": (
         "$int > $int", "$int == $int", "$int != $int", "0 < $int < $pos", "$str == $str", "$str in $ls", "$int in $li", "$key in $d",
@@ -164,7 +308,9 @@ EXPRESSIONS: dict[str, tuple[str, ...]] = {
         "any(x > 2 for x in $li)", "all(x > 0 for x in $li)", "$str.startswith('O')", "$li == $li", "$V.li is $V.li", "$str.isdigit()",
         "random.random() < 0.5", "$int <= $float", "callable(helper)", "$d == $d", "len($li) > 1", "$bool == $int", "$str < $str",
         "$float == $int", "set($li) == {1, 2}", "hasattr($int, 'real')", "$int is True", "$bool is True", "$li > $li",
-        "math.isclose($float, $float)", "$V.d is $V.d", "isinstance($bool, int)", "$n == $int",
+        "math.isclose($float, $float)", "$V.d is $V.d", "isinstance($bool, int)", "Color.RED == $str", "Color('red') is Color.RED", "Size.M is Size.L", "$str in [c.value for c in Color]", "isinstance(Color.RED, str)",
+        "isinstance(Color.RED, Color)", "Color.RED in PRICES", "'red' in PRICES", "Size.S == 1", "Level.LOW < $int", "bool(re.match(r'\\d+', $str))", "re.fullmatch(r'O.*n', $str) is not None", "WORD.search($str)",
+        "Spot(1) == Spot(1)", "State.OPEN == 'open'", "$n == $int",
     ),
     "li": (
         "[$int, $int]", "[x + 1 for x in $li]", "[x for x in $li if x > $int]", "$li + $li", "$li[:2]", "$li[::-1]", "sorted($li)",
@@ -175,16 +321,19 @@ EXPRESSIONS: dict[str, tuple[str, ...]] = {
         "[i for i, x in enumerate($li) if x]", "[x for x, y in zip($li, $li)]", "$V.li.copy()", "$V.dl.get($key, $li)", "json.loads('[1, 2]')",
         "sorted($li, key=lambda x: -x)", "[y for x in $li if (y := x + 1) > 2]", "$li and $li", "$li[$int:]", "[[x] for x in $li][0]",
         "[sum(pair) for pair in zip($li, $li[1:])]", "random.sample($li, 1)",
+        "list(stepping($li))", "list(mixed($li))", "[x for x in stepping($li) if x > 1]", "[c + 1 for c in Level]", "list(Pair($int))", "[sum(x) for x in itertools.combinations($li, 2)]",
+        "list(itertools.accumulate($li))", "list(itertools.chain($li, [1]))", "[a * b for a, b in itertools.product($li[:2], $li[:2])]", "sorted($li, key=lambda x: (x % 2, x))",
+        "[int(x) for x in re.findall(r'\\d', $str)]",
     ),
     "ls": (
         "[$str, $str]", "$str.split('a')", "$str.split()", "list($str[:3])", "sorted($d)", "list($d)", "[f'{x}' for x in $li]", "$ls + [$str]",
-        "list(set(['q']))", "[x.upper() for x in $ls]", "sorted($ls)", "$str.splitlines()",
+        "list(set(['q']))", "[x.upper() for x in $ls]", "sorted($ls)", "re.findall(r'[a-z]n', $str)", "re.split(r'(n)', $str)", "WORD.findall($str)", "[c.name for c in Color]", "list(Color)", "[m.group() for m in re.finditer(r'an', $str)]", "$str.splitlines()",
     ),
     "t": ("($int, $int)", "divmod($int, $pos)", "tuple($li[:2])", "($int,) + ($int,)", "(*$li[:1], $int)"),
     "d": (
         "{$key: $int, $key: $int}", "{**$d, $key: $int}", "dict(k=$int, m=$int)", "{str(x): x for x in $li}", "dict($d)", "dict(zip('ab', $li))",
         "{k: v + 1 for k, v in $d.items()}", "{k: v for k, v in $d.items() if v > $int}", "$d | {$key: $int}", "$V.d.copy()",
-        "json.loads('{\"a\": 1}')", "dict.fromkeys(['a', 'b'], $int)", "dict(sorted($d.items()))", "dict([($key, $int)])",
+        "json.loads('{\"a\": 1}')", "dict.fromkeys(['a', 'b'], $int)", "dict(sorted($d.items()))", "dict([($key, $int)])", "{c.value: p for c, p in PRICES.items()}", "{**PRICES, $key: $int}", "Line(amount=$pos, count=$int).model_dump(mode='json')",
     ),
     "dl": ("{'a': $V.li, 'b': $li}", "dict(a=$li)", "{'a': $V.li, 'b': $V.li}", "{k: [v] for k, v in $d.items()}", "dict.fromkeys(['a', 'b'], $V.li)"),
     "n": ("$d.get($key)", "None if $bool else $int", "next((x for x in $li if x > $int), None)", "{'a': 1}.get($key)", "TABLE.get($key)"),
@@ -249,6 +398,11 @@ BLOCKS: tuple[str, ...] = (
     "try:\n    $B\nexcept ZeroDivisionError:\n    raise RuntimeError('none') from None\nexcept Exception:\n    return $any",
     "try:\n    return {'value': $any}\nfinally:\n    $B",
     "try:\n    $N.int = fails($int)\nexcept ValueError as error:\n    return {'error': type(error).__name__, 'message': str(error)}",
+    "out = []\nfor $N.int in stepping($V.li):\n    out.append(1)\n    if $bool:\n        break\n    $B",
+    "try:\n    $N.str = Color($str).value\nexcept ValueError as error:\n    $N.str = str(error)",
+    "if found := re.search(r'(n)(.?)', $str):\n    $N.str = found.group(2)\n    $B",
+    "try:\n    $N.float = Line(amount=$int).amount\nexcept Exception:\n    $B",
+    "made = Line(amount=$pos, tags=$ls)\nmade.tags.append($str)\n$N.ls = made.tags\n$B",
     "match $int:\n    case 0:\n        $B\n    case 1 | 2:\n        $B\n    case _:\n        $B",
     "match $li:\n    case []:\n        $B\n    case [$N.int]:\n        $B\n    case [$N.int, *$N.li]:\n        $B",
     "match $d:\n    case {'a': $N.int}:\n        $B\n    case _:\n        $B",

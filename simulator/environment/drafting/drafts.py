@@ -24,7 +24,8 @@ class DraftCall(BaseModel):
     `examples` are whole responses that the tool's declaration shows.
     `seed` makes the drafts of one session differ from those of another; equal calls of one session are drafted
     equally, and another `draw` draws what is drawn anew. `code` is where the tool's function is written, `codes` those
-    of the agent's tools by name, and `state` the session's state.
+    of the agent's tools by name, and `state` the session's state. `is_held` says that a person has set `response_schema`: nothing is drafted
+    that does not fit it, whatever the code does.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -42,6 +43,7 @@ class DraftCall(BaseModel):
     code: Code | None = None
     codes: Mapping[str, Code] = Field(default_factory=dict)
     state: JsonObject | None = None
+    is_held: bool = False
 
 
 class Draft(Value):

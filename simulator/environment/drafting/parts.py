@@ -232,7 +232,9 @@ class Parts:
         why = f"From the tool's code: {code.module.path if code else ''}{line}{f', when {when}' if when else ''}"
         title = f"When {when}" if when else ""
         if not outcome.raises:
-            return replace(self._sketched(outcome.value, why), when=title)
+            # What the code does for certain counts for more than what its annotations promise.
+            holds = outcome.certain and not self.call.is_held and not _holes(outcome.value)
+            return replace(self._sketched(outcome.value, why, holds=holds), when=title)
         error: dict[str, Sketch] = {"error_code": outcome.raises, "error_message": outcome.message or ""}
         made = self._sketched(error, why)
         return replace(made, when=f"It raises {outcome.raises}{f' when {when}' if when else ''}")
@@ -338,13 +340,13 @@ class Parts:
         made = self._sketched(Hole(kind, "result") if kind else {"result": Hole("string", "result")}, GUESS)
         return replace(made, blanks=made.blanks or (Blank(path="$"),), varies=False)
 
-    def _sketched(self, sketch: Sketch, why: str) -> Try:
-        """Fill a sketch, with what the session says of the things in it; bring it into the tool's schema where it does not fit."""
+    def _sketched(self, sketch: Sketch, why: str, *, holds: bool = False) -> Try:
+        """Fill a sketch, with what the session says of the things in it; bring it into the tool's schema where it does not fit, unless it holds."""
         filler = Filler(self.plan)
         said = settled(sketch, self.tool, self.arguments, self.world)
         value = filler.filled(said, self._scope("usual"))
         made = self._told(Try(value, why, filler.blanks, varies=bool(_holes(said))))
-        if self.fits(value):
+        if holds or self.fits(value):
             return made
         if isinstance(value, dict) and value.keys() == {"result"} and self.fits(value["result"]):
             inner = (

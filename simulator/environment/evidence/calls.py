@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import ast
+import enum
+import hashlib
+import re
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from types import GeneratorType
 from typing import Any
 
-from simulator.environment.evidence import natives
+from simulator.environment.evidence import generators, natives, regexes
 from simulator.environment.evidence.expressions import (
     JSON_KINDS,
+    ONLY,
     as_text,
     attribute,
     evaluate,
@@ -18,15 +22,18 @@ from simulator.environment.evidence.expressions import (
     iterate,
     joined,
     native,
+    operate,
     ordered,
     teach,
+    teach_calls,
     truth_of,
 )
-from simulator.environment.evidence.runs import Run, named
+from simulator.environment.evidence.runs import Run, look_up, named
 from simulator.environment.evidence.scanning import all_parameters, names_of
 from simulator.environment.evidence.sketch import Kind
 from simulator.environment.evidence.unknowns import (
     CONTAINERS,
+    KNOWN,
     MAPPINGS,
     NO_DEFAULT,
     SCALARS,
@@ -35,19 +42,24 @@ from simulator.environment.evidence.unknowns import (
     Cached,
     Class,
     Context,
+    Decorated,
     External,
     Func,
     Lazy,
     Made,
+    Match,
     Node,
     Partial,
+    Pattern,
     Raised,
     Record,
     Scope,
+    Super,
     TooMuchError,
     TouchedError,
     Unknown,
 )
+from simulator.environment.evidence.validating import keeps_limits, validated
 
 MOST_CALLS_DEEP = 12
 """So deep functions of the program call each other before it is left."""
@@ -62,7 +74,23 @@ _ANNOTATED: Mapping[str, Kind] = {
     "Dict": "object", "Any": "", "tuple": "array",
 }  # fmt: skip
 _VIEWS: tuple[type, ...] = (type({}.keys()), type({}.values()), type({}.items()))
-_OURS = (Unknown, Func, Class, External, Record, Raised, Lazy, Bound, Context, Partial, Cached)
+_OURS = (
+    Unknown,
+    Func,
+    Match,
+    Pattern,
+    Super,
+    Decorated,
+    Class,
+    External,
+    Record,
+    Raised,
+    Lazy,
+    Bound,
+    Context,
+    Partial,
+    Cached,
+)
 _TYPES: Mapping[str, type] = {
     f"builtins.{one.__name__}": one
     for one in (str, int, float, bool, list, dict, tuple, set, frozenset, bytes, complex, type(None))
@@ -84,6 +112,8 @@ class ReturnSignal(Exception):  # noqa: N818 - the program returns; that is no e
 
 
 def _call(run: Run, node: ast.Call, scope: Scope) -> Any:
+    if isinstance(node.func, ast.Name) and node.func.id == "super" and not node.args:
+        return _super(run, scope)
     callee = evaluate(run, node.func, scope)
     args, keywords, whole = _arguments(run, node, scope)
     if not whole:
@@ -91,6 +121,22 @@ def _call(run: Run, node: ast.Call, scope: Scope) -> Any:
         run.forget_globals(scope)
         raise TouchedError
     return call(run, callee, args, keywords, node, scope)
+
+
+def _super(run: Run, scope: Scope) -> Super:
+    """Return what `super()` gives in a method.
+
+    Raises:
+        TouchedError: It is called elsewhere, or the class has several classes above it.
+    """
+    cls, receiver = look_up(scope, " class"), look_up(scope, " receiver")
+    if not isinstance(cls, Class) or not isinstance(receiver, (Record, Class)):
+        raise TouchedError
+    of = receiver.cls if isinstance(receiver, Record) else receiver
+    if any(len(one.bases) > 1 for one in family(of)):
+        raise TouchedError
+    run.budget.spend()
+    return Super(cls, receiver)
 
 
 def _arguments(run: Run, node: ast.Call, scope: Scope) -> tuple[list[Any], dict[str, Any], bool]:
@@ -159,7 +205,8 @@ def _unread(
 ) -> Unknown:
     """Return what code gives that is not read; what it is given may be changed by it."""
     run.may_raise(node)
-    run.lose_all([*args, *keywords.values(), callee])
+    is_kept = run.loading and isinstance(callee, External) and callee.path.startswith("google.adk.")
+    run.lose_all([*args, *keywords.values(), callee], calls=not is_kept)
     if not isinstance(callee, External):
         run.forget_globals(scope)
     kind: Kind = ""
@@ -198,6 +245,8 @@ def call_function(
     if isinstance(code, ast.Lambda):
         scope = _frame(run, function, given, keywords, node)
         return _deeper(run, lambda: evaluate(run, code.body, scope))
+    if names_of(code).gives_way and isinstance(code, ast.FunctionDef) and generators.is_followed(code):
+        return Lazy(generators.elements(run, code, _frame(run, function, given, keywords, node)), run.epoch)
     if names_of(code).gives_way:
         run.lose_all([function, *args, *keywords.values()])
         run.forget_globals(function.scope)
@@ -248,6 +297,8 @@ def _frame(
     takes = code.args
     plain = [one.arg for one in (*takes.posonlyargs, *takes.args)]
     names = scope.names
+    if function.bound and function.cls is not None:
+        names.update({" class": function.cls, " receiver": function.receiver})
     names.update(zip(plain, args, strict=False))
     if takes.vararg is not None:
         names[takes.vararg.arg] = tuple(args[len(plain) :])
@@ -295,10 +346,12 @@ def _instance(run: Run, cls: Class, args: Sequence[Any], keywords: Mapping[str, 
             run.lose_all([*args, *keywords.values()])
             run.certain = False
         return Raised(cls, given, getattr(node, "lineno", 0), written=True)
-    if cls.kind in {"model", "dataclass", "namedtuple"}:
+    if cls.kind in {"model", "dataclass", "frozen", "namedtuple"}:
         return _filled(run, cls, args, keywords, node)
     if cls.kind == "typeddict":
         return dict(keywords) if not args else _unread(run, cls, args, keywords, node, cls.scope)
+    if cls.real is not None and len(args) == 1 and not keywords and run.knows(args[0]):
+        return native(run, cls.real, args[0], line=getattr(node, "lineno", 0))
     if cls.kind == "enum" and len(args) == 1 and not keywords and run.knows(args[0]):
         for name, value in cls.members().items():
             if run.knows(value) and type(value) is type(args[0]) and value == args[0]:
@@ -308,13 +361,11 @@ def _instance(run: Run, cls: Class, args: Sequence[Any], keywords: Mapping[str, 
         raise Raised(ValueError, (Unknown("string", "the error", sure=True),), getattr(node, "lineno", 0))
     if cls.kind == "plain":
         made = Record(cls, {})
-        begin = next(
-            (one.scope.names["__init__"] for one in family(cls) if "__init__" in one.scope.names), None
-        )
+        owner = next((one for one in family(cls) if "__init__" in one.scope.names), None)
+        begin = None if owner is None else owner.scope.names["__init__"]
         if isinstance(begin, Func):
-            call_function(
-                run, Func(begin.node, begin.scope, begin.defaults, made, bound=True), args, keywords, node
-            )
+            method = Func(begin.node, begin.scope, begin.defaults, made, bound=True, cls=owner)
+            call_function(run, method, args, keywords, node)
             return made
         if begin is None and not args and not keywords:
             return made
@@ -331,30 +382,51 @@ def _filled(run: Run, cls: Class, args: Sequence[Any], keywords: Mapping[str, An
         or (given.keys() - cls.fields.keys() and cls.kind != "model")
     ):
         raise Raised(TypeError, (Unknown("string", "the error", sure=True),), getattr(node, "lineno", 0))
-    special = {
-        "__init__",
-        "__post_init__",
-        "model_post_init",
-        "__new__",
-        " validated",
-    } & cls.scope.names.keys()
-    if special or " limited" in cls.scope.names or any(not isinstance(base, Class) for base in cls.bases):
+    special = _SPECIAL_METHODS & {name for one in family(cls) for name in one.scope.names}
+    begins = "__post_init__" in special and cls.kind != "model"
+    special = special - {"__post_init__"} if begins else special
+    is_limited = any(" limited" in one.scope.names for one in family(cls))
+    if special or is_limited or any(not isinstance(base, Class) for one in family(cls) for base in one.bases):
         run.may_raise(node)
     made = Record(cls, {}, whole=not special)
     for name, (annotation, default) in cls.fields.items():
         if name not in given and default is NO_DEFAULT:
-            if cls.kind == "model":
+            if cls.kind == "model" and special:
                 run.may_raise(node)
                 made.fields[name] = Unknown(name=name)
                 continue
-            raise Raised(TypeError, (Unknown("string", "the error", sure=True),), getattr(node, "lineno", 0))
+            kind = None if cls.kind == "model" else TypeError
+            raise Raised(kind, (Unknown("string", "the error", sure=True),), getattr(node, "lineno", 0))
         value = given[name] if name in given else made_default(run, default, node)
-        made.fields[name] = (
-            _coerced(run, annotation, value, cls, node) if cls.kind == "model" and name in given else value
-        )
+        if cls.kind == "model" and name in given:
+            value = _coerced(run, annotation, value, cls, node)
+            _check_limits(run, cls, name, value, node)
+        made.fields[name] = value
         if special:
-            made.fields[name] = Unknown(_kind_of(annotation), name, like=made.fields[name])
+            made.fields[name] = Unknown(_kind_of(annotation), name, like=value)
+    if begins:
+        call(run, attribute(run, made, "__post_init__", node), (), {}, node, cls.scope)
     return made
+
+
+_SPECIAL_METHODS = frozenset({"__init__", "__post_init__", "model_post_init", "__new__", " validated"})
+
+
+def _check_limits(run: Run, cls: Class, name: str, value: Any, node: ast.AST) -> None:
+    """Raise what pydantic raises where a value does not keep the limits of its field."""
+    limits: Mapping[str, Any] = next(
+        (
+            one.scope.names[" limits"][name]
+            for one in family(cls)
+            if name in one.scope.names.get(" limits", ())
+        ),
+        {},
+    )
+    keeps = keeps_limits(value, limits)
+    if keeps is None:
+        run.may_raise(node)
+    elif not keeps:
+        raise Raised(None, line=getattr(node, "lineno", 0))
 
 
 def made_default(run: Run, default: Any, node: ast.AST) -> Any:
@@ -376,80 +448,38 @@ def kind_of_annotation(annotation: ast.expr | None) -> Kind:
 
 
 def _coerced(run: Run, annotation: ast.expr, value: Any, cls: Class, node: ast.AST) -> Any:
-    """Return what pydantic makes of a value for a field, where that is the value itself."""
-    if _fits(run, annotation, value, cls.scope):
-        return float(value) if type(value) is int and _kind_of(annotation) == "number" else value
+    """Return what pydantic makes of a value for a field."""
+    kind = _kind_of(annotation)
     if isinstance(value, Unknown):
-        if not (value.sure and value.kind == _kind_of(annotation)):
-            run.may_raise(node)
+        if value.sure and value.kind == kind:
+            return value
+        run.may_raise(node)
+        low, high = value.low, value.high
         return Unknown(
-            value.kind or _kind_of(annotation),
-            value.name,
-            low=value.low,
-            high=value.high,
-            choices=value.choices,
-            like=value.like,
+            value.kind or kind, value.name, low=low, high=high, choices=value.choices, like=value.like
         )
-    run.may_raise(node)
-    return Unknown(_kind_of(annotation), named(annotation), like=value)
+    try:
+        return validated(
+            run, annotation, value, cls.scope, lambda model, given: _filled(run, model, (), given, node)
+        )
+    except TouchedError:
+        run.may_raise(node)
+        return Unknown(kind, named(annotation), like=value)
 
 
-def _fits(run: Run, annotation: ast.expr, value: Any, scope: Scope) -> bool:  # long: a case a form
-    match annotation:
-        case ast.Constant(value=None):
-            return value is None
-        case ast.Constant(value=str(text)):
-            try:
-                return _fits(run, ast.parse(text, mode="eval").body, value, scope)
-            except (SyntaxError, ValueError):
-                return False
-        case ast.BinOp(left=left, op=ast.BitOr(), right=right):
-            return _fits(run, left, value, scope) or _fits(run, right, value, scope)
-        case ast.Subscript(value=ast.Name(id="Optional"), slice=inner):
-            return value is None or _fits(run, inner, value, scope)
-        case ast.Subscript(value=ast.Name(id="list" | "List"), slice=inner):
-            return (
-                type(value) is list
-                and run.holds(value)
-                and all(_fits(run, inner, one, scope) and type(one) is not int for one in value)
-            )
-        case ast.Subscript(value=ast.Name(id="dict" | "Dict"), slice=ast.Tuple(elts=[keys, values])):
-            return (
-                type(value) is dict
-                and run.holds(value)
-                and all(
-                    _fits(run, keys, key, scope) and _fits(run, values, one, scope) and type(one) is not int
-                    for key, one in value.items()
-                )
-            )
-        case ast.Name(id=name) | ast.Attribute(attr=name) if name in _ANNOTATED:
-            kind = _ANNOTATED[name]
-            if name == "Any":
-                return True
-            if isinstance(value, Unknown):
-                return value.sure and value.kind == kind
-            return (JSON_KINDS.get(type(value)) == kind and type(value) is not tuple) or (
-                kind == "number" and type(value) is int
-            )
-        case ast.Name(id=name):
-            found = scope.names.get(name) or (
-                scope.parent.names.get(name) if scope.parent is not None else None
-            )
-            return isinstance(value, Record) and isinstance(found, Class) and value.cls is found
-    return False
-
-
-def as_plain(run: Run, value: Any) -> Any:
+def as_plain(run: Run, value: Any, *, in_json: bool = False) -> Any:
     """Return a record with all inside of it as plain dicts, as `model_dump` and `asdict` give it."""
     run.budget.spend()
+    if in_json and isinstance(value, enum.Enum):
+        return value.value
     if isinstance(value, Record):
         if value.cls.kind == "enum":
             return value
-        return {name: as_plain(run, one) for name, one in value.fields.items()}
+        return {name: as_plain(run, one, in_json=in_json) for name, one in value.fields.items()}
     if type(value) is dict:
-        made = {key: as_plain(run, one) for key, one in value.items()}
+        made = {key: as_plain(run, one, in_json=in_json) for key, one in value.items()}
     elif type(value) is list:
-        listed = [as_plain(run, one) for one in value]
+        listed = [as_plain(run, one, in_json=in_json) for one in value]
         if not run.holds(value):
             run.lose(listed)
         return listed
@@ -467,15 +497,12 @@ def _method(
     run: Run, callee: Bound, args: Sequence[Any], keywords: Mapping[str, Any], node: ast.AST, scope: Scope
 ) -> Any:
     value, name = callee.value, callee.name
-    if isinstance(value, Class):
-        given = args[0] if len(args) == 1 and not keywords else None
-        if type(given) is dict and run.holds(given) and all(type(key) is str for key in given):
-            return _filled(run, value, (), given, node)
-        return _unread(run, callee, args, keywords, node, scope)
-    if isinstance(value, Record):
-        if name in {"model_dump", "dict"} and not args and not (keywords.keys() - {"mode"}) and value.whole:
-            return as_plain(run, value)
-        return _unread(run, callee, args, keywords, node, scope)
+    if isinstance(value, Pattern):
+        return _of_pattern(run, value, name, args, keywords, node, scope)
+    if isinstance(value, Match):
+        return regexes.match_method(run, value, name, args, keywords, getattr(node, "lineno", 0))
+    if isinstance(value, (Class, Record)):
+        return _model_method(run, callee, args, keywords, node, scope)
     if name == "sort" and type(value) is list and run.knows(value):
         run.changes(value)
         value[:] = _sorted(run, value, keywords, node, scope)
@@ -503,6 +530,27 @@ def _method(
             return _mixed(run, callee, args, keywords, node)
         return _views(run, native(run, getattr(value, name), *args, line=line, **keywords))
     return _mixed(run, callee, args, keywords, node)
+
+
+def _model_method(
+    run: Run, callee: Bound, args: Sequence[Any], keywords: Mapping[str, Any], node: ast.AST, scope: Scope
+) -> Any:
+    """Return what a method gives that pydantic gives a model, or an object of one."""
+    value, name = callee.value, callee.name
+    given = args[0] if len(args) == 1 and not keywords else None
+    if isinstance(value, Class) and isinstance(given, Record) and given.cls is value:
+        return given
+    if (
+        isinstance(value, Class)
+        and type(given) is dict
+        and run.holds(given)
+        and all(type(key) is str for key in given)
+    ):
+        return _filled(run, value, (), given, node)
+    is_dump = name in {"model_dump", "dict"} and not args and not (keywords.keys() - {"mode"})
+    if isinstance(value, Record) and is_dump and value.whole and run.knows(*keywords.values()):
+        return as_plain(run, value, in_json=keywords.get("mode") == "json")
+    return _unread(run, callee, args, keywords, node, scope)
 
 
 def _keys_known(run: Run, name: str, value: Any, args: Sequence[Any]) -> bool:
@@ -574,6 +622,72 @@ def _joined(run: Run, between: str, given: Any, node: ast.AST) -> Any:
     return joined(parts)
 
 
+# --- regular expressions
+
+
+def _of_re(
+    run: Run, path: str, args: Sequence[Any], keywords: Mapping[str, Any], node: ast.AST, scope: Scope
+) -> Any:
+    """Return what a function of `re` gives for a known expression and text."""
+    name, line = path.rpartition(".")[2], getattr(node, "lineno", 0)
+    if name == "escape" and run.knows(*args):
+        return native(run, re.escape, *args, line=line)
+    given = _placed(_ORDER_OF_RE.get(name, ()), args, keywords)
+    if name == "compile":
+        return regexes.compiled(run, given["pattern"], given.get("flags", 0), line)
+    if "pattern" not in given:
+        raise TouchedError
+    pattern = regexes.compiled(run, given.pop("pattern"), given.pop("flags", 0), line)
+    return _of_pattern(run, pattern, name, [], given, node, scope)
+
+
+_ORDER_OF_RE: Mapping[str, tuple[str, ...]] = {
+    **dict.fromkeys(("search", "match", "fullmatch", "findall", "finditer"), ("pattern", "string", "flags")),
+    "split": ("pattern", "string", "maxsplit", "flags"), "sub": ("pattern", "repl", "string", "count", "flags"),
+    "subn": ("pattern", "repl", "string", "count", "flags"), "compile": ("pattern", "flags"),
+}  # fmt: skip
+
+
+def _placed(names: Sequence[str], args: Sequence[Any], keywords: Mapping[str, Any]) -> dict[str, Any]:
+    """Return arguments by the names of their parameters."""
+    given = {**dict(zip(names, args, strict=False)), **keywords}
+    if (
+        not names
+        or len(args) > len(names)
+        or len(given) < len(args) + len(keywords)
+        or given.keys() - set(names)
+    ):
+        raise TouchedError
+    return given
+
+
+def _of_pattern(
+    run: Run,
+    pattern: Pattern,
+    name: str,
+    args: Sequence[Any],
+    keywords: Mapping[str, Any],
+    node: ast.AST,
+    scope: Scope,
+) -> Any:
+    names = [one for one in _ORDER_OF_RE.get(name, ()) if one not in {"pattern", "flags"}]
+    given = _placed(names, args, keywords)
+    if name in regexes.SEARCHING and "string" in given:
+        return regexes.search(run, pattern, name, list(given.values()))
+    replacement, text = given.get("repl"), given.get("string")
+    if name not in {"sub", "subn"} or text is None:
+        raise TouchedError
+
+    def put(match: Match) -> Any:
+        if type(replacement) is str:
+            return regexes.expanded(replacement, match)
+        return call(run, replacement, [match], {}, node, scope)
+
+    parts, count = regexes.replaced(run, pattern, text, given.get("count", 0), put)
+    made = _joined(run, "", parts, node)
+    return made if name == "sub" else (made, count)
+
+
 # --- functions of Python
 
 
@@ -582,11 +696,15 @@ def _external(
 ) -> Any:
     if path == "logging.getLogger":
         return External("logging.logger")
+    if path.startswith("re."):
+        return _of_re(run, path, args, keywords, node, scope)
+    if path in {"hashlib.md5", "hashlib.sha1", "hashlib.sha256", "hashlib.sha512"}:
+        return _hashed(run, path, args, keywords, node)
     special = _SPECIAL.get(path)
     if special is not None:
         return special(run, args, keywords, node, scope)
     if path in natives.RETURNED:
-        kind, _ = natives.RETURNED[path]
+        kind = natives.RETURNED[path]
         return Unknown(kind, named(node), sure=kind != "")
     if path.removeprefix("builtins.").startswith(natives.STATELESS):
         return None
@@ -596,6 +714,7 @@ def _external(
             return _by_chance(run, path.rpartition(".")[2], args, node)
         return _unread(run, External(path), args, keywords, node, scope)
     name = path.rpartition(".")[2]
+    args = [[*one.real] if isinstance(one, Class) and one.real is not None else one for one in args]
     gathers = path in natives.GATHERING
     given = [_taken(run, one, gathers) for one in args]
     if name not in _ORDERLESS:
@@ -821,15 +940,17 @@ def _is_instance(_: Run, args: Sequence[Any], __: Mapping[str, Any], node: ast.A
 
 
 def _of_kind(value: Any, kind: Any) -> bool | None:
-    if isinstance(kind, External) and kind.path in _TYPES and type(value) in SCALARS | CONTAINERS:
+    if isinstance(kind, External) and kind.path in _TYPES and type(value) in KNOWN:
         return isinstance(value, _TYPES[kind.path])
     if isinstance(kind, External) and type(value) in {str, int, float, bool, list, dict, tuple, type(None)}:
         path = kind.path.rpartition(".")[2]
         return None if path not in {"datetime", "date", "Decimal"} else False
     if isinstance(kind, Class):
+        if isinstance(value, enum.Enum):
+            return type(value) is kind.real if kind.real is not None else None
         if isinstance(value, Record):
             return any(one is kind for one in family(value.cls)) or (None if value.cls.bases else False)
-        return False if type(value) in SCALARS | CONTAINERS else None
+        return False if type(value) in KNOWN else None
     if isinstance(value, Record) and isinstance(kind, External) and kind.path in _TYPES:
         return None if value.cls.bases else False
     return None
@@ -837,10 +958,12 @@ def _of_kind(value: Any, kind: Any) -> bool | None:
 
 def _type_of(run: Run, args: Sequence[Any], _: Mapping[str, Any], node: ast.AST, __: Scope) -> Any:
     value = args[0] if len(args) == 1 else None
+    if isinstance(value, Record):
+        return value.cls
     kind = value.cls if isinstance(value, Raised) else type(value)
     if isinstance(kind, Class):
         return Class(kind.name, "other", {}, kind.scope)
-    known = (isinstance(value, Raised) and kind is not None) or type(value) in SCALARS | CONTAINERS
+    known = (isinstance(value, Raised) and kind is not None) or type(value) in KNOWN
     if len(args) == 1 and known and kind is not None:
         path = f"builtins.{kind.__name__}"
         return (
@@ -853,7 +976,7 @@ def _type_of(run: Run, args: Sequence[Any], _: Mapping[str, Any], node: ast.AST,
 
 def _has_attribute(_: Run, args: Sequence[Any], __: Mapping[str, Any], node: ast.AST, ___: Scope) -> Any:
     value, name = args[0], args[1] if len(args) > 1 else None
-    if type(value) in SCALARS | CONTAINERS and type(name) is str:
+    if type(value) in KNOWN and type(name) is str:
         return hasattr(type(value), name)
     return Unknown("boolean", named(node), sure=True)
 
@@ -890,7 +1013,7 @@ def _dumped(run: Run, args: Sequence[Any], keywords: Mapping[str, Any], node: as
 
 
 def _as_dict(run: Run, args: Sequence[Any], _: Mapping[str, Any], node: ast.AST, scope: Scope) -> Any:
-    if len(args) == 1 and isinstance(args[0], Record) and args[0].cls.kind == "dataclass":
+    if len(args) == 1 and isinstance(args[0], Record) and args[0].cls.kind in {"dataclass", "frozen"}:
         return as_plain(run, args[0])
     return _unread(run, External("dataclasses.asdict"), args, {}, node, scope)
 
@@ -920,7 +1043,113 @@ def _cache(_: Run, args: Sequence[Any], keywords: Mapping[str, Any], __: ast.AST
     return External("functools.cache")
 
 
+_WRITTEN_ANEW = (
+    ast.NamedExpr,
+    ast.Lambda,
+    ast.ListComp,
+    ast.SetComp,
+    ast.DictComp,
+    ast.GeneratorExp,
+    ast.Await,
+)
+_LONGEST_EXPRESSION = 2_000
+
+
+def _evaluated(
+    run: Run, args: Sequence[Any], keywords: Mapping[str, Any], node: ast.AST, scope: Scope
+) -> Any:
+    """Return what `eval` gives for a known text: it is read as the rest of the program is, and not run."""
+    text = args[0] if args else None
+    names = _names_for_eval(run, args[1:], scope)
+    if type(text) is not str or len(text) > _LONGEST_EXPRESSION or keywords or names is None:
+        raise TouchedError
+    line = getattr(node, "lineno", 0)
+    expression = text.lstrip(" \t")
+    native(run, compile, expression, "<string>", "eval", line=line)
+    tree = ast.parse(expression, mode="eval").body
+    if any(isinstance(one, _WRITTEN_ANEW) for one in ast.walk(tree)):
+        raise TouchedError
+    try:
+        return evaluate(run, tree, names)
+    except Raised as raised:
+        raised.line = line
+        raise
+
+
+def _names_for_eval(run: Run, given: Sequence[Any], scope: Scope) -> Scope | None:
+    """Return the names that `eval` sees: those of the function and its module, or those that it is given; None where they are not known."""
+    if not given:
+        return Scope(
+            {name: value for name, value in scope.names.items() if name[0] != " "}, scope.module, scope.top
+        )
+    if not all(
+        type(one) is dict and run.holds(one) and all(type(key) is str for key in one) for one in given
+    ):
+        return None
+    builtin = given[0].get("__builtins__")
+    if "__builtins__" in given[0] and (type(builtin) is not dict or not run.holds(builtin)):
+        return None
+    if builtin is None:
+        run.changes(given[0])
+        run.lose(given[0])
+    names = {**(builtin or {}), **{name: value for one in given for name, value in one.items()}}
+    return Scope(names if builtin is None else {**names, ONLY: True}, scope.module)
+
+
+def _reduced(run: Run, args: Sequence[Any], keywords: Mapping[str, Any], node: ast.AST, scope: Scope) -> Any:
+    if len(args) not in {_TWO, _TWO + 1} or keywords:
+        raise TouchedError
+    found = iterate(run, args[1])
+    for one in [args[2]] if len(args) > _TWO else found:
+        total = one
+        break
+    else:
+        raise Raised(
+            TypeError, ("reduce() of empty iterable with no initial value",), getattr(node, "lineno", 0)
+        )
+    for one in found:
+        total = call(run, args[0], [total, one], {}, node, scope)
+    return total
+
+
+def _multiplied(run: Run, args: Sequence[Any], keywords: Mapping[str, Any], node: ast.AST, _: Scope) -> Any:
+    if len(args) != _TWO or keywords:
+        raise TouchedError
+    return operate(run, ast.Mult, args[0], args[1], node, natives.BINARY)
+
+
+def _getter(form: str) -> Callable[..., Any]:
+    def getter(run: Run, args: Sequence[Any], keywords: Mapping[str, Any], _: ast.AST, __: Scope) -> Any:
+        if (
+            len(args) != 1
+            or keywords
+            or not run.knows(*args)
+            or (form == "." and not str(args[0]).isidentifier())
+        ):
+            raise TouchedError
+        text = "lambda one: one[key]" if form == "[" else f"lambda one: one.{args[0]}"
+        written: Any = ast.parse(text, mode="eval").body
+        return Func(written, Scope({"key": args[0]}, ""), {})
+
+    return getter
+
+
+def _hashed(run: Run, path: str, args: Sequence[Any], keywords: Mapping[str, Any], node: ast.AST) -> Any:
+    work = getattr(hashlib, path.rpartition(".")[2])
+    if (
+        len(args) > 1
+        or keywords
+        or not run.knows(*args)
+        or not all(natives.size(one) <= natives.MOST for one in args)
+    ):
+        raise TouchedError
+    return Match(
+        native(run, work, *args, line=getattr(node, "lineno", 0)), frozenset({"hexdigest", "digest"})
+    )
+
+
 _SPECIAL: Mapping[str, Callable[..., Any]] = {
+    "builtins.eval": _evaluated, "functools.reduce": _reduced, "operator.mul": _multiplied, "operator.itemgetter": _getter("["), "operator.attrgetter": _getter("."),
     "builtins.sorted": _special_sorted, "builtins.min": _extreme("min"), "builtins.max": _extreme("max"), "builtins.map": _mapped,
     "builtins.filter": _filtered, "builtins.any": _quantified(stops_at=True), "builtins.all": _quantified(stops_at=False),
     "builtins.next": _next, "builtins.isinstance": _is_instance, "builtins.type": _type_of, "builtins.hasattr": _has_attribute,
@@ -930,3 +1159,4 @@ _SPECIAL: Mapping[str, Callable[..., Any]] = {
 }  # fmt: skip
 
 teach(ast.Call, _call)
+teach_calls(call)

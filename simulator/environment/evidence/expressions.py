@@ -4,30 +4,38 @@ from __future__ import annotations
 
 import ast
 import builtins
+import enum
 import operator
+import re
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import NoneType
 from typing import Any
 
 from simulator.environment.evidence import natives
+from simulator.environment.evidence.enumerations import class_of
 from simulator.environment.evidence.runs import Run, named, opposite
 from simulator.environment.evidence.scanning import scan
 from simulator.environment.evidence.sketch import Kind
 from simulator.environment.evidence.unknowns import (
     CONTAINERS,
+    KNOWN,
     MAPPINGS,
     SCALARS,
     Awaitable,
     Bound,
     Class,
     Context,
+    Decorated,
     External,
     Func,
     Lazy,
+    Match,
+    Pattern,
     Raised,
     Record,
     Scope,
+    Super,
     ThawError,
     TooMuchError,
     TouchedError,
@@ -112,10 +120,12 @@ def iterate(run: Run, value: Any) -> Iterator[Any]:
     if isinstance(value, Lazy):
         return _watched(run, value)
     if isinstance(value, Class) and value.kind == "enum":
-        return iter(_members(run, value))
+        return iter(value.real or _members(run, value))
+    if isinstance(value, Record) and value.cls.kind == "namedtuple" and value.whole:
+        return iter([*value.fields.values()])
     if type(value) in CONTAINERS and not run.holds(value):
         raise TouchedError
-    if type(value) not in CONTAINERS and type(value) not in SCALARS:
+    if type(value) not in KNOWN:
         raise TouchedError
     if type(value) in _UNORDERED:
         ordered(run, value)
@@ -186,7 +196,7 @@ def truth_of(run: Run, value: Any) -> bool | None:
     if isinstance(value, Record):
         special = {"__bool__", "__len__"} & value.cls.scope.names.keys()
         return None if special or value.cls.bases else True
-    return True if isinstance(value, (Func, Class, Context, Bound)) else None
+    return True if isinstance(value, (Func, Class, Context, Bound, Match, Pattern)) else None
 
 
 def _constant(_: Run, node: ast.Constant, __: Scope) -> Any:
@@ -212,6 +222,8 @@ def load(run: Run, name: str, scope: Scope, node: ast.AST) -> Any:
             kind = UnboundLocalError if place is scope else NameError
             raise Raised(kind, (Unknown("string", "the error", sure=True),), getattr(node, "lineno", 0))
         place = place.parent
+    if ONLY in scope.top.names:
+        raise Raised(NameError, (f"name '{name}' is not defined",), getattr(node, "lineno", 0))
     if "*" in scope.top.names:
         run.certain = False
         return Unknown(name=name)
@@ -282,6 +294,9 @@ def _named_expr(run: Run, node: ast.NamedExpr, scope: Scope) -> Any:
     store(place, _identifier(node.target), value)
     return value
 
+
+ONLY = " only"
+"""Under this name a scope says that it has no names but its own, not even Python's."""
 
 COMPREHENSION: frozenset[str] = frozenset({" comprehension"})
 """Marks the scope of a comprehension, which `:=` passes over."""
@@ -736,6 +751,8 @@ def _compares(cls: Class) -> bool:
 
 def _identical(left: Any, right: Any) -> bool | None:
     for one, other in ((left, right), (right, left)):
+        if isinstance(one, enum.Enum) and not isinstance(other, Unknown):
+            return one is other
         if isinstance(one, Unknown):
             if other is None and one.sure and one.kind not in {"", "null"}:
                 return False
@@ -819,15 +836,16 @@ def attribute(run: Run, value: Any, name: str, node: ast.AST) -> Any:
         if path in natives.CONSTANTS:
             return natives.CONSTANTS[path]
         return value.path.rpartition(".")[2] if name == "__name__" else External(path)
-    if isinstance(value, Record):
-        return _record_attribute(run, value, name, node)
-    if isinstance(value, Class):
-        return _class_attribute(run, value, name, node)
+    special = _ATTRIBUTES.get(type(value))
+    if special is not None:
+        return special(run, value, name, node)
+    if isinstance(value, enum.Enum) and not isinstance(value, re.RegexFlag):
+        return _member_attribute(run, value, name, node)
     if isinstance(value, Context) and name == "state":
         return value.state
     if isinstance(value, Raised) and name == "args" and run.knows(value.args_given) and value.cls is not None:
         return value.args_given
-    if type(value) in SCALARS | CONTAINERS and natives.has_method(value, name):
+    if type(value) in KNOWN and natives.has_method(value, name):
         return Bound(value, name)
     if type(value) in SCALARS and not name.startswith("_") and run.knows(value):
         return native(run, getattr, value, name, line=getattr(node, "lineno", 0))
@@ -849,8 +867,8 @@ def _record_attribute(run: Run, value: Record, name: str, node: ast.AST) -> Any:
         return value.fields[name]
     for cls in family(value.cls):
         found = cls.scope.names.get(name)
-        if isinstance(found, Func):
-            return Func(found.node, found.scope, found.defaults, value, bound=True, cls=cls)
+        if isinstance(found, (Func, Decorated)):
+            return _bound(run, found, value, cls, node)
         if name in cls.scope.names:
             return found if value.whole else Unknown(name=named(node), like=found)
     if value.cls.kind in {"model", "dataclass"} and name in {
@@ -865,12 +883,60 @@ def _record_attribute(run: Run, value: Record, name: str, node: ast.AST) -> Any:
     if value.cls.kind == "enum" and value.cls.mixed:
         run.may_raise(node)
         return Unknown(name=named(node))
-    if value.whole and not any(
-        isinstance(base, (External, Unknown)) for cls in family(value.cls) for base in cls.bases
+    if (
+        value.cls.kind == "plain"
+        and value.whole
+        and not name.startswith("__")
+        and not any(isinstance(base, (External, Unknown)) for cls in family(value.cls) for base in cls.bases)
     ):
         raise Raised(AttributeError, (Unknown("string", "the error", sure=True),), getattr(node, "lineno", 0))
     run.may_raise(node)
     return Unknown(name=named(node))
+
+
+def _bound(run: Run, found: Func | Decorated, value: Any, cls: Class, node: ast.AST) -> Any:
+    """Return a function of a class as an object of it has it: what a property gives, and a method that knows the object."""
+    function = found.function if isinstance(found, Decorated) else found
+    kind = found.kind if isinstance(found, Decorated) else ""
+    if kind == "staticmethod":
+        return function
+    receiver = value
+    if kind == "classmethod":
+        receiver = value if isinstance(value, Class) else value.cls if isinstance(value, Record) else cls
+    method = Func(function.node, function.scope, function.defaults, receiver, bound=True, cls=cls)
+    return _calling[0](run, method, [], {}, node, function.scope) if kind == "property" else method
+
+
+_calling: list[Callable[..., Any]] = []
+"""How a call is evaluated; the module that knows it builds on this one."""
+
+
+def teach_calls(work: Callable[..., Any]) -> None:
+    """Say how a call is evaluated."""
+    _calling[:] = [work]
+
+
+def _super_attribute(run: Run, value: Super, name: str, node: ast.AST) -> Any:
+    for cls in [*family(value.cls)][1:]:
+        found = cls.scope.names.get(name)
+        if isinstance(found, (Func, Decorated)):
+            return _bound(run, found, value.receiver, cls, node)
+    raise TouchedError
+
+
+def _member_attribute(run: Run, value: enum.Enum, name: str, node: ast.AST) -> Any:
+    """Return an attribute of a member of an enumeration: a method of the program's class, or what Python gives it."""
+    cls = class_of(run, value)
+    if cls is None:
+        raise TouchedError
+    found = cls.scope.names.get(name)
+    if isinstance(found, (Func, Decorated)):
+        return _bound(run, found, value, cls, node)
+    if natives.has_method(value, name):
+        return Bound(value, name)
+    if name.startswith("_"):
+        raise TouchedError
+    return native(run, getattr, value, name, line=getattr(node, "lineno", 0))
 
 
 def family(cls: Class) -> Iterator[Class]:
@@ -882,18 +948,37 @@ def family(cls: Class) -> Iterator[Class]:
 
 
 def _class_attribute(run: Run, value: Class, name: str, node: ast.AST) -> Any:
+    if value.real is not None and name in value.real.__members__:
+        return value.real[name]
+    if value.real is not None and name == "__members__":
+        return dict(value.real.__members__)
     for cls in family(value):
         if name in cls.scope.names:
             found = cls.scope.names[name]
             if cls.kind == "enum" and name in cls.members():
                 return Record(cls, {"name": name, "value": found})
-            return Unknown(name=named(node), like=found) if cls.kind == "other" else found
+            if isinstance(found, Decorated) and found.kind != "property":
+                return _bound(run, found, value, cls, node)
+            is_open = cls.kind == "other" or isinstance(found, Decorated)
+            return Unknown(name=named(node), like=found) if is_open else found
     if name == "__name__":
         return value.name
     if value.kind == "model" and name in {"model_validate", "parse_obj"}:
         return Bound(value, name)
     run.may_raise(node)
     return Unknown(name=named(node))
+
+
+def _kept_attribute(_: Run, value: Pattern | Match, name: str, __: ast.AST) -> Any:
+    if name not in value.methods:
+        value.spoil()
+        raise TouchedError
+    return Bound(value, name)
+
+
+_ATTRIBUTES: Mapping[type, Callable[..., Any]] = {
+    Record: _record_attribute, Class: _class_attribute, Super: _super_attribute, Pattern: _kept_attribute, Match: _kept_attribute,
+}  # fmt: skip
 
 
 def _subscript(run: Run, node: ast.Subscript, scope: Scope) -> Any:
@@ -906,6 +991,8 @@ def item(run: Run, held: Any, place: Any, node: ast.AST) -> Any:
         held = held.state
     place = _as_value(place)
     line = getattr(node, "lineno", 0)
+    if isinstance(held, Match) and "group" in held.methods and run.knows(place):
+        return native(run, held.found.__getitem__, place, line=line)
     if type(held) in CONTAINERS and run.holds(held) and run.knows(place) and hasattr(held, "__getitem__"):
         if type(held) is defaultdict and place not in held:
             run.changes(held)
@@ -915,8 +1002,18 @@ def item(run: Run, held: Any, place: Any, node: ast.AST) -> Any:
             if run.supposing:
                 return Unknown(name=named(node), like=_like_of(run, held, place))
             raise
-    if type(held) in {str, bytes, range} and run.knows(place):
+    is_text = type(held) in {str, bytes, range} or (isinstance(held, enum.Enum) and isinstance(held, str))
+    if is_text and run.knows(place):
         return native(run, operator.getitem, held, place, line=line)
+    if isinstance(held, Class) and held.real is not None and type(place) is str:
+        return native(run, operator.getitem, held.real, place, line=line)
+    if (
+        isinstance(held, Record)
+        and held.cls.kind == "namedtuple"
+        and held.whole
+        and type(place) in {int, slice}
+    ):
+        return native(run, operator.getitem, tuple(held.fields.values()), place, line=line)
     if isinstance(held, (External, Class, Func)):
         return Unknown(name=named(node)) if not isinstance(held, Class) else _enum_member(held, place, node)
     run.may_raise(node)

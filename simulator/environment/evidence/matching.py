@@ -8,7 +8,15 @@ from typing import Any
 
 from simulator.environment.evidence.expressions import evaluate, store
 from simulator.environment.evidence.runs import Run
-from simulator.environment.evidence.unknowns import CONTAINERS, MAPPINGS, SCALARS, External, Scope, Unknown
+from simulator.environment.evidence.unknowns import (
+    CONTAINERS,
+    KNOWN,
+    MAPPINGS,
+    SCALARS,
+    External,
+    Scope,
+    Unknown,
+)
 
 _KINDS = {f"builtins.{one.__name__}": one for one in (str, int, float, bool, list, dict, tuple, bytes)}
 
@@ -38,7 +46,7 @@ def matches(run: Run, pattern: ast.pattern, value: Any, scope: Scope) -> bool | 
             return _mapping(run, keys, patterns, value, scope)
         case ast.MatchClass(cls=cls, patterns=[], kwd_patterns=[]):
             kind = evaluate(run, cls, scope)
-            if isinstance(kind, External) and kind.path in _KINDS and type(value) in SCALARS | CONTAINERS:
+            if isinstance(kind, External) and kind.path in _KINDS and type(value) in KNOWN:
                 return isinstance(value, _KINDS[kind.path])
     return None
 

@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+import ast
 import base64
 import binascii
+import bisect
 import calendar
 import collections
 import copy
 import datetime as dt
 import decimal
+import html
 import itertools
 import json
 import math
 import operator
+import re
 import statistics
 import string
 import textwrap
+import unicodedata
 import urllib.parse
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -47,7 +52,7 @@ _FUNCTIONS: Mapping[str, Any] = {
         for one in (
             statistics.mean, statistics.fmean, statistics.median, statistics.median_low, statistics.median_high, statistics.mode,
             statistics.stdev, statistics.pstdev, statistics.variance, statistics.pvariance, statistics.geometric_mean,
-            statistics.harmonic_mean,
+            statistics.harmonic_mean, statistics.multimode, statistics.quantiles,
         )
     },
     **{
@@ -72,22 +77,55 @@ _FUNCTIONS: Mapping[str, Any] = {
     "calendar.isleap": calendar.isleap,
     "calendar.monthrange": calendar.monthrange,
     "decimal.Decimal": decimal.Decimal,
+    "ast.literal_eval": ast.literal_eval,
+    "builtins.dict.fromkeys": dict.fromkeys,
+    "builtins.str.maketrans": str.maketrans,
+    "bisect.bisect": bisect.bisect,
+    "bisect.bisect_left": bisect.bisect_left,
+    "bisect.bisect_right": bisect.bisect_right,
+    "html.escape": html.escape,
+    "html.unescape": html.unescape,
     "base64.b64decode": base64.b64decode,
     "base64.b64encode": base64.b64encode,
     "binascii.hexlify": binascii.hexlify,
+    "itertools.accumulate": itertools.accumulate,
     "itertools.chain": itertools.chain,
+    "itertools.chain.from_iterable": itertools.chain.from_iterable,
+    "itertools.combinations": itertools.combinations,
+    "itertools.count": itertools.count,
+    "itertools.cycle": itertools.cycle,
+    "itertools.islice": itertools.islice,
+    "itertools.permutations": itertools.permutations,
+    "itertools.product": itertools.product,
+    "itertools.repeat": itertools.repeat,
     "itertools.zip_longest": itertools.zip_longest,
     "itertools.pairwise": itertools.pairwise,
     "json.dumps": json.dumps,
     "json.loads": json.loads,
     "string.capwords": string.capwords,
     "textwrap.dedent": textwrap.dedent,
+    "textwrap.fill": textwrap.fill,
+    "textwrap.indent": textwrap.indent,
+    "textwrap.wrap": textwrap.wrap,
     "textwrap.shorten": textwrap.shorten,
+    "unicodedata.normalize": unicodedata.normalize,
     "urllib.parse.quote": urllib.parse.quote,
     "urllib.parse.quote_plus": urllib.parse.quote_plus,
     "urllib.parse.unquote": urllib.parse.unquote,
     "urllib.parse.urlencode": urllib.parse.urlencode,
 }  # fmt: skip
+
+_ROUNDINGS = (
+    "ROUND_HALF_UP",
+    "ROUND_HALF_EVEN",
+    "ROUND_HALF_DOWN",
+    "ROUND_UP",
+    "ROUND_DOWN",
+    "ROUND_CEILING",
+    "ROUND_FLOOR",
+    "ROUND_05UP",
+)
+_RE_FLAGS = ("I", "IGNORECASE", "M", "MULTILINE", "S", "DOTALL", "X", "VERBOSE", "A", "ASCII", "U", "UNICODE")
 
 CONSTANTS: Mapping[str, Any] = {
     **{f"math.{name}": value for name, value in _MATH.items() if not callable(value)},
@@ -103,6 +141,8 @@ CONSTANTS: Mapping[str, Any] = {
             "whitespace",
         )
     },
+    **{f"re.{name}": getattr(re, name) for name in _RE_FLAGS},
+    **{f"decimal.{name}": name for name in _ROUNDINGS},
     "datetime.UTC": dt.UTC,
     "datetime.timezone.utc": dt.UTC,
     "calendar.month_name": tuple(calendar.month_name),
@@ -111,9 +151,17 @@ CONSTANTS: Mapping[str, Any] = {
     "sys.maxsize": Unknown("integer", "sys.maxsize", sure=True),
 }
 
+EXCEPTIONS: Mapping[str, type[Exception]] = {
+    "re.error": re.error, "json.JSONDecodeError": json.JSONDecodeError, "json.decoder.JSONDecodeError": json.JSONDecodeError,
+    "decimal.InvalidOperation": decimal.InvalidOperation, "statistics.StatisticsError": statistics.StatisticsError,
+    "binascii.Error": binascii.Error,
+}  # fmt: skip
+"""Exceptions of Python's own modules that its functions raise for known values."""
+
 GATHERING = frozenset({
     "builtins.dict", "builtins.enumerate", "builtins.iter", "builtins.len", "builtins.list", "builtins.reversed", "builtins.tuple",
     "builtins.zip", "collections.deque", "collections.OrderedDict", "copy.copy", "itertools.chain", "itertools.zip_longest",
+    "itertools.islice", "itertools.cycle", "itertools.combinations", "itertools.permutations", "itertools.product", "itertools.repeat",
 })  # fmt: skip
 """Functions that only take hold of elements: these need not be known themselves."""
 
@@ -123,14 +171,13 @@ STATELESS = (
 )  # fmt: skip
 """Paths of what says or waits, and neither changes nor returns anything."""
 
-RETURNED: Mapping[str, tuple[Kind, str]] = {
-    "time.time": ("number", "the time"), "time.monotonic": ("number", "the time"), "time.perf_counter": ("number", "the time"),
-    "time.time_ns": ("integer", "the time"), "time.strftime": ("string", "the time"), "uuid.uuid4": ("", "uuid4()"),
-    "uuid.uuid1": ("", "uuid1()"), "os.getenv": ("", "an environment variable"), "secrets.token_hex": ("string", "a token"),
-    "random.random": ("number", "a random number"), "datetime.datetime.now": ("", "now"), "datetime.datetime.utcnow": ("", "now"),
-    "datetime.datetime.today": ("", "now"), "datetime.date.today": ("", "today"), "random.gauss": ("number", "a random number"),
-    "builtins.input": ("string", "input"), "builtins.hash": ("integer", "a hash"), "builtins.id": ("integer", "an id"),
-    "hash": ("integer", "a hash"),
+RETURNED: Mapping[str, Kind] = {
+    "time.time": "number", "time.monotonic": "number", "time.perf_counter": "number",
+    "time.time_ns": "integer", "time.strftime": "string", "uuid.uuid4": "",
+    "uuid.uuid1": "", "os.getenv": "", "secrets.token_hex": "string",
+    "random.random": "number", "datetime.datetime.now": "", "datetime.datetime.utcnow": "",
+    "datetime.datetime.today": "", "datetime.date.today": "", "random.gauss": "number",
+    "builtins.input": "string", "builtins.hash": "integer", "builtins.id": "integer",
 }  # fmt: skip
 """What chance, the clock and the machine give: nothing fails in them."""
 

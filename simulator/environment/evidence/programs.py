@@ -21,12 +21,14 @@ from simulator.environment.evidence.unknowns import (
     Cached,
     Class,
     Context,
+    Decorated,
     Func,
     Lazy,
     Made,
     Partial,
     Record,
     Scope,
+    Super,
     TooMuchError,
     Unknown,
 )
@@ -174,8 +176,10 @@ def _parts(value: Any) -> Iterable[Any]:
             return [value.cls, *value.fields.values()]
         case Unknown():
             return [value.like, *value.choices]
-        case Cached():
+        case Cached() | Decorated():
             return [value.function]
+        case Super():
+            return [value.cls, value.receiver]
         case Partial():
             return [value.callee, *value.args, *value.keywords.values()]
         case Bound():
@@ -247,6 +251,7 @@ class _Copier:
                 copied = self._note(value, Class(value.name, value.kind, value.fields, value.scope, ()))
                 copied.scope = self.scope(value.scope)
                 copied.bases = [self.value(one) for one in value.bases]
+                copied.mixed, copied.real = value.mixed, value.real
                 copied.fields = {name: (note, self.value(one)) for name, (note, one) in value.fields.items()}
                 return copied
             case Record():
@@ -256,6 +261,10 @@ class _Copier:
                 return record
             case Cached():
                 return self._note(value, Cached(self.value(value.function)))
+            case Decorated():
+                return self._note(value, Decorated(value.kind, self.value(value.function)))
+            case Super():
+                return Super(self.value(value.cls), self.value(value.receiver))
             case Made():
                 return Made(self.value(value.factory))
             case Bound():

@@ -10,11 +10,12 @@ from typing import Any
 
 from pydantic import JsonValue
 
+from simulator.environment.conventions.answers import is_error
 from simulator.environment.evidence.calls import call, call_function, kind_of_annotation
 from simulator.environment.evidence.programs import Heap, Program, UnreadableError, find, load
-from simulator.environment.evidence.runs import CHANGED, REBOUND, Budget, Plan, Run
+from simulator.environment.evidence.runs import CHANGED, REBOUND, Budget, Plan, Run, look_up
 from simulator.environment.evidence.scanning import all_parameters, names_of
-from simulator.environment.evidence.sketch import Code, EarlierCall, Hole, Outcome, Reading, Sketch
+from simulator.environment.evidence.sketch import Code, EarlierCall, Hole, Outcome, Reading
 from simulator.environment.evidence.sketching import fits, sketch_of
 from simulator.environment.evidence.unknowns import (
     Awaitable,
@@ -229,37 +230,61 @@ def _is_context(parameter: ast.arg) -> bool:
 
 
 def _converted(run: Run, annotation: ast.expr | None, value: Any, scope: Scope) -> Any:
-    """Return what ADK makes of an argument whose annotation names a class of the program."""
-    if annotation is None:
+    """Return what ADK makes of an argument: an object where its annotation is a model, a whole number where it is `int`."""
+    target = _without_none(annotation)
+    if target is None or value is None:
         return value
-    if type(value) is float and value.is_integer() and ast.unparse(annotation) == "int":
-        return int(value)
-    named = [
-        scope.names[one.id]
-        for one in ast.walk(annotation)
-        if isinstance(one, ast.Name) and one.id in scope.names
-    ]
-    classes = [
-        one
+    text = ast.unparse(target)
+    if text == "int":
+        return int(value) if type(value) is float and value.is_integer() else value
+    if text in {"list[int]", "List[int]"} and type(value) is list:
+        return [int(one) if type(one) is float and one.is_integer() else one for one in value]
+    match target:
+        case ast.Subscript(value=ast.Name(id="list" | "List"), slice=ast.Name(id=name)) if (
+            type(value) is list
+        ):
+            return [_as_model(run, look_up(scope, name), one, target, scope) for one in value]
+        case ast.Name(id=name):
+            return _as_model(run, look_up(scope, name), value, target, scope)
+    named = [look_up(scope, one.id) for one in ast.walk(target) if isinstance(one, ast.Name)]
+    if any(
+        isinstance(one, Unknown) or (isinstance(one, Class) and one.kind in {"model", "other"})
         for one in named
-        if isinstance(one, Class) or (isinstance(one, Unknown) and isinstance(value, (dict, list)))
-    ]
-    if not classes:
-        return value
-    model, inner = classes[0], annotation.slice if isinstance(annotation, ast.Subscript) else annotation
-    if (
-        isinstance(model, Class)
-        and model.kind == "model"
-        and isinstance(inner, ast.Name)
-        and len(classes) == 1
     ):
-        if type(value) is dict and inner is annotation:
-            return call(run, model, [], value, annotation, scope)
-        is_list = isinstance(annotation, ast.Subscript) and ast.unparse(annotation.value) in {"list", "List"}
-        if is_list and type(value) is list and all(type(one) is dict for one in value):
-            return [call(run, model, [], one, annotation, scope) for one in value]
+        return _not_known(run, target, value)
+    return value
+
+
+def _without_none(annotation: ast.expr | None) -> ast.expr | None:
+    """Return an annotation without `Optional` and `| None`, and what a text annotates."""
+    match annotation:
+        case ast.Constant(value=str(text)):
+            try:
+                return _without_none(ast.parse(text, mode="eval").body)
+            except (SyntaxError, ValueError):
+                return None
+        case ast.Subscript(value=ast.Name(id="Optional") | ast.Attribute(attr="Optional"), slice=inner):
+            return inner
+        case ast.BinOp(left=left, op=ast.BitOr(), right=ast.Constant(value=None)):
+            return left
+    return annotation
+
+
+def _as_model(run: Run, cls: Any, value: Any, node: ast.AST, scope: Scope) -> Any:
+    if isinstance(cls, Class) and cls.kind == "model" and type(value) is dict:
+        try:
+            return call(run, cls, [], value, node, scope)
+        except Raised:
+            return value
+    if isinstance(cls, Class) and cls.kind == "other":
+        return _not_known(run, node, value)
+    is_open = isinstance(cls, Unknown) and type(value) in {dict, list}
+    return _not_known(run, node, value) if is_open else value
+
+
+def _not_known(run: Run, node: ast.AST, value: Any) -> Unknown:
     run.certain = False
-    return Unknown(name=ast.unparse(annotation), like=value)
+    return Unknown(name=ast.unparse(node), like=value)
 
 
 def _receiver(run: Run, cls: Class, heap: Heap) -> Record:
@@ -312,7 +337,7 @@ def _reading(ends: Sequence[_End]) -> Reading:
             not one.possible,
             bool(one.outcome.raises),
             _is_blank(one.outcome),
-            looks_failed(one.outcome),
+            _failed(one.outcome),
         ),
     )
     for end in ordered:
@@ -328,17 +353,10 @@ def _is_blank(outcome: Outcome) -> bool:
     return isinstance(outcome.value, Hole) and not outcome.raises and not outcome.value.parts
 
 
-def looks_failed(outcome: Outcome) -> bool:
-    """Return whether an outcome that returns says that something failed: by a word that the code itself gives as a value, or its handling an error."""
-    value = outcome.value
-    if not isinstance(value, dict):
-        return False
-    words = {one.lower() for one in value.values() if isinstance(one, str)}
-    return (
-        bool(words & {"error", "failed", "failure"})
-        or any(name.lower().startswith("error") for name in value)
-        or value.get("success") is False
-    )
+def _failed(outcome: Outcome) -> bool:
+    """Return whether an outcome that returns says that something failed."""
+    value: Any = outcome.value  # holes in it count as something that is there
+    return is_error(value)
 
 
 # --- what earlier calls left
@@ -369,19 +387,14 @@ def _after(before: Heap, ends: Sequence[_End], response: JsonValue) -> Heap:
     """Return the modules as the call left them that was answered so; where that is not one way, what differs is not known."""
     possible = [one for one in ends if one.possible and not one.outcome.raises]
     fitting = [one for one in possible if fits(one.outcome.value, response)]
-    failed = looks_failed(Outcome(_as_sketch(response)))
-    left = fitting or [one for one in possible if looks_failed(one.outcome) is failed]
+    failed = is_error(response)
+    left = fitting or [one for one in possible if _failed(one.outcome) is failed]
     if not left:
         return before if failed else _forgotten(before.copy())
     first, *others = left
     for one in left:
         one.heap.lost = one.lost
     return _joined(first.heap, [one.heap for one in others])
-
-
-def _as_sketch(response: JsonValue) -> Sketch:
-    found: Any = response
-    return found  # type: ignore[no-any-return] # JSON is a sketch without holes
 
 
 def _joined(heap: Heap, others: Sequence[Heap]) -> Heap:

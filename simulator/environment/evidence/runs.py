@@ -225,8 +225,11 @@ class Run:
             self.unknown_now[id(value)] = value
             self.epoch += 1
 
-    def lose_all(self, values: Iterable[Any]) -> None:
-        """Note that some values, and all that can be reached from them, may have been changed by code that is not read."""
+    def lose_all(self, values: Iterable[Any], *, calls: bool = True) -> None:
+        """Note that some values, and all that can be reached from them, may have been changed by code that is not read.
+
+        `calls` says whether that code may call the functions among them.
+        """
         seen: set[int] = set()
         waiting = list(values)
         while waiting:
@@ -246,7 +249,7 @@ class Run:
                 for name in value.fields:
                     value.fields[name] = Unknown(name=name, like=value.fields[name])
             elif isinstance(value, Func):
-                waiting.extend(self._reached(value))
+                waiting.extend(self._reached(value) if calls else ())
             elif isinstance(value, Class):
                 waiting.extend(value.scope.names.values())
             elif isinstance(value, Context):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import enum
 import math
 from typing import Any
 
@@ -17,6 +18,8 @@ _DEEPEST = 30
 def sketch_of(run: Run, value: Any, depth: int = 0) -> Sketch:
     """Return a value as JSON, with holes for what is not known and for what JSON has no form for."""
     run.budget.spend()
+    if isinstance(value, enum.Enum):
+        value = value.value
     kind = type(value)
     if depth > _DEEPEST:
         return Hole()
@@ -40,6 +43,8 @@ def sketch_of(run: Run, value: Any, depth: int = 0) -> Sketch:
 
 def _key(key: Any) -> str:
     """Return a key as JSON writes it."""
+    if isinstance(key, enum.Enum):
+        key = key.value
     if key is None or isinstance(key, bool):
         return {None: "null", True: "true", False: "false"}[key]
     return str(key)
@@ -48,9 +53,11 @@ def _key(key: Any) -> str:
 def _of_record(run: Run, value: Record, depth: int) -> Sketch:
     if value.cls.kind == "enum":
         return sketch_of(run, value.fields.get("value"), depth + 1)
-    if value.cls.kind in {"model", "dataclass"}:
+    if value.cls.kind in {"model", "dataclass", "frozen"}:
         made = {name: sketch_of(run, one, depth + 1) for name, one in value.fields.items()}
         return made if value.whole else Hole("object", like=made)
+    if value.cls.kind == "namedtuple" and value.whole:
+        return [sketch_of(run, one, depth + 1) for one in value.fields.values()]
     return Hole("object")
 
 

@@ -10,6 +10,7 @@ from typing import Any
 
 from simulator.environment.evidence import natives
 from simulator.environment.evidence.calls import ReturnSignal, call
+from simulator.environment.evidence.enumerations import real_enumeration
 from simulator.environment.evidence.expressions import (
     assign,
     defaults_of,
@@ -35,6 +36,7 @@ from simulator.environment.evidence.unknowns import (
     MAPPINGS,
     NO_DEFAULT,
     Class,
+    Decorated,
     External,
     Func,
     Made,
@@ -44,6 +46,7 @@ from simulator.environment.evidence.unknowns import (
     TouchedError,
     Unknown,
 )
+from simulator.environment.evidence.validating import LIMITS
 
 MOST_ROUNDS = 5_000
 """So many rounds of a loop are followed."""
@@ -354,7 +357,8 @@ def _handle(run: Run, node: ast.Try, raised: Raised, scope: Scope) -> None:
 
 def _catches(run: Run, raised: Raised, kinds: Any) -> bool | None:
     """Return whether a handler is for an exception; None where that is not known."""
-    found = [_is_a(raised, kind) for kind in (kinds if type(kinds) is tuple else (kinds,))]
+    every = kinds if type(kinds) is tuple else (kinds,)
+    found = [_is_a(raised, natives.EXCEPTIONS.get(getattr(kind, "path", ""), kind)) for kind in every]
     if True in found:
         return True
     if None in found:
@@ -454,21 +458,16 @@ def _decorated(run: Run, decorator: ast.expr, made: Any, scope: Scope) -> Any:
     with run.without_forks():
         try:
             value = evaluate(run, decorator, scope)
-            if isinstance(value, External) and value.path in {
-                "builtins.staticmethod",
-                "builtins.classmethod",
-                "builtins.property",
-            }:
-                return (
-                    made
-                    if value.path == "builtins.staticmethod"
-                    else Unknown(name=named(decorator), like=made)
-                )
+            if isinstance(value, External) and value.path in _DECORATORS and isinstance(made, Func):
+                return Decorated(value.path.rpartition(".")[2], made)
             if isinstance(value, (External, Unknown)) and not natives.is_decorator(value):
                 return Unknown(name=named(decorator), like=made)
             return call(run, value, [made], {}, decorator, scope)
         except (Raised, TouchedError):
             return Unknown(name=named(decorator), like=made)
+
+
+_DECORATORS = frozenset({"builtins.staticmethod", "builtins.classmethod", "builtins.property"})
 
 
 def _class(run: Run, node: ast.ClassDef, scope: Scope) -> None:
@@ -494,10 +493,13 @@ def _class(run: Run, node: ast.ClassDef, scope: Scope) -> None:
             fields[one.target.id] = (one.annotation, default)
     if _is_special(node, inner, kind):
         inner.names[" validated"] = True
-    if _field_options(node) & _LIMITS:
+    if _field_options(node) & _OTHER_LIMITS:
         inner.names[" limited"] = True
+    if kind == "model":
+        inner.names[" limits"] = _limits(run, node, inner)
     made = Class(node.name, kind, fields, inner, [base for base in bases if not _is_plain_base(base)])
     if kind == "enum":
+        made.real = real_enumeration(run, node, bases, inner, lambda value: evaluate(run, value, inner))
         made.mixed = next(
             (one for one in map(_last_of_path, bases) if one in {"StrEnum", "IntEnum", "str", "int"}), ""
         )
@@ -538,7 +540,7 @@ def _default_of(value: ast.expr, found: Any, run: Run, scope: Scope) -> Any:
 
 def _is_special(node: ast.ClassDef, inner: Scope, kind: str) -> bool:
     """Return whether more happens to the fields of a class than being set: validation by functions, aliases, limits, a metaclass."""
-    if kind not in {"model", "dataclass", "namedtuple"}:
+    if kind not in {"model", "dataclass", "frozen", "namedtuple"}:
         return False
     decorators = {
         named(one)
@@ -569,20 +571,19 @@ def _field_options(node: ast.ClassDef) -> set[str]:
 _TURNS = frozenset(
     {"alias", "validation_alias", "serialization_alias", "exclude", "init", "strict", "coerce_numbers_to_str"}
 )
-_LIMITS = frozenset(
-    {
-        "ge",
-        "gt",
-        "le",
-        "lt",
-        "min_length",
-        "max_length",
-        "pattern",
-        "multiple_of",
-        "max_digits",
-        "decimal_places",
-    }
-)
+_OTHER_LIMITS = frozenset({"pattern", "multiple_of", "max_digits", "decimal_places"})
+
+
+def _limits(run: Run, node: ast.ClassDef, scope: Scope) -> dict[str, dict[str, Any]]:
+    """Return the limits that `Field(...)` sets for the fields of a model, by their names."""
+    return {
+        one.target.id: {
+            keyword.arg: evaluate(run, keyword.value, scope) for keyword in one.value.keywords if keyword.arg in LIMITS
+        }
+        for one in node.body
+        if isinstance(one, ast.AnnAssign) and isinstance(one.target, ast.Name) and isinstance(one.value, ast.Call)
+        and named(one.value.func).rpartition(".")[2] == "Field"
+    }  # fmt: skip
 
 
 def _kind_of_class(node: ast.ClassDef, bases: Sequence[Any]) -> str:
@@ -602,10 +603,9 @@ def _kind_of_class(node: ast.ClassDef, bases: Sequence[Any]) -> str:
             return kind
     decorators = {named(one).partition("(")[0].rpartition(".")[2] for one in node.decorator_list}
     if decorators:
-        if any("frozen" in named(one) for one in node.decorator_list):
-            return "namedtuple"
+        is_frozen = any("frozen" in named(one) for one in node.decorator_list)
         return (
-            "dataclass"
+            ("frozen" if is_frozen else "dataclass")
             if decorators == {"dataclass"} and not any(not isinstance(base, Class) for base in bases)
             else "other"
         )

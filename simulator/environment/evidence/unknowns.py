@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import datetime as dt
 import decimal
+import enum
 from collections import Counter, OrderedDict, defaultdict, deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -19,14 +20,25 @@ from simulator.environment.evidence.sketch import Kind
 
 Node: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 
-SCALARS = frozenset({NoneType, bool, int, float, complex, str, bytes, range, slice, type(...)}) | {
+
+class _Scalars(frozenset[type]):
+    """Some types, and those of all enumerations."""
+
+    def __contains__(self, kind: object) -> bool:
+        return type(kind) is enum.EnumType or frozenset.__contains__(self, kind)
+
+
+SCALARS = _Scalars({
+    NoneType, bool, int, float, complex, str, bytes, range, slice, type(...),
     dt.datetime, dt.date, dt.time, dt.timedelta, dt.timezone, decimal.Decimal,
-}  # fmt: skip
-"""Types whose objects never change and hold no others."""
+})  # fmt: skip
+"""Types whose objects never change and hold no others; the members of an enumeration are Python's own."""
 
 MAPPINGS = frozenset({dict, defaultdict, OrderedDict, Counter})
 CONTAINERS = frozenset({list, tuple, set, frozenset, deque}) | MAPPINGS
 MUTABLE = CONTAINERS - {tuple, frozenset}
+KNOWN = _Scalars(SCALARS | CONTAINERS)
+"""The types of Python whose objects stand for themselves."""
 
 
 class TouchedError(Exception):
@@ -187,8 +199,8 @@ class Func:
 class Class:
     """A class of the program.
 
-    Its `kind` is plain, model, dataclass, enum, typeddict, namedtuple, exception, or other; `mixed` names the class that makes an enumeration's
-    members equal to their values, such as `StrEnum`.
+    Its `kind` is plain, model, dataclass, enum, typeddict, namedtuple, exception, or other. `real` is the same enumeration as Python has it, where
+    its members are all known; otherwise `mixed` names the class that makes them equal to their values, such as `StrEnum`.
     """
 
     name: str
@@ -197,13 +209,14 @@ class Class:
     scope: Scope
     bases: Sequence[Any] = ()
     mixed: str = ""
+    real: type[enum.Enum] | None = None
 
     def members(self) -> dict[str, Any]:
         """Return the values of an enumeration's members by their names."""
         return {
             name: value
             for name, value in self.scope.names.items()
-            if not name.startswith(("_", " ")) and not isinstance(value, (Func, Unknown))
+            if not name.startswith(("_", " ")) and not isinstance(value, (Func, Decorated, Unknown))
         }
 
 
@@ -233,6 +246,49 @@ class Bound:
 
     value: Any
     name: str
+
+
+@dataclass(eq=False, slots=True)
+class Decorated:
+    """A function of a class under `property`, `classmethod` or `staticmethod`, which `kind` names."""
+
+    kind: str
+    function: Func
+
+
+@dataclass(eq=False, slots=True)
+class Pattern:
+    """A regular expression that is ready."""
+
+    text: str
+    flags: int
+    engine: Any
+    methods: frozenset[str] = frozenset(
+        {"search", "match", "fullmatch", "findall", "finditer", "split", "sub", "subn"}
+    )
+
+    def spoil(self) -> None:
+        """Go on: what else it has changes nothing."""
+
+
+@dataclass(eq=False, slots=True)
+class Match:
+    """An object of Python some of whose methods only read it, such as what a search found."""
+
+    found: Any
+    methods: frozenset[str] = frozenset({"group", "groups", "groupdict", "start", "end", "span"})
+
+    def spoil(self) -> None:
+        """Forget the object: something else is done with it."""
+        self.methods = frozenset()
+
+
+@dataclass(eq=False, slots=True)
+class Super:
+    """What `super()` gives in a method of a class, for its object."""
+
+    cls: Class
+    receiver: Any
 
 
 @dataclass(eq=False, slots=True)
@@ -332,5 +388,7 @@ def inside(value: Any) -> Iterator[Any]:
         yield value.value
     elif isinstance(value, Partial):
         yield from (value.callee, *value.args, *value.keywords.values())
-    elif isinstance(value, Cached):
+    elif isinstance(value, (Cached, Decorated)):
         yield value.function
+    elif isinstance(value, Super):
+        yield value.receiver
