@@ -160,6 +160,7 @@ def test_holes_are_filled_from_the_session_the_schema_and_what_the_code_states()
     assert (value["total"], value["anything"]) == (0, None)
     assert "@" in value["rows"][0]["email"]
     assert [one.path for one in made.blanks] == [
+        "$.score",
         "$.note",
         "$.total",
         "$.rows[0].email",

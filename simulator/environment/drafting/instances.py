@@ -103,7 +103,7 @@ def layers(*mappings: Mapping[str, JsonValue]) -> Mapping[str, JsonValue]:
 class Maker:
     """Makes values that fit parts of one schema; `blanks` are the places of what it made last that no source gave.
 
-    What is drawn out of a range or of choices is marked, unless `is_stated`: then the tool's code says that it is any of them.
+    What is drawn is marked, unless it is one of choices and `is_stated`: then the tool's code says that it is any of them.
     """
 
     def __init__(self, plan: Plan, *, is_stated: bool = False) -> None:
@@ -269,7 +269,7 @@ class Maker:
         if made is None:
             raise NoValueError(f"{name}: no number was found that fits its bounds")
         made = int(made) if whole else made
-        return made if is_drawn and self._is_stated else self.blank(kind, name, scope, made, drawn=is_drawn)
+        return self.blank(kind, name, scope, made, drawn=is_drawn)
 
     # ------------------------------------------------------------ objects
 
