@@ -23,9 +23,13 @@ class SimulatedAgentConfig:
         app_name: ADK's name for the application, which `adk eval` and `adk web` know the agent by. Without one it
             is the App's name, or else the root agent's.
         origin: Where the agent came from, in words for a person.
+        environment_data: What there is in the agent's world when a session begins: JSON of tables, or words. A
+            `Path` names a file of it (JSON or YAML), or a folder in which `environment_data.json` or
+            `environment_data.yaml` may lie. A file is read when a session is opened.
 
     Raises:
-        AgentConfigError: The name is empty, the agent is no ADK agent, or the path cannot be a file's.
+        AgentConfigError: The name is empty, the agent is no ADK agent, the path cannot be a file's, or the environment
+            data is neither a text nor a `Path`.
     """
 
     name: str
@@ -33,6 +37,7 @@ class SimulatedAgentConfig:
     eval_set_path: str | Path
     app_name: str = ""
     origin: str = ""
+    environment_data: str | Path = ""
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or not self.name.strip():
@@ -44,6 +49,12 @@ class SimulatedAgentConfig:
             )
         if problem := _path_problem(self.eval_set_path):
             raise AgentConfigError(f"SimulatedAgentConfig {self.name!r}: eval_set_path {problem}")
+        data: object = self.environment_data
+        if not isinstance(data, (str, Path)):
+            what = type(data).__name__
+            raise AgentConfigError(
+                f"SimulatedAgentConfig {self.name!r}: environment_data is a {what}, not a text or a pathlib.Path"
+            )
         if not self.app_name:
             object.__setattr__(self, "app_name", str(self.agent.name))
 

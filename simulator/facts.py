@@ -210,12 +210,16 @@ class SessionOpened(_Fact):
 
 
 class AgentSelected(_Fact):
-    """A person chose the agent; `app_name` is ADK's name for it, `initial_state` what its session starts with."""
+    """A person chose the agent; `app_name` is ADK's name for it, `initial_state` what its session starts with.
+
+    `environment_data` is what the agent brings along of the environment's data: JSON of tables, or words.
+    """
 
     kind: Literal["agent_selected"] = "agent_selected"
     agent_name: str = Field(min_length=1)
     app_name: str = Field(min_length=1)
     initial_state: JsonObject = Field(default_factory=dict)
+    environment_data: str = Field(default="", exclude_if=lambda text: not text)
 
 
 class TurnStarted(_Fact):

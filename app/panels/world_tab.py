@@ -437,16 +437,21 @@ _DATA_HELP = (
     "What there is before the first call: JSON of tables, each a list of objects with an id, or simply words. "
     "Tables make their kinds known for certain: another id is then answered with a not-found error."
 )
+_BROUGHT = "This data comes with the agent. Edits here count for this session alone."
+_CAN_BRING = (
+    "A file `environment_data.json` beside an agent's `agent.py` is what its new sessions begin with."
+)
 _SHOWN_ROWS = 100
 
 
 def given_data(scene: Scene, world: WorldView) -> Shape | None:
     """Draw the data; give what was asked for."""
-    now = scene.live.simulation.environment.now.data
+    environment = scene.live.simulation.environment.now
+    now = environment.data
     kept = _input(scene, now)
     left, right = st.columns(2, gap="medium")
     with left:
-        st.caption(_DATA_HELP)
+        st.caption(f"{_DATA_HELP} {_BROUGHT if environment.is_data_brought else _CAN_BRING}")
         _ways_in(kept, world)
         text = (
             st.text_area(

@@ -86,4 +86,5 @@ def demo_agent(name: str) -> SimulatedAgentConfig:
         eval_set_path=demo_eval_set(name),
         app_name=name,
         origin=str(DEMOS_DIR / name),
+        environment_data=DEMOS_DIR / name,
     )

@@ -107,6 +107,7 @@ class AgentFolder:
             eval_set_path=self.home / name / f"{name}_evals.evalset.json",
             app_name=name,
             origin=str(self.where(name)),
+            environment_data=self.home / name,
         )
 
 

@@ -10,6 +10,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from simulator.agents.environment_data import DATA_FILES
+
 if TYPE_CHECKING:
     from simulator.agent_config import SimulatedAgentConfig
 
@@ -76,4 +78,6 @@ def _files(place: Path) -> Iterator[Path]:
             and not name.startswith(".")
             and not Path(folder, name, "pyvenv.cfg").exists()
         ]
-        yield from (Path(folder, name) for name in files if Path(name).suffix in _SUFFIXES)
+        yield from (
+            Path(folder, name) for name in files if Path(name).suffix in _SUFFIXES and name not in DATA_FILES
+        )

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, Protocol
 from simulator.environment.conventions.answers import EarlierAnswer
 from simulator.environment.recording.recordings import RecordedCall
 from simulator.environment.things.connections import Connections, ToolShape, found_offline, merged
-from simulator.environment.things.entities import EntityChange, WorldCall
+from simulator.environment.things.entities import SEED, EntityChange, WorldCall
 from simulator.environment.things.invariants import Contradiction, contradictions
 from simulator.environment.things.shared_state import registry_of
 from simulator.environment.things.tables import NO_TABLES, Tables, TablesError, read_tables
@@ -89,7 +89,7 @@ class Known:
         self.used_recordings: Counter[int] = Counter()
         self.flags: list[Flag] = []
         self._calls: dict[str, list[JsonObject]] = {}
-        self._taken: list[WorldCall] = []
+        self._taken: list[tuple[WorldCall, bool]] = []
         self.learned = 0
 
     def _read_tables(self, text: str) -> Tables:
@@ -113,8 +113,8 @@ class Known:
         self.environment, self.shapes = environment, shapes
         self.connections = self._connected()
         self.world = World(self.connections, self.tables, authority=environment.settings.authority)
-        for call in self._taken:
-            self.world.take(call)
+        for call, by_rule in self._taken:
+            self.world.take(call, by_rule=by_rule)
 
     def up_to_date(self) -> Known:
         """Learn what is new, where there is something to learn from; give itself."""
@@ -130,7 +130,8 @@ class Known:
         by_rule = answered.provenance.source in {"injected", "refused"}
         if against := self.against(call, on_purpose=by_rule):
             self.flags.append(Flag(number, answered.tool_name, against))
-        self.world.take(call)
+        self.world.take(call, by_rule=by_rule)
+        self._taken.append((call, by_rule))
         self.learned += 1
         if not (
             by_rule and really.kind == "failed"
@@ -169,13 +170,19 @@ class Known:
     def against(self, call: WorldCall, *, on_purpose: bool = False) -> tuple[Contradiction, ...]:
         """Say what an answer would contradict: invariants, and what was said before.
 
-        One that a rule gives `on_purpose` may say something else than was said before, but breaks invariants as any.
+        What the agent brings along as data is no such thing. One that a rule gives `on_purpose` may say something else than was said before, but breaks invariants as any.
         """
         settings = self.environment.settings
         if not settings.invariants and not settings.implicit_contradictions:
             return ()
         held = call if settings.implicit_contradictions and not on_purpose else None
-        return contradictions(self.world, self.preview(call), settings.invariants, call=held)
+        found = contradictions(self.world, self.preview(call), settings.invariants, call=held)
+        return tuple(one for one in found if not self._is_against_brought(one))
+
+    def _is_against_brought(self, one: Contradiction) -> bool:
+        """Tell whether an answer only contradicts data that no person gave: what the agent brings along is a beginning."""
+        is_seed = one.earlier is not None and one.earlier.source == SEED
+        return self.environment.is_data_brought and is_seed and not one.invariant
 
     def preview(self, call: WorldCall) -> tuple[EntityChange, ...]:
         """Say what an answer would change in the world."""

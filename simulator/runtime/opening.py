@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 
 from simulator.agent_config import SimulatedAgentConfig
+from simulator.agents.environment_data import environment_data_of
 from simulator.environment.injection.rules import InjectionRule
 from simulator.facts import AgentSelected, Fact, RulesChanged, SeatChanged, SessionOpened
 from simulator.jsonvalue import JsonObject
@@ -30,9 +31,18 @@ def opening_facts(
         seats: Who plays; by default each agent's own model if it can be reached, else a person.
         rules: The injection rules that are in force.
         now: The time, in seconds since the epoch.
+
+    Raises:
+        EnvironmentDataError: The environment data that the agent brings along cannot be used.
     """
     yield SessionOpened(at=now, **header)
-    yield AgentSelected(at=now, agent_name=config.name, app_name=config.app_name, initial_state=state)
+    yield AgentSelected(
+        at=now,
+        agent_name=config.name,
+        app_name=config.app_name,
+        initial_state=state,
+        environment_data=environment_data_of(config),
+    )
     # A person answers the tools anyway: the journal need not say so.
     seats = Seats(agents=default_seats(config).agents) if seats is None else seats
     for target, agent_player in seats.agents.items():

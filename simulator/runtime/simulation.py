@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from typing import Any, Literal, Self
 
 from simulator.agent_config import SimulatedAgentConfig
+from simulator.agents.environment_data import EnvironmentDataError
 from simulator.environment.injection.rules import InjectionRule
 from simulator.facts import (
     EVERY,
@@ -87,7 +88,8 @@ class Simulation(UserCommands):
             keep: Gives the journal to go on with instead of one that is only in memory: a store's.
 
         Raises:
-            SimulationError: The initial state is no JSON, two rules have one id, or the agent cannot be simulated.
+            SimulationError: The initial state is no JSON, two rules have one id, the agent's environment data cannot be
+                used, or the agent cannot be simulated.
         """
         header = {
             "session_id": session_id or uuid.uuid4().hex,
@@ -387,7 +389,7 @@ class Simulation(UserCommands):
 def _as_simulation_error() -> Iterator[None]:
     try:
         yield
-    except IllegalFactError as error:
+    except (IllegalFactError, EnvironmentDataError) as error:
         raise SimulationError(str(error)) from error
 
 

@@ -26,12 +26,13 @@ from simulator.facts import Value
 class SessionEnvironment(Value):
     """What is set for a session's environment.
 
-    `data` is the environment's data as text; `recordings` holds recorded calls by name; `by_model` says how the tools hang
+    `data` is the environment's data as text, which the agent brings along where `is_data_brought`; `recordings` holds recorded calls by name; `by_model` says how the tools hang
     together as the model `analysed_by` told it, `not_analysed` why it did not.
     """
 
     settings: EnvironmentSettings = EnvironmentSettings()
     data: str = ""
+    is_data_brought: bool = False
     recordings: dict[str, tuple[RecordedCall, ...]] = Field(default_factory=dict)
     by_model: Connections | None = None
     analysed_by: str = ""
@@ -44,7 +45,7 @@ class SessionEnvironment(Value):
             case EnvironmentChanged(settings=settings):
                 return self.model_copy(update={"settings": settings})
             case EnvironmentDataGiven(text=text):
-                return self.model_copy(update={"data": text})
+                return self.model_copy(update={"data": text, "is_data_brought": False})
             case RecordingGiven(name=name, calls=calls):
                 others = {key: value for key, value in self.recordings.items() if key != name}
                 return self.model_copy(update={"recordings": {**others, name: calls} if calls else others})

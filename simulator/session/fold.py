@@ -277,6 +277,9 @@ class SessionFold:
 
     def _select(self, fact: AgentSelected) -> None:
         self._selected = fact
+        self._environment = SessionEnvironment(
+            data=fact.environment_data, is_data_brought=bool(fact.environment_data)
+        )
         self._state = SessionState.AWAITING_QUERY
 
     def _begin_call(self, fact: CallStarted) -> None:

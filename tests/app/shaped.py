@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from app.cast import cast_of
@@ -15,10 +16,11 @@ PATIENCE = 20.0
 
 
 class Shaped:
-    """A session of the order desk whose page of the environment is open."""
+    """A session of the order desk whose page of the environment is open; with data where it `brings` any."""
 
-    def __init__(self, query: str = "") -> None:
+    def __init__(self, query: str = "", *, brings: bool = True) -> None:
         config = demo_agent("order_desk")
+        config = config if brings else replace(config, environment_data="")
         self.simulation = Simulation.open(config, seed="seed")
         if query:
             self.simulation.query(query, wait=PATIENCE)

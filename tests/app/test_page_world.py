@@ -45,7 +45,7 @@ def _order(shaped: Shaped, key: str) -> dict[str, object]:
 
 def test_an_empty_world_teaches() -> None:
     """Before anything is known, the page says how the world comes to know something."""
-    tab = Shaped().open("World")
+    tab = Shaped(brings=False).open("World")
     assert "knows of nothing yet" in tab.words
     assert "Answer a call" in tab.words
 
@@ -167,8 +167,9 @@ def test_an_example_is_one_click(shaped: Shaped) -> None:
 
 def test_data_is_checked_before_it_counts() -> None:
     """A template to begin with; a mistake names table, row and field; sound data is shown, given, and taken away."""
-    shaped = Shaped()
+    shaped = Shaped(brings=False)
     tab = shaped.open("World", world_part="Data").click("data_template")
+    assert "environment_data.json" in tab.words
     assert "orders" in tab.words
     shaped.write("data_json", '{"orders": [{"order_id": "A-1"}, {"order_id": "A-1"}]}')
     tab.click("data_give")
@@ -180,6 +181,17 @@ def test_data_is_checked_before_it_counts() -> None:
     tab.click("data_drop")
     assert shaped.environment.now.data == ""
     tab.click("data_give")
+    assert shaped.environment.now.data == DATA
+
+
+def test_the_data_that_an_agent_brings_is_there_to_be_edited() -> None:
+    """It is shown as what is in force, and what a person gives instead counts for the session."""
+    shaped = Shaped()
+    tab = shaped.open("World", world_part="Data")
+    assert "comes with the agent" in tab.words
+    assert "In force: 3 tables" in tab.words
+    shaped.write("data_json", DATA)
+    assert "comes with the agent" not in tab.click("data_give").words
     assert shaped.environment.now.data == DATA
 
 

@@ -252,3 +252,26 @@ def test_a_value_that_was_drawn_is_marked_and_no_guess() -> None:
     guess = drafted(DraftCall(tool_name="look_up", response_schema={**schema, "required": [*properties]}))
     assert [one.path for one in guess.blanks if not one.drawn] == ["$.total"]
     assert guess.is_guess
+
+
+def test_a_thing_that_is_unknown_denies_no_other_that_the_call_names() -> None:
+    """Where the code only knows how to deny the customer, who is known, the product is denied in other words."""
+    text = '''
+CUSTOMERS = load_customers()
+
+def create_order(customer_id: str, sku: str) -> dict:
+    """Place an order."""
+    if customer_id not in CUSTOMERS:
+        return {"error_code": 404, "error_message": f"No customer {customer_id} is known."}
+    return {"order_id": new_id(), "sku": sku}
+'''
+    tables = '{"customers": [{"customer_id": "C-1"}], "products": [{"sku": "mug"}]}'
+    made = drafted(
+        DraftCall(
+            tool_name="create_order",
+            arguments={"customer_id": "C-1", "sku": "sofa"},
+            code=code("create_order", text),
+        ),
+        Sources(World(tables=read_tables(tables))),
+    )
+    assert made.value == {"error_code": 404, "error_message": "No product with sku 'sofa' was found."}

@@ -52,7 +52,7 @@ def best(parts: Parts) -> Try:
     """Give the answer that the best evidence gives."""
     return (
         parts.refused()
-        or (None if parts.gone else parts.recorded(again=False))
+        or (None if parts.names_what_is_gone() else parts.recorded(again=False))
         or parts.repeated()
         or parts.not_found()
         or parts.recorded(again=True)

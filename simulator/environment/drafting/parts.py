@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import cached_property
@@ -161,6 +162,11 @@ class Parts:
         """The error of the world for a thing that the call names and that does not exist."""
         return self.world.not_found(self.tool, self.arguments)
 
+    def names_what_is_gone(self) -> bool:
+        """Tell whether the call names a thing that was taken away: not one that the session just does not know."""
+        named = [self.world.entity(*one) for one in self.world.named(self.tool, self.arguments)]
+        return self.gone is not None and any(one is not None and one.gone for one in named)
+
     def not_found(self) -> Try | None:
         """Answer that a thing does not exist, in the tool's own words where its code has some; None where nothing is known."""
         rows, message = self.rows, "" if self.gone is None else sentence_of(self.gone)
@@ -170,17 +176,21 @@ class Parts:
             message = f"No {rows.kind.replace('_', ' ')} with {said} was found."
         if not message:
             return None
-        for one in self.outcomes:
-            if (
-                is_error(one.value)
-                and isinstance(one.value, dict)
-                and says_missing(one.value)
-                and not one.blanks
-            ):
-                return one
+        by_code = self.by_code()
+        for outcome, made in self._ends:
+            is_so = (outcome.certain and made is by_code) or self._is_about_gone(made.value)
+            if is_so and is_error(made.value) and not made.blanks:
+                return made
         if self.gone is not None and self.gone in [one.response for one in self.call.earlier]:
             return Try(self.gone, "As the tool said before that it does not exist")
         return Try(self.error(_NOT_FOUND, message), "What the call names does not exist in this session")
+
+    def _is_about_gone(self, error: JsonValue) -> bool:
+        """Tell whether an error says that a thing does not exist, and of nothing that the session knows."""
+        if not isinstance(error, dict) or not says_missing(error):
+            return False
+        said = sentence_of(error)
+        return not any(re.search(rf"(?<!\w){re.escape(key)}(?!\w)", said) for _, key in self._things)
 
     def _gives_list(self) -> bool:
         """Tell whether the tool answers with a list, which may be empty."""

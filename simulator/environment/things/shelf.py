@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from simulator.environment.conventions.kinds import id_of, is_own_key
-from simulator.environment.things.entities import Entity, EntityChange, Origin
+from simulator.environment.things.entities import SEED, Entity, EntityChange, Origin
 from simulator.jsonvalue import JsonObject
 
 
@@ -28,6 +28,15 @@ class Shelf:
         if found is None and key in self._aliases:
             found = self.entities.get(self._aliases[key])
         return found
+
+    def deny(self, key: str) -> bool:
+        """Forget a thing that only the environment's data knows; tell whether there was one."""
+        found = self.entities.get(key)
+        if found is None or found.last is None or found.last.source != SEED:
+            return False
+        del self.entities[key]
+        self._live = None
+        return True
 
     def live(self) -> Mapping[str, JsonObject]:
         """Give the fields of the things that are not gone, by id, as they came up."""

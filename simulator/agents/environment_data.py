@@ -1,0 +1,56 @@
+"""Reads the environment data that an agent brings along: what the sessions of the agent begin with."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from simulator.agent_config import SimulatedAgentConfig
+from simulator.environment.documents import DocumentError, read_document
+from simulator.environment.things.tables import TablesError, read_tables
+
+DATA_FILES = ("environment_data.json", "environment_data.yaml", "environment_data.yml")
+"""The names under which the file lies in an agent's folder; the first one that is there counts."""
+
+
+class EnvironmentDataError(ValueError):
+    """The environment data of an agent cannot be used; the text names the file, and what is wrong where."""
+
+
+def environment_data_of(config: SimulatedAgentConfig) -> str:
+    """Return the environment data of an agent as it is now: JSON of tables, or words; empty where it brings none.
+
+    Raises:
+        EnvironmentDataError: The file cannot be read, or holds no such data.
+    """
+    given = config.environment_data
+    if not isinstance(given, Path):
+        return _checked(given, f"SimulatedAgentConfig {config.name!r}: environment_data")
+    place = given.expanduser()
+    file = _in_folder(place) if place.is_dir() or not place.suffix else place
+    return "" if file is None else _checked(_read(file), str(file))
+
+
+def _in_folder(folder: Path) -> Path | None:
+    return next((folder / name for name in DATA_FILES if (folder / name).is_file()), None)
+
+
+def _read(file: Path) -> str:
+    try:
+        text = file.read_text(encoding="utf-8-sig")
+        if file.suffix not in {".yaml", ".yml"} or not text.strip():
+            return text
+        document = read_document(text)
+    except OSError as error:
+        raise EnvironmentDataError(f"{file} cannot be read: {error.strerror}") from error
+    except (DocumentError, UnicodeDecodeError) as error:
+        raise EnvironmentDataError(f"{file} cannot be read: {error}") from error
+    return document if isinstance(document, str) else json.dumps(document, indent=2, ensure_ascii=False)
+
+
+def _checked(text: str, where: str) -> str:
+    try:
+        read_tables(text)
+    except TablesError as error:
+        raise EnvironmentDataError(f"{where} cannot be used: {error}") from error
+    return text.strip()
