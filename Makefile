@@ -3,6 +3,9 @@
 
 PYTHON ?=
 VENV := .venv
+INTEROP := .venv-interop
+ADK_VERSIONS := 2.11.0 2.12.0 2.13.0
+INTEROP_PYTEST := 9.2.0
 BIN := $(VENV)/bin
 RUN_READY := $(VENV)/.run-ready
 CHECK_READY := $(VENV)/.check-ready
@@ -17,10 +20,10 @@ LOCK := $(BIN)/uv pip compile pyproject.toml --quiet --universal --python-versio
 	--generate-hashes --no-emit-index-url --no-emit-find-links --no-header --no-annotate
 
 .DEFAULT_GOAL := help
-.PHONY: help run test lint style types suite bench lock browser postgres clean
+.PHONY: help run test test-interop lint style types suite bench lock browser postgres clean
 
 help: ## Show what can be made
-	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-7s %s\n", $$1, $$2}' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' Makefile
 
 # Streamlit opens the browser by itself, and stays quiet where there is no display.
 run: $(RUN_READY) ## Start the studio in the browser (AGENTS_DIR=folder PORT=8501 ARGS="...")
@@ -34,6 +37,21 @@ test: $(CHECK_READY) style browser postgres ## Run every check and every test
 # What was compiled is kept: each process and each server of the tests would compile the same sources once more.
 suite: $(CHECK_READY)
 	env -u PYTHONDONTWRITEBYTECODE $(BIN)/pytest -n auto --dist loadfile --no-loadscope-reorder --durations 15
+
+# Each environment holds google-adk of one version, what that needs, and pytest: as where an agent has its own packages.
+# Only these two are pinned. What google-adk needs is left to its own ranges, as for who installs it, and this finds what breaks in them.
+test-interop: $(ADK_VERSIONS:%=$(INTEROP)/%/.ready) ## Run the engine's tests under each google-adk that is supported
+	@for version in $(ADK_VERSIONS); do \
+		test -f $(INTEROP)/$$version/.ready || { echo "SKIPPED: google-adk $$version could not be installed; is there a network?"; continue; }; \
+		echo "google-adk $$version"; \
+		PYTHONPATH=. $(INTEROP)/$$version/bin/python -m pytest -q -c tests/interop/interop.ini --rootdir . tests/interop || exit 1; \
+	done
+
+$(INTEROP)/%/.ready: | $(BIN)/python
+	@echo "Installing google-adk $* for its tests"
+	@$(BIN)/python -m venv --clear $(INTEROP)/$*
+	@$(INTEROP)/$*/bin/python -m pip install --disable-pip-version-check --quiet "google-adk==$*" "pytest==$(INTEROP_PYTEST)" \
+		&& touch $@ || echo "google-adk $* could not be installed"
 
 lint: style types ## Check style, types and the rules between the packages
 
@@ -54,7 +72,7 @@ lock: $(CHECK_READY) ## Write the lock files anew from pyproject.toml (LOCK_ARGS
 	$(LOCK) $(LOCK_ARGS) --extra eval --group build -c requirements-dev.lock -o requirements.lock
 
 clean: ## Remove the environment and all caches
-	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .benchmarks .import_linter_cache build dist *.egg-info
+	rm -rf $(VENV) $(INTEROP) .mypy_cache .ruff_cache .pytest_cache .hypothesis .benchmarks .import_linter_cache build dist *.egg-info
 
 $(BIN)/python:
 	@for python in $(PYTHON) python3 python3.13 python3.12 python3.11; do \
