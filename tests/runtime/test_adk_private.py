@@ -426,32 +426,39 @@ def test_what_a_model_is_shown_can_be_put_together_later_and_is_not_reported() -
     assert shown[2:] == [(True, contents) for _, contents in shown[:2]]
 
 
+class Twice(BasePlugin):
+    """Runs each query once more."""
+
+    async def gone_on(
+        self, runner: Runner, run: adk_private.Run, given: dict[str, Any]
+    ) -> AsyncGenerator[Event, None]:
+        """Yield the events of two runs."""
+        assert runner.app_name == "stage"
+        for _ in range(2):
+            async for event in run(**given):
+                yield event
+
+
+async def _texts(*plugins: BasePlugin) -> list[Any]:
+    """Give what an agent says in a run with these plugins."""
+    app = App(name="stage", root_agent=agent_of([say("first")], [say("second")]), plugins=list(plugins))
+    async with InMemoryRunner(app=app) as runner:
+        events = await runner.run_debug("go", quiet=True)
+    return [part.text for event in events if event.content for part in event.content.parts or []]
+
+
 def test_a_plugin_goes_on_where_a_run_ended() -> None:
     """Each runner asks its own plugins, so one without such a plugin gives what it gave before."""
     adk_private.let_plugins_go_on()
     adk_private.let_plugins_go_on()
-
-    class Twice(BasePlugin):
-        """Runs each query once more."""
-
-        async def gone_on(
-            self, runner: Runner, run: adk_private.Run, given: dict[str, Any]
-        ) -> AsyncGenerator[Event, None]:
-            assert runner.app_name == "stage"
-            for _ in range(2):
-                async for event in run(**given):
-                    yield event
-
     assert isinstance(Twice("twice"), adk_private.GoesOn)
+    assert asyncio.run(_texts()) == ["first"]
+    assert asyncio.run(_texts(Twice("twice"))) == ["first", "second"]
 
-    async def texts(*plugins: BasePlugin) -> list[Any]:
-        app = App(name="stage", root_agent=agent_of([say("first")], [say("second")]), plugins=list(plugins))
-        async with InMemoryRunner(app=app) as runner:
-            events = await runner.run_debug("go", quiet=True)
-        return [part.text for event in events if event.content for part in event.content.parts or []]
 
-    assert asyncio.run(texts()) == ["first"]
-    assert asyncio.run(texts(Twice("twice"))) == ["first", "second"]
+def test_no_plugin_goes_on_with_a_run_that_is_watched() -> None:
+    """The one who watches gets the runner and its run, and may give it one more plugin."""
+    adk_private.let_plugins_go_on()
 
     class Watching:
         """Watches a run in which no runner is to go on."""
@@ -468,7 +475,7 @@ def test_a_plugin_goes_on_where_a_run_ended() -> None:
     watch: Any = Watching()
     token = WATCH.set(watch)
     try:
-        assert asyncio.run(texts(Twice("twice"))) == ["first"]
+        assert asyncio.run(_texts(Twice("twice"))) == ["first"]
     finally:
         WATCH.reset(token)
 
