@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from evalset.editing.work import SetWork
     from evalset.exporting.forms import Exported, ExportForm
-    from evalset.importing.found import Imported
+    from evalset.importing.gathered import Imported
 
 IMPORTED, EXPORTED = "imported", "exported_set"
 """The names of the works at a bench."""

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 from app.agents import catalogue
 from app.panels.evalsets.scene import PlayCase
 from app.verifying import steps_before
-from evalset.editing.parts import steps_of, turns_of
-from evalset.editing.places import EditError
+from evalset.editing.parts import EditError, steps_of, turns_of
 from evalset.verify import accepting, repairing
 
 if TYPE_CHECKING:

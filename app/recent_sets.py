@@ -11,8 +11,7 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from app.people import LOCAL
-from evalset.atomic import write_whole
-from evalset.locking import LockTimeoutError, lock_path, system_lock
+from evalset.atomic import LockTimeoutError, lock_path, system_lock, write_whole
 from simulator.facts import Value
 from simulator.user_data import data_folder
 

@@ -46,10 +46,8 @@ def imported_beside(path: Path) -> Path:
     Raises:
         ValueError: It holds no case, or the set cannot be written; the text says why.
     """
-    from evalset.importing.adding import add_to_set  # noqa: PLC0415 - importing ADK's evaluation takes a second
     from evalset.importing.files import take_path  # noqa: PLC0415 - as above
-    from evalset.importing.found import Harvest  # noqa: PLC0415 - as above
-    from evalset.importing.gathered import Gathered  # noqa: PLC0415 - as above
+    from evalset.importing.gathered import Gathered, Harvest, add_to_set  # noqa: PLC0415 - importing ADK's evaluation takes a second
     from evalset.spool import SpoolError  # noqa: PLC0415 - as above
 
     try:

@@ -18,8 +18,7 @@ from evalset.editing.edits import (
     SetText,
     SetValue,
 )
-from evalset.editing.parts import is_plain_text, text_of
-from evalset.editing.places import ABSENT, Case, Where, at, field
+from evalset.editing.parts import ABSENT, Case, Where, at, field, is_plain_text, text_of
 from evalset.editing.work import SetWork
 from simulator.facts import Value
 

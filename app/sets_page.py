@@ -43,9 +43,8 @@ from app.set_places import check_set, folders, found_sets, take_upload
 from app.set_play import play_case
 from app.visiting import visitor
 from evalset.editing.beside import open_beside
-from evalset.editing.merging import Conflict, conflicts, merged
 from evalset.editing.opened import open_set
-from evalset.editing.saving import Saved, has_changed_on_disk, save
+from evalset.editing.saving import Conflict, Saved, conflicts, has_changed_on_disk, merged, save
 from evalset.recorded.files import sidecar_of
 from simulator.agents import AgentEntry, AgentSettingsError
 

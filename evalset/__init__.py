@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from evalset.exporting.forms import EXPORT_FORMS, Exported, ExportError, export_cases
     from evalset.golden_trace import GoldenTraceBuilder
     from evalset.importing.files import import_cases
-    from evalset.importing.found import Imported
+    from evalset.importing.gathered import Imported
     from evalset.names import eval_id_for, snake_case, unique_eval_id
     from evalset.recorded.files import RecordedEnvironmentError
     from evalset.replay.plugin import HermeticEnvironment, UnrecordedCallError
@@ -64,7 +64,7 @@ _HOMES = {
     "ExportError": "evalset.exporting.forms",
     "Exported": "evalset.exporting.forms",
     "export_cases": "evalset.exporting.forms",
-    "Imported": "evalset.importing.found",
+    "Imported": "evalset.importing.gathered",
     "import_cases": "evalset.importing.files",
     "EvalSetWriter": "evalset.writer",
     "GoldenTraceBuilder": "evalset.golden_trace",

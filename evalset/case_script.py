@@ -12,7 +12,7 @@ from google.genai import types
 
 from evalset.documents import loaded
 from evalset.errors import ScenarioError
-from evalset.recorded.inputs import INTERRUPT_ID, REQUEST_INPUT
+from evalset.recorded.recorder import INTERRUPT_ID, REQUEST_INPUT
 from simulator.environment.declared_tools import STEERING
 from simulator.jsonvalue import JsonObject, canonical
 from simulator.scripts import Script, ScriptTurn

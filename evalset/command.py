@@ -14,8 +14,7 @@ import warnings
 from collections.abc import Sequence
 from typing import TextIO
 
-from evalset.commands.ending import DONE, INTERRUPTED, Ends
-from evalset.commands.interrupting import WORDS
+from evalset.commands.ending import DONE, INTERRUPTED, WORDS, Ends
 from evalset.commands.kept import add_script, add_sessions
 from evalset.commands.running import add_run
 from evalset.progress import Progress

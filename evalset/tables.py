@@ -17,7 +17,7 @@ from typing import Any, TypeAlias
 from evalset.adk_runs.results import CaseResult as AdkCase
 from evalset.adk_runs.results import MetricResult, RunResults
 from evalset.doctor.model import Examination
-from evalset.editing.rows import CaseRow
+from evalset.editing.opened import CaseRow
 from evalset.verify.results import CaseResult, RunResult, Verification
 
 Cell: TypeAlias = str | int | float | bool | None

@@ -12,13 +12,12 @@ from typing import Any, NamedTuple, TypeAlias, TypeVar, assert_never
 from google.adk.evaluation.eval_case import EvalCase
 
 from evalset import known as known_files
-from evalset.atomic import Replace, chunks, write_whole
+from evalset.atomic import Lock, LockTimeoutError, Replace, chunks, lock_path, system_lock, write_whole
 from evalset.documents import case_object, new_eval_set, set_pieces
 from evalset.errors import EvalSetError
 from evalset.existing import ChangedMeanwhileError, Old, Today, opened, status_of
 from evalset.known import KnownFiles, identity_of
 from evalset.legacy import keep_copy
-from evalset.locking import Lock, LockTimeoutError, lock_path, system_lock
 from evalset.names import flaw_of_eval_id, set_id_for
 from evalset.outline import Insertion, Outline
 from simulator.facts import Value

@@ -3,7 +3,7 @@
 import sys
 
 from evalset.command import main
-from evalset.commands.interrupting import end_when_interrupted
+from evalset.commands.ending import end_when_interrupted
 
 if __name__ == "__main__":
     end_when_interrupted()

@@ -91,7 +91,7 @@ def _carried_out(name: str, arguments: Sequence[str]) -> int:
 def scripted(arguments: Sequence[str], *, prog: str) -> int:
     """Run `run`, `sessions` or `script`, which `python -m simulator` has too, and return the exit code."""
     from evalset.command import main as simulator_main  # noqa: PLC0415 - it imports ADK
-    from evalset.commands.interrupting import end_when_interrupted  # noqa: PLC0415 - as above
+    from evalset.commands.ending import end_when_interrupted  # noqa: PLC0415 - as above
 
     program, _, name = prog.rpartition(" ")
     before = signal.getsignal(signal.SIGINT)

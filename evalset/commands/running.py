@@ -13,9 +13,8 @@ from google.adk.evaluation.eval_case import EvalCase
 
 from evalset.case_script import read_cases
 from evalset.commands.asking import TerminalAsks
-from evalset.commands.completing import said_in, says_the_same, unrecorded_cases, waiting_case
 from evalset.commands.ending import BAD_INPUT, CODES, FAILED, NO_ANSWER, NOT_RECORDED, Ends
-from evalset.commands.scenario import play_scenario
+from evalset.commands.scenario import play_scenario, said_in, says_the_same, unrecorded_cases, waiting_case
 from evalset.editing.playing import script_with_recording
 from evalset.errors import EvalSetError, GoldenTraceError, ScenarioError
 from evalset.golden_trace import GoldenTraceBuilder

@@ -27,12 +27,13 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from evalset.doctor.agents import KnownAgent, known_agent
-    from evalset.doctor.codes import CODES, Code
     from evalset.doctor.examining import ExamineProgress, examine
     from evalset.doctor.mending import mend, preview
     from evalset.doctor.migrating import migrate, preview_migration
     from evalset.doctor.model import (
+        CODES,
         Changes,
+        Code,
         DroppedArgument,
         Examination,
         ExaminedFile,
@@ -46,9 +47,9 @@ if TYPE_CHECKING:
     )
 
 _HOMES = {
-    "CODES": "codes",
+    "CODES": "model",
     "Changes": "model",
-    "Code": "codes",
+    "Code": "model",
     "DroppedArgument": "model",
     "ExamineProgress": "examining",
     "ExaminedFile": "model",

@@ -9,10 +9,9 @@ from functools import lru_cache
 from typing import Any
 
 from evalset.doctor.agents import KnownAgent
-from evalset.doctor.calls import ToolPlace
-from evalset.doctor.nodes import Node
+from evalset.doctor.case_checks import RecordedEvidence, ToolPlace
 from evalset.doctor.notes import Notes
-from evalset.doctor.recorded_evidence import RecordedEvidence
+from evalset.doctor.places import Node
 from evalset.doctor.shown import listed
 from simulator.environment.schema.schemas import (
     BrokenSchemaError,

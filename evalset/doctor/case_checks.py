@@ -4,18 +4,256 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from typing import NamedTuple
+from collections.abc import Iterator
+from functools import cached_property
+from typing import Literal, NamedTuple
 
 from google.adk.evaluation.eval_case import EvalCase, InvocationEvent, SessionInput
 
 from evalset.doctor.agents import KnownAgent
-from evalset.doctor.calls import ASKS_A_PERSON, CONFIRMATION, ToolPlace, in_turn
-from evalset.doctor.confirmation_rounds import without_questions
-from evalset.doctor.edits import Insert, Remove, Replace
-from evalset.doctor.nodes import Node, camel
+from evalset.doctor.edits import Edit, Insert, Remove, Replace
+from evalset.doctor.model import JsonPath
 from evalset.doctor.notes import Notes
-from evalset.doctor.recorded_evidence import RecordedEvidence
+from evalset.doctor.places import Node, camel
 from evalset.doctor.shown import listed, short
+
+# Takes the questions whether a tool may run out of a turn, where the recorded environment keeps what a person said to them.
+
+
+def confirmed_calls(recorded: Node) -> frozenset[str]:
+    """Give the ids of the calls of a recorded case of which it is known what a person said."""
+    return frozenset(
+        call.text("id")
+        for turn in recorded.items("turns")
+        for name in ("calls", "rejected")
+        for call in turn.items(name)
+        if call.field("confirmed") is not None and call.text("id")
+    )
+
+
+def without_questions(turn: Node, confirmed: frozenset[str]) -> list[Edit]:
+    """Take out what `evalset.confirmations` takes out: the questions, what was said to them, and what stood for the answers until then.
+
+    Args:
+        turn: The turn.
+        confirmed: The calls of which it is known elsewhere what a person said; where a question is about another one, nothing
+            is taken out.
+    """
+    places = [place for place in in_turn(turn) if _is_data(place, turn)]
+    asked = [place.call_id for place in places if place.role == "quoted"]
+    questions = [place for place in places if place.role == "call" and place.name == CONFIRMATION]
+    if not questions or len(asked) != len(questions) or not set(asked) <= confirmed:
+        return []
+    answers = [place for place in places if place.role == "answer"]
+    last = {place.call_id: place for place in answers if place.call_id in asked}
+    doomed = [*questions]
+    doomed += [
+        place
+        for place in answers
+        if place.name == CONFIRMATION or (place.call_id in last and last[place.call_id] is not place)
+    ]
+    return [Remove(path) for path in _whole(turn, [_item(place.at.path) for place in doomed])]
+
+
+def _is_data(place: ToolPlace, turn: Node) -> bool:
+    data = turn.field("intermediate_data")
+    return data is not None and place.at.path[: len(data.path)] == data.path
+
+
+def _item(path: JsonPath) -> JsonPath:
+    """Give the item of a list that a call or an answer is, or is a part of."""
+    return path if isinstance(path[-1], int) else path[:-1]
+
+
+def _whole(turn: Node, doomed: list[JsonPath]) -> Iterator[JsonPath]:
+    """Take an event out as a whole, where none of its parts stays."""
+    going = Counter(path[:-1] for path in doomed)
+    data = turn.field("intermediate_data") or Node(None)
+    emptied: set[JsonPath] = set()
+    for event in data.items("invocation_events"):
+        parts = (event.field("content") or Node(None)).field("parts")
+        if parts is not None and isinstance(parts.value, list) and going[parts.path] == len(parts.value) > 0:
+            emptied.add(parts.path)
+            yield event.path
+    yield from (path for path in doomed if path[:-1] not in emptied)
+
+
+# Finds every place in eval data where a tool is named: calls with their arguments, answers, and questions about calls.
+
+
+CONFIRMATION = "adk_request_confirmation"
+ASKS_A_PERSON = "adk_request_"
+
+
+class ToolPlace(NamedTuple):
+    """A place where a tool is named.
+
+    Attributes:
+        at: The call or the answer.
+        tool: The tool's name, and where it stands; None where none is named.
+        arguments: The arguments of a call, where it has some.
+        call_id: The id of the call; empty where there is none.
+        role: `call`, `answer`, or `quoted` for a call that another one asks about.
+    """
+
+    at: Node
+    tool: Node | None
+    arguments: Node | None
+    call_id: str
+    role: Literal["call", "answer", "quoted"]
+
+    @property
+    def name(self) -> str:
+        """The tool's name; empty where none is given."""
+        return self.tool.value if self.tool and isinstance(self.tool.value, str) else ""
+
+
+def in_turn(turn: Node) -> Iterator[ToolPlace]:
+    """Give the places of one invocation in the form of today, in their order."""
+    data = turn.field("intermediate_data") or Node(None)
+    for call in data.items("tool_uses"):
+        yield from _call(call)
+    for answer in data.items("tool_responses"):
+        yield _answer(answer)
+    for said in data.items("intermediate_responses"):
+        for each in said.items():
+            yield from _parts(each)
+    for event in data.items("invocation_events"):
+        yield from in_content(event.field("content"))
+    for name in ("user_content", "final_response"):
+        yield from in_content(turn.field(name))
+
+
+def in_content(content: Node | None) -> Iterator[ToolPlace]:
+    """Give the places among the parts of a content."""
+    if content is not None and (parts := content.field("parts")) is not None:
+        yield from _parts(parts)
+
+
+def in_old_turn(turn: Node) -> Iterator[ToolPlace]:
+    """Give the places of one turn in the old form."""
+    for use in turn.items("expected_tool_use"):
+        yield ToolPlace(use, use.field("tool_name"), use.field("tool_input"), "", "call")
+
+
+def calls_in_recorded_turn(turn: Node) -> Iterator[ToolPlace]:
+    """Give the calls of one turn of a recorded environment that tools answered, or that were rejected."""
+    for name in ("calls", "rejected"):
+        for call in turn.items(name):
+            yield ToolPlace(call, call.field("tool"), call.field("arguments"), call.text("id"), "call")
+
+
+def in_recorded_turn(turn: Node) -> Iterator[ToolPlace]:
+    """Give the places of one turn of a recorded environment."""
+    yield from calls_in_recorded_turn(turn)
+    for model in turn.items("models"):
+        for response in model.items("responses"):
+            yield from in_content(response.field("content"))
+    yield from in_content(turn.field("query"))
+    for reply in turn.items("replies"):
+        yield from in_content(reply)
+
+
+def _parts(parts: Node) -> Iterator[ToolPlace]:
+    for part in parts.items():
+        if (call := part.field("function_call")) is not None:
+            yield from _call(call)
+        if (answer := part.field("function_response")) is not None:
+            yield _answer(answer)
+
+
+def _call(call: Node) -> Iterator[ToolPlace]:
+    arguments = call.field("args")
+    yield ToolPlace(call, call.field("name"), arguments, call.text("id"), "call")
+    asked = arguments.field("original_function_call") if arguments else None
+    if asked is not None and call.text("name") == CONFIRMATION:
+        yield ToolPlace(asked, asked.field("name"), asked.field("args"), asked.text("id"), "quoted")
+
+
+def _answer(answer: Node) -> ToolPlace:
+    return ToolPlace(answer, answer.field("name"), None, answer.text("id"), "answer")
+
+
+# Reads from a recorded case what its eval case leaves open: who answered, which tools there were, and who made a call.
+
+
+_OF_NO_AGENT = "unknown"
+"""The agent of a call that a node of a workflow made."""
+
+
+class RecordedEvidence:
+    """What is known of a case from its recording; each part is looked for when it is first asked for.
+
+    Args:
+        recorded: The recorded case; None where nothing is recorded.
+    """
+
+    def __init__(self, recorded: Node | None = None) -> None:
+        self._recorded = recorded or Node(None)
+
+    @cached_property
+    def confirmed(self) -> frozenset[str]:
+        """The ids of the calls to which a person's yes or no is recorded."""
+        return confirmed_calls(self._recorded)
+
+    @cached_property
+    def replied(self) -> frozenset[str]:
+        """The ids of the calls to which a person's reply is recorded."""
+        replies = (reply for turn in self._recorded.items("turns") for reply in turn.items("replies"))
+        return frozenset(place.call_id for reply in replies for place in in_content(reply) if place.call_id)
+
+    @cached_property
+    def called(self) -> frozenset[str]:
+        """The tools that answered, or were rejected."""
+        return called_tools(self._recorded)
+
+    @cached_property
+    def undeclared(self) -> frozenset[str]:
+        """The tools that answered though no agent declared them: of tool sets, of agents made at run time, or made up by a model."""
+        return undeclared_tools(self._recorded, self.called)
+
+    @cached_property
+    def agents(self) -> frozenset[str]:
+        """The agents that spoke."""
+        turns = list(self._recorded.items("turns"))
+        asked = (
+            call for turn in turns for name in ("calls", "rejected", "models") for call in turn.items(name)
+        )
+        return frozenset(call.text("agent") for call in asked) - {"", _OF_NO_AGENT}
+
+
+def called_tools(recorded: Node) -> frozenset[str]:
+    """Give the names of all tools that are called in a recorded case."""
+    places = (place for turn in recorded.items("turns") for place in in_recorded_turn(turn))
+    return frozenset(place.name for place in places if place.role == "call")
+
+
+def undeclared_tools(recorded: Node, called: frozenset[str]) -> frozenset[str]:
+    """Give the called tools that were not declared when the case was recorded; none where nobody noted what was declared."""
+    declared = (recorded.field("tools") or Node(None)).members
+    return called - declared.keys() if declared else frozenset()
+
+
+def calls_of_models(turn: Node) -> dict[str, Node]:
+    """Give the calls that models made in a recorded turn, by their ids; without those inside of agents that are tools."""
+    return {place.call_id: place.at for place in _of_models(turn)}
+
+
+def is_of_a_node(call: Node, of_models: dict[str, Node], *, has_models: bool) -> bool:
+    """Tell whether a workflow's node or the agent's own code made a call: ADK has no event for it, so no case holds it."""
+    return call.text("id") not in of_models and (has_models or call.text("agent") == _OF_NO_AGENT)
+
+
+def _of_models(turn: Node) -> Iterator[ToolPlace]:
+    for model in turn.items("models"):
+        if model.field("within"):
+            continue
+        for response in model.items("responses"):
+            yield from (each for each in in_content(response.field("content")) if each.role == "call")
+
+
+# Checks the cases of an eval set: conversations, turns, messages and calls.
+
 
 _APP_NAME = re.compile(r"[a-zA-Z][a-zA-Z0-9_-]*")
 _TIMES = ("duration", "model_duration", "tool_duration")

@@ -13,8 +13,8 @@ from typing import Any, TextIO
 
 from pydantic import ValidationError
 
-from evalset.doctor.codes import CODES
 from evalset.doctor.model import (
+    CODES,
     Changes,
     DroppedArgument,
     Examination,
@@ -135,13 +135,7 @@ def _run(given: argparse.Namespace, out: TextIO, prog: str) -> int:
     if unknown := [code for code in given.only if code not in CODES]:
         raise _UsageError(f"--only: there is no finding {unknown[0]!r}; --codes lists them")
     migration = _migration(given)
-    from evalset.doctor import (  # noqa: PLC0415 - ADK takes a second to import, and wrong words need none
-        examine,
-        mend,
-        migrate,
-        preview,
-        preview_migration,
-    )
+    from evalset.doctor import examine, mend, migrate, preview, preview_migration  # noqa: PLC0415 - ADK takes a second to import, and wrong words need none
 
     against: dict[str, Any] = {"agents_dir": given.agents_dir, "agent": given.agent}
     changes: list[Changes] = []

@@ -3,21 +3,45 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
+from google.adk.evaluation.eval_case import EvalCase
+from pydantic import ValidationError
+
+from evalset.confirmations import without_confirmations
 from evalset.doctor.agents import Agents, KnownAgent
-from evalset.doctor.answer_checks import Answered, note_answers
-from evalset.doctor.calls import ASKS_A_PERSON, ToolPlace, in_turn
-from evalset.doctor.nodes import Node
+from evalset.doctor.case_checks import (
+    ASKS_A_PERSON,
+    ToolPlace,
+    called_tools,
+    calls_of_models,
+    in_turn,
+    is_of_a_node,
+    undeclared_tools,
+)
+from evalset.doctor.edits import Edit, Replace
 from evalset.doctor.notes import Notes
-from evalset.doctor.recorded_evidence import called_tools, calls_of_models, is_of_a_node, undeclared_tools
-from evalset.doctor.recording_repairs import Repair, repairs_of
+from evalset.doctor.places import Node
 from evalset.doctor.shown import listed, short
 from evalset.recorded.files import RecordedEnvironmentError, parsed, validated
-from evalset.recorded.model import VERSION, RecordedEnvironment
+from evalset.recorded.model import (
+    VERSION,
+    RecordedCall,
+    RecordedCase,
+    RecordedEnvironment,
+    RecordedTurn,
+    lean,
+)
+from evalset.recorded.tolerances import Tolerance, tolerated
+from evalset.verify.differences import value_differences
+from evalset.verify.evidence import Asked, recorded_steps
+from evalset.verify.results import Step
+from evalset.verify.steps import steps_of
 from simulator.environment.declared_tools import STEERING
-from simulator.jsonvalue import NotJsonError, canonical, same
+from simulator.facts import Returned
+from simulator.jsonvalue import JsonObject, NotJsonError, canonical, same
 
 _Call: TypeAlias = tuple[str, Any]
 """A tool's name and the arguments."""
@@ -192,3 +216,240 @@ def note_tools(eval_id: str, recorded: Node, agent: KnownAgent, notes: Notes) ->
         notes.add(
             "environment-schema-changed", tools.path, words, remedy, eval_id=eval_id, count=len(changed)
         )
+
+
+# Checks that an eval set holds the answers that were recorded, as `evalset.verify` reads both.
+
+
+_REMEDY = (
+    "Record the case again, or verify it and repair the golden from the recording; where a callback of the agent "
+    "changes what its tools answer, all is well."
+)
+
+
+class _Contradiction(NamedTuple):
+    """A call with the answer that the case holds, and the other one that was recorded."""
+
+    tool: str
+    held: JsonObject
+    recorded: JsonObject
+
+
+class Answered(NamedTuple):
+    """A case, its id, and the places in each of its turns where a tool is named."""
+
+    eval_id: str
+    node: Node
+    places: Sequence[Sequence[ToolPlace]]
+
+
+def note_answers(case: Answered, recorded: Node, kept: RecordedCase, notes: Notes) -> None:
+    """Check the answers of a case against those that were recorded for the same calls.
+
+    An answer that only one of the two holds contradicts nothing; neither does that to a call which was not allowed, or raised.
+    A case that ADK refuses, or of which other turns were recorded, is not looked at: it has a finding of its own.
+    """
+    if _is_the_same(case, kept):
+        return
+    try:
+        held = without_confirmations(EvalCase.model_validate(case.node.value))
+        golden = [steps_of(turn) for turn in held.conversation or ()]
+    except (ValueError, RecursionError):
+        return
+    if len(golden) != len(kept.turns):
+        return
+    for number, (steps, turn) in enumerate(zip(golden, kept.turns, strict=True), 1):
+        found = _contradictions(steps, recorded_steps(turn).calls, kept.tolerances)
+        if found:
+            words = f"In turn {number} of {case.eval_id!r} {_told(found[0])}."
+            path = (*recorded.path, "turns", number - 1)
+            notes.add(
+                "environment-answers-differ", path, words, _REMEDY, eval_id=case.eval_id, count=len(found)
+            )
+
+
+def _is_the_same(case: Answered, kept: RecordedCase) -> bool:
+    """Tell quickly whether each answer of a case is the one that was recorded for the call of its id; most cases are so."""
+    return len(case.places) == len(kept.turns) and all(
+        _holds_the_same(turn, recorded) for turn, recorded in zip(case.places, kept.turns, strict=True)
+    )
+
+
+def _holds_the_same(turn: Sequence[ToolPlace], recorded: RecordedTurn) -> bool:
+    answers: dict[str, Any] = {}
+    calls: dict[str, ToolPlace] = {}
+    for place in turn:
+        if (
+            not place.call_id
+            or place.call_id in (answers if place.role == "answer" else calls)
+            or place.role == "quoted"
+        ):
+            return False
+        if place.role == "answer":
+            answers[place.call_id] = place.at.members.get("response")
+        else:
+            calls[place.call_id] = place
+    own = {call.id: call for call in recorded.calls if not call.within}
+    return answers.keys() <= calls.keys() and all(
+        _agrees(own.get(call_id), calls[call_id], answer) for call_id, answer in answers.items()
+    )
+
+
+def _agrees(call: RecordedCall | None, asked: ToolPlace, answer: Any) -> bool:
+    return (
+        call is not None
+        and isinstance(call.outcome, Returned)
+        and call.later is None
+        and call.confirmed is None
+        and call.tool == asked.name
+        and isinstance(answer, dict)
+        and same(call.outcome.value, answer)
+        and same(call.arguments, asked.arguments.value if asked.arguments else {})
+    )
+
+
+def _told(found: _Contradiction) -> str:
+    first = next(value_differences(found.held, found.recorded))
+    held = short(first.golden) if first.in_golden else "nothing"
+    recorded = short(first.actual) if first.in_actual else "nothing"
+    place = f" at {first.path}" if first.path else ""
+    return f"{found.tool} answered {recorded}{place} when it was recorded, and the case holds {held}"
+
+
+def _contradictions(
+    golden: Sequence[Step], recorded: Sequence[Asked], tolerances: Sequence[Tolerance]
+) -> list[_Contradiction]:
+    """Give each answered call of a turn that was recorded with other answers alone; the order of like calls is free."""
+    left, open_calls = list(recorded), []
+    for call, answer in _answered(golden):
+        alike = _alike(call, left, tolerances)
+        given = next(
+            (each for each in alike if each.response is not None and same(each.response, answer.value)), None
+        )
+        if given is None:
+            open_calls.append((call, answer))
+        else:
+            left.remove(given)
+    found: list[_Contradiction] = []
+    for call, answer in open_calls:
+        alike = _alike(call, left, tolerances)
+        if not alike:
+            continue
+        other = next((each for each in alike if each.response is None), alike[0])
+        left.remove(other)
+        if other.response is not None:
+            held = answer.value if isinstance(answer.value, dict) else {}
+            found.append(_Contradiction(call.tool, held, other.response))
+    return found
+
+
+def _answered(steps: Sequence[Step]) -> Iterator[tuple[Step, Step]]:
+    """Give the calls of a turn that have an answer, each with it."""
+    return ((one, other) for one, other in pairwise(steps) if one.kind == "call" and other.kind == "response")
+
+
+def _alike(call: Step, recorded: Sequence[Asked], tolerances: Sequence[Tolerance]) -> list[Asked]:
+    """Give the recorded calls that this one may stand for, those with the very same arguments first."""
+    asked = call.value if isinstance(call.value, dict) else {}
+    found = [
+        each
+        for each in recorded
+        if each.tool == call.tool and tolerated(call.tool, asked, each.arguments, tolerances)
+    ]
+    return sorted(found, key=lambda each: not same(asked, each.arguments))
+
+
+# Repairs a damaged recording from its eval set: the response to a call is taken from there, where the case holds it.
+
+
+_CALL_DEPTH = 4
+"""`turns`, the turn's number, `calls`, the call's number."""
+
+
+class Repair(NamedTuple):
+    """What puts a damaged call right, and what it takes the place of."""
+
+    edit: Edit
+    loses: str
+
+
+def repairs_of(environment: Node, eval_set: Node) -> list[Repair]:
+    """Give what puts a recording right that cannot be read; nothing where the eval set does not hold all that is damaged."""
+    held = {case.text("eval_id"): case for case in eval_set.items("eval_cases")}
+    found: list[Repair] = []
+    cases = environment.field("cases") or Node(None)
+    for eval_id, value in cases.members.items():
+        damaged = _damaged_calls(value)
+        if damaged is None or (damaged and eval_id not in held):
+            return []
+        for turn, number in damaged:
+            node = Node(
+                value["turns"][turn]["calls"][number], (*cases.path, eval_id, "turns", turn, "calls", number)
+            )
+            repair = _repaired(node, held[eval_id], turn)
+            if repair is None:
+                return []
+            found.append(repair)
+    return found
+
+
+def _damaged_calls(case: Any) -> list[tuple[int, int]] | None:
+    """Give the places of the calls that cannot be read; None where something else is damaged too."""
+    try:
+        RecordedCase.model_validate(case)
+    except ValidationError as error:
+        places = [each["loc"][:_CALL_DEPTH] for each in error.errors(include_url=False, include_input=False)]
+    else:
+        return []
+    found: list[tuple[int, int]] = []
+    for place in places:
+        match place:
+            case ("turns", int() as turn, "calls", int() as number):
+                found.append((turn, number))
+            case _:
+                return None
+    return list(dict.fromkeys(found))
+
+
+def _repaired(call: Node, case: Node, number: int) -> Repair | None:
+    """Put a call right: what can be read of it stays; the rest comes from the call of its id in the case."""
+    turns = list(case.items("conversation"))
+    call_id = call.text("id")
+    if number >= len(turns) or not call_id:
+        return None
+    places = [place for place in in_turn(turns[number]) if place.call_id == call_id]
+    asked = next((place for place in places if place.role == "call"), None)
+    answers = [place for place in places if place.role == "answer"]
+    if asked is None or len(answers) != 1 or call.text("tool") not in {"", asked.name}:
+        return None
+    made = _made(call, asked, answers[0].at.members.get("response"))
+    return Repair(Replace(call.path, lean(made)), f"{asked.name}: {short(call.value)}") if made else None
+
+
+def _made(call: Node, asked: ToolPlace, response: Any) -> RecordedCall | None:
+    if not isinstance(response, dict):
+        return None
+    known: dict[str, Any] = {
+        "id": call.text("id"),
+        "tool": asked.name,
+        "arguments": asked.arguments.value if asked.arguments else {},
+        "outcome": Returned(value=response),
+        "author": {"source": "recorded", "notes": ("the response was taken from the eval set",)},
+    }
+    known |= dict(_readable(call, known))
+    try:
+        return RecordedCall.model_validate(known)
+    except ValidationError:
+        return None
+
+
+def _readable(call: Node, known: dict[str, Any]) -> Iterator[tuple[str, Any]]:
+    """Give the members of a damaged call that are well by themselves."""
+    for name, value in call.members.items():
+        if name not in RecordedCall.model_fields or name == "outcome":
+            continue
+        try:
+            RecordedCall.model_validate({**known, name: value})
+        except ValidationError:
+            continue
+        yield name, value

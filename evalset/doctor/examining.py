@@ -11,16 +11,21 @@ from typing import Any, NamedTuple
 from evalset.collecting import holding_large
 from evalset.doctor import agent_checks, environment_checks, set_checks
 from evalset.doctor.agents import Agents, KnownAgent
-from evalset.doctor.calls import calls_in_recorded_turn, in_old_turn, in_turn
-from evalset.doctor.case_checks import Case, note_case
-from evalset.doctor.files import eval_set_of, files_in, groups, is_environment, read_content
+from evalset.doctor.case_checks import (
+    Case,
+    RecordedEvidence,
+    calls_in_recorded_turn,
+    in_old_turn,
+    in_turn,
+    note_case,
+)
 from evalset.doctor.model import Examination, ExaminedFile, Kind
-from evalset.doctor.nodes import Node
 from evalset.doctor.notes import Notes
-from evalset.doctor.old_checks import note_old_form
+from evalset.doctor.places import Node
 from evalset.doctor.reading import Document, read
-from evalset.doctor.recorded_evidence import RecordedEvidence
 from evalset.doctor.refusals import note_refusals
+from evalset.doctor.set_checks import note_old_form
+from evalset.doctor.writing import eval_set_of, files_in, groups, is_environment, read_content
 from evalset.existing import ChangedMeanwhileError
 from evalset.fitting import fitting_agent
 from evalset.kinds import importable_kind

@@ -8,13 +8,11 @@ from pathlib import Path
 from evalset.doctor.agents import Agents, KnownAgent
 from evalset.doctor.edits import Edit, Rename, apply
 from evalset.doctor.examining import Patient, Settings, as_partner, environment_in, eval_set_beside, examined
-from evalset.doctor.files import files_in, groups, is_environment, read_content
 from evalset.doctor.model import Changes, FileChange, Finding
-from evalset.doctor.nodes import Node
 from evalset.doctor.notes import Note, Notes
-from evalset.doctor.places import Places
+from evalset.doctor.places import Node, Places
 from evalset.doctor.reading import Document, read
-from evalset.doctor.writing import until_written
+from evalset.doctor.writing import files_in, groups, is_environment, read_content, until_written
 from evalset.existing import ChangedMeanwhileError
 
 _ROUNDS = 50

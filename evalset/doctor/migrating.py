@@ -9,18 +9,16 @@ from pathlib import Path
 from typing import Any
 
 from evalset.doctor.agents import Agents, KnownAgent
-from evalset.doctor.calls import ToolPlace, in_old_turn, in_recorded_turn, in_turn
+from evalset.doctor.case_checks import ToolPlace, in_old_turn, in_recorded_turn, in_turn
 from evalset.doctor.edits import Edit, Insert, Remove, Rename, Replace, apply
 from evalset.doctor.examining import old_turns
-from evalset.doctor.files import files_in, groups
 from evalset.doctor.mending import content_of
 from evalset.doctor.model import Changes, FileChange, Migration
-from evalset.doctor.nodes import Node
 from evalset.doctor.notes import Notes
-from evalset.doctor.places import Places
+from evalset.doctor.places import Node, Places
 from evalset.doctor.reading import read
 from evalset.doctor.set_checks import kind_of
-from evalset.doctor.writing import until_written
+from evalset.doctor.writing import files_in, groups, until_written
 from evalset.recorded.tolerances import EVERY_TOOL
 from evalset.renaming import keys_of, places_of
 

@@ -7,11 +7,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from evalset.doctor.codes import CODES
 from evalset.doctor.edits import Edit
-from evalset.doctor.model import Finding, JsonPath, Severity
-from evalset.doctor.nodes import place_of
-from evalset.doctor.places import Places
+from evalset.doctor.model import CODES, Finding, JsonPath, Severity
+from evalset.doctor.places import Places, place_of
 
 _LONGEST = 800
 MOST = 100

@@ -8,12 +8,14 @@ from __future__ import annotations
 import json
 import re
 from bisect import bisect_left
-from functools import cached_property
+from collections.abc import Iterator
+from functools import cache, cached_property
 from json.scanner import make_scanner
 from typing import Any, NamedTuple, TypeAlias
 
 from evalset.collecting import reading_large
 from evalset.doctor.model import JsonPath
+from simulator.environment.language.paths import field_place, item_place
 
 Span: TypeAlias = tuple[int, int]
 
@@ -155,3 +157,58 @@ class Places:
     def _letters(self) -> str:
         """The text with a letter for each byte, so that the parser's places are those of the bytes."""
         return self.text.decode("latin-1")
+
+
+# Walks a JSON document by names in either spelling, and knows at each step where it is.
+
+
+@cache
+def camel(name: str) -> str:
+    """Spell a name of ADK in camel case: `eval_id` is `evalId`."""
+    first, *rest = name.split("_")
+    return first + "".join(word[:1].upper() + word[1:] for word in rest)
+
+
+def place_of(path: JsonPath) -> str:
+    """Write a path for a person: `eval_cases[0].conversation[1]`."""
+    place = ""
+    for step in path:
+        place = item_place(place, step) if isinstance(step, int) else field_place(place, step)
+    return place
+
+
+class Node(NamedTuple):
+    """A value and where it stands."""
+
+    value: Any
+    path: JsonPath = ()
+
+    def field(self, name: str) -> Node | None:
+        """Give the member of this name, in snake or camel case; None where it is missing, null, or this is no object."""
+        held, path = self
+        if not isinstance(held, dict):
+            return None
+        if (found := held.get(name)) is not None:
+            return Node(found, (*path, name))
+        spelled = camel(name)
+        if spelled != name and (found := held.get(spelled)) is not None:
+            return Node(found, (*path, spelled))
+        return None
+
+    def items(self, name: str = "") -> Iterator[Node]:
+        """Give the items of this list, or of the list under this name; none where there is no list."""
+        node = self.field(name) if name else self
+        if node is not None and isinstance(node.value, list):
+            path = node.path
+            for index, each in enumerate(node.value):
+                yield Node(each, (*path, index))
+
+    def text(self, name: str) -> str:
+        """Give the text under this name; an empty one where there is none."""
+        found = self.field(name)
+        return found.value if found and isinstance(found.value, str) else ""
+
+    @property
+    def members(self) -> dict[str, Any]:
+        """The members of this object; none where it is no object."""
+        return self.value if isinstance(self.value, dict) else {}

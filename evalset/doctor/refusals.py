@@ -21,8 +21,8 @@ from pydantic import BaseModel, ValidationError
 
 from evalset.doctor.edits import Edit, Remove, Rename, Replace
 from evalset.doctor.model import JsonPath
-from evalset.doctor.nodes import Node, camel
 from evalset.doctor.notes import Notes
+from evalset.doctor.places import Node, camel
 from evalset.doctor.reading import Doubled
 from evalset.doctor.shown import short
 

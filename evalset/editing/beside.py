@@ -8,8 +8,7 @@ from pathlib import Path
 from pydantic import ValidationError
 from pydantic_core import SchemaValidator, core_schema
 
-from evalset.editing.opened import identity_at
-from evalset.editing.scanning import members, value_of
+from evalset.editing.opened import identity_at, members, value_of
 from evalset.known import Identity
 from evalset.recorded.files import (
     RecordedEnvironmentError,

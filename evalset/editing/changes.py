@@ -6,8 +6,7 @@ import json
 from collections.abc import Iterator
 from typing import Any, Literal, TypeAlias
 
-from evalset.editing.parts import Step, steps_of, turns_of
-from evalset.editing.places import ABSENT, Case, at, field, is_same
+from evalset.editing.parts import ABSENT, Case, Step, at, field, is_same, steps_of, turns_of
 from evalset.editing.work import Held, SetWork, State
 from evalset.recorded.model import lean
 from simulator.facts import Value

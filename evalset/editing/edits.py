@@ -6,7 +6,7 @@ from typing import Any, Literal, TypeAlias
 
 from pydantic import Field
 
-from evalset.editing.places import Where
+from evalset.editing.parts import Where
 from evalset.recorded.model import RecordedCase
 from simulator.facts import Value
 from simulator.jsonvalue import Json, JsonObject

@@ -13,7 +13,7 @@ from pydantic import TypeAdapter, ValidationError
 from evalset.editing.beside import Beside, open_beside
 from evalset.editing.edits import Edit
 from evalset.editing.opened import identity_at, opened_as
-from evalset.editing.places import EditError
+from evalset.editing.parts import EditError
 from evalset.editing.work import SetWork
 from evalset.errors import EvalSetError
 from evalset.known import Identity

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Sequence
+import re
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from pydantic_core import from_json
 
-from evalset.editing.places import Case, field
-from evalset.editing.rows import CaseRow, row_of, unlike
-from evalset.editing.scanning import Bytes, end_of, entries, rest_of, value_of
+from evalset.editing.parts import Case, field, listed, text_of, turns_of
 from evalset.errors import EvalSetError
 from evalset.known import Identity, identity_of
 from evalset.outline import CASES, SET_ID, outline_of
@@ -194,3 +193,229 @@ def _without_cases(opened: OpenedSet) -> dict[str, Any]:
     first, last = opened.spans[0].start, opened.spans[-1].stop
     found: dict[str, Any] = from_json(opened.text[:first] + b"null" + opened.text[last:])
     return found
+
+
+# Says of each case what a table shows, and what it is searched and filtered by. Pure.
+
+
+_SHOWN = 160
+_TURN = "\n"
+
+
+class CaseRow(NamedTuple):
+    """One case of a set.
+
+    Attributes:
+        key: What the case is called while the set is open: its eval id when it was opened, made different from others.
+        eval_id: Its eval id.
+        query: How the first query begins; of a scenario, how its starting prompt does.
+        turns: How many turns it has; 0 for a scenario.
+        tools: The tools that are called, each once.
+        agents: Who speaks or calls, where the case says so, and its app.
+        rubrics: How many rubrics it has, those of its turns too.
+        is_scenario: A model speaks for the user.
+    """
+
+    key: str
+    eval_id: str
+    query: str
+    turns: int
+    tools: tuple[str, ...]
+    agents: tuple[str, ...]
+    rubrics: int = 0
+    is_scenario: bool = False
+
+    def holds(self, words: Iterable[str]) -> bool:
+        """Tell whether each of these words, in small letters, stands in it."""
+        text = f"{self.eval_id}\n{self.query}\n{' '.join(self.tools)}\n{' '.join(self.agents)}".casefold()
+        return all(word in text for word in words)
+
+
+def row_of(key: str, case: Case) -> CaseRow:
+    """Read a case's row; whatever is not as ADK wants it counts as absent."""
+    tools: dict[str, None] = {}
+    agents: dict[str, None] = {}
+    app = field(field(case, "session_input"), "app_name")
+    if isinstance(app, str) and app:
+        agents[app] = None
+    turns = turns_of(case)
+    rubrics = len(listed(case, "rubrics"))
+    for turn in turns:
+        rubrics += len(listed(turn, "rubrics"))
+        _take(field(turn, "intermediate_data"), tools, agents)
+    scenario = field(case, "conversation_scenario")
+    first = field(turns[0], "user_content") if turns else field(scenario, "starting_prompt", "")
+    query = first if isinstance(first, str) else text_of(first)
+    return CaseRow(
+        key=key,
+        eval_id=str(field(case, "eval_id", "")),
+        query=" ".join(query[: _SHOWN * 2].split())[:_SHOWN],
+        turns=len(turns),
+        tools=tuple(tools),
+        agents=tuple(agents),
+        rubrics=rubrics,
+        is_scenario=scenario is not None and not turns,
+    )
+
+
+def _take(data: Any, tools: dict[str, None], agents: dict[str, None]) -> None:
+    for call in listed(data, "tool_uses"):
+        tools[str(field(call, "name", ""))] = None
+    for said in listed(data, "intermediate_responses"):
+        if isinstance(said, list) and said and isinstance(said[0], str) and said[0]:
+            agents[said[0]] = None
+    for event in listed(data, "invocation_events"):
+        author = field(event, "author")
+        if isinstance(author, str) and author and author != "user":
+            agents[author] = None
+        for part in listed(field(event, "content"), "parts"):
+            call = field(part, "function_call")
+            if call is not None:
+                tools[str(field(call, "name", ""))] = None
+
+
+def unlike(key: str, taken: Iterable[str]) -> str:
+    """Give a key that no other case has: no eval id that can be used holds a line break."""
+    used, number, free = set(taken), 1, key
+    while free in used:
+        number += 1
+        free = f"{key}{_TURN}{number}"
+    return free
+
+
+# Finds the entries of one member of a large JSON object: where each stands in the text, and what it says. Pure.
+
+
+_BLANKS = re.compile(r"[ \t\r\n]*+")
+_decode = json.JSONDecoder().raw_decode
+
+
+class Entry(NamedTuple):
+    """An entry of a list or of an object: its name (empty in a list), its value, and its place in characters."""
+
+    name: str
+    value: Any
+    start: int
+    stop: int
+
+
+def members(text: str, start: int = 0) -> Iterator[Entry]:
+    """Give the members of the object that begins there, one after the other, so that none has to be held.
+
+    Raises:
+        ValueError: It is no object, or no valid JSON.
+    """
+    place = _opened(text, start, "{")
+    while text[place] != "}":
+        name, value_at = _name(text, place)
+        value, stop = _decode(text, value_at)
+        yield Entry(name, value, value_at, stop)
+        place = _next(text, stop, "}")
+
+
+def entries(text: str, start: int) -> Iterator[Entry]:
+    """Give the entries of the list that begins there.
+
+    Raises:
+        ValueError: It is no list, or no valid JSON.
+    """
+    place = _opened(text, start, "[")
+    while text[place] != "]":
+        value, stop = _decode(text, place)
+        yield Entry("", value, place, stop)
+        place = _next(text, stop, "]")
+
+
+def value_of(text: str, name: str) -> int | None:
+    """Give where the value of a member of the object begins; None where there is none. No value is held.
+
+    Raises:
+        ValueError: What stands before it is no valid JSON.
+    """
+    place = _opened(text, 0, "{")
+    while text[place] != "}":
+        found, place = _name(text, place)
+        if found == name:
+            return place
+        _, stop = _decode(text, place)
+        place = _next(text, stop, "}")
+    return None
+
+
+def rest_of(text: str, stop: int) -> dict[str, Any]:
+    """Read the members of the object that follow the value that ends there, to the very end of the text.
+
+    Raises:
+        ValueError: It is no valid JSON.
+    """
+    found: dict[str, Any] = {}
+    place = _next(text, stop, "}")
+    while text[place] != "}":
+        name, place = _name(text, place)
+        found[name], stop = _decode(text, place)
+        place = _next(text, stop, "}")
+    if _after(_BLANKS, text, place + 1) != len(text):
+        raise ValueError("something follows after the end of the object")
+    return found
+
+
+def end_of(text: str, place: int) -> int:
+    """Give the place behind the bracket that closes a list behind its last entry, which ends at `place`."""
+    return _after(_BLANKS, text, place) + 1
+
+
+def _opened(text: str, start: int, bracket: str) -> int:
+    place = _after(_BLANKS, text, start)
+    if text[place : place + 1] != bracket:
+        raise ValueError(f"{bracket} is expected at character {place}")
+    return _there(text, place + 1)
+
+
+def _name(text: str, place: int) -> tuple[str, int]:
+    """Read the name of a member; give it, and where its value begins."""
+    name, stop = _decode(text, place)
+    colon = _there(text, stop)
+    if not isinstance(name, str) or text[colon] != ":":
+        raise ValueError(f"no member begins at character {place}")
+    return name, _there(text, colon + 1)
+
+
+def _next(text: str, stop: int, closing: str) -> int:
+    """Give where the next entry begins behind the one that ends there, or the closing bracket."""
+    place = _there(text, stop)
+    if text[place] == closing:
+        return place
+    if text[place] != ",":
+        raise ValueError(f", or {closing} is expected at character {place}")
+    place = _there(text, place + 1)
+    if text[place] == closing:
+        raise ValueError(f"another entry is expected at character {place}")
+    return place
+
+
+def _there(text: str, place: int) -> int:
+    found = _after(_BLANKS, text, place)
+    if found >= len(text):
+        raise ValueError("the text ends too early")
+    return found
+
+
+def _after(pattern: re.Pattern[str], text: str, place: int) -> int:
+    found = pattern.match(text, place)
+    return found.end() if found else place
+
+
+class Bytes:
+    """Counts bytes in a text: the places of a text in UTF-8 that belong to its characters, asked for in order."""
+
+    def __init__(self, text: str) -> None:
+        self._text = None if text.isascii() else text
+        self._at = self._bytes = 0
+
+    def before(self, place: int) -> int:
+        """Give how many bytes stand before a character; `place` must not be smaller than the one before."""
+        if self._text is None:
+            return place
+        self._bytes += len(self._text[self._at : place].encode())
+        self._at = place
+        return self._bytes

@@ -2,24 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
-from google.adk.evaluation.eval_case import EvalCase
+from google.adk.evaluation.eval_case import (
+    EvalCase,
+    IntermediateData,
+    Invocation,
+    InvocationEvent,
+    InvocationEvents,
+)
+from google.genai import types
 from pydantic import ValidationError
 
 from evalset.case_script import CaseScript, script_of_case
-from evalset.editing.confirmed import with_confirmations
-from evalset.editing.graphs import with_graph
-from evalset.editing.parts import Step, steps_of, turns_of
-from evalset.editing.places import ABSENT, Case, EditError, at, put
-from evalset.recorded.model import RecordedCall, RecordedCase
-from evalset.recorded.playing import with_recording
+from evalset.editing.parts import ABSENT, Case, EditError, Step, at, put, steps_of, turns_of
+from evalset.recorded.model import RecordedCall, RecordedCase, RecordedInput, RecordedTurn, RejectedCall
+from evalset.recorded.playing import answer_line, with_recording
+from evalset.recorded.recorder import REQUEST_INPUT, inputs_of, is_of_graph
 from evalset.replay.following import only_asked
 from simulator.facts import Deferred, Failed, Raised, Returned
-from simulator.jsonvalue import same
+from simulator.jsonvalue import JsonObject, copied, same
 from simulator.scripts import Script, ScriptTurn
-from simulator.scripts.entries import Entry, Fails, ToolMove
+from simulator.scripts.entries import AgentMove, Entry, Fails, ToolMove
+from simulator.session.model import CONFIRMATION
 
 
 def script_with_recording(
@@ -152,3 +158,197 @@ def _answered(move: ToolMove, call: RecordedCall) -> ToolMove:
             return ToolMove(**line, raises=error)
         case Deferred():
             return move
+
+
+# Completes the script of a case with what a graph did by itself: no model called it, so only the recorded environment holds it.
+
+
+def with_graph(script: Script, recorded: RecordedCase) -> Script:
+    """Return a script with the answers to the tools that stand in a graph, and without final responses that no agent says.
+
+    The turns are those that were recorded, or their beginning.
+    """
+    typed: list[RecordedInput] = []
+    lines = [answer_line(call) for turn in recorded.turns for call in _graph_calls(turn)]
+    turns: list[ScriptTurn] = []
+    kept: RecordedTurn | None = None
+    left = list(recorded.turns)
+    for turn in script.turns:
+        if turn.speaks == "say":
+            kept = left.pop(0) if left else None
+            typed = list(inputs_of(kept)) if kept else []
+        made = _without_speech(turn) if kept is not None and _is_of_graph(kept) else turn
+        if turn.tool == REQUEST_INPUT and kept is not None and typed:
+            made = _of_one_question(made, typed.pop(0), kept)
+        turns.append(made)
+    changed: dict[str, Any] = {"turns": tuple(turns), "environment": (*script.environment, *lines)}
+    return script.model_copy(update=changed)
+
+
+def _of_one_question(turn: ScriptTurn, typed: RecordedInput, recorded: RecordedTurn) -> ScriptTurn:
+    """Name the question that a reply answers by its node, where others have the same words."""
+    words = [(each.arguments or {}).get("message") for each in inputs_of(recorded)]
+    if words.count((typed.arguments or {}).get("message")) == 1:
+        return turn
+    return turn.model_copy(update={"node": typed.path, "question": ""})
+
+
+def _graph_calls(turn: RecordedTurn) -> Iterator[RecordedCall]:
+    for place, call in enumerate(turn.calls):
+        if is_of_graph(call, turn) and not only_asked(turn.calls, place):
+            yield call
+
+
+def _is_of_graph(turn: RecordedTurn) -> bool:
+    """Tell a turn in which a graph ran and no agent spoke."""
+    return not turn.models and (bool(turn.inputs) or any(is_of_graph(call, turn) for call in turn.calls))
+
+
+def _without_speech(turn: ScriptTurn) -> ScriptTurn:
+    return turn.model_copy(
+        update={"moves": tuple(move for move in turn.moves if not isinstance(move, AgentMove))}
+    )
+
+
+# Puts the questions whether a tool may run back into a case, where only its recorded environment keeps what a person had said.
+
+
+_USER = "user"
+
+
+class _Asked(NamedTuple):
+    """A call of a case that a person had allowed or rejected, and what they had said."""
+
+    call: types.FunctionCall
+    said: JsonObject
+
+    @property
+    def question(self) -> types.FunctionCall:
+        about = {"originalFunctionCall": {"id": self.call.id, "name": self.call.name}}
+        return types.FunctionCall(id=f"asked-{self.call.id}", name=CONFIRMATION, args=about)
+
+    @property
+    def waits(self) -> types.FunctionResponse:
+        """What stands for the call's answer until a person has said whether it may run."""
+        return types.FunctionResponse(id=self.call.id, name=self.call.name, response={})
+
+    @property
+    def reply(self) -> types.FunctionResponse:
+        return types.FunctionResponse(
+            id=self.question.id, name=CONFIRMATION, response=dict(copied(self.said))
+        )
+
+
+def with_confirmations(case: EvalCase, recorded: RecordedCase) -> EvalCase:
+    """Give a case with the questions that were left out of it, each before its call's answer, or last where that is to come.
+
+    Questions that the case holds stay as they are. A tool that asked for itself gets none: where it does not run, it
+    cannot ask. The turns are those that were recorded, or their beginning.
+    """
+    turns = list(case.conversation or ())
+    for place, (turn, kept) in enumerate(zip(turns, recorded.turns, strict=False)):
+        turns[place] = _with(turn, kept)
+    return case.model_copy(update={"conversation": turns}) if turns else case
+
+
+def _with(turn: Invocation, recorded: RecordedTurn) -> Invocation:
+    match turn.intermediate_data:
+        case InvocationEvents(invocation_events=events):
+            calls = [part.function_call for event in events for part in _parts(event) if part.function_call]
+            made = list(_events(events, _left_out(calls, recorded)))
+            return turn.model_copy(update={"intermediate_data": InvocationEvents(invocation_events=made)})
+        case IntermediateData() as data:
+            listed = _lists(data, _left_out(data.tool_uses, recorded))
+            return turn.model_copy(update={"intermediate_data": listed})
+        case _:
+            return turn
+
+
+def _left_out(calls: Sequence[types.FunctionCall], recorded: RecordedTurn) -> dict[str, _Asked]:
+    """Find the calls whose questions the case does not hold, by their ids."""
+    known = {_about(call) for call in calls if call.name == CONFIRMATION}
+    asked_itself = {call.id for place, call in enumerate(recorded.calls) if only_asked(recorded.calls, place)}
+    both: list[RecordedCall | RejectedCall] = [*recorded.calls, *recorded.rejected]
+    left = [
+        call
+        for call in both
+        if call.confirmed is not None and not call.within and call.id not in asked_itself
+    ]
+    found: dict[str, _Asked] = {}
+    for call in calls:
+        kept = _kept(call, left)
+        if kept is None or kept.confirmed is None:
+            continue
+        left.remove(kept)
+        if call.id and call.id not in known:
+            found[call.id] = _Asked(call, kept.confirmed)
+    return found
+
+
+def _about(question: types.FunctionCall) -> str:
+    original = (question.args or {}).get("originalFunctionCall")
+    return str(original.get("id") or "") if isinstance(original, dict) else ""
+
+
+def _kept(
+    call: types.FunctionCall, left: Iterable[RecordedCall | RejectedCall]
+) -> RecordedCall | RejectedCall | None:
+    """Find what is recorded of a call: by its id, else the first with its tool and arguments."""
+    mine = [each for each in left if each.tool == call.name]
+    by_id = next((each for each in mine if each.id and each.id == call.id), None)
+    return by_id or next((each for each in mine if same(each.arguments, dict(call.args or {}))), None)
+
+
+def _lists(data: IntermediateData, asked: dict[str, _Asked]) -> IntermediateData:
+    """Put each question behind the calls that were made at once with its call, which were answered before it."""
+    answers: list[types.FunctionResponse] = []
+    before: dict[str, set[str]] = {}
+    for answer in data.tool_responses:
+        if (each := asked.get(answer.id or "")) is not None and each.call.id not in before:
+            before[answer.id or ""] = {known.id or "" for known in answers}
+            answers += [each.waits, each.reply]
+        answers.append(answer)
+    answered = {answer.id or "" for answer in answers}
+    for call_id, each in asked.items():
+        if call_id not in before:
+            before[call_id] = answered
+            answers += [each.waits, each.reply]
+    uses = list(data.tool_uses)
+    for call_id, each in asked.items():
+        with_it = [
+            place for place, call in enumerate(uses) if call.id == call_id or call.id in before[call_id]
+        ]
+        uses.insert(max(with_it) + 1, each.question)
+    return data.model_copy(update={"tool_uses": uses, "tool_responses": answers})
+
+
+def _events(events: Sequence[InvocationEvent], asked: dict[str, _Asked]) -> Iterator[InvocationEvent]:
+    left = dict(asked)
+    for event in events:
+        parts: list[types.Part] = []
+        for part in _parts(event):
+            answer = part.function_response
+            each = left.pop(answer.id or "", None) if answer else None
+            if each is not None:
+                if parts:
+                    yield _of_parts(event.author, parts)
+                    parts = []
+                yield from _round(event.author, each)
+            parts.append(part)
+        yield event if len(parts) == len(_parts(event)) else _of_parts(event.author, parts)
+    for each in left.values():
+        yield from _round("", each)
+
+
+def _round(author: str, asked: _Asked) -> Iterator[InvocationEvent]:
+    yield _of_parts(author, [types.Part(function_response=asked.waits)])
+    yield _of_parts(author, [types.Part(function_call=asked.question)])
+    yield _of_parts(_USER, [types.Part(function_response=asked.reply)])
+
+
+def _of_parts(author: str, parts: list[types.Part]) -> InvocationEvent:
+    return InvocationEvent(author=author, content=types.Content(parts=parts))
+
+
+def _parts(event: InvocationEvent) -> Sequence[types.Part]:
+    return (event.content.parts if event.content else None) or ()

@@ -5,8 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
-from evalset.editing.parts import CallSeen, calls_of, steps_of, text_of, turns_of
-from evalset.editing.places import ABSENT, Case, Where, at, field, is_same, listed
+from evalset.editing.parts import (
+    ABSENT,
+    CallSeen,
+    Case,
+    Where,
+    at,
+    calls_of,
+    field,
+    is_same,
+    listed,
+    steps_of,
+    text_of,
+    turns_of,
+)
 from evalset.recorded.model import Author, RecordedCall, RecordedCase, RecordedModelTurn, RecordedTurn
 from simulator.facts import Deferred, Returned
 from simulator.jsonvalue import JsonObject, copied

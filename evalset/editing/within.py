@@ -20,8 +20,23 @@ from evalset.editing.edits import (
     SetText,
     SetValue,
 )
-from evalset.editing.parts import CallSeen, calls_of, is_plain_text, turns_of, with_text
-from evalset.editing.places import ABSENT, Case, EditError, Where, at, field, key_of, listed, named, put
+from evalset.editing.parts import (
+    ABSENT,
+    CallSeen,
+    Case,
+    EditError,
+    Where,
+    at,
+    calls_of,
+    field,
+    is_plain_text,
+    key_of,
+    listed,
+    named,
+    put,
+    turns_of,
+    with_text,
+)
 from simulator.jsonvalue import copied
 
 _MADE = "call"

@@ -24,10 +24,8 @@ from evalset.editing.edits import (
     ReplaceCase,
     SplitCase,
 )
-from evalset.editing.opened import OpenedSet
-from evalset.editing.parts import turns_of
-from evalset.editing.places import ABSENT, Case, EditError, at, field, listed, put
-from evalset.editing.rows import CaseRow, row_of, unlike
+from evalset.editing.opened import CaseRow, OpenedSet, row_of, unlike
+from evalset.editing.parts import ABSENT, Case, EditError, at, field, listed, put, turns_of
 from evalset.editing.within import edited
 from evalset.names import flaw_of_eval_id
 from evalset.recorded.model import CaseNote, RecordedCase

@@ -5,9 +5,8 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from evalset.atomic import sync_folder, write_whole
+from evalset.atomic import LockTimeoutError, lock_path, sync_folder, system_lock, write_whole
 from evalset.eval_config.editing import ConfigError
-from evalset.locking import LockTimeoutError, lock_path, system_lock
 
 NAME = "test_config.json"
 """`adk eval` takes this file where it is given the path of a set in the same folder, and no other criteria."""

@@ -17,8 +17,8 @@ from evalset.exporting.pytest_file import pytest_text
 from evalset.names import snake_case
 from evalset.recorded.adk_simulation import simulation_text
 from evalset.recorded.files import environment_text
-from evalset.recorded.graph_calls import is_of_graph
 from evalset.recorded.model import RecordedCase, RecordedEnvironment
+from evalset.recorded.recorder import is_of_graph
 from evalset.scenarios import scenarios_text
 from simulator.environment.injection.adk_text import TextForm
 from simulator.jsonvalue import JsonObject

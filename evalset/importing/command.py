@@ -14,9 +14,7 @@ from typing import TYPE_CHECKING
 from evalset.errors import EvalSetError
 
 if TYPE_CHECKING:
-    from evalset.importing.adding import Added
-    from evalset.importing.found import Harvest
-    from evalset.importing.gathered import Gathered
+    from evalset.importing.gathered import Added, Gathered, Harvest
     from evalset.progress import Progress
 
 DONE, LEFT_OUT, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
@@ -98,8 +96,7 @@ def _parser(prog: str) -> argparse.ArgumentParser:
 
 def _carried_out(given: argparse.Namespace, progress: Progress) -> int:
     from evalset.importing.files import take_path  # noqa: PLC0415 - it imports ADK
-    from evalset.importing.found import Harvest  # noqa: PLC0415 - as above
-    from evalset.importing.gathered import Gathered  # noqa: PLC0415 - as above
+    from evalset.importing.gathered import Gathered, Harvest  # noqa: PLC0415 - as above
 
     def goes_on(found: int) -> bool:
         if found and found % _SHOWN_EACH == 0:
@@ -114,7 +111,7 @@ def _carried_out(given: argparse.Namespace, progress: Progress) -> int:
 
 
 def _added(given: argparse.Namespace, progress: Progress, gathered: Gathered, harvest: Harvest) -> int:
-    from evalset.importing.adding import add_to_set  # noqa: PLC0415 - it imports ADK
+    from evalset.importing.gathered import add_to_set  # noqa: PLC0415 - it imports ADK
 
     unknown = sorted(set(given.case).difference(harvest.eval_ids))
     progress.clear()

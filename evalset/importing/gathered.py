@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
 from types import TracebackType
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple, Protocol, Self
 
 from google.adk.evaluation.eval_case import EvalCase
 from pydantic_core import from_json, to_json
 
 from evalset.documents import case_object
-from evalset.importing.found import FoundCase
-from evalset.recorded.files import value_text
+from evalset.names import FreeIds, flaw_of_eval_id, usable_eval_id
+from evalset.recorded.files import RecordedEnvironmentError, sidecar_of, value_text
 from evalset.recorded.goldens import with_golden
-from evalset.recorded.model import version_of
+from evalset.recorded.model import RecordedCase, version_of
+from evalset.recorded.stored import put_texts
 from evalset.renaming import renamed_case, renamed_recording
-from evalset.spool import Spool
+from evalset.spool import Spool, SpoolError
 from evalset.streams import Span
+from evalset.writer import EvalSetWriter
+from simulator.facts import Value
 
 
 class GatheredCase(NamedTuple):
@@ -147,3 +152,172 @@ def _text(case: EvalCase) -> bytes:
         return to_json(case_object(case), inf_nan_mode="constants", bytes_mode="base64")
     except ValueError as error:
         return to_json(str(error))
+
+
+# Adds imported cases to an eval set in one step, with what is recorded of them beside it.
+
+
+class Added(Value):
+    """What was added to an eval set.
+
+    Attributes:
+        path: The eval set.
+        eval_ids: The ids of the cases in it, in the order of the import.
+        environment: The recorded environment, where something is recorded of the cases.
+        trouble: Why that was not written; the eval set was.
+    """
+
+    path: Path
+    eval_ids: tuple[str, ...]
+    environment: Path | None = None
+    trouble: str = ""
+
+
+def add_to_set(path: Path, gathered: Gathered, *, dry_run: bool = False) -> Added:
+    """Add cases to an eval set, which is created if need be. An id that is taken there becomes another.
+
+    Args:
+        path: The eval set.
+        gathered: The cases, at least one, with what is recorded of them.
+        dry_run: Say what would be added, and write nothing.
+
+    Raises:
+        EvalSetError: The file is broken or no eval set, or the disk refused; it is as it was.
+        SpoolError: What is gathered cannot be read any more; the eval set is as it was.
+    """
+    writer = EvalSetWriter(path, gathered.app_name() or path.name.partition(".")[0] or "imported")
+    free = FreeIds(writer.eval_ids())
+    eval_ids = tuple(free.take(case.eval_id) for case in gathered.cases())
+    recorded = {
+        eval_id: case.recorded
+        for eval_id, case in zip(eval_ids, gathered.cases(), strict=True)
+        if case.recorded
+    }
+    environment = sidecar_of(writer.path) if recorded else None
+    added = Added(path=writer.path, eval_ids=eval_ids, environment=environment)
+    if dry_run:
+        return added
+    writer.write_objects(eval_ids, lambda: gathered.objects(eval_ids))
+    try:
+        if environment:
+            put_texts(environment, recorded, gathered.version, gathered.recordings)
+    except (RecordedEnvironmentError, OSError, SpoolError) as error:
+        return added.model_copy(update={"trouble": str(error)})
+    return added
+
+
+# What an import finds: cases, their recorded environments, and what could not be taken.
+
+
+class FoundCase(NamedTuple):
+    """A case, and what its environment answered, as far as that is known."""
+
+    case: EvalCase
+    environment: RecordedCase | None = None
+
+
+class Imported(NamedTuple):
+    """What was imported.
+
+    Attributes:
+        cases: The cases, each with an id of its own.
+        environments: What their environments answered, by the ids; of a case of which nothing is known, there is none.
+        problems: In sentences with the place: what was left out or changed, and which answers nobody knows.
+    """
+
+    cases: tuple[EvalCase, ...] = ()
+    environments: dict[str, RecordedCase] = {}  # noqa: RUF012 - nobody changes it
+    problems: tuple[str, ...] = ()
+
+
+class ImportProblemError(ValueError):
+    """Something cannot be imported; the text says why, without the place."""
+
+
+class StoppedImportError(Exception):
+    """Nobody wants any more of it; what was found by then is there."""
+
+
+class Keeper(Protocol):
+    """Keeps found cases, in memory or on the disk."""
+
+    def keep(self, found: FoundCase) -> None:
+        """Keep one more case."""
+
+    def keep_first(self, count: int) -> None:
+        """Forget all cases but the first, of those that were given to `keep`."""
+
+
+class Held:
+    """Keeps found cases in memory."""
+
+    def __init__(self) -> None:
+        self.found: list[FoundCase] = []
+
+    def keep(self, found: FoundCase) -> None:
+        """Keep one more case."""
+        self.found.append(found)
+
+    def keep_first(self, count: int) -> None:
+        """Forget all cases but the first."""
+        del self.found[count:]
+
+    def imported(self, problems: Iterable[str]) -> Imported:
+        """Return all that was found."""
+        known = {case.eval_id: environment for case, environment in self.found if environment}
+        return Imported(tuple(each.case for each in self.found), known, tuple(problems))
+
+
+class Harvest:
+    """Gives each case that is found an id of its own, and hands it to a keeper.
+
+    Args:
+        keeper: Keeps the cases.
+        goes_on: Asked with each case, with how many were found before; False ends the import.
+
+    Attributes:
+        eval_ids: The ids of all cases, in the order of the import.
+        problems: What could not be taken, in sentences with the place.
+    """
+
+    def __init__(self, keeper: Keeper, goes_on: Callable[[int], bool] = lambda _: True) -> None:
+        self._keeper, self._goes_on = keeper, goes_on
+        self._free = FreeIds()
+        self.eval_ids: list[str] = []
+        self.problems: list[str] = []
+
+    def take(self, place: str, found: Iterable[FoundCase]) -> None:
+        """Take in cases that were found at a place.
+
+        Raises:
+            StoppedImportError: The import is to end.
+        """
+        for each in found:
+            if not self._goes_on(len(self.eval_ids)):
+                raise StoppedImportError
+            wanted, case = each.case.eval_id, each.case
+            free = self._free.take(usable_eval_id(wanted))
+            if free != wanted:
+                why = flaw_of_eval_id(wanted) or "there is another of that id"
+                self.tell(place, f"the case {wanted!r} is now {free!r}: {why}")
+                case = case.model_copy(update={"eval_id": free})
+            self.eval_ids.append(free)
+            self._keeper.keep(each._replace(case=case))
+
+    def tell(self, place: str, *problems: str) -> None:
+        """Take in what could not be taken at a place."""
+        self.problems += [f"{place}: {problem}" for problem in problems]
+
+    @contextmanager
+    def all_or_nothing(self) -> Iterator[None]:
+        """Forget what the block took and told where it raises, except where the import is to end."""
+        cases, problems = len(self.eval_ids), len(self.problems)
+        try:
+            yield
+        except StoppedImportError:
+            raise
+        except BaseException:
+            self._keeper.keep_first(cases)
+            self._free.give_back(self.eval_ids[cases:])
+            del self.eval_ids[cases:], self.problems[problems:]
+            raise

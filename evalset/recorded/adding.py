@@ -9,7 +9,6 @@ from types import MappingProxyType
 from typing import Any, NamedTuple, TypeVar
 
 from evalset.recorded.files import RecordedEnvironmentError, change_environment
-from evalset.recorded.inputs import REQUEST_INPUT, inputs_of
 from evalset.recorded.model import (
     RecordedCall,
     RecordedCase,
@@ -18,6 +17,7 @@ from evalset.recorded.model import (
     RecordedTurn,
     RejectedCall,
 )
+from evalset.recorded.recorder import REQUEST_INPUT, inputs_of
 from simulator.jsonvalue import canonical
 
 Asked = TypeVar("Asked", RecordedCall, RejectedCall, RecordedInput)

@@ -13,10 +13,9 @@ from typing import Any, TypeVar
 
 from pydantic import ValidationError
 
-from evalset.atomic import sync_folder, write_whole
+from evalset.atomic import lock_path, sync_folder, system_lock, write_whole
 from evalset.errors import first_flaw
 from evalset.known import Identity, identity_of
-from evalset.locking import lock_path, system_lock
 from evalset.recorded.model import FORMAT, VERSION, CaseNote, RecordedCase, RecordedEnvironment, lean
 from evalset.splice import Style
 from evalset.streams import NotUtf8Error, contains, head_of

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any, Literal, NamedTuple, TypeAlias
 
-from evalset.recorded.inputs import REQUEST_INPUT, inputs_of
 from evalset.recorded.model import (
     RecordedCall,
     RecordedCase,
@@ -15,6 +14,7 @@ from evalset.recorded.model import (
     RecordedTurn,
     RejectedCall,
 )
+from evalset.recorded.recorder import REQUEST_INPUT, inputs_of
 from evalset.replay.following import only_asked
 from simulator.environment.facts import RecordingGiven
 from simulator.environment.recording.recordings import RecordedCall as PlainCall

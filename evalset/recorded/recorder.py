@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple, TypeAlias
 
 from evalset.errors import GoldenTraceError
 from evalset.golden_trace import GoldenTraceBuilder, came_to_nothing, turns_by_query
-from evalset.recorded.inputs import UserReply, recorded_inputs
 from evalset.recorded.model import (
     Author,
     RecordedAgentRun,
     RecordedCall,
     RecordedCase,
     RecordedCode,
+    RecordedInput,
     RecordedModelTurn,
     RecordedTool,
     RecordedTurn,
     RejectedCall,
 )
-from evalset.recorded.places import long_running_ids, spoken_events, taken_path
 from simulator.environment.things.connections import ToolShape
 from simulator.facts import (
     AgentRan,
@@ -33,7 +33,7 @@ from simulator.facts import (
 from simulator.jsonvalue import JsonObject, canonical, copied, digest
 from simulator.session import SimulationSession
 from simulator.session.entries import calls_in, message_responses, scope_of
-from simulator.session.events import function_calls
+from simulator.session.events import USER_AUTHOR, function_calls, function_responses, parts_of
 from simulator.session.model import CONFIRMATION, Turn
 
 _TEMPORARY = "temp:"
@@ -277,3 +277,127 @@ def author_of(provenance: Provenance) -> Author:
         rules=provenance.fired,
         notes=provenance.notes,
     )
+
+
+# Reads out of a session's events where its agents spoke, and which of their calls run long. Pure.
+
+
+Spoken: TypeAlias = Mapping[str, list[JsonObject]]
+"""The events in which something was said, by who said it, those that no model's answer is known of."""
+
+
+def long_running_ids(event: JsonObject) -> Iterable[str]:
+    """Give the ids of an event's calls whose tools may be answered later."""
+    ids: Any = event.get("longRunningToolIds") or ()
+    return [str(each) for each in ids]
+
+
+def spoken_events(events: Iterable[JsonObject]) -> Spoken:
+    """Give the events in which an agent said something, by the agent's name, in their order."""
+    found: defaultdict[str, list[JsonObject]] = defaultdict(list)
+    for event in events:
+        author = str(event.get("author") or "")
+        if author != USER_AUTHOR and not event.get("partial") and not function_responses(event):
+            found[author].append(event)
+    return found
+
+
+def taken_path(spoken: Spoken, agent: str, response: JsonObject) -> str:
+    """Take the first event that says what a model answered, and give the path of its node; empty where there is none.
+
+    Args:
+        spoken: The events; the one that is found is taken out.
+        agent: Whose model it was.
+        response: ADK's `LlmResponse` in JSON.
+    """
+    names = [str(call.get("name")) for call in calls_in([response])]
+    texts = _texts(response)
+    left = spoken.get(agent) or []
+    for place, event in enumerate(left):
+        if [str(call.get("name")) for call in function_calls(event)] == names and _texts(event) == texts:
+            del left[place]
+            node: Any = event.get("nodeInfo")
+            return str(node.get("path") or "") if isinstance(node, dict) else ""
+    return ""
+
+
+def _texts(said: JsonObject) -> list[Any]:
+    return [part["text"] for part in parts_of(said.get("content")) if part.get("text")]
+
+
+# Tells the recorded calls that a graph made by itself from those that a model made: an eval set holds only the latter. Pure.
+
+
+_UNKNOWN = "unknown"
+"""Whom ADK names as the agent of a call that a graph makes."""
+
+
+def is_of_graph(call: RecordedCall, turn: RecordedTurn) -> bool:
+    """Tell whether a tool that stands in a graph was called: by no model, and under an id of its own."""
+    if not call.id or call.within or call.agent != _UNKNOWN:
+        return False
+    return all(call.id != made.get("id") for model in turn.models for made in calls_in(model.responses))
+
+
+# Reads the questions that graphs and agents ask the user (`RequestInput`), and what was answered to them, out of events and recordings. Pure.
+
+
+REQUEST_INPUT = "adk_request_input"
+"""ADK's name of the function call by which a node, or the tool `request_input`, asks the user."""
+
+INTERRUPT_ID = "interruptId"
+"""Where the question of a graph holds its id once more; a call of the tool `request_input` has none."""
+
+
+def question_of(arguments: Mapping[str, Any]) -> JsonObject:
+    """Return what a question asks: its arguments without its id, and without those that are not given."""
+    return {
+        name: copied(value) for name, value in arguments.items() if name != INTERRUPT_ID and value is not None
+    }
+
+
+class UserReply(NamedTuple):
+    """A message of the user after the query, and how many models and calls had been answered by then."""
+
+    message: JsonObject
+    models_before: int = 0
+    calls_before: int = 0
+
+
+def recorded_inputs(events: Iterable[JsonObject], replies: Iterable[UserReply]) -> Iterator[RecordedInput]:
+    """Record the questions of a turn that the user answered, in the order of the answers.
+
+    Args:
+        events: The events of the turn, in JSON.
+        replies: The user's messages after the query.
+    """
+    asked: dict[str, list[tuple[Any, Any]]] = {}
+    for event in events:
+        for call in function_calls(event):
+            if call.get("name") == REQUEST_INPUT and call.get("id"):
+                asked.setdefault(str(call["id"]), []).append((event, call.get("args") or {}))
+    for reply in replies:
+        for said in message_responses(reply.message):
+            if questions := asked.get(str(said.get("id"))):
+                event, arguments = questions.pop(0) if len(questions) > 1 else questions[0]
+                yield RecordedInput(
+                    id=str(said.get("id")),
+                    agent=str(event.get("author") or ""),
+                    path=str((event.get("nodeInfo") or {}).get("path") or ""),
+                    arguments=question_of(arguments),
+                    response=copied(said.get("response") or {}),
+                    models_before=reply.models_before,
+                    calls_before=reply.calls_before,
+                )
+
+
+def inputs_of(turn: RecordedTurn) -> Sequence[RecordedInput]:
+    """Return a turn's inputs; those of a file of versions 1 to 3 from the user's replies, without the questions."""
+    if turn.inputs:
+        return turn.inputs
+    return [
+        RecordedInput(id=str(said.get("id") or ""), response=copied(said.get("response") or {}))
+        for message in turn.replies
+        for said in message_responses(message)
+        if said.get("name") == REQUEST_INPUT
+    ]

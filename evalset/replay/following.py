@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, TypeVar
 
-from evalset.recorded.inputs import REQUEST_INPUT, inputs_of
 from evalset.recorded.model import (
     RecordedAgentRun,
     RecordedCall,
@@ -16,6 +15,7 @@ from evalset.recorded.model import (
     RecordedTurn,
     RejectedCall,
 )
+from evalset.recorded.recorder import REQUEST_INPUT, inputs_of
 from evalset.recorded.tolerances import Tolerance, tolerated
 from simulator.environment.recording.nearest_calls import nearest
 from simulator.environment.recording.recordings import RecordedCall as PlainCall

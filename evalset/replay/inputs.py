@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, Protocol
 from google.adk.events.event import Event
 from google.genai import types
 
-from evalset.recorded.inputs import INTERRUPT_ID, REQUEST_INPUT, question_of
+from evalset.recorded.recorder import INTERRUPT_ID, REQUEST_INPUT, question_of
 from evalset.replay.following import Question, Reply, UnrecordedError
 from simulator.jsonvalue import copied
 from simulator.runtime.adk_private import Run

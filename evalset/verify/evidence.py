@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from evalset.recorded.graph_calls import is_of_graph
-from evalset.recorded.inputs import inputs_of
 from evalset.recorded.model import RecordedCall, RecordedCase, RecordedTurn
-from evalset.recorded.recorder import schema_digest
+from evalset.recorded.recorder import inputs_of, is_of_graph, schema_digest
 from evalset.recorded.tolerances import Tolerance, tolerated
 from evalset.replay.following import only_asked
 from evalset.verify.results import Step

@@ -22,8 +22,8 @@ from evalset.recorded.files import RecordedEnvironmentError, read_environment, r
 from evalset.recorded.goldens import with_golden
 from evalset.recorded.model import RecordedCase, RecordedEnvironment
 from evalset.renaming import renamed_case, renamed_recording
-from evalset.verify.edited import edits_since, golden_of
 from evalset.verify.errors import VerifyError
+from evalset.verify.judging import edits_since, golden_of
 from evalset.writer import EvalSetWriter
 from simulator.agent_config import AgentConfigError, SimulatedAgentConfig
 from simulator.agents import (

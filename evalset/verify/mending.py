@@ -13,14 +13,14 @@ from pydantic import ValidationError
 from evalset.editing.beside import open_beside
 from evalset.editing.edits import ReplaceCase
 from evalset.editing.opened import open_set
-from evalset.editing.places import Case, EditError, field, put
+from evalset.editing.parts import Case, EditError, field, put
 from evalset.editing.saving import Saved, save
 from evalset.editing.work import Held, SetWork
 from evalset.errors import EvalSetError
 from evalset.recorded.goldens import state_digest, with_golden, without_edits, without_golden
 from evalset.recorded.model import RecordedCase, RecordedModelTurn, RecordedTurn
 from evalset.recorded.tolerances import tolerated
-from evalset.verify.aligning import aligned, matched
+from evalset.verify.divergence import aligned, matched
 from evalset.verify.errors import VerifyError
 from evalset.verify.evidence import gone_tools
 from evalset.verify.loading import agent_of

@@ -9,13 +9,11 @@ from google.adk.evaluation.eval_case import Invocation
 
 from evalset.recorded.tolerances import tolerated
 from evalset.verify import checks
-from evalset.verify.blaming import Again, Blame, Failed, blamed
 from evalset.verify.configured import asked_metric
 from evalset.verify.criteria import OVERLAP, RESPONSE, STATE, Criteria
 from evalset.verify.divergence import Compared, first_divergence
-from evalset.verify.edited import edits_since, golden_of
 from evalset.verify.evidence import evidence_of
-from evalset.verify.judging import judged, told_edits
+from evalset.verify.judging import Again, Blame, Failed, blamed, edits_since, golden_of, judged, told_edits
 from evalset.verify.loading import Ready, Unready
 from evalset.verify.replaying import Replay
 from evalset.verify.results import ActualTurn, Check, Divergence, Players, RunResult, Step

@@ -11,8 +11,8 @@ from google.adk.evaluation.trajectory_evaluator import TrajectoryEvaluator
 from google.genai import types
 
 from evalset.recorded.tolerances import Tolerance, as_recorded, tolerated
-from evalset.verify.aligning import aligned
 from evalset.verify.criteria import TRAJECTORY, Criteria, Match
+from evalset.verify.divergence import aligned
 from evalset.verify.steps import arguments_of, spoken
 
 

@@ -17,7 +17,7 @@ from evalset.editing.edits import DeleteCase
 from evalset.recorded.files import sidecar_of
 from evalset.recorded.tolerances import Ignore, OneOf
 from evalset.verify import tolerances_of
-from evalset.verify.junit import junit
+from evalset.verify.report import junit
 from evalset.verify.results import Verification
 from tests.app.pages import Tab
 from tests.harness.processes import wait_until

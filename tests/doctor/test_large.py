@@ -9,7 +9,7 @@ from unittest import mock
 
 from app.examining import Ward, examined
 from evalset.doctor import ExamineProgress, examine
-from evalset.doctor.files import read_content
+from evalset.doctor.writing import read_content
 from tests.doctor.examples import (
     a_case,
     a_recorded_call,
@@ -42,7 +42,7 @@ def test_it_says_how_far_it_is_and_reads_each_file_once(tmp_path: Path) -> None:
     path, told = large(tmp_path), list[ExamineProgress]()
     with (
         mock.patch("evalset.doctor.examining.read_content", wraps=read_content) as read,
-        mock.patch("evalset.doctor.answer_checks.without_confirmations") as compared,
+        mock.patch("evalset.doctor.environment_checks.without_confirmations") as compared,
     ):
         found = examine([path], on_progress=told.append)
     assert found.findings == ()

@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 
 from evalset import EvalSetWriter, atomic
+from evalset.atomic import lock_path, system_lock
 from evalset.doctor import Changes, examine, mend, preview
 from evalset.doctor import mending as mending_room
 from evalset.doctor import writing as writing_room
-from evalset.locking import lock_path, system_lock
 from evalset.recorded.files import read_environment
 from tests.doctor.examples import (
     a_case,

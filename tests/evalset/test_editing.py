@@ -32,8 +32,7 @@ from evalset.editing.edits import (
     SplitCase,
 )
 from evalset.editing.opened import open_set
-from evalset.editing.parts import calls_of, steps_of
-from evalset.editing.places import EditError
+from evalset.editing.parts import EditError, calls_of, steps_of
 from evalset.editing.saving import ChangedOnDiskError, InvalidCaseError, save, text_of_set
 from evalset.errors import EvalSetError
 from evalset.recorded.files import read_environment, sidecar_of

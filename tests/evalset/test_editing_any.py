@@ -32,9 +32,8 @@ from evalset.editing.edits import (
     SetValue,
     SplitCase,
 )
-from evalset.editing.parts import calls_of, is_plain_text, steps_of, turns_of
-from evalset.editing.places import EditError
-from evalset.editing.rows import row_of
+from evalset.editing.opened import row_of
+from evalset.editing.parts import EditError, calls_of, is_plain_text, steps_of, turns_of
 from evalset.editing.saving import save, text_of_set
 from evalset.editing.work import SetWork
 from evalset.errors import EvalSetError

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from evalset import export_cases, import_cases
 from evalset.exporting.forms import ExportForm
-from evalset.importing import archives
+from evalset.importing import files
 from evalset.recorded.files import environment_text, put_cases, sidecar_of
 from evalset.recorded.model import Author, RecordedCall, RecordedCase, RecordedEnvironment, RecordedTurn
 from simulator.facts import Returned
@@ -276,11 +276,11 @@ def test_an_archive_writes_nowhere_else_and_holds_no_more_than_it_may(
     whole = (tmp_path / "mixed.zip").read_bytes()
     (tmp_path / "cut.zip").write_bytes(whole[: len(whole) // 2])
     assert "no ZIP archive that can be read" in import_cases(tmp_path / "cut.zip").problems[0]
-    monkeypatch.setattr(archives, "MOST_BYTES", 1 << 20)
+    monkeypatch.setattr(files, "MOST_BYTES", 1 << 20)
     bomb = _zip(tmp_path / "bomb.zip", {"a.json": b" " * (3 << 20)})
     assert bomb.stat().st_size < 10_000
     assert "holds more than 1 MB" in import_cases(bomb).problems[0]
-    monkeypatch.setattr(archives, "MOST_FILES", 1)
+    monkeypatch.setattr(files, "MOST_FILES", 1)
     many = _zip(tmp_path / "many.zip", {"a.json": text, "b.json": text})
     assert "holds 2 files, and at most 1 are unpacked" in import_cases(many).problems[0]
 

@@ -321,7 +321,7 @@ def test_an_interrupt_ends_with_130_and_writes_nothing(tmp_path: Path, script: P
 
 
 _DEAF = """
-from evalset.commands.interrupting import end_when_interrupted
+from evalset.commands.ending import end_when_interrupted
 
 end_when_interrupted()
 while True:

@@ -10,10 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evalset.verify.aligning import Beside, aligned, matched
 from evalset.verify.criteria import Criteria, Match
 from evalset.verify.differences import text_pieces, value_differences
-from evalset.verify.divergence import Compared, first_divergence
+from evalset.verify.divergence import Beside, Compared, aligned, first_divergence, matched
 from evalset.verify.results import Divergence, Step
 from simulator.environment.language.paths import parse
 from simulator.jsonvalue import same

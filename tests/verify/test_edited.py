@@ -8,7 +8,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from evalset.recorded.goldens import text_digest, value_digest
-from evalset.verify.edited import Known
+from evalset.verify.judging import Known
 from evalset.verify.results import Step
 from simulator.jsonvalue import same
 from tests.recorded.test_files import json_values

@@ -32,7 +32,7 @@ from evalset.verify import (
     tolerances_of,
     verify,
 )
-from evalset.verify.clocks import is_clock
+from evalset.verify.undetermined import is_clock
 from tests.harness.adk_process import run_adk_eval
 from tests.recorded.test_files import json_values
 from tests.replay import asking

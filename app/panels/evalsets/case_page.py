@@ -33,8 +33,7 @@ from evalset.editing.edits import (
     RemoveTurn,
     SplitCase,
 )
-from evalset.editing.parts import Step, agent_of, is_plain_text, steps_of, text_of, turns_of
-from evalset.editing.places import Where, field
+from evalset.editing.parts import Step, Where, agent_of, field, is_plain_text, steps_of, text_of, turns_of
 from evalset.names import unique_eval_id
 
 COLUMNS = (1.25, 1)

@@ -13,7 +13,7 @@ from app.labels import literal
 from app.panels.evalsets.scene import OpenCase, SetCommand, SetScene
 from app.panels.evalsets.set_choices import keep_option, option_key
 from app.panels.evalsets.table_download import csv_button
-from evalset.editing.rows import CaseRow
+from evalset.editing.opened import CaseRow
 
 PAGE_CASES = 50
 _LOW = 12

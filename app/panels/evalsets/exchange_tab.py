@@ -28,7 +28,7 @@ from app.people import LOCAL
 if TYPE_CHECKING:
     from app.jobs import Job
     from evalset.exporting.forms import Exported
-    from evalset.importing.found import Imported
+    from evalset.importing.gathered import Imported
 
 _TYPES = ["json", "zip", "db", "sqlite", "sqlite3"]
 _MOST_ROWS, _FEW_ROWS, _TABLE_HEIGHT = 1_000, 9, 360

@@ -33,8 +33,7 @@ from app.set_facts import environment_of, facts_of
 from app.set_parts import Part
 from evalset.editing.changes import CaseChange, Changes, changes
 from evalset.editing.edits import words_of
-from evalset.editing.merging import Conflict
-from evalset.editing.saving import text_of_set
+from evalset.editing.saving import Conflict, text_of_set
 from evalset.editing.work import SetWork
 
 

@@ -57,7 +57,7 @@ from evalset.verify import (
     propose_tolerances,
     tolerances_of,
 )
-from evalset.verify.junit import junit
+from evalset.verify.report import junit
 from evalset.verify.results import Divergence, RunResult
 
 if TYPE_CHECKING:
