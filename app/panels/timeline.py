@@ -135,7 +135,8 @@ def _another_way(entry: HistoryEntry, place: int, simulation: LiveSimulation | N
         key=f"another_way_{place}",
         type="tertiary",
         icon=":material/alt_route:",
-        help="Go back to this step and answer it differently. What followed is kept, and Redo brings it back.",
+        help="Go back to this step and answer it differently. What followed is kept, and Redo brings it back. "
+        "The agent's own callbacks, plugins and nodes run again; tools and models do not.",
         on_click=_go_to,
         args=(another_way_from(entry, simulation.journal),),
     )

@@ -7,7 +7,7 @@ import functools
 import inspect
 import logging
 import threading
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Iterable
 from contextlib import aclosing
 from os import PathLike
 from pathlib import Path
@@ -38,6 +38,7 @@ from evalset.replay.unrecorded import Improvised, MadeAnswer, Policy, words_of
 from simulator.jsonvalue import JsonObject, copied, same
 from simulator.runtime.adk_private import Run, has_own_code, invocation_of, let_plugins_go_on, runs_agents
 from simulator.runtime.boundaries import ToolBoundaryCall, seat_agent
+from simulator.runtime.connecting import Connections
 from simulator.runtime.context import MODEL_STAND_IN
 from simulator.runtime.effects import repeated
 from simulator.runtime.encoding import jsonable, made_error
@@ -163,6 +164,8 @@ class HermeticEnvironment(BasePlugin):
             the injection rules of the case may answer it, with `generate` an offline draft where they do not.
         latencies: Let each tool take as long as it did when it was recorded. How long a person took is not waited for. A run that is
             cancelled meanwhile ends at once.
+        allow_hosts: Names and addresses that the agent's own code may connect to, beside this machine, where the recording answers for
+            the models. A tool set may always ask its server which tools it has.
         name: The plugin's name; no two of an app may have the same.
 
     Raises:
@@ -182,6 +185,7 @@ class HermeticEnvironment(BasePlugin):
         models: Players = "real",
         unrecorded: Policy = "fail",
         latencies: bool = False,
+        allow_hosts: Iterable[str] = (),
         name: str = "hermetic_environment",
     ) -> None:
         super().__init__(name)
@@ -193,6 +197,8 @@ class HermeticEnvironment(BasePlugin):
         self.missed: list[str] = []
         self.made: list[MadeAnswer] = []
         self._answers = _Answers(self)
+        if models == "recorded":
+            self._answers.connections = Connections(allow_hosts)
         let_plugins_go_on()
 
     def latency_of(self, call: RecordedCall) -> float:

@@ -14,6 +14,7 @@ import contextlib
 import copy
 import functools
 import logging
+import socket
 import sys
 import threading
 import weakref
@@ -28,9 +29,11 @@ import google.adk
 from google.adk.events.event import Event
 from google.adk.runners import Runner
 from google.adk.tools.base_tool import BaseTool
+from google.adk.tools.base_toolset import BaseToolset
 
 from simulator.runtime.adk_private import Run, has_own_code, is_steering, runs_agents
 from simulator.runtime.bodies import AnswersItself
+from simulator.runtime.connecting import Connections, listed, watched_connect, watched_lookup
 from simulator.runtime.context import WATCH, Watching
 
 Result = TypeVar("Result")
@@ -78,7 +81,12 @@ def all_refused(errors: Sequence[UnchosenToolError]) -> UnchosenToolError:
 
 
 class Watch(ABC):
-    """A run whose tools are real only where someone chose so. While it is `active`, tools are also refused in threads that nobody knows."""
+    """A run whose tools are real only where someone chose so. While it is `active`, tools are also refused in threads that nobody knows.
+
+    Where `connections` is set, its code connects to nothing else.
+    """
+
+    connections: Connections | None = None
 
     def __init__(self) -> None:
         _GUARDS.stand_for(self)
@@ -262,6 +270,11 @@ class _Guards:
                 self._put(BaseTool, "__init_subclass__", classmethod(self._defined()))
                 self._put(threading.Thread, "start", _watched_start(threading.Thread.start))
                 self._put(ThreadPoolExecutor, "submit", _watched_submit(ThreadPoolExecutor.submit))
+                self._put(socket, "getaddrinfo", watched_lookup(socket.getaddrinfo))
+                for name in ("connect", "connect_ex"):
+                    self._put(socket.socket, name, watched_connect(getattr(socket.socket, name)))
+                list_tools = BaseToolset.get_tools_with_prefix
+                self._put(BaseToolset, list_tools.__name__, listed(list_tools))
             waiting: list[type[BaseTool]] = [BaseTool]
             while waiting:
                 kind = waiting.pop()
@@ -279,7 +292,7 @@ class _Guards:
                 self._release(kind)
             self._kinds.clear()
 
-    def _put(self, owner: type, name: str, value: Any) -> None:
+    def _put(self, owner: Any, name: str, value: Any) -> None:
         own = vars(owner).get(name)
         setattr(owner, name, value)
 

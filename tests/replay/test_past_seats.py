@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
+import socket
 from pathlib import Path
 from typing import Any
 
@@ -16,10 +18,11 @@ from evalset import HermeticEnvironment
 from evalset.recorded.model import RecordedCase, RecordedEnvironment
 from evalset.verify import verify
 from simulator import create_plugin
+from simulator.runtime.connecting import OutgoingConnectionError
 from simulator.runtime.enforcing import UnchosenToolError
 from tests.harness.adk_process import run_adk_eval
 from tests.replay.desk_agent import keep
-from tests.runtime.past_seats import ASKED, NAME, REFUSED, Way, hitting, marks
+from tests.runtime.past_seats import ASKED, NAME, REFUSED, Way, before, hitting, marks
 from tests.runtime.stage import opened, play, say
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*(deprecated|experimental|EXPERIMENTAL).*")
@@ -177,3 +180,68 @@ def test_adk_eval_fails_where_a_tool_is_called_past_its_seat(name: str, tmp_path
     assert marks(marker) == []
     assert outcome.passed == 0
     assert f"the tool {NAME} did not run" in outcome.output or f"no answer for {NAME}(" in outcome.output
+
+
+# ---------------------------------------------------------------- connections
+
+
+def connecting(host: str, how: str) -> Any:
+    """Make an agent whose callback connects to a host, by name or by address, on the loop or blocking."""
+
+    async def connect(callback_context: Any) -> None:
+        if how == "blocking":
+            socket.create_connection((host, 9), timeout=5).close()
+        elif how == "thread":
+            await asyncio.to_thread(lambda: socket.create_connection((host, 9), timeout=5).close())
+        else:
+            await asyncio.open_connection(host, 9)
+
+    return before(connect)
+
+
+def replaying(models: Any, **more: Any) -> HermeticEnvironment:
+    """Make a plugin that replays one turn."""
+    response: Any = {"content": {"role": "model", "parts": [{"text": "done"}]}}
+    model_turn: Any = {"agent": "clerk", "responses": [response], "author": {"source": "model"}}
+    turn: Any = {"query": {"role": "user", "parts": [{"text": "go"}]}, "calls": [], "models": [model_turn]}
+    case = RecordedCase.model_validate({"agent": "clerk", "app_name": "stage", "turns": [turn]})
+    return HermeticEnvironment(RecordedEnvironment(cases={"one": case}), case="one", models=models, **more)
+
+
+@pytest.mark.parametrize("how", ["loop", "blocking", "thread"])
+@pytest.mark.parametrize("host", ["tools.example.com", "192.0.2.1", "2001:db8::1"])
+def test_with_recorded_models_no_other_machine_is_reached(host: str, how: str) -> None:
+    """The error names the host."""
+    with pytest.raises(OutgoingConnectionError, match=re.escape(host)):
+        run(connecting(host, how), replaying("recorded"))
+
+
+@pytest.mark.parametrize("how", ["loop", "blocking", "thread"])
+def test_with_recorded_models_this_machine_is_reached(how: str) -> None:
+    """Whether somebody listens there is its own matter."""
+    with pytest.raises(ConnectionRefusedError):
+        run(connecting("localhost", how), replaying("recorded"))
+
+
+def test_a_host_that_is_allowed_is_reached(monkeypatch: pytest.MonkeyPatch) -> None:
+    """By its name, at whichever address that has."""
+    tried: list[Any] = []
+
+    def lookup(host: str, port: int, *_: Any, **__: Any) -> list[Any]:
+        return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", ("192.0.2.7", port))]
+
+    def connect(_: Any, address: Any) -> None:
+        tried.append(address)
+
+    monkeypatch.setattr(socket, "getaddrinfo", lookup)
+    monkeypatch.setattr(socket.socket, "connect", connect)
+    run(connecting("tools.example.com", "blocking"), replaying("recorded", allow_hosts=["tools.example.com"]))
+    assert tried == [("192.0.2.7", 9)]
+
+
+def test_with_real_models_connections_are_as_before(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Their clients need them."""
+    tried: list[Any] = []
+    monkeypatch.setattr(socket.socket, "connect", lambda _, address: tried.append(address))
+    run(connecting("192.0.2.1", "blocking"), replaying("real"))
+    assert tried == [("192.0.2.1", 9)]

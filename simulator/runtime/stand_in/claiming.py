@@ -26,6 +26,7 @@ from simulator.runtime.adk_private import (
     with_plugins,
 )
 from simulator.runtime.boundaries import ToolBoundaryCall, seat_tool
+from simulator.runtime.connecting import Connections
 from simulator.runtime.context import let_stand_in, stand_in_of
 from simulator.runtime.stand_in.sessions import SessionName
 
@@ -43,7 +44,9 @@ _REAL: ContextVar[bool] = ContextVar("simulation_stand_in_real", default=False)
 
 
 class Claiming(ABC, Generic[Play]):
-    """Who stands in for tools; each session has a `Play` of its own."""
+    """Who stands in for tools; each session has a `Play` of its own. `connections` are those that code of a run may make; None for all."""
+
+    connections: Connections | None = None
 
     async def before_tool(
         self, tool: BaseTool, arguments: dict[str, Any], context: Any, plugin: BasePlugin

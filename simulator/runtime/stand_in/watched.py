@@ -37,6 +37,7 @@ class StandInWatch(Watch):
         self._who, self._plugin = who, plugin
         self._service, self._name = service, name
         self.errors: list[Exception] = []
+        self.connections = who.connections
 
     def chose(self, tool: BaseTool) -> bool:
         """Tell whether the one who stands in lets a tool run for real."""
