@@ -10,7 +10,7 @@ from simulator.environment.drafting.blanks import is_guess
 from simulator.environment.drafting.drafts import NO_SOURCES, Draft, DraftCall, Sources
 from simulator.environment.drafting.parts import Parts
 from simulator.environment.schema.schemas import Problem
-from simulator.jsonvalue import copied, same
+from simulator.jsonvalue import copied
 
 __all__ = ["Draft", "DraftCall", "EarlierAnswer", "Sources", "draft", "drafted"]
 
@@ -36,14 +36,12 @@ def drafted(call: DraftCall, sources: Sources = NO_SOURCES) -> Draft:
     problems = parts.problems(value)
     if problems and parts.hopeless:
         problems = (Problem(path="$", message=f"no draft could be made: {parts.hopeless}"), *problems)
-    again = call.model_copy(update={"draw": call.draw + 1}) if made.varies else call
-    varies = made.varies and not same(best(Parts(again, sources)).value, value)
     return Draft(
         value=value,
         why=made.why,
         is_guess=is_guess(made.blanks),
         blanks=made.blanks,
-        varies=varies,
+        varies=made.varies,
         problems=problems,
     )
 

@@ -104,12 +104,14 @@ class Maker:
     """Makes values that fit parts of one schema; `blanks` are the places of what it made last that no source gave.
 
     What is drawn is marked, unless it is one of choices and `is_stated`: then the tool's code says that it is any of them.
+    `drew` says whether another draw may make another value.
     """
 
     def __init__(self, plan: Plan, *, is_stated: bool = False) -> None:
         self._plan, self._is_stated = plan, is_stated
         self._left = _MOST_VALUES
         self.blanks: list[Blank] = []
+        self.drew = False
 
     def value(self, node: JsonValue, name: str, scope: Scope) -> JsonValue:
         """Make a value that fits a part of the schema.
@@ -147,6 +149,7 @@ class Maker:
     ) -> JsonValue:
         """Mark a place for which nothing is known; give what stands there, such as a value that was `drawn` for it."""
         if scope.style == "usual":
+            self.drew |= drawn
             self.blanks.append(Blank(path=scope.path, kind=kind, name=name, drawn=drawn))
         return placeholder(kind, name) if value is None else value
 
@@ -228,6 +231,7 @@ class Maker:
         turned = [*fine[start:], *fine[:start], *(one for one in choices if one is None or one not in fine)]
         turned = [*turned[scope.shift % (len(turned) or 1) :], *turned[: scope.shift % (len(turned) or 1)]]
         is_typed = not plain.keys() <= {"const", "enum", "title", "description"}
+        self.drew |= len(fine) > 1
         for one in turned:
             if not is_typed or self._plan.fits(one, plain):
                 return one if self._is_stated or len(choices) == 1 else self._drawn(name, scope, one)

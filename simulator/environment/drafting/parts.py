@@ -7,12 +7,13 @@ import re
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import cached_property
+from typing import Any
 
 from pydantic import JsonValue
 
 from simulator.environment.conventions.answers import is_error
 from simulator.environment.conventions.chance import Chance
-from simulator.environment.conventions.kinds import collection_of, is_collection
+from simulator.environment.conventions.kinds import collection_of, is_collection, is_own_key
 from simulator.environment.conventions.names import is_identifier, words_of
 from simulator.environment.drafting.attempt import Try
 from simulator.environment.drafting.blanks import Blank
@@ -20,6 +21,7 @@ from simulator.environment.drafting.drafts import DraftCall, Sources
 from simulator.environment.drafting.errors import ADK_FORM, adk_error, error_answers, sentence_of
 from simulator.environment.drafting.examples import example, shown_answer
 from simulator.environment.drafting.instances import Maker, NoValueError, Scope, Style, layers
+from simulator.environment.drafting.new_ids import next_id
 from simulator.environment.drafting.recorded import recorded_answer
 from simulator.environment.drafting.rows import Rows, found_rows
 from simulator.environment.drafting.session_facts import known_fields, settled
@@ -28,7 +30,7 @@ from simulator.environment.evidence.programs import find, load
 from simulator.environment.evidence.sketch import EarlierCall, Hole, Outcome, Reading, Sketch
 from simulator.environment.schema.schema_plans import Plan, is_error_branch, plan_for
 from simulator.environment.schema.schemas import BrokenSchemaError, Problem, check
-from simulator.environment.things.entities import WorldCall
+from simulator.environment.things.entities import SEED, WorldCall
 from simulator.environment.things.sayings import says_missing
 from simulator.environment.things.world import World
 from simulator.jsonvalue import JsonObject, canonical
@@ -93,9 +95,16 @@ class Parts:
             and self._use(one.tool_name, one.arguments) != "reads"
         ]
         found = self._sources.read(call.code, call.arguments, state=call.state, earlier=earlier)
-        if earlier and all(_is_bare(one.value) for one in found.outcomes if one.possible and not one.raises):
+        ends = [one.value for one in found.outcomes if one.possible and not one.raises]
+        if earlier and any(map(_holes, ends)):
             # What they left behind is not known: then the literals stand, and what the session knows over them.
-            found = self._sources.read(call.code, call.arguments, state=call.state)
+            plain = self._sources.read(call.code, call.arguments, state=call.state)
+            first = next((one for one in plain.outcomes if one.possible and not one.raises), None)
+            is_whole = first is not None and not _holes(first.value) and not _is_failure(first.value)
+            if is_whole or not all(map(_is_bare, ends)):
+                return plain if is_whole else found
+            # Nor do the literals count against a thing that calls have changed since.
+            return Reading() if first is not None and _is_failure(first.value) and self._is_changed else plain
         return found
 
     @cached_property
@@ -244,10 +253,25 @@ class Parts:
         if not outcome.raises:
             # What the code does for certain counts for more than what its annotations promise.
             holds = outcome.certain and not self.call.is_held and not _holes(outcome.value)
-            return replace(self._sketched(outcome.value, why, holds=holds), when=title)
+            made = self._sketched(outcome.value, why, holds=holds)
+            return replace(made, value=self._untaken(made.value), when=title)
         error: dict[str, Sketch] = {"error_code": outcome.raises, "error_message": outcome.message or ""}
         made = self._sketched(error, why)
         return replace(made, when=f"It raises {outcome.raises}{f' when {when}' if when else ''}")
+
+    def _untaken(self, value: JsonValue) -> JsonValue:
+        """Let a thing that is just made have the next id, where the one that the code counts out is taken in this session."""
+        role = self.world.role_of(self.tool, self.arguments)
+        if role.use != "creates" or not isinstance(value, dict):
+            return value
+        for name, key in value.items():
+            if not isinstance(key, str) or key in self.arguments.values() or not is_own_key(name, role.kind):
+                continue
+            found = self.world.entity(role.kind, key)
+            if found is not None and not found.gone:
+                following = next_id([*self.world.collections().get(collection_of(role.kind), ()), key])
+                return value if following is None else {**value, name: following}
+        return value
 
     def by_code(self) -> Try | None:
         """Give the first outcome of the tool's code that the call may have: an error only where it is certain, or nothing else may be.
@@ -308,7 +332,7 @@ class Parts:
                 continue
             if self.fits(made):
                 self.hopeless = ""
-                return self._told(Try(made, _BY_SCHEMA, tuple(maker.blanks), varies=True))
+                return self._told(Try(made, _BY_SCHEMA, tuple(maker.blanks), varies=maker.drew))
         self._is_hopeless = True
         return None
 
@@ -355,7 +379,7 @@ class Parts:
         filler = Filler(self.plan)
         said = settled(sketch, self.tool, self.arguments, self.world)
         value = filler.filled(said, self._scope("usual"))
-        made = self._told(Try(value, why, filler.blanks, varies=bool(_holes(said))))
+        made = self._told(Try(value, why, filler.blanks, varies=filler.drew))
         if holds or self.fits(value):
             return made
         if isinstance(value, dict) and value.keys() == {"result"} and self.fits(value["result"]):
@@ -377,6 +401,12 @@ class Parts:
         named = [f"{kind.replace('_', ' ')} {key}" for kind, key in self._things]
         return replace(made, why=f"{made.why}; this session knows {', '.join(named[:3])}") if named else made
 
+    @property
+    def _is_changed(self) -> bool:
+        """Whether a call of this session has said something of a thing that this one names."""
+        known = (self.world.entity(*one) for one in self._things)
+        return any(one is not None and one.last is not None and one.last.source != SEED for one in known)
+
     @cached_property
     def _things(self) -> list[tuple[str, str]]:
         named = self.world.named(self.tool, self.arguments)
@@ -394,6 +424,11 @@ def _world_of(call: DraftCall) -> World:
 def _is_bare(sketch: Sketch) -> bool:
     """Tell whether a sketch says no more than what type it is of."""
     return isinstance(sketch, Hole) and sketch == Hole(sketch.kind, sketch.name)
+
+
+def _is_failure(sketch: Any) -> bool:
+    """Tell whether a sketch reports an error: the literals may know less than the session does."""
+    return is_error(sketch)
 
 
 def _holes(sketch: object) -> bool:

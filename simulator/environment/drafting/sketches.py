@@ -38,6 +38,11 @@ class Filler:
         others = self._typed.blanks if self._typed is not self._free else []
         return (*self._free.blanks, *others)
 
+    @property
+    def drew(self) -> bool:
+        """Whether another draw may fill it otherwise."""
+        return self._free.drew or self._typed.drew
+
     def filled(self, sketch: Sketch, scope: Scope) -> JsonValue:
         """Fill a sketch of the whole answer."""
         return self._fill(sketch, self._schema, "", scope)
