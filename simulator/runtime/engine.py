@@ -35,6 +35,7 @@ from simulator.facts import (
 )
 from simulator.journal import Journal
 from simulator.jsonvalue import copied
+from simulator.runtime.adk_check import check_adk
 from simulator.runtime.adk_private import set_random_provider
 from simulator.runtime.agent_tools import firing_of, is_set_for
 from simulator.runtime.answering import Answering
@@ -78,6 +79,7 @@ class Engine:
     """One live session. Every method runs on the loop's thread."""
 
     def __init__(self, config: SimulatedAgentConfig, journal: Journal, clock: Callable[[], float]) -> None:
+        check_adk()
         self.config, self.journal, self._clock = config, journal, clock
         self.append = journal.append
         self.seed = self._header_seed()

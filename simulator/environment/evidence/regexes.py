@@ -7,8 +7,6 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
-import regex
-
 from simulator.environment.evidence.expressions import native
 from simulator.environment.evidence.runs import Run
 from simulator.environment.evidence.unknowns import Lazy, Match, Pattern, TouchedError
@@ -18,7 +16,7 @@ _LONGEST = 2_000
 """So long a pattern may be. A text may be ten times as long."""
 
 _FLAGS = {
-    re.IGNORECASE: regex.IGNORECASE, re.MULTILINE: regex.MULTILINE, re.DOTALL: regex.DOTALL, re.VERBOSE: regex.VERBOSE, re.ASCII: regex.ASCII,
+    re.IGNORECASE: "IGNORECASE", re.MULTILINE: "MULTILINE", re.DOTALL: "DOTALL", re.VERBOSE: "VERBOSE", re.ASCII: "ASCII",
 }  # fmt: skip
 _OTHERWISE_READ = re.compile(r"\[\[|\[\^?\[|\[:|\{(?!\d+(,\d*)?\}|,\d+\})")
 """What the two engines read in different ways: classes in classes, and what looks like a repetition and is none."""
@@ -59,9 +57,13 @@ def _checked(text: str, flags: int) -> re.Pattern[str]:
 
 @lru_cache(maxsize=512)
 def _engine(text: str, flags: int) -> Any:
+    try:
+        import regex  # noqa: PLC0415 - it may be missing where an agent has its own environment: then nothing is certain
+    except ModuleNotFoundError:
+        return None
     wanted = 0
     for mine, theirs in _FLAGS.items():
-        wanted |= int(theirs) if flags & mine else 0
+        wanted |= int(getattr(regex, theirs)) if flags & mine else 0
     is_known = not flags & ~sum(int(one) for one in _FLAGS)
     if not is_known or _OTHERWISE_READ.search(text):
         return None
