@@ -7,9 +7,9 @@ from functools import cache
 from pydantic import JsonValue
 
 from app.effect_form import seed_effect
+from simulator.environment.injection.distortions import CATEGORY, categories, hostile_texts
 from simulator.environment.injection.effects import ErrorEffect, RaiseEffect
 from simulator.environment.injection.faults import faults
-from simulator.environment.injection.hostile import CATEGORY, categories, hostile_texts
 
 _MORE_EXCEPTIONS = ("FileNotFoundError", "TypeError", "NotImplementedError")
 

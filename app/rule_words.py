@@ -25,7 +25,7 @@ from simulator.environment.injection.conditions import (
     Test,
     WorldIs,
 )
-from simulator.environment.injection.distortions import Distortion
+from simulator.environment.injection.distortions import CATEGORY, Distortion
 from simulator.environment.injection.effects import (
     AskEffect,
     DelayEffect,
@@ -41,7 +41,6 @@ from simulator.environment.injection.effects import (
     SequenceEffect,
     UniformLatency,
 )
-from simulator.environment.injection.hostile import CATEGORY
 from simulator.environment.injection.rules import EVERY_TOOL, InjectionRule
 from simulator.jsonvalue import canonical
 

@@ -15,7 +15,7 @@ from simulator.runtime.errors import ContradictionError
 from simulator.scripts import Waits
 from simulator.scripts.entries import AgentMove, CodeMove, ToolMove
 from simulator.scripts.script import Place
-from simulator.scripts.snippets import asked_about
+from simulator.scripts.texts import asked_about
 from simulator.seats.answers import CodeAnswer
 from simulator.seats.requests import CodeRequest, ModelRequest, Request, ToolRequest
 from simulator.session import OpenCall

@@ -28,7 +28,7 @@ from simulator.runtime import Simulation, SimulationError
 from simulator.runtime.reachability import default_seats
 from simulator.scripts import ScriptError, Step, Waits, script_of, write_script
 from simulator.scripts.script import ScriptTurn
-from simulator.scripts.snippets import waits_for, waits_for_user
+from simulator.scripts.texts import waits_for, waits_for_user
 from simulator.session import Seats, SessionState, SimulationSession
 
 _OVER = frozenset({"stop_signal_detected", "turn_limit_reached", "no_message_generated"})

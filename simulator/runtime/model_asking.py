@@ -20,9 +20,8 @@ from simulator.facts import Value
 from simulator.jsonvalue import Json
 from simulator.masking import redacted, secrets_of
 from simulator.runtime.apart import TimeIsUpError, apart
-from simulator.runtime.model_failures import Failure, failure_of
 from simulator.runtime.model_requests import ModelUnavailableError, Wish, asking, own_model, with_less
-from simulator.runtime.model_responses import CUT_OFF, Heard, Tokens, heard_from
+from simulator.runtime.model_responses import CUT_OFF, Failure, Heard, Tokens, failure_of, heard_from
 
 What: TypeAlias = Literal["asked", "repair", "retry"]
 """Why a model was asked: for the answer, for a better one, or again, as it could not be heard."""

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator
+import re
+from collections.abc import AsyncGenerator, Iterable, Mapping
 from contextlib import aclosing
-from typing import NamedTuple
+from email.utils import parsedate_to_datetime
+from typing import Any, NamedTuple
 
 from google.adk.models.base_llm import BaseLlm
 from google.adk.models.llm_request import LlmRequest
@@ -12,6 +14,7 @@ from google.adk.models.llm_response import LlmResponse
 from google.genai import types
 
 from simulator.facts import Value
+from simulator.masking import redacted
 
 CUT_OFF = types.FinishReason.MAX_TOKENS.value
 """Why a model stopped that had no room for the rest of its answer."""
@@ -90,3 +93,85 @@ def _tokens_of(response: LlmResponse) -> Tokens:
         answered=usage.candidates_token_count if usage else None,
         thought=usage.thoughts_token_count if usage else None,
     )
+
+
+# Says in words why a model's provider gave no answer, and whether to ask it again; keys are left out of the words.
+
+
+_AGAIN = frozenset({408, 425, 429})
+_CLIENTS = frozenset({"aiohttp", "httpcore", "httpcore2", "httpx", "httpx2"})
+_UNREADABLE = frozenset({"UnicodeDecodeError", "JSONDecodeError", "UnknownApiResponseError"})
+_MOST_WORDS = 400
+
+
+class Failure(NamedTuple):
+    """Why there is no answer. `wait` is how many seconds the provider asks to wait; None where it says nothing."""
+
+    words: str
+    status: int | None = None
+    again: bool = False
+    wait: float | None = None
+
+
+def failure_of(error: BaseException, *, now: float, secrets: Iterable[str] = ()) -> Failure:
+    """Read what a client raised.
+
+    Args:
+        error: What it raised.
+        now: Seconds since the epoch, for a `Retry-After` that is a date.
+        secrets: Texts that must not stand in the words.
+    """
+    status = _status(error)
+    kind = type(error).__name__.lstrip("_")
+    told = getattr(error, "message", None)
+    said = " ".join((told if isinstance(told, str) and told else str(error)).split())
+    words = redacted(f"{status or kind}: {said}" if said else f"{status or kind}", secrets)
+    if len(words) > _MOST_WORDS:
+        words = f"{words[:_MOST_WORDS]} ..."
+    return Failure(words, status, _is_passing(error, status), _wait(error, now))
+
+
+def _status(error: BaseException) -> int | None:
+    for name in ("code", "status_code"):
+        value = getattr(error, name, None)
+        if isinstance(value, int) and not isinstance(value, bool):
+            return value
+    return None
+
+
+def _is_passing(error: BaseException, status: int | None) -> bool:
+    """Tell whether the same request may well succeed a little later."""
+    if status is not None:
+        return status in _AGAIN or status >= 500  # noqa: PLR2004 - HTTP's errors of servers begin there
+    names = {base.__name__ for base in type(error).__mro__}
+    roots = {base.__module__.partition(".")[0] for base in type(error).__mro__}
+    return isinstance(error, (ConnectionError, TimeoutError)) or bool(roots & _CLIENTS or names & _UNREADABLE)
+
+
+def _wait(error: BaseException, now: float) -> float | None:
+    response: Any = getattr(error, "response", None)
+    headers: Any = getattr(response, "headers", None) or getattr(error, "litellm_response_headers", None)
+    said = headers.get("retry-after") if hasattr(headers, "get") else None
+    wait = _seconds(said, now) if isinstance(said, str) else None
+    return _of_google(getattr(error, "details", None)) if wait is None else wait
+
+
+def _seconds(said: str, now: float) -> float | None:
+    """Read a `Retry-After`: seconds, or a date."""
+    if re.fullmatch(r"\s*\d{1,9}(\.\d+)?\s*", said):
+        return float(said)
+    try:
+        return max(0.0, parsedate_to_datetime(said).timestamp() - now)
+    except (ValueError, OverflowError):
+        return None
+
+
+def _of_google(details: Any) -> float | None:
+    """Read Google's `RetryInfo` out of the body of an error."""
+    error = details.get("error") if isinstance(details, Mapping) else None
+    listed = error.get("details") if isinstance(error, Mapping) else None
+    for one in listed if isinstance(listed, list) else ():
+        delay = one.get("retryDelay") if isinstance(one, Mapping) else None
+        if isinstance(delay, str) and re.fullmatch(r"\d{1,9}(\.\d+)?s", delay):
+            return float(delay[:-1])
+    return None

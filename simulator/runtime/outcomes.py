@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from simulator.environment.asking.output_checks import breach
+from simulator.environment.asking.model_answers import breach
 from simulator.facts import Failed, Outcome, Returned
 from simulator.jsonvalue import Json, JsonObject
 from simulator.runtime.encoding import made_error, tool_result

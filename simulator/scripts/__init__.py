@@ -12,8 +12,7 @@ from simulator.scripts.opening import ScriptedSession, of_now, open_for_script, 
 from simulator.scripts.playing import Asks, Played, ScriptPlay, Step
 from simulator.scripts.recorded import move_of, script_of
 from simulator.scripts.script import Script, ScriptTurn
-from simulator.scripts.snippets import Waits
-from simulator.scripts.texts import ScriptError, ScriptText, read_script, words_of, write_script
+from simulator.scripts.texts import ScriptError, ScriptText, Waits, read_script, words_of, write_script
 
 __all__ = [
     "Asks",

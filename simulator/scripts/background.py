@@ -9,7 +9,7 @@ from simulator.facts import Value
 from simulator.runtime import Simulation
 from simulator.scripts.playing import Played, ScriptPlay, Step
 from simulator.scripts.script import Script
-from simulator.scripts.snippets import Waits
+from simulator.scripts.texts import Waits
 
 _LOOK = 0.1
 """How many seconds pass before a change that a person made is seen."""

@@ -16,7 +16,7 @@ from simulator.scripts.entries import AgentMove, CodeMove, ToolMove
 from simulator.scripts.matching import BY_SCRIPT, Leftover, Lines, Taken
 from simulator.scripts.script import Otherwise, Place, Script, ScriptTurn
 from simulator.scripts.seating import fallback
-from simulator.scripts.snippets import Waits, waits_for, waits_for_user
+from simulator.scripts.texts import Waits, waits_for, waits_for_user
 from simulator.scripts.users_turn import MisplacedError, open_call
 from simulator.seats.answers import CodeAnswer, returned
 from simulator.seats.requests import CodeRequest, ModelRequest, Request, ToolRequest

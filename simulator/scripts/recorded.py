@@ -39,8 +39,7 @@ from simulator.scripts.entries import (
     ToolMove,
 )
 from simulator.scripts.script import Script, ScriptTurn
-from simulator.scripts.snippets import asked_about
-from simulator.scripts.texts import ScriptError
+from simulator.scripts.texts import ScriptError, asked_about
 from simulator.scripts.users_turn import MisplacedError, open_call
 from simulator.seats.answers import raised
 from simulator.session import OpenCall, SessionFold

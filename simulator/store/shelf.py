@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
-from typing import NamedTuple
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from sqlalchemy import Connection, insert, select, update
 
 from simulator.facts import Fact
-from simulator.store.batches import Attempt, Batch, Summary, write_batch
+from simulator.journal import ROOT
 from simulator.store.database import Database
+from simulator.store.errors import UnknownSessionError
 from simulator.store.postgresql import WRITER_SECONDS
-from simulator.store.tables import Place
+from simulator.store.rows import row_of
+from simulator.store.sessions import plain, words
+from simulator.store.tables import FACTS, LEASES, SESSIONS, Place
 from simulator.store.writer import Unwritten, Writer
 
 
@@ -106,3 +112,159 @@ class Shelf(Unwritten):
             summary=Summary(status, turns, self.query),
             token=self.token,
         )
+
+
+# Writes what one journal has appended: optimistic on the head, and nothing twice.
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """What a transaction would have left that failed: the numbers of the first facts of the batch, the head, and whose it is.
+
+    Where the database was lost in the middle of a commit, nobody knows whether it was done.
+    """
+
+    numbers: tuple[int, ...]
+    head: int
+    superseded: bool
+
+
+@dataclass(frozen=True)
+class Summary:
+    """What the library shows of a session as it is at its head. `query` is None where it is as it was."""
+
+    status: str
+    turns: int
+    query: str | None
+
+
+@dataclass(frozen=True)
+class Batch:
+    """What a journal holds and the store does not yet.
+
+    Attributes:
+        session_id: Whose it is.
+        facts: Those that are not stored, in their order.
+        parents: Their parents, as the journal numbers them.
+        stored: The numbers in the store of the facts before them.
+        head: The journal's head, as the journal numbers it.
+        follows: Where the session was in the store when this journal last read or wrote it.
+        superseded: Somebody else went on with the session; the head is theirs.
+        attempts: What may have been done already, the oldest first.
+        summary: For the library.
+        token: Of the lease under which it was appended; None where there is none.
+    """
+
+    session_id: str
+    facts: Sequence[Fact]
+    parents: Sequence[int]
+    stored: Sequence[int]
+    head: int
+    follows: Place
+    superseded: bool
+    attempts: Sequence[Attempt]
+    summary: Summary
+    token: str | None = None
+
+
+@dataclass(frozen=True)
+class Written:
+    """What a batch came to: the numbers of its facts in the store, where the session is now, and whose head it is."""
+
+    numbers: tuple[int, ...]
+    place: Place
+    superseded: bool
+
+    @property
+    def attempt(self) -> Attempt:
+        """What is to be looked for, should it not be known whether this was done."""
+        return Attempt(self.numbers, self.place.head, self.superseded)
+
+
+def write_batch(connection: Connection, batch: Batch, now: float) -> Written:
+    """Store a batch behind what the store holds by now.
+
+    Where the head is another one than the journal knows, or somebody else plays the session by now, its facts become a
+    branch and the head stays.
+
+    Raises:
+        UnknownSessionError: The session was deleted for good.
+    """
+    row = _locked(connection, batch.session_id)
+    place = Place(row.head, row.length)
+    done = _done(connection, batch, place) if place != batch.follows else None
+    first = len(done.numbers) if done else 0
+    fresh = range(place.length, place.length + len(batch.facts) - first)
+    numbers = (*(done.numbers if done else ()), *fresh)
+    stored = [*batch.stored, *numbers]
+    rows = [
+        row_of(batch.session_id, number, stored[parent] if parent != ROOT else ROOT, fact)
+        for number, parent, fact in zip(fresh, batch.parents[first:], batch.facts[first:], strict=True)
+    ]
+    if rows:
+        connection.execute(insert(FACTS), rows)
+    known_head = done.head if done else batch.follows.head
+    superseded = batch.superseded or place.head != known_head or (done is not None and done.superseded)
+    superseded = superseded or _is_taken_over(connection, batch)
+    wanted = stored[batch.head] if batch.head != ROOT else ROOT
+    after = Place(place.head if superseded else wanted, place.length + len(rows))
+    written = Written(numbers, after, superseded)
+    if after != place or not superseded:
+        _note(connection, batch, row.changed_at, written, now)
+    return written
+
+
+def _locked(connection: Connection, session_id: str) -> Any:
+    # The row's lock makes those who write to one session take turns; SQLite has one writer at a time anyway.
+    columns = SESSIONS.c.head, SESSIONS.c.length, SESSIONS.c.changed_at
+    query = select(*columns).where(SESSIONS.c.session_id == session_id).with_for_update()
+    row = connection.execute(query).first()
+    if row is None:
+        raise UnknownSessionError(
+            f"session {session_id!r} was deleted for good; what was done since is not kept"
+        )
+    return row
+
+
+def _is_taken_over(connection: Connection, batch: Batch) -> bool:
+    # A statement of its own behind the lock: what was claimed while this one waited for it is to be seen.
+    if batch.token is None:
+        return False
+    query = select(LEASES.c.token).where(LEASES.c.session_id == batch.session_id)
+    return connection.scalar(query) not in {None, batch.token}
+
+
+def _done(connection: Connection, batch: Batch, place: Place) -> Attempt | None:
+    """Find the attempt that was done after all."""
+    for attempt in reversed(batch.attempts):
+        if not attempt.numbers:
+            if attempt.head == place.head:
+                return attempt
+            continue
+        stored = [*batch.stored, *attempt.numbers]
+        wanted = [
+            row_of(batch.session_id, number, stored[parent] if parent != ROOT else ROOT, fact)
+            for number, parent, fact in zip(attempt.numbers, batch.parents, batch.facts, strict=False)
+        ]
+        found = connection.execute(
+            select(FACTS)
+            .where(FACTS.c.session_id == batch.session_id, FACTS.c.number >= attempt.numbers[0])
+            .order_by(FACTS.c.number)
+        )
+        here = set(attempt.numbers)
+        if [dict(row) for row in found.mappings() if row["number"] in here] == wanted:
+            return attempt
+    return None
+
+
+def _note(connection: Connection, batch: Batch, changed_at: float, written: Written, now: float) -> None:
+    here, summary = SESSIONS.c.session_id == batch.session_id, batch.summary
+    # A clock that was set back must not make the newest session look old.
+    values: dict[str, Any] = {**written.place._asdict(), "changed_at": max(now, changed_at)}
+    if not written.superseded:
+        values |= {"status": summary.status, "turns": summary.turns}
+    if not written.superseded and summary.query is not None:
+        values["query"] = plain(summary.query)
+        row = connection.execute(select(SESSIONS).where(here)).mappings().one()
+        values["words"] = words({**row, **values})
+    connection.execute(update(SESSIONS).where(here).values(**values))

@@ -17,7 +17,7 @@ from simulator.journal import Journal
 from simulator.session.events import content_text
 from simulator.store import files, rows
 from simulator.store.database import Database
-from simulator.store.drafts import DraftBox
+from simulator.store.drafts import DraftBox, Unsaved, UnsavedBox
 from simulator.store.errors import StoreError, TakenError
 from simulator.store.holders import Holder
 from simulator.store.leases import Leases
@@ -26,7 +26,6 @@ from simulator.store.sessions import SessionRecord, row_of_record
 from simulator.store.shelf import Shelf
 from simulator.store.stored import LONGEST_QUERY, StoredJournal
 from simulator.store.tables import FACTS, SESSIONS, Place
-from simulator.store.unsaved import Unsaved, UnsavedBox
 from simulator.store.writer import Writer
 
 PATIENCE = 5.0

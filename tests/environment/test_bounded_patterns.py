@@ -13,8 +13,13 @@ from simulator.environment.conventions.chance import Chance
 from simulator.environment.drafting.generator import DraftCall, drafted
 from simulator.environment.injection.conditions import Matches
 from simulator.environment.injection.rules import CallContext, InjectionRule, evaluate
-from simulator.environment.schema.bounded_patterns import LARGEST, UnboundedPatternError, is_found, least_size
-from simulator.environment.schema.patterns import matching
+from simulator.environment.schema.patterns import (
+    LARGEST,
+    UnboundedPatternError,
+    is_found,
+    least_size,
+    matching,
+)
 from simulator.environment.schema.schemas import check
 from simulator.jsonvalue import JsonObject
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from simulator.environment.conventions.chance import Chance
 from simulator.environment.drafting.candidates import Candidate, candidates
 from simulator.environment.drafting.generator import DraftCall, EarlierAnswer
-from simulator.environment.injection.hostile import hostile_texts
+from simulator.environment.injection.distortions import hostile_texts
 from simulator.environment.schema.inferred import inferred_schema
 from simulator.environment.schema.merging import NEVER, merged
 from simulator.environment.schema.numerals import fitted

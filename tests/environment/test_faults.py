@@ -9,10 +9,9 @@ from typing import get_args
 import pytest
 from pydantic import JsonValue
 
-from simulator.environment.injection.distortions import DistortionKind, distorted
+from simulator.environment.injection.distortions import DistortionKind, categories, distorted
 from simulator.environment.injection.effects import DistortEffect, ErrorEffect, RaiseEffect, SequenceEffect
 from simulator.environment.injection.faults import Fault, fault, faults, search
-from simulator.environment.injection.hostile import categories
 from simulator.environment.injection.realized import GivesError, GivesValue, Raises, answered, latency_of
 from simulator.environment.injection.rules import InjectionRule
 from simulator.environment.language.templates import variables_of

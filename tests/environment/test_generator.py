@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from simulator.environment.conventions.chance import Chance
-from simulator.environment.conventions.names import is_identifier, words_of
+from simulator.environment.conventions.kinds import is_identifier, words_of
 from simulator.environment.drafting.generator import DraftCall, EarlierAnswer, Sources, draft
 from simulator.environment.drafting.generator import drafted as drafted_from
 from simulator.environment.drafting.instances import Maker, Scope

@@ -6,7 +6,7 @@ from random import Random
 
 import pytest
 
-from simulator.environment.injection.hostile import (
+from simulator.environment.injection.distortions import (
     HostileText,
     categories,
     hostile_text,

@@ -12,8 +12,8 @@ import pytest
 import yaml
 
 from simulator.environment.injection.conditions import Condition, Test
+from simulator.environment.injection.distortions import categories
 from simulator.environment.injection.effects import Effect
-from simulator.environment.injection.hostile import categories
 from simulator.environment.injection.injections import InjectionRule
 from simulator.environment.injection.rule_sets import (
     FORMAT,

@@ -16,7 +16,7 @@ from simulator import SimulatedAgentConfig
 from simulator.facts import Deferred
 from simulator.runtime import Simulation
 from simulator.scripts import Played, ScriptedSession, read_script, write_script
-from simulator.scripts.snippets import Waits
+from simulator.scripts.texts import Waits
 from simulator.seats.answers import ToolAnswer
 from tests.replay.desk_agent import PATIENCE, config, keep, played, write_desk
 from tests.replay.test_hermetic import ANSWERS, EVERYTHING

@@ -9,7 +9,7 @@ import pytest
 from simulator.jsonvalue import JsonObject
 from simulator.runtime.adk_user import personas, written_config, written_scenario
 from simulator.runtime.model_asking import Patience
-from simulator.runtime.user_messages import Conversation, Made, next_message
+from simulator.runtime.user_play import Conversation, Made, next_message
 from simulator.session.user import UserSeat
 from tests.harness.loopback import HANGS, Reply, loopback
 from tests.runtime.model_servers import PROVIDERS, gemini_at, on_loop

@@ -143,7 +143,7 @@ def test_a_message_that_cannot_be_made_asks_the_person(
 ) -> None:
     """Where ADK raises, the reason is told, after a bounded number of tries; another try may succeed."""
     # The waits between the tries are all that is long here.
-    monkeypatch.setattr("simulator.runtime.user_messages.PATIENCE", Patience(retry_delay=0))
+    monkeypatch.setattr("simulator.runtime.user_play.PATIENCE", Patience(retry_delay=0))
     model = speaker(*[_parts(line)] * 3, "at last")
     with desk() as sim:
         seat(sim, model)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, TypeVar
 
 from simulator.environment.asking.asked_schemas import AnswerSchema, answer_schema
-from simulator.environment.asking.prompt_text import Section, cut, in_json, laid_out, listed
+from simulator.environment.asking.prompts import Section, cut, in_json, laid_out, listed
 from simulator.environment.conventions.kinds import kind_named
 from simulator.environment.schema.schemas import BrokenSchemaError, normalise
 from simulator.environment.things.connections import (

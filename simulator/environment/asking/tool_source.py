@@ -7,7 +7,7 @@ import json
 from collections.abc import Iterator
 from functools import lru_cache
 
-from simulator.environment.asking.prompt_text import cut
+from simulator.environment.asking.prompts import cut
 from simulator.environment.evidence.sketch import Code, Module
 
 MOST_SOURCE = 20_000

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pydantic import BaseModel, ConfigDict, JsonValue
 
-from simulator.environment.conventions.names import words_of
+from simulator.environment.conventions.kinds import words_of
 from simulator.environment.conventions.roles import role_of
 from simulator.jsonvalue import JsonObject
 

@@ -6,8 +6,7 @@ import re
 from functools import lru_cache
 from typing import Literal, NamedTuple, TypeAlias
 
-from simulator.environment.conventions.kinds import kind_named, singular
-from simulator.environment.conventions.names import words_of
+from simulator.environment.conventions.kinds import kind_named, singular, words_of
 
 Use: TypeAlias = Literal["creates", "changes", "reads", "deletes"]
 

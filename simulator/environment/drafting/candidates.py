@@ -9,14 +9,14 @@ from typing import Any, Literal, TypeAlias
 from pydantic import JsonValue
 
 from simulator.environment.conventions.answers import is_error
-from simulator.environment.conventions.names import is_identifier, words_of
+from simulator.environment.conventions.kinds import is_identifier, words_of
 from simulator.environment.drafting.attempt import Try
 from simulator.environment.drafting.blanks import Blank
 from simulator.environment.drafting.drafts import NO_SOURCES, DraftCall, Sources
 from simulator.environment.drafting.errors import error_places
 from simulator.environment.drafting.generator import best
 from simulator.environment.drafting.parts import Parts
-from simulator.environment.injection.hostile import hostile_texts
+from simulator.environment.injection.distortions import hostile_texts
 from simulator.environment.schema.schemas import Problem
 from simulator.environment.value import Value
 from simulator.jsonvalue import JsonObject, copied, same

@@ -9,7 +9,7 @@ from pydantic import JsonValue
 
 from simulator.environment.conventions.answers import is_error
 from simulator.environment.conventions.chance import Chance
-from simulator.environment.conventions.names import is_identifier
+from simulator.environment.conventions.kinds import is_identifier
 from simulator.environment.drafting.instances import Maker, NoValueError, Scope
 from simulator.environment.schema.schema_plans import Plan, is_error_branch
 from simulator.jsonvalue import JsonObject

@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from simulator.environment.conventions.chance import Chance
-from simulator.environment.conventions.names import spelled
+from simulator.environment.conventions.kinds import spelled
 
 if TYPE_CHECKING:
     from faker import Generator

@@ -11,17 +11,15 @@ from pydantic import JsonValue
 
 from simulator.environment.conventions.answers import is_error
 from simulator.environment.conventions.chance import Chance
-from simulator.environment.conventions.kinds import is_own_key, kind_named
-from simulator.environment.conventions.names import is_identifier
+from simulator.environment.conventions.kinds import is_identifier, is_own_key, kind_named
 from simulator.environment.drafting.blanks import Blank, kind_of, placeholder
 from simulator.environment.drafting.fakes import fake, formatted
 from simulator.environment.drafting.rows import Rows
 from simulator.environment.evidence.sketch import Kind
 from simulator.environment.language.paths import field_place, item_place
-from simulator.environment.schema.bounded_patterns import LARGEST
 from simulator.environment.schema.merging import NEVER
 from simulator.environment.schema.numerals import fitted, highest
-from simulator.environment.schema.patterns import matches, matching, pattern_cost
+from simulator.environment.schema.patterns import LARGEST, matches, matching, pattern_cost
 from simulator.environment.schema.schema_plans import Plan, is_error_branch
 from simulator.jsonvalue import JsonObject, same
 

@@ -13,8 +13,13 @@ from pydantic import JsonValue
 
 from simulator.environment.conventions.answers import is_error
 from simulator.environment.conventions.chance import Chance
-from simulator.environment.conventions.kinds import collection_of, is_collection, is_own_key
-from simulator.environment.conventions.names import is_identifier, words_of
+from simulator.environment.conventions.kinds import (
+    collection_of,
+    is_collection,
+    is_identifier,
+    is_own_key,
+    words_of,
+)
 from simulator.environment.drafting.attempt import Try
 from simulator.environment.drafting.blanks import Blank
 from simulator.environment.drafting.drafts import DraftCall, Sources

@@ -7,8 +7,15 @@ from dataclasses import dataclass
 
 from pydantic import JsonValue
 
-from simulator.environment.conventions.kinds import id_kind, id_of, is_own_key, kind_named
-from simulator.environment.conventions.names import is_identifier, spelled, words_of
+from simulator.environment.conventions.kinds import (
+    id_kind,
+    id_of,
+    is_identifier,
+    is_own_key,
+    kind_named,
+    spelled,
+    words_of,
+)
 from simulator.environment.things.world import World
 
 _RESULTS = frozenset(

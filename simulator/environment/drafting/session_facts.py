@@ -8,8 +8,7 @@ from typing import Any
 from pydantic import JsonValue
 
 from simulator.environment.conventions.answers import done_state, is_envelope
-from simulator.environment.conventions.kinds import id_kind, id_of, kind_named, own_kind
-from simulator.environment.conventions.names import is_identifier
+from simulator.environment.conventions.kinds import id_kind, id_of, is_identifier, kind_named, own_kind
 from simulator.environment.drafting.new_ids import next_id
 from simulator.environment.drafting.rows import Record, Rows
 from simulator.environment.things.entities import Entity

@@ -9,9 +9,8 @@ from typing import Self
 
 from pydantic import Field, model_validator
 
-from simulator.environment.injection.distortions import Distortion
+from simulator.environment.injection.distortions import CATEGORY, Distortion, categories, hostile_texts
 from simulator.environment.injection.effects import DistortEffect
-from simulator.environment.injection.hostile import CATEGORY, categories, hostile_texts
 from simulator.environment.injection.rules import InjectionRule
 from simulator.environment.libraries import Named, shipped_library
 from simulator.jsonvalue import JsonObject

@@ -7,11 +7,10 @@ from functools import lru_cache
 
 from pydantic import JsonValue
 
+from simulator.environment.injection.conditions import likeness, shown
 from simulator.environment.injection.effects import LETS_GO_ON, SequenceEffect
 from simulator.environment.injection.injections import EVERY_TOOL, InjectionRule
-from simulator.environment.injection.matchers import Seen, Why
-from simulator.environment.injection.matching import ready_condition
-from simulator.environment.injection.value_tests import likeness, shown
+from simulator.environment.injection.matching import Seen, Why, ready_condition
 from simulator.environment.injection.verdicts import Miss
 from simulator.environment.language.paths import field_place
 from simulator.jsonvalue import same

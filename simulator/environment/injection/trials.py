@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 
 from simulator.environment.injection.calls import CallContext
 from simulator.environment.injection.injections import EVERY_TOOL, InjectionRule
-from simulator.environment.injection.matchers import Seen
+from simulator.environment.injection.matching import Seen
 from simulator.environment.injection.ready_rules import ReadyRules
 from simulator.environment.injection.rules import judged
 from simulator.environment.value import Value

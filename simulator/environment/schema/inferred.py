@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from pydantic import JsonValue
 
-from simulator.environment.conventions.names import words_of
+from simulator.environment.conventions.kinds import words_of
 from simulator.jsonvalue import JsonObject, same
 
 _MOST_CHOICES = 6

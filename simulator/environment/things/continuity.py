@@ -9,8 +9,7 @@ from typing import TypeGuard
 
 from pydantic import JsonValue
 
-from simulator.environment.conventions.kinds import id_kind, id_of
-from simulator.environment.conventions.names import words_of
+from simulator.environment.conventions.kinds import id_kind, id_of, words_of
 from simulator.environment.things.entities import (
     PERSON,
     SEED,

@@ -9,9 +9,8 @@ from typing import Literal, NamedTuple
 from pydantic import JsonValue
 
 from simulator.environment.conventions.answers import done_state, is_envelope, is_error
-from simulator.environment.conventions.kinds import id_of, is_collection, kind_named, own_kind
-from simulator.environment.conventions.names import words_of
-from simulator.environment.things.connection_index import Named, ToolIndex
+from simulator.environment.conventions.kinds import id_of, is_collection, kind_named, own_kind, words_of
+from simulator.environment.things.connections import Named, ToolIndex
 from simulator.environment.things.entities import WorldCall
 from simulator.jsonvalue import JsonObject
 

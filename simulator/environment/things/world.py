@@ -14,8 +14,14 @@ from simulator.environment.conventions.kinds import (
     is_own_key,
     kind_named,
 )
-from simulator.environment.things.connection_index import ConnectionIndex, Named, ToolIndex
-from simulator.environment.things.connections import NO_CONNECTIONS, Connections, ToolRole
+from simulator.environment.things.connections import (
+    NO_CONNECTIONS,
+    ConnectionIndex,
+    Connections,
+    Named,
+    ToolIndex,
+    ToolRole,
+)
 from simulator.environment.things.entities import (
     PERSON,
     SEED,
