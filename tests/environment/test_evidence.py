@@ -275,3 +275,15 @@ def create_order(customer_id: str, sku: str) -> dict:
         Sources(World(tables=read_tables(tables))),
     )
     assert made.value == {"error_code": 404, "error_message": "No product with sku 'sofa' was found."}
+
+
+def test_what_code_certainly_returns_counts_for_more_than_a_plain_annotation() -> None:
+    """A schema that a person set, or one with fields, still holds."""
+    reading = Reading((Outcome({"sum": 3}, certain=True, line=4),))
+    sources = Sources(read=lambda *_, **__: reading)
+    call = DraftCall(tool_name="add", code=CODES["quote"], response_schema={"type": "string"})
+    assert drafted(call, sources).value == {"sum": 3}
+    assert isinstance(drafted(call.model_copy(update={"is_held": True}), sources).value, str)
+    fields: JsonObject = {"type": "object", "properties": {"sum": {"type": "string"}}, "required": ["sum"]}
+    declared: Any = drafted(call.model_copy(update={"response_schema": fields}), sources).value
+    assert isinstance(declared["sum"], str)

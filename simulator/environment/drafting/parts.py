@@ -256,8 +256,8 @@ class Parts:
         why = f"From the tool's code: {code.module.path if code else ''}{line}{f', when {when}' if when else ''}"
         title = f"When {when}" if when else ""
         if not outcome.raises:
-            # What the code does for certain counts for more than what its annotations promise.
-            holds = outcome.certain and not self.call.is_held and not _holes(outcome.value)
+            # What the code does for certain counts for more than the plain type that its annotation names.
+            holds = outcome.certain and self._is_loose and not _holes(outcome.value)
             made = self._sketched(outcome.value, why, holds=holds)
             return replace(made, value=self._untaken(made.value), when=title)
         error: dict[str, Sketch] = {"error_code": outcome.raises, "error_message": outcome.message or ""}
@@ -277,6 +277,14 @@ class Parts:
                 following = next_id([*self.world.collections().get(collection_of(role.kind), ()), key])
                 return value if following is None else {**value, name: following}
         return value
+
+    @cached_property
+    def _is_loose(self) -> bool:
+        """Whether the schema is an annotation that only names a type such as `str` or `dict`: nobody set it, and no field is declared."""
+        if self.call.is_held or self.plan is None:
+            return not self.call.is_held
+        plain = self.plan.alternatives(self.plan.schema)
+        return not any({"properties", "items", "enum", "const"} & one.keys() for one in plain)
 
     def by_code(self) -> Try | None:
         """Give the first outcome of the tool's code that the call may have: an error only where it is certain, or nothing else may be.
