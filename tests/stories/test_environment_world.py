@@ -28,11 +28,11 @@ PARCEL = {"type": "object", "properties": {"parcel_id": {"type": "string"}}, "re
 
 
 def test_a_person_shapes_the_world_while_a_call_waits(studio: Studio) -> None:
-    """Data given on the page fills the draft of the call that waits; an edited cell changes it; what breaks an invariant is refused."""
+    """Data given on the page, in place of the agent's own, fills the draft of the call that waits; an edited cell changes it; what breaks an invariant is refused."""
     studio.pick_agent("order_desk").start(CANCEL)
     studio.wait_for_pause("find_order")
     _open(studio, "World")
-    expect(studio.keyed("world_empty")).to_contain_text("knows of nothing yet")
+    expect(studio.keyed("world_kind")).to_contain_text("orders")  # the agent brings its own
     _give_data(studio)
     studio.choose("world_part", "Things")
     studio.keyed("world_kind").get_by_text("orders").click()
