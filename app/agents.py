@@ -8,6 +8,7 @@ from threading import Lock, Thread
 
 from app.warming import warm_up
 from simulator.agents import AgentCatalogue, catalogue_for, settings_from
+from simulator.kernel.agents import KernelLoader
 
 _threads: dict[AgentCatalogue, Thread] = {}
 _lock = Lock()
@@ -19,7 +20,8 @@ def catalogue() -> AgentCatalogue:
     Raises:
         simulator.agents.AgentSettingsError: The command line cannot be followed.
     """
-    return catalogue_for(settings_from(sys.argv[1:], os.environ))
+    settings = settings_from(sys.argv[1:], os.environ)
+    return catalogue_for(settings, KernelLoader(settings.python))
 
 
 def load_in_background(agents: AgentCatalogue) -> None:

@@ -256,6 +256,6 @@ def _recorded(
         environment,
         agent_folder(config),
         models="recorded" if model_reachability(config) else "real",
-        has_app=config.agent is not config.root_agent,
+        has_app=getattr(config, "has_app", config.agent is not config.root_agent),
     )
     return written.model_copy(update={"environment": str(environment), "replay": lines})

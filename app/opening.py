@@ -13,6 +13,7 @@ from app.live import LiveSimulation
 from app.overview import title
 from app.people import LOCAL
 from app.players import not_at_first
+from app.playing import opened
 from app.registry import LiveSession, registry
 from app.reopening import kept_drafts
 from app.settling import AT_ONCE, settle
@@ -22,6 +23,7 @@ from simulator.agents.fingerprint import loaded_fingerprint
 from simulator.facts import EVERY, AgentPlayer, ToolPlayer, Value
 from simulator.journal import Journal
 from simulator.jsonvalue import JsonObject
+from simulator.kernel.config import KernelAgentConfig
 from simulator.session import Seats
 
 if TYPE_CHECKING:
@@ -60,6 +62,8 @@ class StartSettings(Value):
 
 def unreachable(config: SimulatedAgentConfig) -> dict[str, str]:
     """Give the reason for each agent whose model cannot be asked from here, by its name."""
+    if isinstance(config, KernelAgentConfig):
+        return config.unreachable
     # Importing ADK takes a second: not before an agent is loaded.
     from simulator.runtime.reachability import unreachable_models  # noqa: PLC0415 - as above
 
@@ -132,12 +136,10 @@ def open_session(form: StartForm, config: SimulatedAgentConfig, owner: str = LOC
         simulator.runtime.SimulationError: The agent cannot be simulated.
         simulator.store.StoreError: The session cannot be kept.
     """
-    from simulator.runtime import Simulation  # noqa: PLC0415 - importing ADK takes a second: not before it is needed
-
     settings = read_form(form, unreachable(config))
     _check_query(form.query, config)
     live = taken_in(
-        lambda keep: Simulation.open(
+        lambda keep: opened(
             config,
             seats=settings.seats,
             initial_state=settings.initial_state,
@@ -154,14 +156,14 @@ def open_session(form: StartForm, config: SimulatedAgentConfig, owner: str = LOC
 
 
 def taken_in(
-    opened: Callable[[Callable[[Journal], Journal] | None], LiveSimulation],
+    begin: Callable[[Callable[[Journal], Journal] | None], LiveSimulation],
     config: SimulatedAgentConfig,
     owner: str,
 ) -> LiveSession:
     """Open a simulation for an owner, keep it, and take it into the registry.
 
     Args:
-        opened: Opens it, with what gives the journal that is kept.
+        begin: Opens it, with what gives the journal that is kept.
         config: The agent.
         owner: Whose it is.
 
@@ -172,7 +174,7 @@ def taken_in(
     """
     registry().check_room()
     store = shelf().store
-    simulation = opened(_keeper(store, config, owner) if store else None)
+    simulation = begin(_keeper(store, config, owner) if store else None)
     try:
         live = registry().add(simulation, config, cast_of(config.root_agent), owner=owner)
     except ValueError:

@@ -11,6 +11,7 @@ from app.drafts import Drafts
 from app.followed import FOLLOWED
 from app.overview import title
 from app.people import LOCAL
+from app.playing import resumed
 from app.registry import LiveSession, RegistryFullError, registry
 from app.settling import AT_ONCE, settle
 from app.shelf import shelf
@@ -120,10 +121,8 @@ def _reopen(store: JournalStore, record: SessionRecord, agent: str, *, by_force:
 
 def _resumed(store: JournalStore, record: SessionRecord, key: str, journal: StoredJournal) -> LiveSession:
     """Go on with a session; where its agent was renamed, the record keeps the new name from now on."""
-    from simulator.runtime import Simulation  # noqa: PLC0415 - importing ADK takes a second: not before it is needed
-
     config = _config(key, record, journal)
-    simulation = Simulation.resume(journal, config, wait=AT_ONCE)
+    simulation = resumed(journal, config, wait=AT_ONCE)
     if key != record.agent_key:
         try:
             store.rename_agent(record.session_id, key)

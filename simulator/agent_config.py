@@ -63,6 +63,11 @@ class SimulatedAgentConfig:
         """The agent itself, out of its App where it came in one."""
         return getattr(self.agent, "root_agent", None) or self.agent
 
+    @property
+    def runs_elsewhere(self) -> bool:
+        """Whether the agent's code runs in a process of its own: then `agent` only looks like it, and cannot be played here."""
+        return False
+
     def resolve_eval_set_path(self) -> Path:
         """Give `eval_set_path` as an absolute path."""
         return Path(self.eval_set_path).expanduser().absolute()

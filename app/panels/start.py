@@ -22,6 +22,7 @@ from app.script_play import Otherwise, ScriptForm, case_losses, text_of_upload
 from evalset.kinds import holds_cases, importable_kind
 from simulator.agents import AgentEntry
 from simulator.facts import Value
+from simulator.kernel.config import KernelAgentConfig
 
 COLUMNS = (1, 1.5)
 QUERY_KEY = "start_query"
@@ -96,6 +97,14 @@ def _own_agents() -> None:
         )
         st.code("streamlit run app -- --agents-dir path/to/agents", language="bash", wrap_lines=True)
         st.code("streamlit run app -- --agents my_agents.py", language="bash", wrap_lines=True)
+        st.caption(
+            "An agent whose project has its own environment (`.venv`) runs in a process of its own with the Python there. To name another one:"
+        )
+        st.code(
+            "streamlit run app -- --agents-dir path/to/agents --python path/to/python",
+            language="bash",
+            wrap_lines=True,
+        )
 
 
 def _form(chosen: AgentEntry, choice: Choice, failed: str | None) -> StartCommand | None:
@@ -127,6 +136,9 @@ def _about(chosen: AgentEntry, choice: Choice) -> None:
     st.markdown(f"**{safe_label(chosen.name)}**")
     if chosen.state == "unread":
         st.caption(":material/progress_activity: Loading this agent\u2026")
+    if isinstance(chosen.config, KernelAgentConfig):
+        st.caption("Runs in a process of its own, with the Python of its project:")
+        st.code(str(chosen.config.kernels.python), language=None, wrap_lines=True)
     names = [tool.name for tool in choice.cast.tools]
     if names:
         with st.container(horizontal=True, gap="xxsmall", key="agent_tools"):

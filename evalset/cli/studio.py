@@ -56,6 +56,7 @@ def studio_command(argv: Sequence[str], *, prog: str = "golden-trace studio") ->
     agents = [
         *_option("--agents-dir", _folder(given.agents_dir)),
         *_option("--agents", _file_or_module(given.agents)),
+        *_option("--python", given.python),
         *(["--no-demos"] if given.no_demos else []),
     ]
     # -P: an `app` or a `streamlit.py` in the working directory is not the studio's.
@@ -76,6 +77,11 @@ def _parsed(argv: Sequence[str], prog: str) -> tuple[argparse.Namespace, list[st
         "--agents",
         metavar="FILE",
         help=f"a Python file or module that lists configs; by default that of {AGENTS_VARIABLE}",
+    )
+    parser.add_argument(
+        "--python",
+        metavar="PATH",
+        help="the interpreter that runs the agents of the folder, each in a process of its own",
     )
     parser.add_argument("--no-demos", action="store_true", help="leave the demo agents out")
     parser.add_argument(

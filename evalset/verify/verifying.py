@@ -14,6 +14,7 @@ from evalset.measured import Measured, measured_agents, measured_files
 from evalset.recorded.files import sidecar_of
 from evalset.replay.unrecorded import Policy
 from evalset.verify.criteria import Criteria
+from evalset.verify.elsewhere import verify_in_kernel
 from evalset.verify.errors import VerifyError
 from evalset.verify.loading import (
     Ready,
@@ -37,6 +38,7 @@ from evalset.verify.running import PATIENCE, run
 from evalset.verify.scoring import golden_steps
 from evalset.verify.undetermined import Asked, judged_again, scored_as
 from simulator.agent_config import SimulatedAgentConfig
+from simulator.kernel.config import KernelAgentConfig
 from simulator.runtime.adk_private import missing_a2a_known
 from simulator.runtime.reachability import model_reachability
 
@@ -99,6 +101,21 @@ def verify(  # long: what it takes is most of it
     """
     if runs < 1 or at_once < 1:
         raise ValueError(f"runs and at_once are at least 1, and not {min(runs, at_once)}")
+    if isinstance(agent, KernelAgentConfig):
+        given = {
+            "path": path,
+            "environment": environment,
+            "cases": cases,
+            "runs": runs,
+            "models": models,
+            "unrecorded": unrecorded,
+            "criteria": criteria,
+            "at_once": at_once,
+            "timeout": timeout,
+            "renamed": dict(renamed or {}),
+            "latencies": latencies,
+        }
+        return verify_in_kernel(agent, given, stop)
     eval_set = Path(path)
     sidecar = Path(environment) if environment is not None else recorded_beside(eval_set)
     began = time.perf_counter()

@@ -15,6 +15,7 @@ from evalset.verify.running import PATIENCE, run
 from evalset.verify.undetermined import Asked, allowing, find_varying, scored_as
 from simulator.agent_config import SimulatedAgentConfig
 from simulator.facts import Value
+from simulator.kernel.config import KernelAgentConfig
 from simulator.runtime.adk_private import missing_a2a_known
 
 
@@ -49,7 +50,7 @@ class WrittenCase(Value):
         return tuple(one.line for one in self.varying)
 
 
-def replay_written(
+def replay_written(  # long: what it takes is most of it
     path: Path | str,
     eval_id: str,
     *,
@@ -76,6 +77,17 @@ def replay_written(
     Raises:
         VerifyError: A file or the agent cannot be used, there is no such case, or nothing is recorded of it.
     """
+    if isinstance(agent, KernelAgentConfig):
+        from evalset.verify.elsewhere import replay_written_in_kernel  # noqa: PLC0415 - which names this module's class
+
+        given = {
+            "path": path,
+            "eval_id": eval_id,
+            "environment": environment,
+            "keep": keep,
+            "timeout": timeout,
+        }
+        return replay_written_in_kernel(agent, given)
     eval_set = Path(path)
     sidecar = Path(environment) if environment is not None else recorded_beside(eval_set)
     (each,) = cases_to_verify(eval_set, sidecar, [eval_id], agents_for(eval_set, agent, agents_dir))

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import cache, partial
 from pathlib import Path
+from threading import RLock
 from typing import Literal, Protocol, TypeAlias
 
 from simulator.agent_config import SimulatedAgentConfig
@@ -55,17 +58,30 @@ class AgentEntry:
         return "unread" if self.config is None else "ready"
 
 
-class _Load(Protocol):
-    def __call__(self, *, anew: bool) -> SimulatedAgentConfig: ...
+class Load(Protocol):
+    """Loads one agent; `anew` where its files are read again."""
+
+    def __call__(self, *, anew: bool) -> SimulatedAgentConfig:
+        """Return what a simulation needs."""
+        ...
+
+
+class Elsewhere(Protocol):
+    """Loads agents in processes of their own."""
+
+    def loader(self, folder: AgentFolder, name: str) -> Load | None:
+        """Return what loads an agent of a folder; None where this process does."""
+        ...
 
 
 @dataclass(frozen=True)
 class _Found:
-    """An agent that a source offers: its entry so far, and how it is loaded."""
+    """An agent that a source offers: its entry so far, how it is loaded, and whether a process of its own does that."""
 
     entry: AgentEntry
     home: Path
-    load: _Load
+    load: Load
+    is_elsewhere: bool = False
 
 
 class AgentCatalogue:
@@ -75,12 +91,13 @@ class AgentCatalogue:
     for each agent, whichever thread asks first. A failure is an entry's `error`; the other agents work.
     """
 
-    def __init__(self, settings: AgentSettings | None = None) -> None:
-        self.settings = settings or AgentSettings()
+    def __init__(self, settings: AgentSettings | None = None, elsewhere: Elsewhere | None = None) -> None:
+        self.settings, self._elsewhere = settings or AgentSettings(), elsewhere
         self._folder = AgentFolder(self.settings.agents_dir) if self.settings.agents_dir else None
         self._file = ConfigsFile(self.settings.agents_file) if self.settings.agents_file else None
         self._loaded: dict[tuple[str, str], AgentEntry] = {}
         self._sources: dict[tuple[str, str], str] = {}
+        self._loading: defaultdict[tuple[str, str], RLock] = defaultdict(RLock)
 
     def names(self) -> tuple[str, ...]:
         """List the names of all agents, each unique, also of those that cannot be loaded."""
@@ -115,7 +132,15 @@ class AgentCatalogue:
 
     def load_all(self) -> tuple[AgentEntry, ...]:
         """Load every agent and list them."""
-        return tuple(self._load(found, anew=False) for found in self._found().values())
+        every = tuple(self._found().values())
+        apart = [found for found in every if found.is_elsewhere]
+        # Each waits for a process, and for no other agent.
+        with ThreadPoolExecutor(max(1, len(apart)), thread_name_prefix="load-agent") as executor:
+            loading = {_key(found): executor.submit(self._load, found, anew=False) for found in apart}
+            here = {_key(found): self._load(found, anew=False) for found in every if not found.is_elsewhere}
+            return tuple(
+                loading[key].result() if (key := _key(found)) in loading else here[key] for found in every
+            )
 
     def config(self, name: str) -> SimulatedAgentConfig:
         """Load an agent and give its config.
@@ -158,7 +183,8 @@ class AgentCatalogue:
         # Nobody who asks for what is there waits for an agent that is being imported.
         if known is not None and not anew:
             return known
-        with IMPORTS:
+        # One that is imported in another process keeps no other waiting.
+        with self._loading[key] if found.is_elsewhere else IMPORTS:
             if anew or key not in self._loaded:
                 self._sources[key] = _source(found)
                 self._loaded[key] = _loaded(found, anew=anew)
@@ -181,7 +207,8 @@ class AgentCatalogue:
             return
         for name in names:
             entry = AgentEntry(name=name, source="folder", location=str(folder.where(name)))
-            yield _Found(entry, folder.home, partial(folder.load, name))
+            load = self._elsewhere.loader(folder, name) if self._elsewhere is not None else None
+            yield _Found(entry, folder.home, load or partial(folder.load, name), load is not None)
 
     def _in_file(self) -> Iterator[_Found]:
         file = self._file
@@ -225,9 +252,9 @@ def find_agents(
 
 
 @cache
-def catalogue_for(settings: AgentSettings) -> AgentCatalogue:
-    """Give the one catalogue of this process for these settings."""
-    return AgentCatalogue(settings)
+def catalogue_for(settings: AgentSettings, elsewhere: Elsewhere | None = None) -> AgentCatalogue:
+    """Give the one catalogue of this process for these settings; `elsewhere` loads what has an environment of its own."""
+    return AgentCatalogue(settings, elsewhere)
 
 
 def _loaded(found: _Found, *, anew: bool) -> AgentEntry:

@@ -61,9 +61,14 @@ def loaded_fingerprint(agent: Any) -> str:
     The catalogue calls it on loading: later the file of the agent may hold other code than the agent that runs.
     """
     if id(agent) not in _loaded:
-        _loaded[id(agent)] = agent_fingerprint(agent)
-        weakref.finalize(agent, _loaded.pop, id(agent), None)
+        remember_fingerprint(agent, agent_fingerprint(agent))
     return _loaded[id(agent)]
+
+
+def remember_fingerprint(agent: Any, fingerprint: str) -> None:
+    """Let `loaded_fingerprint` return this for an agent that stands for one that another process has loaded."""
+    _loaded[id(agent)] = fingerprint
+    weakref.finalize(agent, _loaded.pop, id(agent), None)
 
 
 _loaded: dict[int, str] = {}

@@ -93,6 +93,7 @@ class Engine:
         self.problems: list[str] = []
         self.divergence: Divergence | None = None
         self.version = 0
+        self.notify: Callable[[], None] = lambda: None
         self.run: TurnRun | None = None
         self.answering: Answering | None = None
         self._task: asyncio.Task[None] | None = None
@@ -187,7 +188,7 @@ class Engine:
 
     def changed(self) -> None:
         """Count a change, and wake those who wait for rest once it is there."""
-        self.version += 1
+        self.noticed()
         look(self)
         if self.at_rest():
             self._news.set()
@@ -195,6 +196,7 @@ class Engine:
     def noticed(self) -> None:
         """Count a change that cannot be the one that others wait for."""
         self.version += 1
+        self.notify()
 
     def problem(self, text: str) -> None:
         """Keep a word for the person, once."""

@@ -17,7 +17,7 @@ class ContradictionError(SimulationError):
     """An answer contradicts the world, or an output schema that a person has set; it can be given all the same, by saying so."""
 
     def __init__(self, tool_name: str, found: Sequence[Contradiction]) -> None:
-        self.contradictions = tuple(found)
+        self.tool_name, self.contradictions = tool_name, tuple(found)
         super().__init__(f"the answer to {tool_name} contradicts: " + "; ".join(each.what for each in found))
 
 

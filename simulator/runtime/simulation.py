@@ -44,6 +44,10 @@ class Simulation(UserCommands):
 
     def __init__(self, config: SimulatedAgentConfig, journal: Journal, clock: Callable[[], float]) -> None:
         """Use `open` or `resume`."""
+        if config.runs_elsewhere:
+            raise SimulationError(
+                f"the agent {config.name!r} runs in a process of its own, so it cannot be played in this one"
+            )
         self.config = config
         self._loop = LoopThread.shared()
         self._closed = False
@@ -146,9 +150,10 @@ class Simulation(UserCommands):
 
     def view(self) -> SimulationView:
         """Give one consistent snapshot."""
-        return self._loop.call(self._view)
+        return self._loop.call(self.view_here)
 
-    def _view(self) -> SimulationView:
+    def view_here(self) -> SimulationView:
+        """Return the snapshot for somebody who is on the loop's thread already, as the work of `read` is."""
         engine = self._engine
         return SimulationView(
             session=commands.session_of(engine),
@@ -163,6 +168,10 @@ class Simulation(UserCommands):
             undoes=undone(engine.journal),
             redoes=redone(engine.journal),
         )
+
+    def when_changed(self, notify: Callable[[], None]) -> None:
+        """Call `notify` after each change, on the loop's thread; it must not wait."""
+        self._engine.notify = notify
 
     def model_view(self) -> ModelRequest | None:
         """Give what the model was last shown in the turn in progress (or the last one), as a person in its seat would see it."""

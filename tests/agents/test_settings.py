@@ -68,7 +68,7 @@ def test_a_wrong_argument_is_named_and_ends_nothing(argv: list[str], named: str)
     """The error names the argument and shows the usage; the process does not exit."""
     with pytest.raises(AgentSettingsError, match=named) as caught:
         settings_from(argv, {})
-    assert "[--agents-dir DIR] [--agents FILE_OR_MODULE] [--no-demos]" in str(caught.value)
+    assert "[--agents-dir DIR] [--agents FILE_OR_MODULE] [--python PATH] [--no-demos]" in str(caught.value)
 
 
 def test_settings_are_values() -> None:

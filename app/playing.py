@@ -1,0 +1,57 @@
+"""Opens and resumes sessions, in a kernel where the agent's code runs in one, else in this process."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from simulator.agent_config import SimulatedAgentConfig
+from simulator.journal import Journal
+from simulator.jsonvalue import JsonObject
+from simulator.kernel.config import KernelAgentConfig
+from simulator.session import Seats
+
+if TYPE_CHECKING:
+    from app.live import LiveSimulation
+
+
+def opened(
+    config: SimulatedAgentConfig,
+    *,
+    seats: Seats,
+    initial_state: JsonObject,
+    seed: str | None,
+    user_id: str,
+    keep: Callable[[Journal], Journal] | None,
+) -> LiveSimulation:
+    """Begin a session; arguments as for `Simulation.open`.
+
+    Raises:
+        simulator.runtime.SimulationError: The agent cannot be simulated.
+    """
+    if isinstance(config, KernelAgentConfig):
+        from simulator.kernel.remote_simulation import RemoteSimulation  # noqa: PLC0415 - ADK's import takes a second
+
+        return RemoteSimulation.open(
+            config, seats=seats, initial_state=initial_state, seed=seed, user_id=user_id, keep=keep
+        )
+    from simulator.runtime import Simulation  # noqa: PLC0415 - as above
+
+    return Simulation.open(
+        config, seats=seats, initial_state=initial_state, seed=seed, user_id=user_id, keep=keep
+    )
+
+
+def resumed(journal: Journal, config: SimulatedAgentConfig, *, wait: float) -> LiveSimulation:
+    """Go on with the session of a journal, as `Simulation.resume` does.
+
+    Raises:
+        simulator.runtime.SimulationError: The session has another agent, or its kernel cannot be started.
+    """
+    if isinstance(config, KernelAgentConfig):
+        from simulator.kernel.remote_simulation import RemoteSimulation  # noqa: PLC0415 - ADK's import takes a second
+
+        return RemoteSimulation.resume(journal, config, wait=wait)
+    from simulator.runtime import Simulation  # noqa: PLC0415 - as above
+
+    return Simulation.resume(journal, config, wait=wait)

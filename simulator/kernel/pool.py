@@ -1,0 +1,110 @@
+"""The kernels of the agents: one process for each agent's code as it was loaded, started anew where it has ended."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor, wait
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from simulator.jsonvalue import JsonObject
+from simulator.kernel.process import Kernel, KernelBusyError, KernelError, RefusedError
+
+_LOOKS_EVERY = 0.1
+LOAD_SECONDS = 60.0
+"""How long the import of an agent may take."""
+
+
+@dataclass
+class AgentKernels:
+    """The kernels of one agent: at most one is alive at a time.
+
+    Attributes:
+        python: The interpreter of its project.
+        folder: The folder of agents, or the one agent's.
+        name: The agent's name in it.
+    """
+
+    python: Path
+    folder: Path
+    name: str
+
+    def __post_init__(self) -> None:
+        self._lock = threading.Lock()
+        self._kernel: Kernel | None = None
+        self._outline: JsonObject | None = None
+
+    def kernel(self) -> Kernel:
+        """Return the kernel that is alive, or start one that has loaded the agent.
+
+        Raises:
+            KernelError: It cannot be started, or the agent cannot be loaded there; the text says why.
+        """
+        with self._lock:
+            if self._kernel is None or not self._kernel.alive:
+                self._kernel = self._started()
+            return self._kernel
+
+    def outline(self) -> JsonObject:
+        """Return the outline of the agent as it was loaded last, an `AgentOutline` in JSON.
+
+        Raises:
+            KernelError: As `kernel`.
+        """
+        self.kernel()
+        if self._outline is None:
+            raise KernelError("the agent has not been loaded")
+        return self._outline
+
+    @property
+    def running(self) -> Kernel | None:
+        """The kernel that is alive, if one is."""
+        kernel = self._kernel
+        return kernel if kernel is not None and kernel.alive else None
+
+    def run(
+        self, function: str, arguments: JsonObject, *, stopped: Callable[[], bool] = lambda: False
+    ) -> Any:
+        """Have a function of `FOR_KERNELS` run in a kernel of its own, beside the sessions, and return what it gives.
+
+        Args:
+            function: Its name.
+            arguments: What it takes beside the agent, in JSON.
+            stopped: Asked again and again; where it is true the kernel is ended.
+
+        Raises:
+            KernelError: The kernel cannot be started, has ended, or was stopped.
+            RefusedError: The function raised; the text says what.
+        """
+        kernel = self._started()
+        try:
+            with ThreadPoolExecutor(1) as asking:
+                answer = asking.submit(kernel.ask, "run", {"function": function, "arguments": arguments})
+                while not wait({answer}, timeout=_LOOKS_EVERY).done:
+                    if stopped():
+                        kernel.kill("it was stopped")
+                return answer.result()
+        finally:
+            kernel.kill()
+
+    def end(self) -> None:
+        """End the kernel that is alive."""
+        if (kernel := self.running) is not None:
+            kernel.end()
+
+    def _started(self) -> Kernel:
+        kernel = Kernel(self.python, self.folder)
+        try:
+            found = kernel.ask("load", {"folder": str(self.folder), "name": self.name}, patience=LOAD_SECONDS)
+        except KernelBusyError as error:
+            kernel.kill()
+            raise KernelError(
+                f"importing the agent took more than {LOAD_SECONDS:.0f} seconds, and was given up"
+            ) from error
+        except RefusedError as error:
+            kernel.end()
+            raise KernelError(str(error)) from error
+        self._outline = found
+        return kernel

@@ -1,0 +1,667 @@
+"""A simulation that a kernel plays: the same commands and views, from the facts that have come and what was shown last."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+import uuid
+from collections.abc import Callable, Iterable, Mapping
+from functools import cache
+from typing import Any, Literal
+
+from pydantic import JsonValue, TypeAdapter
+
+from simulator.environment.declared_tools import DeclaredTool
+from simulator.environment.injection.rules import InjectionRule
+from simulator.environment.injection.trials import Trial
+from simulator.environment.recording.recordings import RecordedCall, read_recording
+from simulator.environment.things.entities import Contradiction, EntityChange
+from simulator.environment.things.invariants import Standing, check_invariant
+from simulator.environment.things.tool_settings import EnvironmentSettings
+from simulator.facts import EVERY, AgentPlayer, Fact, Outcome, ToolPlayer, TurnEnded, TurnStarted, UserPlayer
+from simulator.journal import Journal
+from simulator.jsonvalue import JsonObject
+from simulator.kernel.config import KernelAgentConfig
+from simulator.kernel.messages import Appended, HeadMoved, Shown
+from simulator.kernel.process import Kernel, KernelBusyError, KernelError, RefusedError
+from simulator.kernel.remote_calls import CALLS, ENVIRONMENT, read_error
+from simulator.runtime.declared import declared_from
+from simulator.runtime.errors import Divergence, SimulationError
+from simulator.runtime.live_agent import AgentBehind
+from simulator.runtime.shaping import settings_with
+from simulator.runtime.simulated_environment import SimulatedEnvironment
+from simulator.runtime.undoing import redo_target, redone, undo_target, undone
+from simulator.runtime.user_commands import UserView
+from simulator.runtime.view import SimulationView
+from simulator.runtime.world_view import WorldView
+from simulator.seats.answers import Answer, CodeAnswer, ModelAnswer, ToolAnswer
+from simulator.seats.requests import ModelRequest, Request, RunningCall, ToolRequest
+from simulator.session import Seats, SimulationSession
+from simulator.session.environment import SessionEnvironment
+
+_FACT: TypeAdapter[Fact] = TypeAdapter(Fact)
+_REQUEST: TypeAdapter[Request] = TypeAdapter(Request)
+_SEATS: TypeAdapter[Seats | None] = TypeAdapter(Seats | None)
+
+GRACE_SECONDS = 0.5
+"""How much longer than asked a command may take, before it goes on in the background."""
+STOP_SECONDS = 0.8
+"""How long a kernel may take to stop a turn, before its process is ended."""
+_LOOK_SECONDS = 10.0
+_BEGIN_SECONDS = 30.0
+_TWICE_SECONDS = 15.0
+"""A kernel that ends so soon after another one is not started again by itself."""
+_GOES_ON = "It is started anew, and the session goes on from what is kept."
+_RESTS = (
+    "It was started anew and has ended again. Stop the turn or go back a step; then it is started once more."
+)
+_LOG = logging.getLogger(__name__)
+
+
+class RemoteSimulation:
+    """A session that a kernel plays. As `simulator.runtime.Simulation`, from any thread.
+
+    Where the kernel ends, the session goes on in a fresh one from its journal, and no model and no tool is asked again. Where it ends
+    again soon, the session rests until the next command: stopping the turn or going back a step needs no kernel.
+    """
+
+    def __init__(self, config: KernelAgentConfig, journal: Journal | None = None) -> None:
+        """Use `open` or `resume`."""
+        self.config = config
+        self._id = uuid.uuid4().hex
+        self._lock = threading.RLock()
+        self._coming_back = threading.Lock()
+        self._opening: list[Fact] = []
+        self._journal_or_none = journal
+        self._kernel: Kernel | None = None
+        self._shown = Shown(session=self._id, version=0)
+        self._requests: dict[str, Request] = {}
+        self._events: list[JsonObject] = []
+        self._version = 0
+        self._words: tuple[str, ...] = ()
+        self._came_back = -_TWICE_SECONDS
+        self._stopped_hard = self._closed = False
+
+    @classmethod
+    def open(
+        cls,
+        config: KernelAgentConfig,
+        *,
+        seats: Seats | None = None,
+        rules: Iterable[InjectionRule] = (),
+        initial_state: JsonObject | None = None,
+        seed: str | None = None,
+        user_id: str = "user",
+        session_id: str | None = None,
+        keep: Callable[[Journal], Journal] | None = None,
+    ) -> RemoteSimulation:
+        """Begin a session; arguments as for `Simulation.open`.
+
+        Raises:
+            SimulationError: The agent cannot be simulated, or its kernel cannot be started.
+        """
+        made = cls(config)
+        given: JsonObject = {
+            "seats": _SEATS.dump_python(seats, mode="json"),
+            "initial_state": initial_state,
+            "seed": seed,
+            "user_id": user_id,
+            "session_id": session_id,
+        }
+        made._begin("open", given)
+        with made._lock:
+            journal = Journal(made._opening)
+            made._journal_or_none = keep(journal) if keep else journal
+        if tuple(rules):
+            made.set_rules(rules)
+        return made
+
+    @classmethod
+    def resume(
+        cls, journal: Journal, config: KernelAgentConfig, *, wait: float | None = None
+    ) -> RemoteSimulation:
+        """Go on with the session of a journal, as `Simulation.resume` does.
+
+        Raises:
+            SimulationError: The journal's session has another agent, or its kernel cannot be started.
+        """
+        session = journal.session()
+        if session.agent_name != config.name:
+            raise SimulationError(f"the session is with {session.agent_name!r}, not with {config.name!r}")
+        made = cls(config, journal)
+        made._begin("resume", {"journal": journal.to_json()})
+        made.wait(wait)
+        return made
+
+    def _begin(self, name: str, given: JsonObject) -> None:
+        """Let a kernel play the session from now on."""
+        try:
+            kernel = self.config.kernels.kernel()
+            kernel.listen(self._id, self)
+            with self._lock:
+                self._kernel = kernel
+                self._requests, self._events = {}, []
+            kernel.ask(name, given, session=self._id, patience=_BEGIN_SECONDS)
+        except RefusedError as error:
+            raise read_error(error.error) from error
+        except KernelError as error:
+            raise SimulationError(str(error)) from error
+
+    # ------------------------------------------------------------ what there is to see
+
+    @property
+    def journal(self) -> Journal:
+        """The session's journal; to be read, not to be appended to."""
+        if self._journal_or_none is None:
+            raise SimulationError("the session has not begun")
+        return self._journal_or_none
+
+    @property
+    def session(self) -> SimulationSession:
+        """The session as it stands."""
+        with self._lock:
+            events = tuple(self._events)
+            return self.journal.session(events).given_by(AgentBehind(self.config, events))
+
+    @property
+    def version(self) -> int:
+        """A number that grows with every change; cheap to read."""
+        return self._version
+
+    @property
+    def environment(self) -> RemoteEnvironment:
+        """What the tools find: its world, its settings, and how a person shapes it."""
+        return RemoteEnvironment(self)
+
+    @property
+    def pending(self) -> tuple[Request, ...]:
+        """The requests that wait for a person, oldest first."""
+        with self._lock:
+            return tuple(self._requests[key] for key in self._shown.order if key in self._requests)
+
+    def view(self) -> SimulationView:
+        """Return one consistent snapshot; it needs no answer of the kernel."""
+        with self._lock:
+            shown = self._shown
+            return SimulationView(
+                session=self.session,
+                pending=self.pending,
+                running=tuple(RunningCall.model_validate(call) for call in shown.running),
+                busy=shown.busy,
+                version=self._version,
+                problems=(*self._words, *shown.problems),
+                divergence=Divergence.model_validate(shown.divergence) if shown.divergence else None,
+                head=self.journal.head,
+                user=UserView.model_validate(shown.user),
+                undoes=undone(self.journal),
+                redoes=redone(self.journal),
+            )
+
+    def model_view(self) -> ModelRequest | None:
+        """Return what the model was last shown; None while the agent's process does not answer."""
+        try:
+            seen: ModelRequest | None = self.asked("model_view", patience=_LOOK_SECONDS)
+        except SimulationError:
+            return None
+        return seen
+
+    # ------------------------------------------------------------ what the kernel says
+
+    def heard(self, message: Appended | HeadMoved | Shown) -> None:
+        """Take in what happened in the session."""
+        with self._lock:
+            match message:
+                case Appended():
+                    self._append(_FACT.validate_python(message.fact), message.parent)
+                case HeadMoved():
+                    self.journal.move_head(message.head)
+                    self._events = []
+                case Shown():
+                    self._show(message)
+
+    def _append(self, fact: Fact, parent: int) -> None:
+        if isinstance(fact, (TurnStarted, TurnEnded)):
+            self._events = []
+        if self._journal_or_none is None:
+            self._opening.append(fact)
+            return
+        if self.journal.head != parent:
+            self.journal.move_head(parent)
+        self.journal.append(fact)
+
+    def _show(self, shown: Shown) -> None:
+        for fields in shown.requests:
+            request = self._request(fields, shown.later.get(str(fields["key"]), ()))
+            self._requests[request.key] = request
+        self._requests = {key: self._requests[key] for key in shown.order if key in self._requests}
+        self._events = [*self._events[: shown.first_event], *shown.events] if shown.turn >= 0 else []
+        self._shown = shown
+        self._version += 1
+
+    def _request(self, fields: JsonObject, later: Iterable[str]) -> Request:
+        names = tuple(later)
+        if not names:
+            return _REQUEST.validate_python(fields)
+        drafts = tuple(name for name in names if name.startswith("draft"))
+        groups = (drafts, *((name,) for name in names if name not in drafts))
+        key, kernel = str(fields["key"]), self._kernel
+        makers = {
+            name: lambda group=group: _made(kernel, self._id, key, group)
+            for group in groups
+            for name in group
+        }
+        return ToolRequest.later(makers, **fields)
+
+    def keep(self) -> None:
+        """Wait until all that was heard is durable.
+
+        Raises:
+            ValueError: It is not.
+        """
+        self.journal.keep()
+
+    # ------------------------------------------------------------ kernels that end
+
+    def ended(self, why: str) -> None:
+        """Go on in a fresh kernel; where the last one was fresh too, rest until somebody acts."""
+        with self._lock:
+            self._kernel = None
+            again = time.monotonic() - self._came_back < _TWICE_SECONDS and not self._stopped_hard
+            self._shown = Shown(session=self._id, version=0, busy=not (again or self._closed))
+            self._requests = {}
+            self._words = (f"{why[:1].upper()}{why[1:]}. {_RESTS if again else _GOES_ON}",)
+            self._version += 1
+            if self._closed or self._journal_or_none is None:
+                return
+        if not again:
+            threading.Thread(target=self._go_on_elsewhere, name="kernel-anew", daemon=True).start()
+
+    def _go_on_elsewhere(self) -> None:
+        try:
+            self._playing()
+        except SimulationError as error:
+            _LOG.warning("Session %r does not go on: %s", self.journal.session().session_id, error)
+            with self._lock:
+                self._words = (str(error),)
+                self._shown = self._shown.model_copy(update={"busy": False})
+                self._version += 1
+
+    def _playing(self) -> Kernel:
+        """Return the kernel that plays the session, in a fresh one where it has ended."""
+        with self._coming_back:
+            kernel = self._kernel
+            if kernel is not None and kernel.alive:
+                return kernel
+            if self._closed:
+                raise SimulationError("the simulation is closed")
+            with self._lock:
+                if self._stopped_hard:
+                    self._end_turn()
+                self._came_back = time.monotonic()
+                given: JsonObject = {"journal": self.journal.to_json()}
+            self._begin("resume", given)
+            with self._lock:
+                found = self._kernel
+            if found is None:
+                raise SimulationError(" ".join(self._words))
+            return found
+
+    def _end_turn(self) -> None:
+        """Write down that the turn was stopped, as the kernel that played it cannot."""
+        self._stopped_hard = False
+        session = self.session
+        if not session.is_running:
+            return
+        state: JsonObject = dict(session.adk_session.state)
+        events, self._events = tuple(self._events), []
+        number = self.journal.fold.turns_so_far - 1
+        self.journal.append(
+            TurnEnded(at=round(time.time(), 3), turn=number, events=events, state=state, stopped=True)
+        )
+
+    # ------------------------------------------------------------ commands
+
+    def asked(self, name: str, /, *, patience: float | None = None, **arguments: Any) -> Any:
+        """Ask the kernel for one of `CALLS`, and return what it gives.
+
+        Raises:
+            SimulationError: It does not fit, or the kernel has ended, or it does not answer in time.
+        """
+        remote = CALLS[name]
+        try:
+            value = self._playing().ask(name, remote.written(arguments), session=self._id, patience=patience)
+        except RefusedError as error:
+            raise read_error(error.error) from error
+        except KernelError as error:
+            raise SimulationError(str(error)) from error
+        return remote.gives.validate_python(value)
+
+    def _commanded(self, name: str, /, wait: float | None, **arguments: Any) -> bool:
+        """Command, and wait as long as asked; what takes longer goes on in the kernel."""
+        patience = None if wait is None else wait + GRACE_SECONDS
+        try:
+            value = self._playing().ask(
+                name,
+                CALLS[name].written({**arguments, "wait": wait}),
+                session=self._id,
+                patience=patience,
+            )
+        except KernelBusyError:
+            return False
+        except RefusedError as error:
+            raise read_error(error.error) from error
+        except KernelError as error:
+            raise SimulationError(str(error)) from error
+        return bool(value)
+
+    def query(
+        self,
+        message: str | JsonObject,
+        *,
+        state_delta: JsonObject | None = None,
+        wait: float | None = None,
+        streaming: bool = False,
+        max_llm_calls: int = 500,
+        by: str = "",
+    ) -> bool:
+        """Let the user say something."""
+        self._words = ()
+        return self._commanded(
+            "query",
+            wait,
+            message=message,
+            state_delta=state_delta,
+            streaming=streaming,
+            max_llm_calls=max_llm_calls,
+            by=by,
+        )
+
+    def answer(self, request: Request | str, answer: Answer | Any, *, wait: float | None = None) -> bool:
+        """Answer a pending request."""
+        name = "answer" if isinstance(answer, (ToolAnswer, ModelAnswer, CodeAnswer)) else "answer_plainly"
+        return self._commanded(name, wait, request=_key(request), answer=answer)
+
+    def run_real(self, request: Request | str, *, wait: float | None = None) -> bool:
+        """Let the real tool, code or model answer this one request."""
+        return self._commanded("run_real", wait, request=_key(request))
+
+    def confirm(
+        self, call_id: str, confirmed: bool, payload: Any = None, *, wait: float | None = None, by: str = ""
+    ) -> bool:
+        """Let the user confirm or reject the tool call that ADK asks about."""
+        return self._commanded("confirm", wait, call_id=call_id, confirmed=confirmed, payload=payload, by=by)
+
+    def reply(self, call_id: str, response: Any, *, wait: float | None = None, by: str = "") -> bool:
+        """Let the user answer a call that was left open."""
+        return self._commanded("reply", wait, call_id=call_id, response=response, by=by)
+
+    def set_player(
+        self,
+        seat: Literal["agent", "tool"],
+        player: AgentPlayer | ToolPlayer,
+        target: str = EVERY,
+        *,
+        wait: float | None = None,
+    ) -> bool:
+        """Let somebody else sit down."""
+        return self._commanded("set_player", wait, seat=seat, player=player, target=target)
+
+    def set_user(
+        self,
+        player: UserPlayer,
+        *,
+        script: Iterable[str | JsonObject] = (),
+        scenario: JsonObject | None = None,
+        config: JsonObject | None = None,
+        hold: bool = True,
+        wait: float | None = None,
+    ) -> bool:
+        """Let somebody else speak for the user."""
+        return self._commanded(
+            "set_user", wait, player=player, script=list(script), scenario=scenario, config=config, hold=hold
+        )
+
+    def accept(self, message: str | JsonObject | None = None, *, wait: float | None = None) -> bool:
+        """Let the user say the message that is held, or what a person has made of it."""
+        return self._commanded("accept", wait, message=message)
+
+    def complete(self, over: bool = True, *, wait: float | None = None) -> bool:
+        """Say that the conversation is over, or that it goes on after all."""
+        return self._commanded("complete", wait, over=over)
+
+    def set_rules(self, rules: Iterable[InjectionRule]) -> None:
+        """Put these injection rules in force, from the next call on."""
+        self.asked("set_rules", patience=_LOOK_SECONDS, rules=tuple(rules))
+
+    def switch_rule(self, rule_id: str, enabled: bool) -> None:
+        """Switch one injection rule on or off."""
+        self.asked("switch_rule", patience=_LOOK_SECONDS, rule_id=rule_id, enabled=enabled)
+
+    def stop(self) -> None:
+        """End the turn in progress; where the agent's code does not let go, its process is ended."""
+        kernel = self._kernel
+        if kernel is None or not kernel.alive:
+            with self._lock:
+                self._stopped_hard = True
+            self._playing()
+            return
+        try:
+            self.asked("stop", patience=STOP_SECONDS)
+        except SimulationError as error:
+            if not isinstance(error.__cause__, KernelBusyError):
+                raise
+            with self._lock:
+                self._stopped_hard = True
+            kernel.kill("the agent's process was ended, as its code did not stop")
+
+    def move_head(self, fact: int, *, wait: float | None = None) -> bool:
+        """Go to a fact of the journal; the way there is re-executed."""
+        if self._rests():
+            return self._moved(fact, wait)
+        return self._commanded("move_head", wait, fact=fact)
+
+    def undo(self, *, wait: float | None = None) -> bool:
+        """Take back the last step that a person took."""
+        if self._rests():
+            return self._moved(undo_target(self.journal), wait)
+        return self._commanded("undo", wait)
+
+    def redo(self, *, wait: float | None = None) -> bool:
+        """Bring back the step that was taken back last."""
+        if self._rests():
+            return self._moved(redo_target(self.journal), wait)
+        return self._commanded("redo", wait)
+
+    def _rests(self) -> bool:
+        return self._kernel is None or not self._kernel.alive
+
+    def _moved(self, fact: int | None, wait: float | None) -> bool:
+        """Move the head where no kernel plays the session, and go on from there in a fresh one."""
+        if fact is None:
+            raise SimulationError("there is no step to go to")
+        with self._lock:
+            self.journal.move_head(fact)
+            self._words = ()
+        self._playing()
+        return self.wait(wait)
+
+    def go_on(self, *, wait: float | None = None) -> bool:
+        """Let those who sit there answer what a person came back to."""
+        return self._commanded("go_on", wait)
+
+    def wait(self, timeout: float | None = None) -> bool:
+        """Wait until the agent needs a person or the turn has ended; False if `timeout` seconds were not enough."""
+        if self._rests() and not self._shown.busy:
+            return True
+        patience = None if timeout is None else timeout + GRACE_SECONDS
+        try:
+            return bool(
+                self._playing().ask("wait", {"timeout": timeout}, session=self._id, patience=patience)
+            )
+        except KernelBusyError:
+            return False
+        except (RefusedError, KernelError) as error:
+            raise SimulationError(str(error)) from error
+
+    def close(self) -> None:
+        """Let go of everything that runs; the journal stays. Closing again does nothing."""
+        kernel = self._kernel
+        with self._lock:
+            was_closed, self._closed = self._closed, True
+        if was_closed or kernel is None or not kernel.alive:
+            return
+        try:
+            kernel.ask("close", {}, session=self._id, patience=STOP_SECONDS)
+        except (RefusedError, KernelError):
+            _LOG.debug("A kernel did not let go of a session", exc_info=True)
+        kernel.forget(self._id)
+
+
+class RemoteEnvironment(SimulatedEnvironment):
+    """The environment of a session that a kernel plays."""
+
+    def __init__(self, simulation: RemoteSimulation, *, only_looked_at: bool = False) -> None:
+        self._simulation, self._only_looked_at = simulation, only_looked_at
+
+    def looked_at(self) -> SimulatedEnvironment:
+        """Return the same environment to look at: each change raises `SimulationError`."""
+        return RemoteEnvironment(self._simulation, only_looked_at=True)
+
+    def _seen(self, name: str, /, **arguments: Any) -> Any:
+        return self._simulation.asked(f"{ENVIRONMENT}{name}", patience=_LOOK_SECONDS, **arguments)
+
+    def _done(self, name: str, /, **arguments: Any) -> Any:
+        if self._only_looked_at:
+            raise SimulationError("this session can only be looked at: nothing was changed")
+        return self._seen(name, **arguments)
+
+    @property
+    def now(self) -> SessionEnvironment:
+        """What is set: settings, data, recordings, declared tools."""
+        return self._simulation.journal.fold.environment
+
+    def world(self) -> WorldView:
+        """Return what the environment knows."""
+        found: WorldView = self._seen("world")
+        return found
+
+    def sources_for_model(self) -> dict[str, str]:
+        """Return what is sent of each tool's source where that is allowed, by the tool's name."""
+        found: dict[str, str] = self._seen("sources_for_model")
+        return found
+
+    def judge(self, line: str) -> Standing:
+        """Say how an invariant stands in the world as it is now."""
+        check_invariant(line)
+        found: Standing = self._seen("judge", line=line)
+        return found
+
+    def try_rules(self, rules: Iterable[InjectionRule], call: ToolRequest | str | int) -> tuple[Trial, ...]:
+        """Say of each rule whether it would have fired for a call."""
+        place = call.key if isinstance(call, ToolRequest) else call
+        found: tuple[Trial, ...] = self._seen("try_rules", rules=tuple(rules), call=place)
+        return found
+
+    def against(self, request: ToolRequest | str, outcome: Outcome) -> tuple[Contradiction, ...]:
+        """Say what an answer to a call that waits would contradict."""
+        found: tuple[Contradiction, ...] = self._seen("against", request=_key(request), outcome=outcome)
+        return found
+
+    def change(self, settings: EnvironmentSettings | None = None, **fields: Any) -> None:
+        """Set the settings, or some of their fields by name."""
+        self._done("change", settings=settings_with(settings or self.settings, fields))
+
+    def give_data(self, text: str) -> None:
+        """Give the environment's data."""
+        self._done("give_data", text=text)
+
+    def edit(self, *changes: EntityChange | Mapping[str, Any]) -> None:
+        """Change things of the world by hand."""
+        self._done("edit", changes=tuple(changes))
+
+    def rename(self, kind: str, old: str, new: str) -> None:
+        """Give a thing another id."""
+        self._done("rename", kind=kind, old=old, new=new)
+
+    def clear_state(self, state_key: str) -> None:
+        """Forget what is remembered under a state key."""
+        self._done("clear_state", state_key=state_key)
+
+    def give_recording(self, name: str, recorded: str | Iterable[RecordedCall]) -> tuple[str, ...]:
+        """Give recorded calls to answer from, and return what of a text could not be read."""
+        problems: tuple[str, ...] = ()
+        calls = () if isinstance(recorded, str) else tuple(recorded)
+        if isinstance(recorded, str):
+            try:
+                read = read_recording(recorded)
+            except ValueError as error:
+                raise SimulationError(f"the recording {name!r} cannot be read: {error}") from error
+            calls, problems = read.calls, read.problems
+        self._done("give_recording", name=name, recorded=calls)
+        return problems
+
+    def drop_recording(self, name: str) -> None:
+        """Take a recording away."""
+        self._done("drop_recording", name=name)
+
+    def declare(self, *tools: DeclaredTool | Callable[..., Any]) -> None:
+        """Let tools that do not exist join the agent from the next turn on: these, and no others."""
+        given = [tool if isinstance(tool, DeclaredTool) else declared_from(tool) for tool in tools]
+        self._done("declare", tools=tuple(given))
+
+    def ask_for_draft(self, request: ToolRequest | str) -> None:
+        """Ask the environment's model for a draft of a call that waits."""
+        self._done("ask_for_draft", request=_key(request))
+
+    def stop_drafting(self, request: ToolRequest | str) -> None:
+        """End what a model is at that makes a draft."""
+        self._done("stop_drafting", request=_key(request))
+
+    def draw_again(self, request: ToolRequest | str) -> None:
+        """Draw another offline draft of a call that waits."""
+        self._done("draw_again", request=_key(request))
+
+    def use_model(self, model: Any) -> None:
+        """Set the environment's model by its name; an empty one sets none."""
+        if not isinstance(model, str):
+            raise SimulationError("an agent in a process of its own takes the name of a model, not an object")
+        self._done("use_model", model=model)
+
+    def analyse_connections(self) -> None:
+        """Ask the environment's model how the agent's tools hang together."""
+        self._done("analyse_connections")
+
+    def stop_analysing(self) -> None:
+        """End the analysis of the connections."""
+        self._done("stop_analysing")
+
+
+def _made(kernel: Kernel | None, session: str, key: str, names: tuple[str, ...]) -> Mapping[str, Any]:
+    """Fetch fields of a request; their defaults where the kernel does not give them any more."""
+    given: Any = {}
+    try:
+        if kernel is not None:
+            wanted: list[JsonValue] = list(names)
+            given = kernel.ask(
+                "fields", {"key": key, "names": wanted}, session=session, patience=_LOOK_SECONDS
+            )
+    except (RefusedError, KernelError):
+        _LOG.debug("A draft was not given", exc_info=True)
+    fields = ToolRequest.model_fields
+    return {
+        name: _adapter(name).validate_python(given[name])
+        if name in given
+        else fields[name].get_default(call_default_factory=True)
+        for name in names
+    }
+
+
+@cache
+def _adapter(name: str) -> TypeAdapter[Any]:
+    kind: Any = ToolRequest.model_fields[name].annotation
+    return TypeAdapter(kind)
+
+
+def _key(request: Request | str) -> str:
+    return request if isinstance(request, str) else request.key

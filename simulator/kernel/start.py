@@ -1,0 +1,50 @@
+"""The program of a kernel, run by the interpreter of the agent's project.
+
+Only the packages `simulator` and `evalset` are offered to the agent's process, so that no other module of ours stands before one of
+the project's. They are found by their folder, whatever is installed there. Messages go over the standard input and output as they were; what the
+agent prints goes to the standard error.
+"""
+
+from __future__ import annotations
+
+import faulthandler
+import os
+from pathlib import Path
+from typing import BinaryIO
+
+_PROGRAM = """
+import importlib.util, os, sys
+home = sys.argv.pop(1)
+class Ours:
+    @staticmethod
+    def find_spec(name, path=None, target=None):
+        if name in ("simulator", "evalset"):
+            folder = os.path.join(home, name)
+            return importlib.util.spec_from_file_location(
+                name, os.path.join(folder, "__init__.py"), submodule_search_locations=[folder])
+sys.meta_path.insert(0, Ours)
+incoming, outgoing = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
+os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+os.dup2(2, 1)
+from simulator.kernel.start import begin
+begin(incoming, outgoing)
+"""
+
+
+def command_line(python: Path) -> list[str]:
+    """Return the command that starts a kernel with this interpreter."""
+    return [str(python), "-c", _PROGRAM, str(Path(__file__).resolve().parents[2])]
+
+
+def begin(incoming: BinaryIO, outgoing: BinaryIO) -> None:
+    """Serve a studio until it ends, and then end at once, whatever of the agent is still at work."""
+    # A crash in native code says where it was.
+    faulthandler.enable()
+    # Here and not before: without google-adk these cannot be imported, and the studio shall read why.
+    from simulator.kernel.messages import Channel  # noqa: PLC0415 - as above
+    from simulator.kernel.serving import Server  # noqa: PLC0415 - as above
+
+    try:
+        Server(Channel(incoming, outgoing)).serve()
+    finally:
+        os._exit(0)

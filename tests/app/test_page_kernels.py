@@ -1,0 +1,46 @@
+"""An agent whose project has an environment of its own plays, exports and verifies on the page as any other does."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from app.agents import catalogue
+from app.registry import registry
+from simulator.kernel.config import KernelAgentConfig
+from simulator.kernel.remote_simulation import RemoteSimulation
+from tests.app.pages import Tab
+from tests.kernel.projects import PATIENCE, project, until
+
+pytestmark = pytest.mark.process
+
+
+@pytest.fixture
+def start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Tab]:
+    """The start page with one agent, in a project that is called `app` as Google's own are."""
+    home = project(tmp_path / "agents", name="app")
+    monkeypatch.setattr(
+        "sys.argv", ["main.py", "--agents-dir", str(home), "--no-demos", "--python", sys.executable]
+    )
+    catalogue().load_all()
+    yield Tab()
+    config = catalogue().config("app")
+    assert isinstance(config, KernelAgentConfig)
+    config.kernels.end()
+
+
+def test_a_session_is_opened_and_played(start: Tab) -> None:
+    """The tool's answer is drafted from the agent's own code, which the studio never imports."""
+    start.app.text_area(key="start_query").set_value("Where is A1?")
+    start.click("start_session")
+    live = registry().get(str(start.session_id))
+    assert live is not None
+    assert isinstance(live.simulation, RemoteSimulation)
+    until(live.simulation, lambda: bool(live.simulation.view().pending))
+    start.run()
+    assert not start.app.exception
+    assert "app.agent" not in sys.modules
+    assert live.simulation.wait(PATIENCE)

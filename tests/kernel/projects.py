@@ -1,0 +1,87 @@
+"""Small agent projects on disk, and sessions with them that a kernel plays."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+from app.live import LiveSimulation
+from simulator.agents.folder import AgentFolder
+from simulator.kernel.agents import KernelLoader
+from simulator.kernel.config import KernelAgentConfig
+from simulator.kernel.remote_simulation import RemoteSimulation
+from simulator.session import Seats
+
+PATIENCE = 60.0
+PERSON = Seats(agents={"*": "person"}, tools={"*": "person"})
+
+DESK = '''
+import os
+import time
+from pathlib import Path
+
+from google.adk.agents import LlmAgent
+
+def find_order(order_id: str) -> dict:
+    """Find an order by its id."""
+    state = {"A1": "shipped", "A2": "packed"}.get(order_id)
+    Path(__file__).with_name("ran.txt").write_text(order_id)
+    if state is None:
+        return {"status": "error", "message": f"There is no order {order_id}."}
+    return {"status": "success", "order": {"id": order_id, "state": state}}
+
+
+def before(callback_context):
+    """Do what the user's words say; the page shall not notice."""
+    words = callback_context.user_content.parts[0].text.split()
+    print("the agent prints", words)
+    if words[0] == "sleep":
+        time.sleep(float(words[1]))
+    if words[0] == "exit":
+        os._exit(3)
+    while words[0] == "spin":
+        pass
+
+
+root_agent = LlmAgent(
+    name="desk",
+    description="Looks after orders.",
+    model="gemini-2.5-flash",
+    instruction="Help with orders.",
+    tools=[find_order],
+    before_agent_callback=before,
+)
+'''
+
+
+def project(home: Path, source: str = DESK, name: str = "desk") -> Path:
+    """Write an agent's project; give the folder of agents that it is in."""
+    (home / name).mkdir(parents=True)
+    (home / name / "agent.py").write_text(source)
+    return home
+
+
+def config_of(home: Path, name: str = "desk", python: str = sys.executable) -> KernelAgentConfig:
+    """Load an agent in a kernel."""
+    load = KernelLoader(Path(python)).loader(AgentFolder(home), name)
+    assert load is not None
+    config = load(anew=False)
+    assert isinstance(config, KernelAgentConfig)
+    return config
+
+
+def begun(config: KernelAgentConfig) -> RemoteSimulation:
+    """Open a session in which a person plays everybody."""
+    return RemoteSimulation.open(config, seats=PERSON, seed="seed")
+
+
+def until(simulation: LiveSimulation, holds: Callable[[], bool]) -> None:
+    """Wait for something to become true in a session; each change of it is looked at."""
+    looked = threading.Event()
+    for _ in range(int(PATIENCE / 0.02)):
+        if holds():
+            return
+        looked.wait(0.02)
+    raise AssertionError(simulation.view())

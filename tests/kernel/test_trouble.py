@@ -1,0 +1,149 @@
+"""Trouble stays in its kernel: what hangs, spins, or ends its process takes no other session along, and nothing is lost."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from simulator.agents.failure import AgentLoadError
+from simulator.kernel import pool
+from simulator.kernel.config import KernelAgentConfig
+from simulator.seats.answers import called, said
+from simulator.session import SessionState
+from tests.kernel.projects import DESK, PATIENCE, begun, config_of, project, until
+
+pytestmark = pytest.mark.process
+
+
+@pytest.fixture
+def config(tmp_path: Path) -> Iterator[KernelAgentConfig]:
+    """An agent in a kernel of its own."""
+    found = config_of(project(tmp_path))
+    yield found
+    found.kernels.end()
+
+
+def test_code_that_sleeps_holds_up_no_view_and_no_command(config: KernelAgentConfig) -> None:
+    """The command comes back after what it was told to wait; what is there can be looked at."""
+    simulation = begun(config)
+    began = time.monotonic()
+    assert not simulation.query("sleep 3", wait=0.2)
+    assert time.monotonic() - began < 2.0
+    began = time.monotonic()
+    assert simulation.view().session.state is SessionState.ACTIVE
+    assert time.monotonic() - began < 0.5
+    until(simulation, lambda: bool(simulation.pending))
+
+
+@pytest.mark.parametrize("words", ["spin", "sleep 100"])
+def test_stop_ends_what_does_not_let_go_and_other_sessions_go_on(
+    config: KernelAgentConfig, words: str
+) -> None:
+    """Within about a second; the session goes on in a fresh process, and so does one beside it that waits for a person."""
+    beside = begun(config)
+    beside.query("Hello", wait=PATIENCE)
+    (before,) = beside.pending
+    simulation = begun(config)
+    simulation.query(words, wait=0.2)
+    began = time.monotonic()
+    simulation.stop()
+    assert time.monotonic() - began < 2.0
+    until(simulation, lambda: simulation.view().session.state is SessionState.AWAITING_QUERY)
+    assert simulation.session.turns[-1].ended
+    until(beside, lambda: [each.key for each in beside.pending] == [before.key])
+    assert beside.answer(beside.pending[0], said("Hello!"), wait=PATIENCE)
+    assert simulation.query("Hello", wait=PATIENCE)
+    assert simulation.pending
+
+
+def test_a_process_that_ends_is_started_anew_once_and_then_rests(config: KernelAgentConfig) -> None:
+    """A turn that ends it each time would do so for ever: a person stops it, and goes on."""
+    simulation = begun(config)
+    simulation.query("Where is A1?", wait=PATIENCE)
+    simulation.answer(simulation.pending[0], called(("find_order", {"order_id": "A1"})), wait=PATIENCE)
+    length = len(simulation.journal)
+    first = config.kernels.kernel().process_id
+    os.kill(first, 9)
+    until(simulation, lambda: bool(simulation.view().problems) and bool(simulation.pending))
+    assert config.kernels.kernel().process_id != first
+    assert len(simulation.journal) == length
+    assert any("signal 9" in words for words in simulation.view().problems)
+    simulation.stop()
+    with pytest.raises(ValueError, match="exit code 3"):
+        simulation.query("exit", wait=PATIENCE)
+    until(simulation, lambda: not simulation.view().busy)
+    assert simulation.view().session.state is SessionState.ACTIVE
+    simulation.stop()
+    until(simulation, lambda: simulation.view().session.state is SessionState.AWAITING_QUERY)
+    assert simulation.query("Hello", wait=PATIENCE)
+
+
+def test_no_process_stays_once_nobody_listens(config: KernelAgentConfig) -> None:
+    """A studio that ends closes the pipes, whatever way it ends."""
+    kernel = config.kernels.kernel()
+    kernel.end()
+    until_gone(kernel.process_id)
+
+
+def until_gone(process: int) -> None:
+    """Wait for a process to end."""
+    deadline = time.monotonic() + PATIENCE
+    while Path(f"/proc/{process}").exists() and time.monotonic() < deadline:
+        os.sched_yield()
+    assert not Path(f"/proc/{process}").exists()
+
+
+@pytest.mark.parametrize(
+    ("source", "words"),
+    [
+        ("import nothing_of_this_name\n", "No module named 'nothing_of_this_name'"),
+        ("raise SystemExit(4)\n", "SystemExit: 4"),
+        ("import os\nos._exit(5)\n", "exit code 5"),
+    ],
+    ids=["import", "exit", "os-exit"],
+)
+def test_an_agent_that_cannot_be_loaded_says_why(tmp_path: Path, source: str, words: str) -> None:
+    """The studio goes on."""
+    with pytest.raises(AgentLoadError, match=words):
+        config_of(project(tmp_path, source))
+
+
+def test_an_import_that_hangs_is_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """After its deadline; its process is ended."""
+    monkeypatch.setattr(pool, "LOAD_SECONDS", 1.0)
+    with pytest.raises(AgentLoadError, match="took more than 1 seconds"):
+        config_of(project(tmp_path, "import time\ntime.sleep(1000)\n"))
+
+
+def test_two_projects_whose_modules_have_one_name(tmp_path: Path) -> None:
+    """A project may be called `app`, as Google's own are, and bring helpers that others have too."""
+    configs = []
+    for number in (1, 2):
+        home = project(
+            tmp_path / str(number),
+            f"from . import helper\n{DESK}\nroot_agent.description = helper.WORD\n",
+            "app",
+        )
+        (home / "app" / "helper.py").write_text(f"WORD = 'project {number}'\n")
+        configs.append(config_of(home, "app"))
+    assert [config.root_agent.description for config in configs] == ["project 1", "project 2"]
+    for config in configs:
+        config.kernels.end()
+
+
+def test_an_interpreter_without_adk_is_told_with_the_line_to_paste(tmp_path: Path) -> None:
+    """And one that cannot be run is told as well."""
+    python = tmp_path / "python"
+    python.write_text("#!/bin/sh\necho \"ModuleNotFoundError: No module named 'google'\" >&2\nexit 1\n")
+    python.chmod(0o700)
+    home = project(tmp_path / "agents")
+    with pytest.raises(
+        AgentLoadError, match=r"has no google-adk\. Install it there: .*python -m pip install 'google-adk"
+    ):
+        config_of(home, python=str(python))
+    with pytest.raises(AgentLoadError, match="cannot be run"):
+        config_of(home, python=str(tmp_path / "nothing"))
