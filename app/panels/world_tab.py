@@ -453,15 +453,7 @@ def given_data(scene: Scene, world: WorldView) -> Shape | None:
     with left:
         st.caption(f"{_DATA_HELP} {_BROUGHT if environment.is_data_brought else _CAN_BRING}")
         _ways_in(kept, world)
-        text = (
-            st.text_area(
-                "Environment data (JSON of tables, or words)",
-                key=kept.widget("data_json", now),
-                height=380,
-                placeholder='{"orders": [{"order_id": "A-1", "status": "shipped"}]}',
-            )
-            or ""
-        )
+        text = _text(kept.widget("data_json", now))
         with st.container(horizontal=True, gap="xsmall"):
             give = st.button(
                 "Give this data",
@@ -485,6 +477,16 @@ def given_data(scene: Scene, world: WorldView) -> Shape | None:
     if away:
         return GiveData(text="")
     return GiveData(text=text) if give and is_sound else None
+
+
+def _text(key: str) -> str:
+    typed = st.text_area(
+        "Environment data (JSON of tables, or words)",
+        key=key,
+        height=380,
+        placeholder='{"orders": [{"order_id": "A-1", "status": "shipped"}]}',
+    )
+    return typed or ""
 
 
 def _input(scene: Scene, given: str) -> Kept:

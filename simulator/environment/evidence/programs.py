@@ -237,16 +237,17 @@ class _Copier:
             return self._note(value, set(value))
         return self._object(value)
 
+    def _function(self, value: Func) -> Any:
+        made = self._note(value, Func(value.node, value.scope, value.defaults, None, value.bound, value.cls))
+        made.scope, made.receiver = self.scope(value.scope), self.value(value.receiver)
+        made.defaults = {name: self.value(one) for name, one in value.defaults.items()}
+        made.cls = self.value(value.cls)
+        return made
+
     def _object(self, value: Any) -> Any:
         match value:
             case Func():
-                made = self._note(
-                    value, Func(value.node, value.scope, value.defaults, None, value.bound, value.cls)
-                )
-                made.scope, made.receiver = self.scope(value.scope), self.value(value.receiver)
-                made.defaults = {name: self.value(one) for name, one in value.defaults.items()}
-                made.cls = self.value(value.cls)
-                return made
+                return self._function(value)
             case Class():
                 copied = self._note(value, Class(value.name, value.kind, value.fields, value.scope, ()))
                 copied.scope = self.scope(value.scope)
