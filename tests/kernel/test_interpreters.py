@@ -5,15 +5,19 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
+import pytest
+
 from simulator.kernel.interpreters import project_python
 
 
-def environment(folder: Path, name: str = ".venv") -> Path:
-    """Make what looks like a virtual environment; give its interpreter."""
+def environment(folder: Path, name: str = ".venv", adk: str = "2.12.0") -> Path:
+    """Make what looks like a virtual environment with google-adk; give its interpreter."""
     python = folder / name / "bin" / "python"
     python.parent.mkdir(parents=True)
     python.touch()
     (folder / name / "pyvenv.cfg").touch()
+    installed = folder / name / "lib" / "python3.12" / "site-packages"
+    (installed / (f"google_adk-{adk}.dist-info" if adk else "requests-2.0.dist-info")).mkdir(parents=True)
     return python
 
 
@@ -41,6 +45,13 @@ def test_a_folder_of_that_name_that_is_no_environment_does_not_count(tmp_path: P
     """Without `pyvenv.cfg` it is something else."""
     environment(tmp_path)
     (tmp_path / ".venv" / "pyvenv.cfg").unlink()
+    assert project_python(tmp_path) is None
+
+
+@pytest.mark.parametrize("adk", ["", "1.18.0", "2.10.3"])
+def test_an_environment_that_cannot_play_is_left_alone(tmp_path: Path, adk: str) -> None:
+    """The agent is loaded with what the studio has, as before."""
+    environment(tmp_path, adk=adk)
     assert project_python(tmp_path) is None
 
 
