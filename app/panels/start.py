@@ -138,7 +138,7 @@ def _about(chosen: AgentEntry, choice: Choice) -> None:
         st.caption(":material/progress_activity: Loading this agent\u2026")
     if isinstance(chosen.config, KernelAgentConfig):
         st.caption("Runs in a process of its own, with the Python of its project:")
-        st.code(str(chosen.config.kernels.python), language=None, wrap_lines=True)
+        st.text(literal(str(chosen.config.kernels.python)))
     names = [tool.name for tool in choice.cast.tools]
     if names:
         with st.container(horizontal=True, gap="xxsmall", key="agent_tools"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from simulator.environment.things.entities import WorldCall
 from simulator.jsonvalue import JsonObject
 from tests.environment.told_worlds import ORDER, Told
 
@@ -52,6 +53,14 @@ def test_the_first_not_found_answer_is_given_again_until_the_thing_is_there() ->
     assert told.world.not_found("cancel_order", {"order_id": "A-9"}) == error
     told.call("create_order", {"order_id": "A-9"})
     assert told.world.not_found("cancel_order", {"order_id": "A-9"}) is None
+
+
+def test_a_404_that_a_rule_injected_says_nothing_of_the_thing() -> None:
+    """A fault is no word of the world: the next call finds what is there."""
+    told = Told()
+    error: JsonObject = {"error_code": 404, "error_message": "busy"}
+    told.world.take(WorldCall("find_order", {"order_id": "A-9"}, error, fact=10, turn=1), by_rule=True)
+    assert told.world.not_found("find_order", {"order_id": "A-9"}) is None
 
 
 def test_with_nothing_known_nothing_is_missing() -> None:

@@ -21,6 +21,7 @@ from simulator.environment.evidence.sketch import Code, Hole, Module, Outcome, S
 from tests.evidence.programs import Program, copied_arguments
 
 MOST_LINES = 20_000
+MOST_BYTES = 1_000_000
 _TYPES: dict[str, tuple[type, ...]] = {
     "string": (str,), "integer": (int,), "number": (int, float), "boolean": (bool,), "array": (list,), "object": (dict,),
     "null": (type(None),),
@@ -73,12 +74,13 @@ def _called(program: Program, module: types.ModuleType) -> Ended | None:
 
 
 def _counting() -> Any:
+    """Count the lines, and look at each for values that grow without end: lines that double a text are few."""
     left = MOST_LINES
 
     def trace(frame: types.FrameType, event: str, argument: Any) -> Any:
         nonlocal left
         left -= 1
-        if left < 0:
+        if left < 0 or any(sys.getsizeof(value, 0) > MOST_BYTES for value in frame.f_locals.values()):
             raise TooLongError
         return trace
 

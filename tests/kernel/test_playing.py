@@ -23,13 +23,13 @@ pytestmark = pytest.mark.process
 @pytest.fixture(scope="module")
 def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A project of an agent."""
-    return project(tmp_path_factory.mktemp("agents"))
+    return project(tmp_path_factory.mktemp("agents"), name="kernel_desk")
 
 
 @pytest.fixture(scope="module")
 def config(home: Path) -> Iterator[KernelAgentConfig]:
     """The agent, in a kernel that all tests here share."""
-    found = config_of(home)
+    found = config_of(home, "kernel_desk")
     yield found
     found.kernels.end()
 
@@ -60,7 +60,7 @@ def play(simulation: RemoteSimulation | Simulation) -> None:
 
 def test_the_same_turn_gives_the_same_facts_here_and_there(home: Path, remote: RemoteSimulation) -> None:
     """But for the times and the ids of the session, all that the journals hold is equal."""
-    with Simulation.open(AgentFolder(home).load("desk"), seats=PERSON, seed="seed") as here:
+    with Simulation.open(AgentFolder(home).load("kernel_desk"), seats=PERSON, seed="seed") as here:
         play(here)
         play(remote)
         mine, theirs = (
@@ -76,7 +76,7 @@ def test_the_same_turn_gives_the_same_facts_here_and_there(home: Path, remote: R
         assert undoes is not None
         assert its is not None
         assert its.kind == undoes.kind
-    assert not (home / "desk" / "ran.txt").exists()
+    assert not (home / "kernel_desk" / "ran.txt").exists()
 
 
 def test_drafts_come_when_they_are_looked_at(remote: RemoteSimulation) -> None:
@@ -86,7 +86,7 @@ def test_drafts_come_when_they_are_looked_at(remote: RemoteSimulation) -> None:
     request = tool_request(remote)
     assert not request.is_made("draft")
     assert request.draft == {"status": "success", "order": {"id": "A2", "state": "packed"}}
-    assert "desk/agent.py, line" in request.draft_from[0]
+    assert "kernel_desk/agent.py, line" in request.draft_from[0]
     assert not request.draft_blanks
     assert len(request.candidates) > 1
 
@@ -166,7 +166,7 @@ def test_a_real_tool_runs_where_it_was_chosen(home: Path, remote: RemoteSimulati
     remote.set_player("tool", "real", wait=PATIENCE)
     remote.query("Where is A2?", wait=PATIENCE)
     remote.answer(remote.pending[0], called(("find_order", {"order_id": "A2"})), wait=PATIENCE)
-    assert (home / "desk" / "ran.txt").read_text() == "A2"
+    assert (home / "kernel_desk" / "ran.txt").read_text() == "A2"
     assert isinstance(remote.pending[0], ModelRequest)
 
 

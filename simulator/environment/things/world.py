@@ -77,17 +77,18 @@ class World:
     def take(self, call: WorldCall, *, by_rule: bool = False) -> tuple[EntityChange, ...]:
         """Learn from one answered call, the latest; give what it changed: fields that are new or have a new value.
 
-        What an answer says not to be there, and only the environment's data knows, was never there; a rule's fault
-        (`by_rule`) leaves it.
+        What an answer says not to be there, and only the environment's data knows, was never there; of a rule's fault
+        (`by_rule`) nothing is learned.
         """
         tool = self._index.tool(call.tool_name, call.arguments)
         named = self._index.named(tool, call.arguments)
         self._changed.update(dict.fromkeys(tool.changes, call.fact))
         if failed(call.response):
-            if isinstance(call.response, dict) and len(named) == 1 and says_missing(call.response):
+            is_one = len(named) == 1 and not by_rule
+            if is_one and isinstance(call.response, dict) and says_missing(call.response):
                 thing = self._resolved(named[0])
                 self._errors.setdefault(thing, call.response)
-                if not by_rule and self._shelves.get(thing[0]) and self._shelves[thing[0]].deny(thing[1]):
+                if self._shelves.get(thing[0]) and self._shelves[thing[0]].deny(thing[1]):
                     self._collections = None
             return ()
         origin = Origin(fact=call.fact, turn=call.turn, source=call.tool_name)
