@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
+
+_HOME = Path(__file__).resolve().parents[1]
+# This process imports the studio's own packages, whatever else has their names; an installation keeps two of them in a folder.
+sys.path[:0] = [str(place) for place in (_HOME, _HOME / "packages") if place.is_dir()]
 
 import streamlit as st
 from starlette.middleware import Middleware

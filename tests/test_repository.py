@@ -17,7 +17,8 @@ import pytest
 ROOT = Path(__file__).resolve().parents[1]
 TOP_FOLDERS = {".ci", "app", "evalset", "simulator", "tests"}
 TOP_FILES = {
-    ".gitignore", "CHANGELOG.md", "CONTRIBUTING.md", "LICENSE", "Makefile", "README.md", "pyproject.toml",
+    ".gitignore", "CHANGELOG.md", "CONTRIBUTING.md", "LICENSE", "Makefile", "README.md", "golden_trace.py",
+    "pyproject.toml",
     "requirements-dev.lock", "requirements.lock",
 }  # fmt: skip
 WRITTEN = ROOT / "tests" / "conformance" / "files"

@@ -47,9 +47,7 @@ def studio_command(argv: Sequence[str], *, prog: str = "golden-trace studio") ->
         ValueError: A folder or file that was named is not there, or the page is not installed.
     """
     given, passed_on = _parsed(argv, prog)
-    page = Path(evalset.__file__).parents[1] / "app"
-    if not (page / "streamlit_app.py").is_file():
-        raise ValueError(f"the page is not installed: there is no {page}")
+    page = _page()
     options = [*_option("--server.port", given.port), *_option("--server.address", given.address)]
     if given.no_browser:
         options.append("--server.headless=true")
@@ -62,6 +60,19 @@ def studio_command(argv: Sequence[str], *, prog: str = "golden-trace studio") ->
     # -P: an `app` or a `streamlit.py` in the working directory is not the studio's.
     start = [sys.executable, "-P", "-m", "streamlit", "run", str(page)]
     return [*start, *options, *passed_on, "--", *agents]
+
+
+def _page() -> Path:
+    """Return the folder of the page: beside this package in a checkout, beside `packages` in an installation.
+
+    Raises:
+        ValueError: The page is not installed.
+    """
+    packages = Path(evalset.__file__).parents[1]
+    page = (packages.parent if packages.name == "packages" else packages) / "app"
+    if not (page / "streamlit_app.py").is_file():
+        raise ValueError(f"the page is not installed: there is no {page}")
+    return page
 
 
 def _parsed(argv: Sequence[str], prog: str) -> tuple[argparse.Namespace, list[str]]:

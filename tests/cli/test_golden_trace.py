@@ -5,7 +5,9 @@ from __future__ import annotations
 import shlex
 import subprocess
 import sys
+import sysconfig
 import tomllib
+import venv
 import zipfile
 from importlib.metadata import version
 from pathlib import Path
@@ -24,7 +26,7 @@ PROGRAM = Path(sys.executable).with_name("golden-trace")
 def test_the_program_is_declared() -> None:
     """An installation puts `golden-trace` beside its Python."""
     project = tomllib.loads((REPOSITORY / "pyproject.toml").read_text())["project"]
-    assert project["scripts"] == {"golden-trace": "evalset.cli.main:main"}
+    assert project["scripts"] == {"golden-trace": "golden_trace:main"}
     assert PROGRAM.is_file()
 
 
@@ -140,35 +142,93 @@ def test_an_option_that_is_none_is_refused(arguments: list[str], capsys: pytest.
     assert arguments[-1].lstrip("-") in capsys.readouterr().err
 
 
-@pytest.mark.process
-def test_a_wheel_starts_the_studio_in_another_folder(tmp_path: Path) -> None:
-    """With its configuration in force, whatever lies in that folder; all that it needs is in the wheel."""
-    build = [sys.executable, "-m", "pip", "wheel", "--no-deps", "--no-build-isolation", "--quiet"]
-    copy = tmp_path / "source"
-    copy.mkdir()
-    listed = subprocess.run(
-        ["git", "ls-files", "-z", "app", "evalset", "simulator", "pyproject.toml", "README.md", "LICENSE"],
-        cwd=REPOSITORY,
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    for name in filter(None, listed.stdout.split("\0")):
+@pytest.fixture(scope="module")
+def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The interpreter of an environment that holds the studio's wheel, and sees what this one has installed."""
+    folder = tmp_path_factory.mktemp("wheel")
+    copy = folder / "source"
+    for name in (
+        *_listed("app", "evalset", "simulator"),
+        *_listed("*.toml", "*.md", "LICENSE", "golden_trace.py"),
+    ):
         (copy / name).parent.mkdir(parents=True, exist_ok=True)
         (copy / name).write_bytes((REPOSITORY / name).read_bytes())
-    subprocess.run([*build, "--wheel-dir", tmp_path, copy], check=True, capture_output=True)
-    (wheel,) = tmp_path.glob("*.whl")
-    installed, elsewhere = tmp_path / "installed", tmp_path / "else where"
+    build = [sys.executable, "-m", "pip", "wheel", "--no-deps", "--no-build-isolation", "--quiet"]
+    subprocess.run([*build, "--wheel-dir", folder, copy], check=True, capture_output=True)
+    venv.create(folder / "environment", with_pip=False)
+    python = folder / "environment" / "bin" / "python"
+    asked = [str(python), "-c", "import sysconfig; print(sysconfig.get_path('purelib'))"]
+    packages = Path(subprocess.run(asked, check=True, capture_output=True, text=True).stdout.strip())
+    (wheel,) = folder.glob("*.whl")
     with zipfile.ZipFile(wheel) as archive:
-        archive.extractall(installed)
-    (elsewhere / "app").mkdir(parents=True)
-    (elsewhere / "app" / "__init__.py").write_text("raise RuntimeError('a stranger')")
-    port = free_port()
-    variables = quiet_environment(
-        PYTHONPATH=str(installed), HOME=str(tmp_path), GOLDEN_TRACE_DATA_DIR=str(tmp_path / "data")
+        archive.extractall(packages)
+    (packages / "others.pth").write_text(sysconfig.get_path("purelib"))
+    return python
+
+
+def _listed(*patterns: str) -> list[str]:
+    found = subprocess.run(
+        ["git", "ls-files", "-z", *patterns], cwd=REPOSITORY, capture_output=True, text=True, check=True
     )
-    start = "import sys; from evalset.cli.main import main; sys.exit(main())"
-    command = [sys.executable, "-c", start, "studio", "--no-browser", "--port", str(port)]
+    return [name for name in found.stdout.split("\0") if name]
+
+
+@pytest.mark.process
+def test_a_wheel_adds_one_name_to_a_project(installed: Path) -> None:
+    """No `app`, `evalset` or `simulator` stands among the installed packages."""
+    (purelib,) = installed.parents[1].glob("lib/python*/site-packages")
+    names = {place.name.partition("-")[0] for place in purelib.iterdir()} - {"others.pth", "__pycache__"}
+    assert names == {"golden_trace", "golden_trace.pth", "golden_trace_studio"}
+
+
+@pytest.mark.process
+def test_an_installation_offers_its_packages_behind_those_of_a_project(
+    installed: Path, tmp_path: Path
+) -> None:
+    """What people import is there; a project's own module of the same name comes first, and the command works beside it."""
+    import_ours = [
+        str(installed),
+        "-c",
+        "from evalset import EvalSetWriter; from simulator import SimulatedAgentConfig",
+    ]
+    subprocess.run(import_ours, cwd=tmp_path, check=True, env=quiet_environment())
+    for name in ("app", "evalset", "simulator"):
+        (tmp_path / f"{name}.py").write_text("MINE = True")
+    theirs = [
+        str(installed),
+        "-c",
+        "import app, evalset, simulator; assert app.MINE and evalset.MINE and simulator.MINE",
+    ]
+    subprocess.run(theirs, cwd=tmp_path, check=True, env=quiet_environment())
+    find_app = [
+        str(installed),
+        "-c",
+        "import importlib.util as u, sys; sys.exit(u.find_spec('app') is not None)",
+    ]
+    subprocess.run(find_app, cwd="/", check=True, env=quiet_environment())
+    command = [
+        str(installed),
+        "-c",
+        "import sys; from golden_trace import main; sys.exit(main())",
+        "--version",
+    ]
+    said = subprocess.run(
+        command, cwd=tmp_path, check=True, capture_output=True, text=True, env=quiet_environment()
+    )
+    assert "golden-trace-studio" in said.stdout
+
+
+@pytest.mark.process
+def test_a_wheel_starts_the_studio_in_another_folder(installed: Path, tmp_path: Path) -> None:
+    """With its configuration in force, whatever lies in that folder; all that it needs is in the wheel."""
+    elsewhere = tmp_path / "else where"
+    for name in ("app", "evalset"):
+        (elsewhere / name).mkdir(parents=True)
+        (elsewhere / name / "__init__.py").write_text("raise RuntimeError('a stranger')")
+    port = free_port()
+    variables = quiet_environment(HOME=str(tmp_path), GOLDEN_TRACE_DATA_DIR=str(tmp_path / "data"))
+    start = "import sys; from golden_trace import main; sys.exit(main())"
+    command = [str(installed), "-c", start, "studio", "--no-browser", "--port", str(port)]
     url = f"http://localhost:{port}"
     with serve(command, url=url, ready="/_stcore/health", folder=elsewhere, environment=variables) as served:
         page = httpx.get(url, trust_env=False)
