@@ -288,6 +288,13 @@ class TryAgain(Value):
     kind: Literal["try_again"] = "try_again"
 
 
+class StopLoading(Value):
+    """Give up the import of an agent that takes long."""
+
+    kind: Literal["stop_loading"] = "stop_loading"
+    name: str
+
+
 class StartSession(Value):
     """Open a session with what was typed on the start page."""
 
@@ -310,7 +317,8 @@ class StartRecorded(Value):
 
 
 StartCommand: TypeAlias = Annotated[
-    ChooseAgent | TryAgain | StartSession | StartScript | StartRecorded, Field(discriminator="kind")
+    ChooseAgent | TryAgain | StopLoading | StartSession | StartScript | StartRecorded,
+    Field(discriminator="kind"),
 ]
 """What is asked for on the start page."""
 

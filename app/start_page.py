@@ -11,7 +11,7 @@ import streamlit as st
 from app import state
 from app.agents import catalogue, load_in_background
 from app.cast import cast_of
-from app.commands import ChooseAgent, StartRecorded, StartScript, StartSession, TryAgain
+from app.commands import ChooseAgent, StartRecorded, StartScript, StartSession, StopLoading, TryAgain
 from app.destinations import default_destination
 from app.fragments import fragment
 from app.opening import StartForm, open_session, unreachable
@@ -25,6 +25,8 @@ from simulator.agents import AgentCatalogue, AgentEntry, AgentSettingsError
 
 LOOK_AGAIN_SECONDS = 0.4
 LOOKS_BEFORE_LOADING = 4
+SLOW_SECONDS = 5.0
+"""How long an import takes before it can be stopped: most never come to show a button."""
 _LOG = logging.getLogger(__name__)
 
 
@@ -40,6 +42,7 @@ def start_page() -> None:
         problem("The studio was started with an option that it does not know.", str(error))
         return
     entries = tuple(sorted(agents.entries(), key=lambda entry: entry.state == "failed"))
+    slow = agents.loading(SLOW_SECONDS)
     chosen = _chosen(entries)
     failed = state.get("problem")
     match start(
@@ -48,15 +51,15 @@ def start_page() -> None:
         _choice(chosen),
         str(failed) if failed else None,
         script_failed=_failed("script_problem"),
+        slow=slow,
         recorded=_recorded,
     ):
         case ChooseAgent(name=name):
             state.put("agent", name)
             state.put("problem", None)
             st.rerun()
-        case TryAgain():
-            agents.refresh()
-            st.rerun()
+        case TryAgain() | StopLoading() as asked:
+            _load_otherwise(agents, asked)
         case StartSession(form=form):
             _open(form.agent, partial(_session, agents, form), "problem")
         case StartScript(form=script):
@@ -65,7 +68,17 @@ def start_page() -> None:
             _open(recorded.agent, partial(_replayed, agents, recorded), "recorded_problem")
     unread = sum(entry.state == "unread" for entry in entries)
     if unread:
-        fragment(_look_again, LOOK_AGAIN_SECONDS)(agents, unread)
+        wanted = chosen.name if chosen is not None else ""
+        fragment(_look_again, LOOK_AGAIN_SECONDS)(agents, unread, slow, wanted)
+
+
+def _load_otherwise(agents: AgentCatalogue, asked: TryAgain | StopLoading) -> None:
+    """Load again what failed, or give up what takes long."""
+    if isinstance(asked, StopLoading):
+        agents.stop(asked.name)
+    else:
+        agents.refresh()
+        st.rerun()
 
 
 def _failed(flag: state.Flag) -> str | None:
@@ -83,16 +96,17 @@ def _recorded(entry: AgentEntry) -> StartRecorded | None:
     return recorded_start(entry.name, path, cases, _failed("recorded_problem"))
 
 
-def _look_again(agents: AgentCatalogue, unread_before: int) -> None:
-    """Begin to load the agents, and draw the page anew when another one was loaded, or failed to.
+def _look_again(agents: AgentCatalogue, unread_before: int, slow_before: frozenset[str], wanted: str) -> None:
+    """Begin to load the agents, the wanted one first, and draw the page anew when another one was loaded, failed to, or takes long.
 
     At first the browser has not drawn the page yet, and importing ADK would keep its parts from it for seconds.
     """
     looked = int(state.get("looked") or 0)
     if looked >= LOOKS_BEFORE_LOADING:
-        load_in_background(agents)
+        load_in_background(agents, wanted)
     state.put("looked", looked + 1)
-    if sum(entry.state == "unread" for entry in agents.entries()) != unread_before:
+    unread = sum(entry.state == "unread" for entry in agents.entries())
+    if unread != unread_before or agents.loading(SLOW_SECONDS) != slow_before:
         st.rerun()
 
 

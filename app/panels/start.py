@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+import sys
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, Literal, get_args
 
@@ -11,7 +12,15 @@ import streamlit as st
 from pydantic import Field
 
 from app.cast import Cast
-from app.commands import ChooseAgent, StartCommand, StartRecorded, StartScript, StartSession, TryAgain
+from app.commands import (
+    ChooseAgent,
+    StartCommand,
+    StartRecorded,
+    StartScript,
+    StartSession,
+    StopLoading,
+    TryAgain,
+)
 from app.kept import slug
 from app.labels import literal, safe_label
 from app.opening import AgentChoice, StartForm
@@ -23,6 +32,7 @@ from evalset.kinds import holds_cases, importable_kind
 from simulator.agents import AgentEntry
 from simulator.facts import Value
 from simulator.kernel.config import KernelAgentConfig
+from simulator.kernel.pool import LOAD_SECONDS
 
 COLUMNS = (1, 1.5)
 QUERY_KEY = "start_query"
@@ -44,11 +54,12 @@ def start(
     failed: str | None,
     *,
     script_failed: str | None = None,
+    slow: Collection[str] = (),
     recorded: Callable[[AgentEntry], StartRecorded | None] = lambda _: None,
 ) -> StartCommand | None:
     """Draw the page; give what was asked for. `failed` says why the last attempt to begin did not work, by a script or without.
 
-    `recorded` draws where a recorded case is chosen.
+    `slow` names the agents that are being loaded and take long. `recorded` draws where a recorded case is chosen.
     """
     with st.container(key="start_head", gap="xxsmall"):
         st.subheader("Author a golden trace", anchor=False)
@@ -58,7 +69,7 @@ def start(
         )
     left, right = st.columns(COLUMNS, gap="medium")
     with left:
-        asked = _agents(entries, chosen)
+        asked = _agents(entries, chosen, slow)
     with right, st.container(border=True, key="start_form", gap="small"):
         if chosen is None:
             st.caption("Choose an agent on the left.")
@@ -67,7 +78,9 @@ def start(
         return begun or recorded(chosen) or asked
 
 
-def _agents(entries: Sequence[AgentEntry], chosen: AgentEntry | None) -> StartCommand | None:
+def _agents(
+    entries: Sequence[AgentEntry], chosen: AgentEntry | None, slow: Collection[str]
+) -> StartCommand | None:
     with st.container(horizontal=True, vertical_alignment="center", key="agents_head"):
         st.markdown("**Agents**", width="content")
         st.space("stretch")
@@ -80,9 +93,9 @@ def _agents(entries: Sequence[AgentEntry], chosen: AgentEntry | None) -> StartCo
         st.caption("There is no agent yet. Start the studio with a folder of agents:")
         st.code("streamlit run app -- --agents-dir path/to/agents", language="bash")
         return None
-    clicked = agent_list(entries, chosen.name if chosen else None)
+    clicked = agent_list(entries, chosen.name if chosen else None, slow)
     _own_agents()
-    return ChooseAgent(name=clicked) if clicked else None
+    return clicked
 
 
 def _own_agents() -> None:
@@ -98,7 +111,8 @@ def _own_agents() -> None:
         st.code("streamlit run app -- --agents-dir path/to/agents", language="bash", wrap_lines=True)
         st.code("streamlit run app -- --agents my_agents.py", language="bash", wrap_lines=True)
         st.caption(
-            "An agent whose project has its own environment (`.venv`) runs in a process of its own with the Python there. To name another one:"
+            "Each agent runs in a process of its own: with the Python of its project, where that has its own environment (`.venv`), "
+            "else with the studio's. To name another one:"
         )
         st.code(
             "streamlit run app -- --agents-dir path/to/agents --python path/to/python",
@@ -137,8 +151,10 @@ def _about(chosen: AgentEntry, choice: Choice) -> None:
     if chosen.state == "unread":
         st.caption(":material/progress_activity: Loading this agent\u2026")
     if isinstance(chosen.config, KernelAgentConfig):
-        st.caption("Runs in a process of its own, with the Python of its project:")
-        st.text(literal(str(chosen.config.kernels.python)))
+        python = str(chosen.config.kernels.python)
+        if python != sys.executable:
+            st.caption("Runs with the Python of its project:")
+            st.text(literal(python))
     names = [tool.name for tool in choice.cast.tools]
     if names:
         with st.container(horizontal=True, gap="xxsmall", key="agent_tools"):
@@ -240,19 +256,35 @@ LIST_HEIGHT = 640
 _SOURCES = {"folder": "Folder", "file": "File", "demo": "Demo"}
 
 
-def agent_list(entries: Sequence[AgentEntry], chosen: str | None) -> str | None:
-    """Draw the agents; give the name of the one that was clicked."""
-    clicked: str | None = None
+def agent_list(
+    entries: Sequence[AgentEntry], chosen: str | None, slow: Collection[str] = ()
+) -> ChooseAgent | StopLoading | None:
+    """Draw the agents; give what was clicked. `slow` names those that are being loaded and take long."""
+    clicked: ChooseAgent | StopLoading | None = None
     is_long = len(entries) > LONG_LIST
     height: int | Literal["content"] = LIST_HEIGHT if is_long else "content"
     key = "agent_list_long" if is_long else "agent_list"
     with st.container(gap="xsmall", height=height, key=key, border=False):
         for entry in entries:
             clicked = _card(entry, is_chosen=entry.name == chosen) or clicked
+            if entry.name in slow:
+                clicked = _slow(entry) or clicked
     return clicked
 
 
-def _card(entry: AgentEntry, *, is_chosen: bool) -> str | None:
+def _slow(entry: AgentEntry) -> StopLoading | None:
+    """Say that its import takes long, and let it be given up."""
+    with st.container(horizontal=True, vertical_alignment="center", gap="xsmall"):
+        st.caption(
+            f":material/progress_activity: Loading. It is given up {LOAD_SECONDS:.0f} seconds after it began.",
+            width="content",
+        )
+        if st.button("Stop", key=f"stop_loading_{slug(entry.name)}", type="tertiary", icon=":material/stop:"):
+            return StopLoading(name=entry.name)
+    return None
+
+
+def _card(entry: AgentEntry, *, is_chosen: bool) -> ChooseAgent | None:
     kind = "chosen" if is_chosen else entry.state
     with st.container(border=True, gap="xxsmall", key=f"agent_{kind}_{slug(entry.name)}"):
         with st.container(horizontal=True, vertical_alignment="center", gap="xsmall", wrap=False):
@@ -272,7 +304,7 @@ def _card(entry: AgentEntry, *, is_chosen: bool) -> str | None:
             st.text(literal(entry.location))
         if entry.error:
             st.code(literal(entry.error), language=None, wrap_lines=True)
-    return entry.name if clicked and not is_chosen else None
+    return ChooseAgent(name=entry.name) if clicked and not is_chosen else None
 
 
 def _icon(entry: AgentEntry, *, is_chosen: bool) -> str:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cache, partial
 from pathlib import Path
 from threading import RLock
-from typing import Literal, Protocol, TypeAlias
+from time import monotonic
+from typing import Literal, NamedTuple, Protocol, TypeAlias
 
 from simulator.agent_config import SimulatedAgentConfig
 from simulator.agents.configs_file import ConfigsFile
@@ -22,6 +24,9 @@ from simulator.agents.settings import AgentSettings
 from simulator.agents.source import source_digest
 
 Source: TypeAlias = Literal["folder", "file", "demo"]
+
+MOST_AT_ONCE = 2
+"""How many processes load agents at a time, when all are loaded."""
 
 
 class UnknownAgentError(ValueError):
@@ -65,13 +70,97 @@ class Load(Protocol):
         """Return what a simulation needs."""
         ...
 
+    def stop(self) -> None:
+        """Give a load up that is under way, where a process of its own does it."""
+        ...
+
+
+class Listed(NamedTuple):
+    """An agent that a file of configs lists: its name, and where it comes from in words."""
+
+    name: str
+    origin: str
+
+
+class AgentsFile(Protocol):
+    """A file or module that lists configs. It has to be run to know which, once."""
+
+    @property
+    def is_known(self) -> bool:
+        """Whether it can be listed without waiting for a process."""
+        ...
+
+    @property
+    def failed(self) -> bool:
+        """Whether it was run and gave no configs."""
+        ...
+
+    def listed(self) -> tuple[Listed, ...]:
+        """Run it, and say what it lists.
+
+        Raises:
+            Exception: Whatever its own code raises.
+        """
+        ...
+
+    def load(self, place: int) -> Load:
+        """Return what loads the agent at a place in the list."""
+        ...
+
+    def stop(self) -> None:
+        """Give the run of the file up, where a process of its own does it."""
+        ...
+
 
 class Elsewhere(Protocol):
-    """Loads agents in processes of their own."""
+    """Loads agents in processes of their own; each gives None for what this process loads."""
 
-    def loader(self, folder: AgentFolder, name: str) -> Load | None:
-        """Return what loads an agent of a folder; None where this process does."""
+    def of_folder(self, folder: AgentFolder, name: str) -> Load | None:
+        """Return what loads an agent of a folder."""
         ...
+
+    def of_file(self, file: str) -> AgentsFile | None:
+        """Return what lists and loads the agents of a file or module."""
+        ...
+
+    def of_demo(self, name: str) -> Load | None:
+        """Return what loads a demo agent."""
+        ...
+
+
+@dataclass(frozen=True)
+class _Here:
+    """Loads an agent in this process."""
+
+    work: Callable[..., SimulatedAgentConfig]
+
+    def __call__(self, *, anew: bool) -> SimulatedAgentConfig:
+        return self.work(anew=anew)
+
+    def stop(self) -> None:
+        """Do nothing: no import in this process can be given up."""
+
+
+class _FileHere:
+    """Runs a file of configs in this process."""
+
+    is_known = True
+
+    def __init__(self, file: ConfigsFile) -> None:
+        self._file = file
+
+    @property
+    def failed(self) -> bool:
+        return self._file.failed
+
+    def listed(self) -> tuple[Listed, ...]:
+        return tuple(Listed(config.name, config.origin) for config in self._file.configs())
+
+    def load(self, place: int) -> Load:
+        return _Here(partial(self._file.config, place))
+
+    def stop(self) -> None:
+        """Do nothing: no import in this process can be given up."""
 
 
 @dataclass(frozen=True)
@@ -94,18 +183,34 @@ class AgentCatalogue:
     def __init__(self, settings: AgentSettings | None = None, elsewhere: Elsewhere | None = None) -> None:
         self.settings, self._elsewhere = settings or AgentSettings(), elsewhere
         self._folder = AgentFolder(self.settings.agents_dir) if self.settings.agents_dir else None
-        self._file = ConfigsFile(self.settings.agents_file) if self.settings.agents_file else None
+        self._file = self._file_anew()
         self._loaded: dict[tuple[str, str], AgentEntry] = {}
         self._sources: dict[tuple[str, str], str] = {}
         self._loading: defaultdict[tuple[str, str], RLock] = defaultdict(RLock)
+        self._at_work: dict[tuple[str, str], tuple[Load | AgentsFile, float]] = {}
 
     def names(self) -> tuple[str, ...]:
         """List the names of all agents, each unique, also of those that cannot be loaded."""
         return tuple(self._found())
 
     def entries(self) -> tuple[AgentEntry, ...]:
-        """List all agents as far as they are known: loads none, and shows what earlier loads gave."""
-        return tuple(self._loaded.get(_key(found), found.entry) for found in self._found().values())
+        """List all agents as far as they are known: loads none, and shows what earlier loads gave.
+
+        A file of configs that a process of its own has not run yet stands there as one unread agent.
+        """
+        every = self._found(waits=False).values()
+        return tuple(self._loaded.get(_key(found), found.entry) for found in every)
+
+    def loading(self, seconds: float = 0.0) -> frozenset[str]:
+        """Name the agents, and the file, that processes of their own have been loading for so long: `stop` gives one up."""
+        before = monotonic() - seconds
+        return frozenset(name for (_, name), (_, began) in list(self._at_work.items()) if began <= before)
+
+    def stop(self, name: str) -> None:
+        """Give the load of an agent up that is under way; it counts as failed then."""
+        for (_, known), (load, _) in list(self._at_work.items()):
+            if known == name:
+                load.stop()
 
     def load(self, name: str) -> AgentEntry:
         """Load an agent, once; the entry holds its config, or the error.
@@ -128,18 +233,24 @@ class AgentCatalogue:
         with IMPORTS:
             self._loaded = {key: entry for key, entry in self._loaded.items() if entry.error is None}
             if self._file is not None and self._file.failed:
-                self._file = ConfigsFile(self._file.name)
+                self._file = self._file_anew()
 
     def load_all(self) -> tuple[AgentEntry, ...]:
         """Load every agent and list them."""
-        every = tuple(self._found().values())
-        apart = [found for found in every if found.is_elsewhere]
-        # Each waits for a process, and for no other agent.
-        with ThreadPoolExecutor(max(1, len(apart)), thread_name_prefix="load-agent") as executor:
-            loading = {_key(found): executor.submit(self._load, found, anew=False) for found in apart}
-            here = {_key(found): self._load(found, anew=False) for found in every if not found.is_elsewhere}
+        with ThreadPoolExecutor(MOST_AT_ONCE, thread_name_prefix="load-agent") as executor:
+
+            def begun(found: Iterable[_Found]) -> dict[tuple[str, str], Future[AgentEntry]]:
+                return {_key(one): executor.submit(self._load, one, anew=False) for one in found}
+
+            listing = executor.submit(self._found)
+            # Those of the folder are not kept waiting by a file that takes its time.
+            first = self._found(waits=False).values()
+            loading = begun(one for one in first if one.is_elsewhere and one.entry.source == "folder")
+            every = tuple(listing.result().values())
+            loading |= begun(one for one in every if one.is_elsewhere and _key(one) not in loading)
+            here = {_key(one): self._load(one, anew=False) for one in every if not one.is_elsewhere}
             return tuple(
-                loading[key].result() if (key := _key(found)) in loading else here[key] for found in every
+                loading[key].result() if (key := _key(one)) in loading else here[key] for one in every
             )
 
     def config(self, name: str) -> SimulatedAgentConfig:
@@ -187,11 +298,30 @@ class AgentCatalogue:
         with self._loading[key] if found.is_elsewhere else IMPORTS:
             if anew or key not in self._loaded:
                 self._sources[key] = _source(found)
-                self._loaded[key] = _loaded(found, anew=anew)
+                with self._stoppable(key, found.load, when=found.is_elsewhere):
+                    self._loaded[key] = _loaded(found, anew=anew)
             return self._loaded[key]
 
-    def _found(self) -> Mapping[str, _Found]:
-        sources = (self._in_folder(), self._in_file(), self._demos())
+    @contextmanager
+    def _stoppable(self, key: tuple[str, str], load: Load | AgentsFile, *, when: bool) -> Iterator[None]:
+        """Let `stop` reach what is at work, where it can be stopped."""
+        if when:
+            self._at_work[key] = load, monotonic()
+        try:
+            yield
+        finally:
+            self._at_work.pop(key, None)
+
+    def _file_anew(self) -> AgentsFile | None:
+        name = self.settings.agents_file
+        if not name:
+            return None
+        elsewhere = self._elsewhere.of_file(name) if self._elsewhere is not None else None
+        return elsewhere or _FileHere(ConfigsFile(name))
+
+    def _found(self, *, waits: bool = True) -> Mapping[str, _Found]:
+        """Find all agents; `waits` for a process that runs the file of configs."""
+        sources = (self._in_folder(), self._in_file(waits=waits), self._demos())
         return {
             found.entry.name: found for found in _uniquely_named(one for source in sources for one in source)
         }
@@ -207,22 +337,27 @@ class AgentCatalogue:
             return
         for name in names:
             entry = AgentEntry(name=name, source="folder", location=str(folder.where(name)))
-            load = self._elsewhere.loader(folder, name) if self._elsewhere is not None else None
-            yield _Found(entry, folder.home, load or partial(folder.load, name), load is not None)
+            load = self._elsewhere.of_folder(folder, name) if self._elsewhere is not None else None
+            here = _Here(partial(folder.load, name))
+            yield _Found(entry, folder.home, load or here, load is not None)
 
-    def _in_file(self) -> Iterator[_Found]:
-        file = self._file
+    def _in_file(self, *, waits: bool) -> Iterator[_Found]:
+        file, name = self._file, self.settings.agents_file or ""
         if file is None:
             return
-        try:
-            configs = file.configs()
-        except (Exception, SystemExit) as error:  # noqa: BLE001 - a foreign module may raise anything; it is listed
-            yield _broken(file.name, "file", file.name, failure_words(error, file.home))
+        place = ConfigsFile(name)
+        if not (waits or file.is_known):
+            yield _Found(AgentEntry(name=name, source="file", location=name), place.home, _never(""))
             return
-        for place, config in enumerate(configs):
-            location = config.origin or str(file.path or file.name)
-            entry = AgentEntry(name=config.name, source="file", location=location)
-            yield _Found(entry, file.home, partial(file.config, place))
+        try:
+            with self._stoppable(("file", name), file, when=not file.is_known):
+                listed = file.listed()
+        except (Exception, SystemExit) as error:  # noqa: BLE001 - a foreign module may raise anything; it is listed
+            yield _broken(name, "file", name, failure_words(error, place.home))
+            return
+        for number, one in enumerate(listed):
+            entry = AgentEntry(name=one.name, source="file", location=one.origin or str(place.path or name))
+            yield _Found(entry, place.home, file.load(number), not isinstance(file, _FileHere))
 
     def _demos(self) -> Iterator[_Found]:
         shown_as_folder = self._folder is not None and _is_demos_folder(self._folder.path)
@@ -235,7 +370,9 @@ class AgentCatalogue:
                     description=demo.description,
                     example_queries=demo.example_queries,
                 )
-                yield _Found(entry, Path(__file__).parent, partial(_demo, name))
+                load = self._elsewhere.of_demo(name) if self._elsewhere is not None else None
+                here = _Here(partial(_demo, name))
+                yield _Found(entry, Path(__file__).parent, load or here, load is not None)
 
 
 def find_agents(
@@ -253,7 +390,7 @@ def find_agents(
 
 @cache
 def catalogue_for(settings: AgentSettings, elsewhere: Elsewhere | None = None) -> AgentCatalogue:
-    """Give the one catalogue of this process for these settings; `elsewhere` loads what has an environment of its own."""
+    """Give the one catalogue of this process for these settings; `elsewhere` loads agents in processes of their own."""
     return AgentCatalogue(settings, elsewhere)
 
 
@@ -283,17 +420,20 @@ def _is_demos_folder(path: Path) -> bool:
         return False
 
 
+def _broken(name: str, source: Source, location: str, error: str) -> _Found:
+    """Stand for a folder or file that cannot even be listed."""
+    return _Found(AgentEntry(name=name, source=source, location=location, error=error), Path(), _never(error))
+
+
 def _demo(name: str, *, anew: bool) -> SimulatedAgentConfig:  # noqa: ARG001 - what ships does not change
     return demo_agent(name)
 
 
-def _broken(name: str, source: Source, location: str, error: str) -> _Found:
-    """Stand for a folder or file that cannot even be listed."""
-
+def _never(error: str) -> Load:
     def fail(*, anew: bool) -> SimulatedAgentConfig:  # noqa: ARG001 - `refresh` looks again
         raise AgentLoadError(error)
 
-    return _Found(AgentEntry(name=name, source=source, location=location, error=error), Path(), fail)
+    return _Here(fail)
 
 
 def _uniquely_named(all_found: Iterable[_Found]) -> Iterator[_Found]:

@@ -49,10 +49,18 @@ def under_earlier_name(
     now = _agents(loaded_fingerprint(config.root_agent))
     then = _agents(before) or frozenset(spoke)
     gone = then - now
-    root, agent = config.root_agent, config.agent
-    if gone and root.name not in then:
-        renamed = _named(root, _earlier_name(gone, (name, app_name)))
-        agent = renamed if agent is root else agent.model_copy(update={"root_agent": renamed})
+    root: str = config.root_agent.name
+    if gone and root not in then:
+        root = _earlier_name(gone, (name, app_name))
+    return called(config, name, app_name, root)
+
+
+def called(config: SimulatedAgentConfig, name: str, app_name: str, root: str) -> SimulatedAgentConfig:
+    """Return an agent under other names; the agent itself is a copy where its own name is another one."""
+    agent, own = config.agent, config.root_agent
+    if own.name != root:
+        renamed = _named(own, root)
+        agent = renamed if agent is own else agent.model_copy(update={"root_agent": renamed})
     return replace(config, name=name, app_name=app_name, agent=agent)
 
 

@@ -55,6 +55,7 @@ class AgentOutline(Value):
     """An agent as it was loaded: its nodes, the root first.
 
     Attributes:
+        name: The config's name.
         nodes: Every agent and node, each once.
         app_name: ADK's name of the app.
         has_app: The module has an `App`, whose plugins are kept.
@@ -64,6 +65,7 @@ class AgentOutline(Value):
         unreachable: Why the models of some agents cannot be asked from its environment, by the agent's name.
     """
 
+    name: str
     nodes: tuple[NodeOutline, ...]
     app_name: str
     has_app: bool = False
@@ -79,6 +81,7 @@ def outlined(config: SimulatedAgentConfig) -> AgentOutline:
     _collect(config.root_agent, nodes)
     places = {key: place for place, key in enumerate(nodes)}
     return AgentOutline(
+        name=config.name,
         nodes=tuple(_node(node, places) for node in nodes.values()),
         app_name=config.app_name,
         has_app=config.agent is not config.root_agent,

@@ -15,6 +15,7 @@ from simulator.kernel.process import Kernel, KernelBusyError, KernelError, Refus
 _LOOKS_EVERY = 0.1
 LOAD_SECONDS = 60.0
 """How long the import of an agent may take."""
+_STOPPED = "loading the agent was stopped"
 
 
 @dataclass
@@ -22,17 +23,19 @@ class AgentKernels:
     """The kernels of one agent: at most one is alive at a time.
 
     Attributes:
-        python: The interpreter of its project.
-        folder: The folder of agents, or the one agent's.
-        name: The agent's name in it.
+        python: The interpreter.
+        folder: Where the process works.
+        asked: What it loads, as `simulator.kernel.loading` reads it.
     """
 
     python: Path
     folder: Path
-    name: str
+    asked: JsonObject
 
     def __post_init__(self) -> None:
         self._lock = threading.Lock()
+        self._loading: Kernel | None = None
+        self._is_stopped = False
         self._kernel: Kernel | None = None
         self._outline: JsonObject | None = None
 
@@ -89,15 +92,25 @@ class AgentKernels:
         finally:
             kernel.kill()
 
+    def stop_loading(self) -> None:
+        """Give up the import of the agent that is under way, if one is."""
+        self._is_stopped = True
+        if (kernel := self._loading) is not None:
+            kernel.kill(_STOPPED)
+
     def end(self) -> None:
         """End the kernel that is alive."""
         if (kernel := self.running) is not None:
             kernel.end()
 
     def _started(self) -> Kernel:
+        self._is_stopped = False
         kernel = Kernel(self.python, self.folder)
+        self._loading = kernel
         try:
-            found = kernel.ask("load", {"folder": str(self.folder), "name": self.name}, patience=LOAD_SECONDS)
+            if self._is_stopped:
+                kernel.kill(_STOPPED)
+            found = kernel.ask("load", self.asked, patience=LOAD_SECONDS)
         except KernelBusyError as error:
             kernel.kill()
             raise KernelError(
@@ -106,5 +119,7 @@ class AgentKernels:
         except RefusedError as error:
             kernel.end()
             raise KernelError(str(error)) from error
+        finally:
+            self._loading = None
         self._outline = found
         return kernel

@@ -142,7 +142,13 @@ class RemoteSimulation:
             with self._lock:
                 self._kernel = kernel
                 self._requests, self._events = {}, []
-            kernel.ask(name, given, session=self._id, patience=_BEGIN_SECONDS)
+            # Its name in the list may be another one, and that in an earlier journal too.
+            called: JsonObject = {
+                "name": self.config.name,
+                "app_name": self.config.app_name,
+                "root": str(self.config.root_agent.name),
+            }
+            kernel.ask(name, {**given, "called": called}, session=self._id, patience=_BEGIN_SECONDS)
         except RefusedError as error:
             raise read_error(error.error) from error
         except KernelError as error:

@@ -16,10 +16,11 @@ from pydantic import TypeAdapter, ValidationError
 from pydantic_core import to_jsonable_python
 
 from simulator.agent_config import SimulatedAgentConfig
+from simulator.agents.renamed import called
 from simulator.facts import Fact
 from simulator.journal import Journal
 from simulator.jsonvalue import JsonObject
-from simulator.kernel.loading import loaded
+from simulator.kernel.loading import listed, loaded
 from simulator.kernel.messages import (
     VERSION,
     Appended,
@@ -100,6 +101,7 @@ class Played:
     shown: dict[str, Request] = field(default_factory=dict)
     turn: int = -1
     events: int = 0
+    version: int = -1
     told: threading.Lock = field(default_factory=threading.Lock)
 
 
@@ -147,8 +149,7 @@ class Server:
             case "ping":
                 return True
             case "load":
-                self._config = loaded(str(given["folder"]), str(given["name"]))
-                return outlined(self._config).model_dump(mode="json")
+                return self._loaded(call.arguments)
             case "open" | "resume":
                 return self._begun(call)
             case "fields":
@@ -158,6 +159,16 @@ class Server:
             case name if name in CALLS:
                 return self._commanded(call)
         raise SimulationError(f"no kernel knows {call.name!r}")
+
+    def _loaded(self, asked: JsonObject) -> JsonObject:
+        """Load an agent and outline it; of a file alone, outline each agent that it lists."""
+        match asked:
+            case {"file": str(file), **more} if not more:
+                configs = [outlined(each).model_dump(mode="json") for each in listed(file)]
+                return {"configs": [*configs]}
+            case _:
+                self._config = loaded(asked)
+                return outlined(self._config).model_dump(mode="json")
 
     def _run(self, function: str, arguments: Any) -> Any:
         """Run a function of ours that is made for kernels: it takes the agent and JSON, and gives JSON."""
@@ -172,8 +183,8 @@ class Server:
         return self._config
 
     def _begun(self, call: Call) -> None:
-        config = self._agent()
         given: dict[str, Any] = dict(call.arguments)
+        config = called(self._agent(), **given.pop("called"))
         reported = ReportedJournal(self._channel, call.session, self._keep)
         if call.name == "resume":
             journal = reported.begin(Journal.from_json(str(given["journal"])), told=False)
@@ -237,12 +248,15 @@ class Server:
             view, (turn, first, events) = played.simulation.read(
                 lambda engine: (played.simulation.view_here(), _new_events(engine, played))
             )
+            # A look changes nothing: told of it, the page would look again, for ever.
+            if view.version == played.version and not events:
+                return
             shown = _shown(session, view, played.shown)
             self._channel.send(
                 shown.model_copy(update={"turn": turn, "first_event": first, "events": events})
             )
             played.shown = {request.key: request for request in view.pending}
-            played.turn, played.events = turn, first + len(events)
+            played.turn, played.events, played.version = turn, first + len(events), view.version
 
     # ------------------------------------------------------------ durability
 

@@ -12,6 +12,7 @@ import pytest
 from streamlit import config
 from streamlit.components.v2 import manifest_scanner
 
+from app import agents
 from app.bench import benches
 from app.registry import registry
 from app.set_desk import desks
@@ -44,6 +45,12 @@ def _settings_are_the_studios() -> None:
         for name, value in options.items():
             if not isinstance(value, dict):
                 config.set_option(f"{section}.{name}", value)
+
+
+@pytest.fixture(autouse=True)
+def _agents_run_here(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A server starts a process for each agent; two thousand tests of panels do without, save those of kernels."""
+    monkeypatch.setattr(agents, "LOADS_NONE_HERE", False)
 
 
 @pytest.fixture(autouse=True)

@@ -24,11 +24,11 @@ def test_no_agent_is_imported_before_the_page_is_drawn(
     monkeypatch.setattr(sys, "argv", ["main.py", "--agents-dir", str(tmp_path), "--no-demos"])
     tab = Tab()
     listed = agents.catalogue()
-    assert listed not in agents._threads
+    assert (listed, "") not in agents._threads
     assert [entry.state for entry in listed.entries()] == ["unread"]
     for _ in range(LOOKS_BEFORE_LOADING):
         tab.run()
-    agents._threads[listed].join(timeout=60)
+    agents._threads[listed, ""].join(timeout=60)
     assert [entry.state for entry in listed.entries()] == ["failed"]
 
 

@@ -65,7 +65,7 @@ def project(home: Path, source: str = DESK, name: str = "desk") -> Path:
 
 def config_of(home: Path, name: str = "desk", python: str = sys.executable) -> KernelAgentConfig:
     """Load an agent in a kernel."""
-    load = KernelLoader(Path(python)).loader(AgentFolder(home), name)
+    load = KernelLoader(Path(python)).of_folder(AgentFolder(home), name)
     assert load is not None
     config = load(anew=False)
     assert isinstance(config, KernelAgentConfig)
