@@ -9,7 +9,7 @@ import inspect
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from app.expected_input import input_schema
+from simulator.agents.expected_input import input_schema
 from simulator.facts import EVERY, ToolPlayer, Value
 from simulator.jsonvalue import JsonObject
 from simulator.session.history import ToolCall

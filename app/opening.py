@@ -7,18 +7,18 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from app.cast import cast_of
-from app.expected_input import UnfitMessageError, check_message
 from app.jsontext import JsonTextError, parse_object
 from app.live import LiveSimulation
 from app.overview import title
 from app.people import LOCAL
 from app.players import not_at_first
-from app.playing import opened
+from app.playing import check_message, opened
 from app.registry import LiveSession, registry
 from app.reopening import kept_drafts
 from app.settling import AT_ONCE, settle
 from app.shelf import shelf
 from simulator.agent_config import SimulatedAgentConfig
+from simulator.agents.expected_input import UnfitMessageError
 from simulator.agents.fingerprint import loaded_fingerprint
 from simulator.facts import EVERY, AgentPlayer, ToolPlayer, Value
 from simulator.journal import Journal
@@ -111,7 +111,7 @@ def _check_query(query: str, config: SimulatedAgentConfig) -> None:
     if not query.strip():
         return
     try:
-        check_message(config.root_agent, query)
+        check_message(config, query)
     except UnfitMessageError as error:
         raise StartFormError(f"{_UNFIT}\n{error}") from error
 

@@ -33,7 +33,6 @@ from app.decisions import Decision, PartlyAnsweredError, SubmitQuery
 from app.destinations import check_destination
 from app.drafts import Drafts
 from app.engine import command
-from app.expected_input import UnfitMessageError, check_message
 from app.export_page import export_page
 from app.failed_turn import failed_step
 from app.followed import FOLLOWED, Followed
@@ -57,6 +56,7 @@ from app.panels.script_strip import script_strip
 from app.panels.timeline import timeline
 from app.panels.unopened import unopened
 from app.people import NobodyError
+from app.playing import check_message
 from app.read_only import NotSharedError, refuse
 from app.registry import LiveSession, registry
 from app.reopening import NotReopenedError, reopened
@@ -73,6 +73,7 @@ from app.start_page import start_page
 from app.surroundings import surroundings
 from app.visiting import is_logged_in, providers, visitor
 from app.watching import not_shared, watching
+from simulator.agents.expected_input import UnfitMessageError
 
 if TYPE_CHECKING:
     from simulator.runtime import SimulationView
@@ -294,7 +295,7 @@ def _decide(live: LiveSession, view: SimulationView) -> None:
 def _decided(made: Decision, live: LiveSession) -> None:
     if isinstance(made, SubmitQuery):
         check_seen(live)
-        check_message(live.config.root_agent, made.message)
+        check_message(live.config, made.message)
     decisions.apply(made, live.simulation, wait=AT_ONCE)
 
 

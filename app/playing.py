@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from simulator.agent_config import SimulatedAgentConfig
+from simulator.agents import expected_input
 from simulator.journal import Journal
 from simulator.jsonvalue import JsonObject
 from simulator.kernel.config import KernelAgentConfig
@@ -40,6 +41,18 @@ def opened(
     return Simulation.open(
         config, seats=seats, initial_state=initial_state, seed=seed, user_id=user_id, keep=keep
     )
+
+
+def check_message(config: SimulatedAgentConfig, message: str | JsonObject) -> None:
+    """Hold a message to the agent's input schema, as ADK does when the turn begins.
+
+    Raises:
+        simulator.agents.expected_input.UnfitMessageError: It does not fit; the text says where.
+    """
+    if isinstance(config, KernelAgentConfig):
+        config.check_message(message)
+    else:
+        expected_input.check_message(config.root_agent, message)
 
 
 def resumed(journal: Journal, config: SimulatedAgentConfig, *, wait: float) -> LiveSimulation:

@@ -65,7 +65,7 @@ def start(
         st.subheader("Author a golden trace", anchor=False)
         st.caption(
             "Pick an agent, ask it something, and play its world: each tool call waits for your answer. "
-            "No tool, model or code executor runs for real unless you say so; the agent's own callbacks, plugins and nodes do run. At the end, export what happened as an eval case for `adk eval`."
+            "No tool, model or code executor runs for real unless you say so; the agent's own callbacks, plugins and nodes do run, and again at an undo. At the end, export what happened as an eval case for `adk eval`."
         )
     left, right = st.columns(COLUMNS, gap="medium")
     with left:

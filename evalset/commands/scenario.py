@@ -27,6 +27,7 @@ from simulator.jsonvalue import JsonObject
 from simulator.runtime import Simulation, SimulationError
 from simulator.runtime.reachability import default_seats
 from simulator.scripts import ScriptError, Step, Waits, script_of, write_script
+from simulator.scripts.opening import opened
 from simulator.scripts.script import ScriptTurn
 from simulator.scripts.texts import waits_for, waits_for_user
 from simulator.session import Seats, SessionState, SimulationSession
@@ -64,7 +65,7 @@ def play_scenario(
     tools: ToolPlayer = "offline" if given.otherwise == "generate" else "person"
     seats = Seats(agents=default_seats(config).agents, tools={"*": tools})
     try:
-        with Simulation.open(config, seats=seats, initial_state=chosen.state) as simulation:
+        with opened(config, seats=seats, initial_state=chosen.state) as simulation:
             simulation.set_user("scenario", scenario=chosen.scenario, config=user, hold=False)
             asks = _asks(given, simulation, typed, progress)
             _to_its_end(simulation, asks, progress)

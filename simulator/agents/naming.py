@@ -6,18 +6,19 @@ import os
 from pathlib import Path
 
 from simulator.agent_config import SimulatedAgentConfig
-from simulator.agents.catalogue import AgentCatalogue, UnknownAgentError
+from simulator.agents.catalogue import AgentCatalogue, Elsewhere, UnknownAgentError
 from simulator.agents.demo_agents import DEMOS, demo_agent
 from simulator.agents.failure import AgentLoadError
 from simulator.agents.settings import AgentSettings
 
 
-def agent_named(words: str) -> SimulatedAgentConfig:
+def agent_named(words: str, elsewhere: Elsewhere | None = None) -> SimulatedAgentConfig:
     """Load an agent.
 
     Args:
         words: A folder of one agent or of several, or a Python file or dotted module that lists configs, each with
             `#name` where there are several; or the name of a demo agent, where nothing lies at this path.
+        elsewhere: Loads agents in processes of their own; by default this process does.
 
     Raises:
         UnknownAgentError: There is no such place, or none or several agents there; the text says which there are.
@@ -26,11 +27,11 @@ def agent_named(words: str) -> SimulatedAgentConfig:
     place, name = _place_and_name(words)
     path = Path(place).expanduser()
     if path.is_dir():
-        return _chosen(AgentCatalogue(AgentSettings(agents_dir=path, demos=False)), words, name)
+        return _chosen(AgentCatalogue(AgentSettings(agents_dir=path, demos=False), elsewhere), words, name)
     if place in DEMOS and not name and not path.exists():
         return demo_agent(place)
     if path.is_file() or _is_a_module(place):
-        return _chosen(AgentCatalogue(AgentSettings(agents_file=place, demos=False)), words, name)
+        return _chosen(AgentCatalogue(AgentSettings(agents_file=place, demos=False), elsewhere), words, name)
     raise UnknownAgentError(
         f"there is no agent {words!r}: it is no folder, no Python file, no dotted module, and no demo agent "
         f"({', '.join(DEMOS)})"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 import sys
+from collections import deque
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Lock
@@ -23,6 +24,10 @@ from simulator.kernel.pool import AgentKernels
 from simulator.kernel.process import KernelError
 
 _SEVERAL: TypeAdapter[tuple[JsonObject, ...]] = TypeAdapter(tuple[JsonObject, ...])
+MOST_RESTING = 4
+"""How many kernels stay that only told what their agents are: the first session finds its own at work. Each takes some 130 MB."""
+_resting: deque[AgentKernels] = deque()
+_resting_lock = Lock()
 _NO_ADK = "No module named 'google"
 
 
@@ -78,9 +83,11 @@ class KernelLoad:
         """
         kernels = self._kernels
         try:
-            return kernel_agent(kernels.outline(), kernels)
+            outline = kernels.outline()
         except KernelError as error:
             raise _not_loaded(error, kernels.python) from error
+        _let_rest(kernels)
+        return kernel_agent(outline, kernels)
 
     def stop(self) -> None:
         """Give it up."""
@@ -168,6 +175,15 @@ def kernel_agent(outline: JsonObject, kernels: AgentKernels) -> SimulatedAgentCo
         unreachable=drawn.unreachable,
         has_app=drawn.has_app,
     )
+
+
+def _let_rest(kernels: AgentKernels) -> None:
+    """End the kernels that were started for an outline and that nobody came to play with, but for the newest."""
+    with _resting_lock:
+        _resting.append(kernels)
+        ended = [_resting.popleft() for _ in range(len(_resting) - MOST_RESTING)]
+    for each in ended:
+        each.rest()
 
 
 def _not_loaded(error: KernelError, python: Path) -> AgentLoadError:

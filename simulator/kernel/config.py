@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from simulator.agent_config import SimulatedAgentConfig
+from simulator.agents.expected_input import UnfitMessageError
+from simulator.jsonvalue import JsonObject
+from simulator.kernel.process import KernelError, RefusedError
 
 if TYPE_CHECKING:
     from simulator.kernel.pool import AgentKernels
+    from simulator.kernel.remote_simulation import RemoteSimulation
+
+_CHECK_SECONDS = 5.0
 
 
 @dataclass(frozen=True)
@@ -29,3 +35,26 @@ class KernelAgentConfig(SimulatedAgentConfig):
     def runs_elsewhere(self) -> bool:
         """Whether the agent's code runs in a process of its own: it does."""
         return True
+
+    def check_message(self, message: str | JsonObject) -> None:
+        """Hold a message to the agent's input schema, by the agent's own code.
+
+        Raises:
+            UnfitMessageError: It does not fit.
+        """
+        try:
+            self.kernels.kernel().ask("check", {"message": message}, patience=_CHECK_SECONDS)
+        except RefusedError as error:
+            raise UnfitMessageError(str(error)) from error
+        except KernelError:  # who goes on hears of it, and the turn checks again
+            return
+
+    def opened(self, **how: Any) -> RemoteSimulation:
+        """Begin a session in a kernel; arguments as for `RemoteSimulation.open`.
+
+        Raises:
+            SimulationError: As there.
+        """
+        from simulator.kernel.remote_simulation import RemoteSimulation  # noqa: PLC0415 - which knows this class
+
+        return RemoteSimulation.open(self, **how)

@@ -19,15 +19,12 @@ from pydantic import BaseModel, Field
 
 from simulator.agent_config import SimulatedAgentConfig
 from simulator.agents.fingerprint import loaded_fingerprint
-from simulator.environment.schema.schemas import check, in_words
 from simulator.facts import Value
 from simulator.jsonvalue import JsonObject
 from simulator.runtime.adk_private import children_of, is_steering, node_of
 from simulator.runtime.reachability import unreachable_models
 from simulator.runtime.requests import describe_tool
 from simulator.seats.requests import ToolDeclaration
-
-_MOST_TOLD = 12
 
 
 class ToolOutline(Value):
@@ -216,10 +213,10 @@ def _likeness_of_tool(tool: ToolOutline, made: list[Any]) -> Any:
 
 
 def _input_class(schema: JsonObject | None) -> type[BaseModel] | None:
-    """Make a class that holds a message to a JSON schema, as the agent's own class does."""
+    """Make a class that says what the agent's own class says; only that one can hold a message to it."""
     if schema is None:
         return None
-    held_to = dict(schema)
+    told = dict(schema)
 
     class Input(BaseModel):
         """What the agent takes."""
@@ -227,17 +224,6 @@ def _input_class(schema: JsonObject | None) -> type[BaseModel] | None:
         @classmethod
         def model_json_schema(cls, *_: Any, **__: Any) -> dict[str, Any]:
             """Return the schema."""
-            return dict(held_to)
-
-        @classmethod
-        def model_validate(cls, obj: Any, **_: Any) -> Any:
-            """Hold a value to the schema.
-
-            Raises:
-                ValueError: It does not fit.
-            """
-            if found := check(obj, held_to):
-                raise ValueError("; ".join(in_words(found, _MOST_TOLD)))
-            return cls()
+            return dict(told)
 
     return Input

@@ -98,6 +98,11 @@ class AgentKernels:
         if (kernel := self._loading) is not None:
             kernel.kill(_STOPPED)
 
+    def rest(self) -> None:
+        """End the kernel that is alive, unless a session is played in it; the next session starts another one."""
+        if (kernel := self.running) is not None and not kernel.plays:
+            kernel.end()
+
     def end(self) -> None:
         """End the kernel that is alive."""
         if (kernel := self.running) is not None:

@@ -254,6 +254,11 @@ class Kernel:
         return not self.why_ended
 
     @property
+    def plays(self) -> bool:
+        """Whether a session is played in it."""
+        return bool(self._listeners)
+
+    @property
     def process_id(self) -> int:
         """The process's id."""
         return self._process.pid

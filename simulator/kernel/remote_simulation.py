@@ -8,7 +8,7 @@ import time
 import uuid
 from collections.abc import Callable, Iterable, Mapping
 from functools import cache
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 from pydantic import JsonValue, TypeAdapter
 
@@ -133,6 +133,17 @@ class RemoteSimulation:
         made._begin("resume", {"journal": journal.to_json()})
         made.wait(wait)
         return made
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def read(self, work: Callable[[RemoteSimulation], Any]) -> Any:
+        """Give what some work reads from the journal, between two of its changes."""
+        with self._lock:
+            return work(self)
 
     def _begin(self, name: str, given: JsonObject) -> None:
         """Let a kernel play the session from now on."""

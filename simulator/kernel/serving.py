@@ -16,6 +16,7 @@ from pydantic import TypeAdapter, ValidationError
 from pydantic_core import to_jsonable_python
 
 from simulator.agent_config import SimulatedAgentConfig
+from simulator.agents.expected_input import check_message
 from simulator.agents.renamed import called
 from simulator.facts import Fact
 from simulator.journal import Journal
@@ -146,8 +147,8 @@ class Server:
     def _done(self, call: Call) -> Any:
         given = call.arguments
         match call.name:
-            case "ping":
-                return True
+            case "check":
+                return check_message(self._agent().root_agent, given["message"])  # type: ignore[arg-type] # as it was typed
             case "load":
                 return self._loaded(call.arguments)
             case "open" | "resume":

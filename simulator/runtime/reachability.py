@@ -58,7 +58,7 @@ def model_reachability(config: SimulatedAgentConfig, environ: Mapping[str, str] 
         config: The agent.
         environ: Where the models look for their keys; the process's environment by default.
     """
-    reasons = unreachable_models(config.root_agent, os.environ if environ is None else environ)
+    reasons = _reasons(config, environ)
     told: dict[str, list[str]] = {}
     for name, reason in reasons.items():
         told.setdefault(reason, []).append(name)
@@ -67,10 +67,18 @@ def model_reachability(config: SimulatedAgentConfig, environ: Mapping[str, str] 
 
 def default_seats(config: SimulatedAgentConfig, environ: Mapping[str, str] | None = None) -> Seats:
     """Give who plays at first: each agent's own model, or a person where it cannot be asked; a person for the tools."""
-    reasons = unreachable_models(config.root_agent, os.environ if environ is None else environ)
+    reasons = _reasons(config, environ)
     names = {agent.name for agent in _agents(config.root_agent)}
     persons = {EVERY} if reasons and names == set(reasons) else set(reasons)
     return Seats(agents=dict.fromkeys(sorted(persons), "person"), tools={EVERY: "person"})
+
+
+def _reasons(config: SimulatedAgentConfig, environ: Mapping[str, str] | None) -> dict[str, str]:
+    """Give the reasons as the process of the agent sees them."""
+    told: dict[str, str] | None = getattr(config, "unreachable", None)
+    if told is not None:
+        return told
+    return unreachable_models(config.root_agent, os.environ if environ is None else environ)
 
 
 def unreachable_models(agent: Any, environ: Mapping[str, str]) -> dict[str, str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from typing import Self
+from typing import Any, Self
 
 from simulator.agent_config import SimulatedAgentConfig
 from simulator.journal import Journal
@@ -32,17 +32,32 @@ def open_for_script(
     Raises:
         SimulationError: The session cannot be opened.
     """
-    return Simulation.open(
+    return opened(
         config,
+        clock=clock,
         rules=script.rules,
         seats=seats_of(script, config),
         initial_state=script.initial_state,
         seed=script.seed or None,
         user_id=script.user_id,
         session_id=script.session_id or None,
-        clock=clock,
         keep=keep,
     )
+
+
+def opened(config: SimulatedAgentConfig, *, clock: Callable[[], float] = time.time, **how: Any) -> Simulation:
+    """Open a session where the agent's code runs; arguments as for `Simulation.open`.
+
+    An agent that runs elsewhere is given its times there.
+
+    Raises:
+        SimulationError: As `Simulation.open`.
+    """
+    if config.runs_elsewhere:
+        elsewhere: Any = config
+        remote: Simulation = elsewhere.opened(**how)
+        return remote
+    return Simulation.open(config, clock=clock, **how)
 
 
 def of_now(script: Script) -> Script:

@@ -70,7 +70,7 @@ def script_of(
     Raises:
         ScriptError: The session has no turn, or an answer in it cannot be said by a script; the text says which.
     """
-    journal = recorded.journal if isinstance(recorded, Simulation) else recorded
+    journal = recorded if isinstance(recorded, Journal) else recorded.journal
     writer = _Writer(moves=agent == "moves")
     for number, fact in journal.path():
         writer.take(number, fact)

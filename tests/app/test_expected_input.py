@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
-from app.expected_input import UnfitMessageError, check_message, input_schema
 from simulator.agents import demo_agent
+from simulator.agents.expected_input import UnfitMessageError, check_message, input_schema
 from simulator.jsonvalue import JsonObject
 
 

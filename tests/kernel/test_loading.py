@@ -10,7 +10,9 @@ from pathlib import Path
 import pytest
 
 from simulator.agents import DEMOS, AgentCatalogue, AgentSettings
+from simulator.agents.expected_input import UnfitMessageError
 from simulator.agents.renamed import under_earlier_name
+from simulator.kernel import agents as kernel_agents
 from simulator.kernel.agents import KernelLoader
 from simulator.kernel.config import KernelAgentConfig
 from simulator.kernel.remote_simulation import RemoteSimulation
@@ -100,6 +102,16 @@ def test_the_demos_play_with_their_data(ended: list[AgentCatalogue]) -> None:
     simulation.close()
 
 
+def test_an_input_schema_is_held_to_by_the_agents_own_code(ended: list[AgentCatalogue]) -> None:
+    """The approver's takes words too, which its JSON schema does not tell."""
+    ended.append(agents := catalogue_of(demos=True))
+    config = agents.config("expense_approver")
+    assert isinstance(config, KernelAgentConfig)
+    config.check_message("E-7 of engineering: hotel 180 EUR and dinner 75 EUR")
+    with pytest.raises(UnfitMessageError, match="employee_id"):
+        config.check_message('{"department": "engineering"}')
+
+
 def test_an_import_that_hangs_is_stopped_and_begun_again(tmp_path: Path, ended: list[AgentCatalogue]) -> None:
     """Meanwhile the others are loaded; only so many at once."""
     home = project(tmp_path, "import threading\nthreading.Event().wait()\n", "hangs")
@@ -121,6 +133,29 @@ def test_an_import_that_hangs_is_stopped_and_begun_again(tmp_path: Path, ended: 
     (home / "hangs" / "agent.py").write_text(DESK)
     agents.refresh()
     assert agents.load("hangs").state == "ready"
+
+
+def test_of_many_agents_few_processes_stay(
+    tmp_path: Path, ended: list[AgentCatalogue], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One that a session is played in stays; the others are started again for theirs."""
+    monkeypatch.setattr(kernel_agents, "MOST_RESTING", 1)
+    for number in range(3):
+        project(tmp_path, DESK, f"desk_{number}")
+    ended.append(agents := catalogue_of(agents_dir=tmp_path))
+    first = agents.config("desk_0")
+    assert isinstance(first, KernelAgentConfig)
+    simulation = begun(first)
+    configs = [entry.config for entry in agents.load_all()]
+    alive = [isinstance(each, KernelAgentConfig) and each.kernels.running is not None for each in configs]
+    assert alive[0]
+    assert sum(alive) == 2
+    simulation.query("Hello", wait=PATIENCE)
+    assert simulation.pending
+    ended_one = configs[alive.index(False)]
+    assert isinstance(ended_one, KernelAgentConfig)
+    begun(ended_one).close()
+    assert ended_one.kernels.running is not None
 
 
 def test_a_renamed_agent_goes_on_in_its_kernel(tmp_path: Path, ended: list[AgentCatalogue]) -> None:

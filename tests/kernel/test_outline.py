@@ -8,7 +8,6 @@ from google.adk.tools.agent_tool import AgentTool
 from pydantic import BaseModel
 
 from app.cast import cast_of
-from app.expected_input import UnfitMessageError, check_message
 from simulator import SimulatedAgentConfig, demo_agent
 from simulator.agents import DEMOS
 from simulator.kernel.outline import AgentOutline, likeness, outlined
@@ -53,11 +52,8 @@ def test_agents_as_tools_and_below_workflows() -> None:
     assert ToolShapes(like).known({}, ()).keys() == {"look_up"}
 
 
-def test_an_input_schema_is_held_to() -> None:
-    """As the agent's own class does."""
+def test_an_input_schema_is_told() -> None:
+    """As the agent's own class tells it."""
     agent = LlmAgent(name="first", model="gemini-2.5-flash", input_schema=Ticket)
     like = likeness_of(SimulatedAgentConfig("first", agent, "first.evalset.json"))
     assert cast_of(like).input_schema == cast_of(agent).input_schema
-    check_message(like, '{"number": 3}')
-    with pytest.raises(UnfitMessageError, match="number"):
-        check_message(like, '{"number": "three"}')
