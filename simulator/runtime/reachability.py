@@ -12,6 +12,7 @@ import os
 import re
 import socket
 from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -28,6 +29,16 @@ from simulator.session import Seats
 _GOOGLE_KEYS = ("GOOGLE_API_KEY", "GEMINI_API_KEY")
 _CLOUD = ("GOOGLE_GENAI_USE_ENTERPRISE", "GOOGLE_GENAI_USE_VERTEXAI")
 _PROJECT = ("GOOGLE_CLOUD_PROJECT", "GOOGLE_CLOUD_LOCATION")
+# Where google-auth looks for credentials, or is told of a machine that has some: a file, a metadata server, a runtime of Google's.
+_CREDENTIALS = (
+    "GOOGLE_APPLICATION_CREDENTIALS",
+    "GCE_METADATA_HOST",
+    "GCE_METADATA_ROOT",
+    "GAE_ENV",
+    "K_SERVICE",
+    "KUBERNETES_SERVICE_HOST",
+)
+_PRODUCT_NAME = Path("/sys/class/dmi/id/product_name")
 
 # LiteLLM tells this itself, but only once it is imported, which takes seconds and fetches a price list.
 _PROVIDER_KEYS: dict[str, tuple[str, ...]] = {
@@ -153,9 +164,31 @@ def _gemini_reason(model: BaseLlm, environ: Mapping[str, str]) -> str | None:
     in_cloud = model.model.startswith("projects/") or any(
         environ.get(name, "").lower() in {"1", "true"} for name in _CLOUD
     )
-    if in_cloud or any(settings.get(name) for name in given):
+    if any(settings.get(name) for name in given):
         return None
+    if in_cloud:
+        return _credentials_reason(model.model, environ)
     return _missing(model.model, environ, *_GOOGLE_KEYS, otherwise=f" (nor {_CLOUD[0]} for the cloud)")
+
+
+def _credentials_reason(model: str, environ: Mapping[str, str]) -> str | None:
+    """Say that Google Cloud's libraries find no credentials: no key, no file, and no machine of Google's that has some."""
+    if any(environ.get(name) for name in (*_GOOGLE_KEYS, *_CREDENTIALS)):
+        return None
+    home = environ.get("HOME") or environ.get("USERPROFILE") or str(Path.home())
+    settings = environ.get("CLOUDSDK_CONFIG") or str(
+        Path(environ.get("APPDATA") or Path(home, ".config"), "gcloud")
+    )
+    if Path(settings, "application_default_credentials.json").is_file() or _is_google_machine():
+        return None
+    return f"the model {model} needs Google Cloud credentials; run `gcloud auth application-default login`"
+
+
+def _is_google_machine() -> bool:
+    try:
+        return _PRODUCT_NAME.read_text().startswith("Google")
+    except OSError:
+        return False
 
 
 def _apigee_reason(_model: BaseLlm, _environ: Mapping[str, str]) -> str | None:

@@ -6,6 +6,7 @@ import socket
 import subprocess
 import sys
 from collections.abc import AsyncGenerator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -18,7 +19,7 @@ from google.adk.models.llm_response import LlmResponse
 from google.adk.tools.agent_tool import AgentTool
 
 from simulator.agent_config import SimulatedAgentConfig
-from simulator.runtime import default_seats, model_reachability
+from simulator.runtime import default_seats, model_reachability, reachability
 from simulator.runtime.boundaries import install
 from simulator.runtime.reachability import model_problem, unreachable_models
 
@@ -68,13 +69,33 @@ def test_each_agent_without_a_model_is_named_with_the_reason() -> None:
     [
         {"GOOGLE_API_KEY": "k"},
         {"GEMINI_API_KEY": "k"},
-        {"GOOGLE_GENAI_USE_VERTEXAI": "TRUE"},
-        {"GOOGLE_GENAI_USE_ENTERPRISE": "1"},
+        {"GOOGLE_GENAI_USE_VERTEXAI": "TRUE", "GOOGLE_APPLICATION_CREDENTIALS": "/key.json"},
+        {"GOOGLE_GENAI_USE_ENTERPRISE": "1", "K_SERVICE": "desk"},
     ],
 )
 def test_credentials_make_gemini_reachable(environ: dict[str, str]) -> None:
     """A key, or the cloud's own credentials, are enough to ask."""
     assert set(unreachable_models(team(), environ)) == {"inner"}
+
+
+def test_the_cloud_needs_credentials_that_can_be_found(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A project that was just made names a cloud project and nothing more: a person plays, and reads what to run."""
+    monkeypatch.setattr(reachability, "_PRODUCT_NAME", tmp_path / "product_name")
+    environ = {"GOOGLE_GENAI_USE_ENTERPRISE": "true", "GOOGLE_CLOUD_PROJECT": "p", "HOME": str(tmp_path)}
+    assert "gcloud auth application-default login" in unreachable_models(team(), environ)["second"]
+    settings = tmp_path / ".config" / "gcloud"
+    settings.mkdir(parents=True)
+    endpoint = config_of(LlmAgent(name="clerk", model="projects/p/locations/l/endpoints/e"))
+    assert model_reachability(endpoint, environ) is not None
+    (settings / "application_default_credentials.json").write_text("{}")
+    assert model_reachability(endpoint, environ) is None
+    assert set(unreachable_models(team(), environ)) == {"inner"}
+    nowhere = {**environ, "CLOUDSDK_CONFIG": str(tmp_path / "other")}
+    assert set(unreachable_models(team(), nowhere)) == {"inner", "second"}
+    (tmp_path / "product_name").write_text("Google Compute Engine")
+    assert set(unreachable_models(team(), nowhere)) == {"inner"}
 
 
 def test_an_agent_that_was_seated_before_is_still_known() -> None:
@@ -111,11 +132,10 @@ def test_what_a_model_needs_is_said_in_one_line(model: Any, needs: str) -> None:
         OwnModel(model="own"),
         OwnGemini(),
         Gemini(client_kwargs={"api_key": "k"}),
-        "projects/p/locations/l/endpoints/e",
     ],
 )
 def test_what_needs_no_key_can_be_reached(model: Any) -> None:
-    """Somebody's own model, a key in the settings, and a cloud endpoint are reachable."""
+    """Somebody's own model and a key in the settings are enough."""
     config = config_of(LlmAgent(name="clerk", model=model))
     assert model_reachability(config, {}) is None
     assert default_seats(config, {}).agents == {}
