@@ -14,7 +14,6 @@ from simulator.seats.requests import ModelRequest, ToolDeclaration, ToolRequest
 
 if TYPE_CHECKING:
     from app.drafts import Drafts
-    from simulator.environment.things.connections import ToolShape
     from simulator.runtime import SimulationView
     from simulator.runtime.world_view import WorldView
     from simulator.session import SimulationSession
@@ -89,12 +88,3 @@ class Scene:
     def agents(self) -> tuple[str, ...]:
         """Give the names of the agents that take turns."""
         return known_agents(self.cast, self.session)
-
-
-def _declared(shape: ToolShape) -> ToolDeclaration:
-    return ToolDeclaration(
-        name=shape.name,
-        description=shape.description,
-        parameters=shape.parameters,
-        response=shape.response_schema,
-    )

@@ -9,7 +9,7 @@ import streamlit as st
 from pydantic import JsonValue
 from streamlit.delta_generator import DeltaGenerator
 
-from app.jsontext import JsonTextError, parse_json, parse_object, show_json
+from app.jsontext import JsonTextError, parse_json, show_json
 from app.kept import Kept
 from app.labels import literal, safe_label
 from simulator.environment.schema.schemas import Problem
@@ -125,15 +125,6 @@ def json_of(text: str, what: str) -> tuple[JsonValue, bool]:
     except JsonTextError as error:
         not_ready(f"{what} is not JSON yet. {error}")
         return None, False
-
-
-def object_of(text: str, what: str) -> dict[str, JsonValue] | None:
-    """Read an editor's text as an object; say what is wrong with it where it is none."""
-    try:
-        return parse_object(text)
-    except JsonTextError as error:
-        not_ready(f"{what} is not JSON yet. {error}")
-        return None
 
 
 def not_ready(words: str) -> None:

@@ -14,7 +14,6 @@ from simulator.environment.injection.effects import MAX_LATENCY_SECONDS
 
 _WIDE = 220
 _MIDDLE = 150
-_NARROW = 110
 _TEMPLATED = "Fill in {{ ... }}"
 _VARIABLES = """\
 {{ args.order_id }}        an argument of the call

@@ -116,36 +116,6 @@ def add_played(path: Path | str, eval_id: str, played: RecordedCase) -> NewAnswe
     return added
 
 
-def add_calls(path: Path | str, eval_id: str, turn: int, calls: Iterable[RecordedCall]) -> RecordedCase:
-    """Add calls with their answers to a turn of a case, behind those that are there, as those that `plugin.made` holds.
-
-    Args:
-        path: The recorded environment.
-        eval_id: The case.
-        turn: The turn, from 0.
-        calls: The calls; one whose id stands in the turn already is left out.
-
-    Raises:
-        RecordedEnvironmentError: The file cannot be used, or has no such case or turn; nothing was changed.
-        OSError: The disk or the folder refused; the file is as it was.
-    """
-    new = tuple(calls)
-
-    def change(before: RecordedEnvironment) -> RecordedEnvironment:
-        case = _case(Path(path), before, eval_id)
-        if not 0 <= turn < len(case.turns):
-            raise RecordedEnvironmentError(
-                Path(path),
-                f"the case {eval_id!r} has {len(case.turns)} turns, and none with the number {turn + 1}",
-            )
-        turns = list(case.turns)
-        known = {call.id for call in turns[turn].calls}
-        turns[turn] = _with(turns[turn], [call for call in new if not call.id or call.id not in known])
-        return _with_case(before, eval_id, turns)
-
-    return change_environment(path, change).cases[eval_id]
-
-
 def _case(path: Path, environment: RecordedEnvironment, eval_id: str) -> RecordedCase:
     if eval_id not in environment.cases:
         raise RecordedEnvironmentError(path, f"it holds no case {eval_id!r}")

@@ -17,7 +17,6 @@ from simulator.runtime.firing import NOTHING_FIRED, Firing
 from simulator.runtime.own_steps import OwnSteps
 from simulator.seats.requests import Request, ToolDeclaration
 
-Call = ModelCall | ToolBoundaryCall | CodeCall
 CallT = TypeVar("CallT", ModelCall, ToolBoundaryCall, CodeCall)
 
 

@@ -11,7 +11,7 @@ from pydantic import JsonValue
 
 from simulator.environment.injection.distortions import DistortionKind, categories, distorted
 from simulator.environment.injection.effects import DistortEffect, ErrorEffect, RaiseEffect, SequenceEffect
-from simulator.environment.injection.faults import Fault, fault, faults, search
+from simulator.environment.injection.faults import Fault, faults, search
 from simulator.environment.injection.realized import GivesError, GivesValue, Raises, answered, latency_of
 from simulator.environment.injection.rules import InjectionRule
 from simulator.environment.language.templates import variables_of
@@ -24,6 +24,11 @@ HTTP = (400, 401, 402, 403, 404, 408, 409, 410, 422, 429, 500, 501, 502, 503, 50
 def seeded() -> Random:
     """Give a stream of draws."""
     return Random(3)  # noqa: S311 - a repeatable stream
+
+
+def fault(name: str) -> Fault:
+    """Give the fault of a name."""
+    return next(each for each in faults() if each.name == name)
 
 
 def test_each_fault_makes_a_rule_that_survives_being_written() -> None:

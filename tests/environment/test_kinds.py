@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from simulator.environment.conventions.answers import is_creation, is_read, is_removal
 from simulator.environment.conventions.kinds import collection_of, id_kind, id_of, is_own_key, kind_named
 from simulator.environment.conventions.roles import role_of
 
@@ -136,11 +135,6 @@ def test_a_tools_name_says_what_it_does(tool: str, use: str, kind: str) -> None:
     """The verb says what happens and the noun to what; cancelling changes, and only deleting deletes."""
     role = role_of(tool)
     assert (role.use, role.kind) == (use, kind)
-    assert (is_read(tool), is_creation(tool), is_removal(tool)) == (
-        use == "reads",
-        use == "creates",
-        use == "deletes",
-    )
 
 
 @pytest.mark.parametrize(

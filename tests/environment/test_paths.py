@@ -124,5 +124,3 @@ def test_places_are_changed_by_what_stands_there() -> None:
         "order.items[1].n=2",
     ]
     assert parse("tags").found(changed) == [("tags", ["x", "y", "z"])]
-    assert parse("order.items[*].sku").names_many
-    assert not parse("order.items[0].sku").names_many

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from evalset.recorded.adding import add_calls, add_played, new_answers
+from evalset.recorded.adding import add_played, new_answers
 from evalset.recorded.files import (
     RecordedEnvironmentError,
     change_environment,
@@ -18,7 +18,15 @@ from evalset.recorded.files import (
     put_cases,
     read_environment,
 )
-from evalset.recorded.model import Author, CaseNote, RecordedCall, RecordedCase, RecordedTurn, RejectedCall
+from evalset.recorded.model import (
+    Author,
+    CaseNote,
+    RecordedCall,
+    RecordedCase,
+    RecordedEnvironment,
+    RecordedTurn,
+    RejectedCall,
+)
 from simulator.facts import Returned
 from tests.harness.processes import REPOSITORY
 
@@ -30,6 +38,18 @@ def call(tool: str, argument: Any, answer: Any = None, **more: Any) -> RecordedC
     return RecordedCall(
         tool=tool, arguments={"x": argument}, outcome=Returned(value=answer), author=WRITTEN, **more
     )
+
+
+def add_calls(path: Path | str, eval_id: str, *calls: RecordedCall) -> RecordedCase:
+    """Add calls behind those of a case's first turn."""
+
+    def change(before: RecordedEnvironment) -> RecordedEnvironment:
+        case = before.cases[eval_id]
+        first = case.turns[0].model_copy(update={"calls": (*case.turns[0].calls, *calls)})
+        longer = case.model_copy(update={"turns": (first, *case.turns[1:])})
+        return before.model_copy(update={"cases": {**before.cases, eval_id: longer}})
+
+    return change_environment(path, change).cases[eval_id]
 
 
 def case_of(*turns: tuple[RecordedCall, ...], **more: Any) -> RecordedCase:
@@ -70,16 +90,11 @@ def test_what_a_session_answered_for_the_first_time_joins_its_turn(path: Path) -
     assert path.read_bytes() == before
 
 
-def test_calls_join_a_turn_once_each(path: Path) -> None:
-    """By their ids; a turn or a case that is not there is named, and nothing changes."""
-    made = call("find", 9, "new", id="adk-1")
-    assert add_calls(path, "one", 1, [made]).turns[1].calls[-1] == made
-    assert len(add_calls(path, "one", 1, [made]).turns[1].calls) == 2
+def test_a_case_that_is_not_there_is_named(path: Path) -> None:
+    """Nothing changes."""
     before = path.read_bytes()
-    with pytest.raises(RecordedEnvironmentError, match="has 2 turns, and none with the number 3"):
-        add_calls(path, "one", 2, [made])
     with pytest.raises(RecordedEnvironmentError, match="it holds no case 'three'"):
-        add_calls(path, "three", 0, [made])
+        add_played(path, "three", case_of((call("find", 9, "new"),)))
     assert path.read_bytes() == before
 
 
@@ -88,7 +103,7 @@ def test_a_damaged_file_is_refused_and_stays(path: Path) -> None:
     path.write_text(path.read_text()[:-40])
     before = path.read_bytes()
     with pytest.raises(RecordedEnvironmentError, match="it is no JSON"):
-        add_calls(path, "one", 0, [call("find", 2)])
+        add_calls(path, "one", call("find", 2))
     assert path.read_bytes() == before
     assert [each.name for each in path.parent.iterdir()] == [path.name]
 
@@ -128,7 +143,7 @@ def test_the_file_behind_a_link_is_written(path: Path) -> None:
     """The link stays one."""
     link = path.with_name("link.environment.json")
     link.symlink_to(path)
-    add_calls(link, "two", 0, [call("find", 3)])
+    add_calls(link, "two", call("find", 3))
     assert link.is_symlink()
     assert len(read_environment(path).cases["two"].turns[0].calls) == 1
 
@@ -139,7 +154,7 @@ from tests.recorded.test_adding import add_calls, call
 print("ready", flush=True)
 sys.stdin.readline()
 for number in range(25):
-    add_calls(sys.argv[1], "two", 0, [call("find", f"{sys.argv[2]} {number}")])
+    add_calls(sys.argv[1], "two", call("find", f"{sys.argv[2]} {number}"))
 """
 
 
@@ -158,7 +173,7 @@ def test_two_processes_and_two_threads_lose_nothing(path: Path) -> None:
 
     def add(name: str) -> None:
         for number in range(25):
-            add_calls(path, "two", 0, [call("find", f"{name} {number}")])
+            add_calls(path, "two", call("find", f"{name} {number}"))
 
     threads = [threading.Thread(target=add, args=(name,)) for name in ("upper", "lower")]
     for thread in threads:
@@ -180,5 +195,5 @@ def test_what_is_noted_of_cases_stays(path: Path) -> None:
     """When answers join one."""
     note = CaseNote(text="look at this one")
     put_all(path, {}, {"two": note})
-    add_calls(path, "one", 0, [call("find", 3, "c")])
+    add_calls(path, "one", call("find", 3, "c"))
     assert read_environment(path).notes == {"two": note}

@@ -5,7 +5,6 @@ from __future__ import annotations
 from pydantic import BaseModel, ConfigDict, JsonValue
 
 from simulator.environment.conventions.kinds import words_of
-from simulator.environment.conventions.roles import role_of
 from simulator.jsonvalue import JsonObject
 
 _GOOD = frozenset({"success", "ok", "succeeded"})
@@ -40,21 +39,6 @@ def done_state(tool_name: str) -> str | None:
     """Give the state in which a tool leaves what it changes, by its verb; None where that cannot be told."""
     verb = words_of(tool_name)[:1]
     return _DONE.get(verb[0]) if verb else None
-
-
-def is_read(tool_name: str) -> bool:
-    """Tell whether a tool, by its name, changes nothing."""
-    return role_of(tool_name).use == "reads"
-
-
-def is_creation(tool_name: str) -> bool:
-    """Tell whether a tool, by its name, makes a new thing."""
-    return role_of(tool_name).use == "creates"
-
-
-def is_removal(tool_name: str) -> bool:
-    """Tell whether a tool, by its name, takes a thing away for good."""
-    return role_of(tool_name).use == "deletes"
 
 
 def is_error(response: JsonValue) -> bool:

@@ -59,18 +59,6 @@ def faults() -> tuple[Fault, ...]:
     )
 
 
-def fault(name: str) -> Fault:
-    """Give a fault by its name.
-
-    Raises:
-        KeyError: There is none of that name.
-    """
-    for each in faults():
-        if each.name == name:
-            return each
-    raise KeyError(f"there is no fault {name!r}")
-
-
 def search(text: str) -> tuple[Fault, ...]:
     """Find the faults that a person may mean, the best first; all of them, in their order, where nothing is written.
 

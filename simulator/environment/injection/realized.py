@@ -18,7 +18,7 @@ from simulator.environment.injection.effects import (
     SequenceEffect,
     UniformLatency,
 )
-from simulator.environment.injection.rules import Effect, InjectionRule
+from simulator.environment.injection.rules import InjectionRule
 from simulator.environment.language.templates import TemplateError, filled
 from simulator.environment.value import Value
 from simulator.jsonvalue import Json, JsonObject, copied
@@ -87,11 +87,6 @@ def answered(effect: Answering, variables: Mapping[str, object], fired_before: i
             return Raises(error_type=effect.error_type, message=message)
         case _:
             assert_never(effect)
-
-
-def is_used_up(effect: Effect, fired_before: int) -> bool:
-    """Tell whether a sequence that passes on has given all its values: then the rule lets the call go on."""
-    return isinstance(effect, SequenceEffect) and effect.then == "pass" and fired_before >= len(effect.values)
 
 
 def latency_of(rule: InjectionRule, draw: Random) -> float:

@@ -59,11 +59,6 @@ class Path:
     text: str
     steps: tuple[_Step, ...]
 
-    @property
-    def names_many(self) -> bool:
-        """Whether it can name more than one place."""
-        return any(isinstance(step, _Each) for step in self.steps)
-
     def found(self, value: JsonValue) -> list[tuple[str, JsonValue]]:
         """Give each place that the path names in the value, as a path without `*`, and what stands there, in order."""
         level: list[tuple[str, JsonValue]] = [("", value)]

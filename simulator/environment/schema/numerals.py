@@ -43,11 +43,6 @@ def fitted(wanted: float, schema: JsonObject, *, whole: bool, shift: int = 0) ->
     return None
 
 
-def lowest(schema: JsonObject, *, whole: bool) -> float | int | None:
-    """Give the number nearest to nought that a schema lets through; None where it lets none through."""
-    return fitted(0, schema, whole=whole)
-
-
 def highest(schema: JsonObject, *, whole: bool) -> float | int | None:
     """Give the greatest number that a schema lets through, at most 1,000,000,000 where it sets no bound itself."""
     _, high = _limits(schema)

@@ -27,17 +27,6 @@ def is_open(schema: JsonValue) -> bool:
     return rest == {"additionalProperties"} and schema["additionalProperties"] is not False
 
 
-def leaves_open(schema: JsonValue) -> bool:
-    """Tell whether a whole answer, or each item of it where it is a list, is an open object."""
-    if not isinstance(schema, dict):
-        return schema is not False
-    if schema.get("type") == "array" and "prefixItems" not in schema:
-        return leaves_open(schema.get("items", True) or True)
-    choices = (inner for key in _CHOICES if isinstance(inner := schema.get(key), list))
-    branches = [one for inner in choices for one in inner if isinstance(one, dict)]
-    return is_open(schema) or any(map(leaves_open, branches))
-
-
 def has_open(schema: JsonObject) -> bool:
     """Tell whether `opened` may find anything to fill."""
     return opened(schema, lambda _: {"type": "object", "properties": {"any": {}}}) != schema
