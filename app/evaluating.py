@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from pathlib import Path
 
 from app.bench import Bench
@@ -18,7 +17,6 @@ from simulator.agent_config import SimulatedAgentConfig
 from simulator.agents import AgentCatalogue
 from simulator.facts import Value
 from simulator.jsonvalue import JsonObject
-from simulator.kernel.config import KernelAgentConfig
 
 TOLERANT = "evalset.verify.metric.tolerant_trajectory"
 """The studio's own metric: the trajectory with the tolerances of a recorded environment."""
@@ -55,11 +53,6 @@ def spec_of(bench: Bench, choice: Choice, agents: AgentCatalogue) -> EvalRunSpec
             "Run `adk eval` with them in a terminal."
         )
     config = agents.config(choice.agent)
-    if isinstance(config, KernelAgentConfig):
-        raise ValueError(  # noqa: TRY004 - it is a choice of a person's, as the others here
-            f"{config.name} has an environment of its own, which the page's adk eval does not use yet. Run it in a terminal: "
-            f"{shlex.quote(str(config.kernels.python))} -m google.adk.cli eval"
-        )
     entry = next(each for each in agents.entries() if each.name == choice.agent)
     return EvalRunSpec(
         eval_set=bench.eval_set,

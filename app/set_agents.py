@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from evalset.adk_runs.agents import agent_folder
+from evalset.adk_runs.agents import agent_folder, python_of
 from evalset.adk_runs.history import HISTORY
 from evalset.adk_runs.spec import AgentPlace
 from simulator.agent_config import SimulatedAgentConfig
@@ -45,6 +45,7 @@ def place_of(entry: AgentEntry, config: SimulatedAgentConfig, settings: AgentSet
         agents_dir=settings.agents_dir.absolute() if settings.agents_dir else None,
         agents_file=settings.agents_file,
         demos=settings.demos,
+        python=python_of(config),
     )
 
 

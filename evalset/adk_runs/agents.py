@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from simulator.agent_config import SimulatedAgentConfig
 from simulator.agents import DEMOS, absolute_agent, agent_named
+from simulator.kernel.agents import KernelLoader
+from simulator.kernel.config import KernelAgentConfig
 
 if TYPE_CHECKING:
     from evalset.adk_runs.spec import AgentPlace
@@ -23,11 +26,19 @@ def agent_folder(config: SimulatedAgentConfig) -> Path | None:
     return None
 
 
-def named_place(words: str) -> tuple[AgentPlace, SimulatedAgentConfig]:
+def python_of(config: SimulatedAgentConfig) -> Path | None:
+    """Return the interpreter of an agent's project; None where that is this process's."""
+    if not isinstance(config, KernelAgentConfig) or str(config.kernels.python) == sys.executable:
+        return None
+    return config.kernels.python
+
+
+def named_place(words: str, python: Path | None = None) -> tuple[AgentPlace, SimulatedAgentConfig]:
     """Load the agent that a command names, and say where another process finds it.
 
     Args:
         words: As `simulator.agents.agent_named` takes them.
+        python: The interpreter of its process; None for that of its project, where that has an environment of its own.
 
     Raises:
         UnknownAgentError: There is no such agent.
@@ -35,8 +46,14 @@ def named_place(words: str) -> tuple[AgentPlace, SimulatedAgentConfig]:
     """
     from evalset.adk_runs.spec import AgentPlace  # noqa: PLC0415 - it imports ADK, and a page asks for folders before that
 
-    config = agent_named(words)
+    config = agent_named(words, KernelLoader(python))
     in_adks_way = Path(words.rpartition("#")[0] or words).expanduser().is_dir() or words in DEMOS
     folder = agent_folder(config) if in_adks_way else None
-    place = AgentPlace(name=config.name, app_name=config.app_name, folder=folder, words=absolute_agent(words))
+    place = AgentPlace(
+        name=config.name,
+        app_name=config.app_name,
+        folder=folder,
+        words=absolute_agent(words),
+        python=python_of(config),
+    )
     return place, config

@@ -29,6 +29,10 @@ CODES = (
 _MODELS = """Who answers for the agent's models. `real`: they do. `recorded`: the recording, which needs no key. `auto`, the default:
 the recording where a model of the agent cannot be asked from here (its key is not set, for one) and the cases hold recorded turns,
 otherwise the models themselves. The output says which."""
+PYTHON_HELP = (
+    "the Python that runs the agent, in a process of its own; by default that of its project, where that has an environment of its own "
+    "with google-adk, else this one"
+)
 _LOOK_SECONDS = 0.2
 _TAIL = 15
 _REAL_TOOLS = (
@@ -123,6 +127,8 @@ def _add_ways(parser: argparse.ArgumentParser) -> None:
         "--real-tools", action="store_true", help="run the agent's real tools, in place of the recording"
     )
 
+    parser.add_argument("--python", default="", metavar="PATH", help=PYTHON_HELP)
+
 
 def _add_output(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="write the results as one JSON object")
@@ -157,6 +163,7 @@ def _ready(given: argparse.Namespace) -> _Ready:
     from evalset.adk_runs.agents import named_place  # noqa: PLC0415 - as above
     from evalset.adk_runs.spec import EvalRunSpec  # noqa: PLC0415 - as above
     from evalset.verify.loading import read_eval_set  # noqa: PLC0415 - as above
+    from simulator.agents.settings import interpreter_named  # noqa: PLC0415 - as above
 
     cases = [case.eval_id for case in read_eval_set(given.set)]
     if unknown := sorted(set(given.case) - set(cases)):
@@ -164,7 +171,7 @@ def _ready(given: argparse.Namespace) -> _Ready:
             f"--case: {given.set} holds no case {unknown[0]!r}; it holds {', '.join(cases) or 'none'}"
         )
     chosen = [each for each in cases if not given.case or each in given.case]
-    place, config = named_place(given.agent)
+    place, config = named_place(given.agent, interpreter_named(given.python))
     environment, recorded = _environment(given, chosen)
     models, why = _models(given, config, recorded, chosen)
     spec = EvalRunSpec(

@@ -11,13 +11,14 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Literal, TypeAlias
 
-from evalset.adk_runs.installed import adk_program
+from evalset.adk_runs.installed import adk_program, install_command, missing_in
 from evalset.adk_runs.processes import GRACE_SECONDS, Process, Start, end_group, start_process
 from evalset.adk_runs.results import ResultsError, RunResults, read_results, with_problems
 from evalset.adk_runs.spec import EvalRunSpec, Prepared, prepare
 from evalset.measured import Measured, MeasuredAgent, measured_files
 from simulator.agents.source import source_digest
 from simulator.facts import Value
+from simulator.kernel.start import with_ours
 
 RunState: TypeAlias = Literal["preparing", "running", "passed", "failed", "stopped", "broken"]
 """`broken` is a run that has no results, because the set, the agent or `adk eval` failed."""
@@ -25,6 +26,11 @@ RunState: TypeAlias = Literal["preparing", "running", "passed", "failed", "stopp
 OUTPUT_SHOWN = 20_000
 """Of how many bytes at the end of its output a view tells."""
 
+_ADK = """
+from google.adk.cli.cli_tools_click import main
+sys.argv[0] = "adk"
+main()
+"""
 _RESULTS = "*.evalset_result.json"
 
 
@@ -147,6 +153,7 @@ class AdkEvalRun:
 
     def _run(self) -> None:
         try:
+            check_installed(self.spec.agent.python)
             self._measured = measured_on(self.spec)
             prepared = prepare(self.spec, self.folder)
             with self._lock:
@@ -163,7 +170,7 @@ class AdkEvalRun:
             if self._stopped:
                 return -1
             self._process = process = self._start(
-                command(prepared),
+                command(prepared, self.spec.agent.python),
                 folder=Path.cwd(),
                 environment={**self._environment, "PYTHONUNBUFFERED": "1"},
                 log=self.output_file,
@@ -214,10 +221,25 @@ def measured_on(spec: EvalRunSpec) -> Measured:
     return Measured(files=measured_files(spec.eval_set, spec.environment), agents=(agent,))
 
 
-def command(prepared: Prepared) -> list[str]:
-    """Give the command of a run."""
+def command(prepared: Prepared, python: Path | None = None) -> list[str]:
+    """Give the command of a run; with another Python than this one, our packages are offered to it."""
     options = ["--config_file_path", str(prepared.config), "--print_detailed_results"]
-    return [*adk_program(), "eval", str(prepared.agent), str(prepared.eval_set), *options]
+    program = adk_program() if python is None else with_ours(python, _ADK)
+    return [*program, "eval", str(prepared.agent), str(prepared.eval_set), *options]
+
+
+def check_installed(python: Path | None) -> None:
+    """Check that another Python has what `adk eval` needs.
+
+    Raises:
+        ValueError: It lacks something; the text says what to paste.
+        OSError: It cannot be run.
+    """
+    if python is not None and (lacking := missing_in(python)):
+        raise ValueError(
+            f"`adk eval` needs packages that the agent's own environment lacks: {', '.join(lacking)}. Install them with\n"
+            f"    {install_command(python=str(python))}"
+        )
 
 
 def _kept(results: Path, history: Path | None) -> Path:

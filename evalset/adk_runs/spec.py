@@ -41,6 +41,7 @@ class AgentPlace(Value):
         agents_file: The file or module of the settings that lists agents.
         demos: Whether the settings name the demo agents.
         words: What names it on a command line; stands above the settings.
+        python: The interpreter of its project; None for this process's.
     """
 
     name: str
@@ -50,6 +51,7 @@ class AgentPlace(Value):
     agents_file: str | None = None
     demos: bool = True
     words: str = ""
+    python: Path | None = None
 
 
 class EvalRunSpec(Value):

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TextIO, get_args
 
 from google.adk.evaluation.eval_case import EvalCase
 
+from evalset.adk_runs.command import PYTHON_HELP
 from evalset.case_script import read_cases
 from evalset.commands.asking import TerminalAsks
 from evalset.commands.ending import BAD_INPUT, CODES, FAILED, NO_ANSWER, NOT_RECORDED, Ends
@@ -27,9 +28,11 @@ from evalset.recorded.files import RecordedEnvironmentError, read_environment, s
 from evalset.recorded.model import RecordedCase
 from evalset.writer import EvalSetWriter
 from simulator.agent_config import AgentConfigError, SimulatedAgentConfig
-from simulator.agents import AgentLoadError, UnknownAgentError, agent_named
+from simulator.agents import AgentLoadError, AgentSettingsError, UnknownAgentError, agent_named
+from simulator.agents.settings import interpreter_named
 from simulator.facts import Fact
 from simulator.jsonvalue import JsonObject
+from simulator.kernel.agents import KernelLoader
 from simulator.runtime import Simulation, SimulationError
 from simulator.runtime.nested import agents_as_tools
 from simulator.scripts import (
@@ -126,6 +129,7 @@ def _add_ways(run: Any) -> None:
         help="do not replay the written case. By default it is replayed at once; a time, an id or a random value that the agent's own "
         "code makes gets a tolerance in the recorded environment, and a line says so",
     )
+    run.add_argument("--python", default="", metavar="PATH", help=PYTHON_HELP)
     run.add_argument("--quiet", action="store_true", help="show no steps")
     run.add_argument("--json", action="store_true", help="write the result as one JSON object")
     run.add_argument("--verbose", action="store_true", help="show the warnings of ADK and of the agent")
@@ -158,7 +162,7 @@ def run_script(given: argparse.Namespace, typed: TextIO, progress: Progress, out
         return
     if given.config is not None or given.user_simulator:
         raise Ends(BAD_INPUT, "--config and --user-simulator belong to --scenario")
-    config = _load(given.agent)
+    config = _load(given)
     script, losses = _read(given.script, given.case, config)
     if given.otherwise:
         script = script._replace(script=script.script.model_copy(update={"otherwise": given.otherwise}))
@@ -234,7 +238,7 @@ def _replayed_back(
 
 def _run_scenario(given: argparse.Namespace, typed: TextIO, progress: Progress, out: TextIO) -> None:
     """Play a scenario, and write its golden trace: a conversation whose user needs no simulator any more."""
-    config = _load(given.agent)
+    config = _load(given)
     _check(EvalSetWriter(given.out, config.name), given.eval_id)
     played = play_scenario(given, config, typed, progress)
     progress.clear()
@@ -299,9 +303,11 @@ def _chosen(path: Path, cases: dict[str, EvalCase], case: str) -> EvalCase:
     return cases[case] if case else next(iter(cases.values()))
 
 
-def _load(words: str) -> SimulatedAgentConfig:
+def _load(given: argparse.Namespace) -> SimulatedAgentConfig:
     try:
-        return agent_named(words)
+        return agent_named(given.agent, KernelLoader(interpreter_named(given.python)))
+    except AgentSettingsError as error:
+        raise Ends(BAD_INPUT, str(error)) from error
     except (UnknownAgentError, AgentLoadError, AgentConfigError) as error:
         raise Ends(BAD_INPUT, f"AGENT: {error}") from error
 

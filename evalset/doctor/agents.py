@@ -13,6 +13,8 @@ from simulator.agents import AgentCatalogue, AgentLoadError, AgentSettings, Unkn
 from simulator.agents.folder import AgentFolder
 from simulator.environment.declared_tools import STEERING
 from simulator.environment.things.connections import ToolShape
+from simulator.kernel.agents import KernelLoader
+from simulator.kernel.config import KernelAgentConfig
 
 
 class KnownAgent(NamedTuple):
@@ -56,6 +58,7 @@ class KnownAgent(NamedTuple):
 def known_agent(config: SimulatedAgentConfig) -> KnownAgent:
     """List what an agent that is loaded can call."""
     # ADK takes a second to import: not before an agent is there, which has imported it.
+    from simulator.kernel.outline import runs_own_code  # noqa: PLC0415 - as above
     from simulator.runtime.tool_shapes import ToolShapes  # noqa: PLC0415 - as above
 
     root = config.root_agent
@@ -71,18 +74,13 @@ def known_agent(config: SimulatedAgentConfig) -> KnownAgent:
             name for node in seen.values() if isinstance(name := getattr(node, "name", None), str)
         ),
         tool_sets=tuple(type(tool).__name__ for tool in named if hasattr(tool, "get_tools")),
-        rewrites=any(getattr(node, "after_tool_callback", None) for node in seen.values()),
-        own_code=tuple(str(getattr(node, "name", "")) for node in seen.values() if _runs_own_code(node)),
+        rewrites=getattr(config, "rewrites", False)
+        or any(getattr(node, "after_tool_callback", None) for node in seen.values()),
+        own_code=config.own_code
+        if isinstance(config, KernelAgentConfig)
+        else tuple(str(getattr(node, "name", "")) for node in seen.values() if runs_own_code(node)),
         measured=measured_agent(config),
     )
-
-
-def _runs_own_code(node: Any) -> bool:
-    """Tell whether a node is of a class of the agent's, or a function that runs nodes and tools itself."""
-    kind = type(node)
-    if not kind.__module__.startswith("google.adk."):
-        return True
-    return kind.__name__ == "FunctionNode" and bool(getattr(node, "rerun_on_resume", False))
 
 
 def _tools(node: Any) -> Iterator[Any]:
@@ -113,6 +111,7 @@ class Agents:
         known: Agents that are loaded already, by the names of their apps.
         only: The agent that all data is checked against, whatever app it names: one of the folder, or where there is no folder a
             demo agent or the folder of one. Empty for the one that each case names.
+        python: The interpreter of their processes; None for that of each one's project, where that has an environment of its own.
 
     Raises:
         AgentLoadError: The folder does not exist, cannot be read, or holds no agent; or `only` cannot be loaded.
@@ -123,10 +122,14 @@ class Agents:
         agents_dir: Path | None = None,
         known: Mapping[str, KnownAgent] | None = None,
         only: str = "",
+        python: Path | None = None,
     ) -> None:
+        self._elsewhere = KernelLoader(python)
         self._known: dict[str, KnownAgent | None] = dict(known or {})
         self._catalogue = (
-            AgentCatalogue(AgentSettings(agents_dir=agents_dir, demos=False)) if agents_dir else None
+            AgentCatalogue(AgentSettings(agents_dir=agents_dir, demos=False), self._elsewhere)
+            if agents_dir
+            else None
         )
         self._names = AgentFolder(agents_dir).names() if agents_dir else ()
         self._only = self._chosen(only) if only else None
@@ -182,7 +185,7 @@ class Agents:
         if name in self._known and (known := self._known[name]) is not None:
             return known
         try:
-            config = self._catalogue.config(name) if self._catalogue else agent_named(name)
+            config = self._catalogue.config(name) if self._catalogue else agent_named(name, self._elsewhere)
         except (UnknownAgentError, AgentConfigError) as error:
             raise AgentLoadError(f"--agent: {error}") from error
         return known_agent(config)

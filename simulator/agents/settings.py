@@ -77,12 +77,12 @@ def settings_from(argv: Sequence[str], environ: Mapping[str, str]) -> AgentSetti
         agents_dir=Path(agents_dir).expanduser() if agents_dir else None,
         agents_file=found.agents or environ.get(AGENTS_VARIABLE, "").strip() or None,
         demos=not found.no_demos,
-        python=_interpreter(found.python or environ.get(PYTHON_VARIABLE, "").strip()),
+        python=interpreter_named(found.python or environ.get(PYTHON_VARIABLE, "").strip()),
     )
 
 
-def _interpreter(named: str) -> Path | None:
-    """Find an interpreter: a file, an environment's folder, or a command on the path.
+def interpreter_named(named: str) -> Path | None:
+    """Find an interpreter: a file, an environment's folder, or a command on the path; None for no name.
 
     Raises:
         AgentSettingsError: There is none.

@@ -26,6 +26,8 @@ def source_of(config: SimulatedAgentConfig) -> Path | None:
     origin = Path(config.origin) if config.origin else None
     if origin is not None and origin.is_absolute() and origin.exists():
         return origin
+    if told := getattr(config, "source", ""):  # its code is not in this process
+        return Path(told)
     for tool in getattr(config.root_agent, "tools", None) or ():
         file = _file_of(getattr(tool, "func", tool))
         if file is not None:

@@ -174,6 +174,9 @@ def kernel_agent(outline: JsonObject, kernels: AgentKernels) -> SimulatedAgentCo
         kernels=kernels,
         unreachable=drawn.unreachable,
         has_app=drawn.has_app,
+        rewrites=drawn.rewrites,
+        own_code=drawn.own_code,
+        source=drawn.source,
     )
 
 

@@ -25,11 +25,17 @@ class KernelAgentConfig(SimulatedAgentConfig):
         kernels: The kernels that play its sessions.
         unreachable: Why the models of some agents cannot be asked from its environment, by the agent's name.
         has_app: Its module has an `App`.
+        rewrites: Whether a callback of its may change what a tool answered.
+        own_code: The nodes whose own code may run tools, or make agents, that are only known when it runs.
+        source: Its folder or file; empty where nobody can tell.
     """
 
     kernels: AgentKernels = field(kw_only=True, compare=False, repr=False)
     unreachable: dict[str, str] = field(default_factory=dict, kw_only=True)
     has_app: bool = field(default=False, kw_only=True)
+    rewrites: bool = field(default=False, kw_only=True)
+    own_code: tuple[str, ...] = field(default=(), kw_only=True)
+    source: str = field(default="", kw_only=True)
 
     @property
     def runs_elsewhere(self) -> bool:

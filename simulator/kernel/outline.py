@@ -19,6 +19,7 @@ from pydantic import BaseModel, Field
 
 from simulator.agent_config import SimulatedAgentConfig
 from simulator.agents.fingerprint import loaded_fingerprint
+from simulator.agents.source import source_of
 from simulator.facts import Value
 from simulator.jsonvalue import JsonObject
 from simulator.runtime.adk_private import children_of, is_steering, node_of
@@ -60,6 +61,9 @@ class AgentOutline(Value):
         origin: Where it comes from.
         fingerprint: As `loaded_fingerprint` gives it.
         unreachable: Why the models of some agents cannot be asked from its environment, by the agent's name.
+        rewrites: Whether a callback may change what a tool answered.
+        own_code: The nodes whose own code may run tools, or make agents, that are only known when it runs.
+        source: Its folder or file, as `source_of` gives it.
     """
 
     name: str
@@ -70,6 +74,9 @@ class AgentOutline(Value):
     origin: str = ""
     fingerprint: str = ""
     unreachable: dict[str, str] = Field(default_factory=dict)
+    rewrites: bool = False
+    own_code: tuple[str, ...] = ()
+    source: str = ""
 
 
 def outlined(config: SimulatedAgentConfig) -> AgentOutline:
@@ -86,7 +93,18 @@ def outlined(config: SimulatedAgentConfig) -> AgentOutline:
         origin=config.origin,
         fingerprint=loaded_fingerprint(config.root_agent),
         unreachable=unreachable_models(config.root_agent, os.environ),
+        rewrites=any(getattr(node, "after_tool_callback", None) for node in nodes.values()),
+        own_code=tuple(str(getattr(node, "name", "")) for node in nodes.values() if runs_own_code(node)),
+        source=str(source_of(config) or ""),
     )
+
+
+def runs_own_code(node: Any) -> bool:
+    """Tell whether a node is of a class of the agent's, or a function that runs nodes and tools itself."""
+    kind = type(node)
+    if not kind.__module__.startswith("google.adk."):
+        return True
+    return kind.__name__ == "FunctionNode" and bool(getattr(node, "rerun_on_resume", False))
 
 
 def _collect(node: Any, found: dict[int, Any]) -> None:

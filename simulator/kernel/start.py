@@ -12,7 +12,7 @@ import os
 from pathlib import Path
 from typing import BinaryIO
 
-_PROGRAM = """
+_OURS = """
 import importlib.util, os, sys
 home = sys.argv.pop(1)
 class Ours:
@@ -23,6 +23,8 @@ class Ours:
             return importlib.util.spec_from_file_location(
                 name, os.path.join(folder, "__init__.py"), submodule_search_locations=[folder])
 sys.meta_path.insert(0, Ours)
+"""
+_PROGRAM = """
 incoming, outgoing = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
 os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
 os.dup2(2, 1)
@@ -33,7 +35,12 @@ begin(incoming, outgoing)
 
 def command_line(python: Path) -> list[str]:
     """Return the command that starts a kernel with this interpreter."""
-    return [str(python), "-c", _PROGRAM, str(Path(__file__).resolve().parents[2])]
+    return with_ours(python, _PROGRAM)
+
+
+def with_ours(python: Path, program: str) -> list[str]:
+    """Return the command that runs a program with this interpreter, to which our two packages are offered; its arguments come behind."""
+    return [str(python), "-c", f"{_OURS}{program}", str(Path(__file__).resolve().parents[2])]
 
 
 def begin(incoming: BinaryIO, outgoing: BinaryIO) -> None:

@@ -1,0 +1,87 @@
+"""The commands, and the page's scripts and `adk eval`, with agents that run with a Python of their project."""
+
+from __future__ import annotations
+
+import json
+import sys
+import venv
+from pathlib import Path
+
+import pytest
+
+from app.agents import catalogue
+from app.script_play import ScriptForm, open_script
+from evalset.adk_runs.command import main as evaluate
+from evalset.adk_runs.run import check_installed
+from evalset.command import main
+from simulator.kernel.config import KernelAgentConfig
+from simulator.kernel.remote_simulation import RemoteSimulation
+from tests.kernel.projects import PATIENCE, project, until
+
+pytestmark = pytest.mark.process
+
+SCRIPT = """
+format: golden-trace-studio/script
+version: 1
+turns:
+- say: Where is A1?
+  moves:
+  - calls: [{name: find_order, args: {order_id: A1}}]
+  - {tool: find_order, returns: {status: success, order: {id: A1, state: lost}}}
+  - text: It is lost.
+"""
+
+
+@pytest.fixture
+def python(tmp_path: Path) -> Path:
+    """An environment of the project's own, which sees the packages of this one."""
+    home = tmp_path / "project-env"
+    venv.create(home, with_pip=False)
+    (installed,) = home.glob("lib/python*/site-packages")
+    packages = next(Path(each) for each in sys.path if each.endswith("site-packages"))
+    (installed / "these.pth").write_text(f"{packages}\n")
+    return home / "bin" / "python"
+
+
+def test_a_script_is_run_and_evaluated_with_the_projects_python(
+    tmp_path: Path, python: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The written case passes its replay there, and `adk eval` there passes it."""
+    home = project(tmp_path / "agents")
+    script, out = tmp_path / "script.yaml", home / "desk" / "sets.evalset.json"
+    script.write_text(SCRIPT)
+    agent = [str(home / "desk"), "--python", str(python)]
+    assert main(["run", *agent, "--script", str(script), "--out", str(out), "--json", "--quiet"]) == 0
+    written = json.loads(capsys.readouterr().out)
+    assert written["verified"]
+    code = evaluate([*agent, str(out), "--models", "recorded", "--json", "--quiet"])
+    assert json.loads(capsys.readouterr().out)["passed"] == 1
+    assert code == 0
+    assert not (home / "desk" / "ran.txt").exists()
+
+
+def test_what_lacks_there_is_told_with_the_line_to_paste(tmp_path: Path) -> None:
+    """For that Python, and not for the studio's."""
+    venv.create(tmp_path, with_pip=False)
+    python = tmp_path / "bin" / "python"
+    with pytest.raises(ValueError, match=rf"{python} -m pip install 'google-adk\[eval\]'"):
+        check_installed(python)
+
+
+def test_a_script_plays_in_the_kernel_of_the_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """To its end, in a session that people see."""
+    home = project(tmp_path / "agents", name="scripted")
+    monkeypatch.setattr("sys.argv", ["main.py", "--agents-dir", str(home), "--no-demos"])
+    config = catalogue().config("scripted")
+    assert isinstance(config, KernelAgentConfig)
+    live = open_script(ScriptForm(agent="scripted", text=SCRIPT), config)
+    assert isinstance(live.simulation, RemoteSimulation)
+    script = live.script
+    assert script is not None
+    assert script.wait(lambda progress: progress.is_over, PATIENCE)
+    played = script.progress.played
+    assert played is not None, script.progress.failure
+    assert played.came_through, played
+    until(live.simulation, lambda: not live.simulation.view().busy)
+    live.simulation.close()
+    config.kernels.end()
