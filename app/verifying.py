@@ -72,6 +72,7 @@ def verifying(asked: Asked) -> Job[Verification]:
             models=asked.models,
             unrecorded=asked.unrecorded,
             criteria=asked.criteria,
+            processes=None,
             renamed=asked.renamed,
             on_progress=lambda now: report(_progress(now)),
             stop=stop,

@@ -2,37 +2,93 @@
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Callable
+import os
+import uuid
+from collections.abc import Callable, Sequence
+from concurrent.futures import Executor, Future
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from pydantic import TypeAdapter
-
-from evalset.verify.criteria import Criteria
 from evalset.verify.errors import VerifyError
-from evalset.verify.results import Verification
+from evalset.verify.results import Verification, VerifyProgress
+from evalset.verify.sharing import Part, Sharing, Stop
 from evalset.verify.written import WrittenCase
 from simulator.agent_config import SimulatedAgentConfig
+from simulator.agents import absolute_agent
 from simulator.jsonvalue import JsonObject
 from simulator.kernel.config import KernelAgentConfig
+from simulator.kernel.executor import KernelExecutor
 from simulator.kernel.process import KernelError, RefusedError
 
-_PATHS = ("path", "environment")
-_ASKED: TypeAdapter[Criteria | None] = TypeAdapter(Criteria | None)
+_PATHS = ("path", "environment", "agents_dir")
+_WORTH_A_PROCESS = 20
+"""Runs for which another process pays: starting it takes as long as a few dozen of them."""
 
 
-def verify_in_kernel(
-    config: KernelAgentConfig, arguments: dict[str, Any], stop: threading.Event | None
+def shared_out_to(
+    executor: Executor | None,
+    agent: SimulatedAgentConfig | str | None,
+    *,
+    base: Verification,
+    eval_ids: Sequence[str],
+    asked: dict[str, Any],
+    processes: int | None,
+    tell: Callable[[VerifyProgress], None],
+    stop: Stop,
 ) -> Verification:
-    """Have `verify` run in a kernel of the agent; arguments as for it.
+    """Have a verification done by an executor, or else in kernels of its agent.
+
+    Args:
+        executor: Who does it.
+        agent: The agent; where there is an executor, in words.
+        base: The verification, without results.
+        eval_ids: The ids of the cases that were chosen.
+        asked: What `verify_part` takes beside.
+        processes: How many workers there are; None for as many as pay.
+        tell: Told after each run.
+        stop: Ends it.
 
     Raises:
-        VerifyError: As `verify`; or the kernel cannot be started, has ended, or was stopped.
+        VerifyError: As `verify`; or no kernel can be started.
+        ValueError: The agent is none in words, and there is an executor.
     """
-    criteria = _ASKED.dump_python(arguments.pop("criteria", None), mode="json")
-    found = _run(config, "verify_here", {**_plain(arguments), "criteria": criteria}, stop)
-    return Verification.model_validate(found)
+    from evalset.verify.verifying import verify_part  # noqa: PLC0415 - which asks for this module
+
+    workers = processes or workers_for(len(eval_ids) * base.runs)
+    own: KernelExecutor | None = None
+    if executor is None and isinstance(agent, KernelAgentConfig):
+        executor = own = KernelExecutor(agent.kernels.fresh, workers)
+    if executor is None or (own is None and isinstance(agent, SimulatedAgentConfig)):
+        raise ValueError("an executor's workers load the agent themselves: name it in words")
+    asked |= {
+        "verification": uuid.uuid4().hex,
+        "path": base.eval_set,
+        "environment": base.environment,
+        "agent": absolute_agent(agent) if isinstance(agent, str) else None,
+        "criteria": base.criteria.model_dump(mode="json"),
+        "at_once": max(1, int(asked["at_once"]) // workers),
+    }
+    given = _plain(asked)
+    takes_agent = isinstance(executor, KernelExecutor)
+
+    def submit(to: Executor, part: Part) -> Future[Any]:
+        of_part = {"places": list(part.places), "first": part.first, "runs": part.runs}
+        # A kernel puts its agent before them.
+        return to.submit(verify_part, *(() if takes_agent else (None,)), **given, **of_part)
+
+    try:
+        return Sharing(partial(submit, executor), eval_ids, base.runs, tell).done(workers, stop, base)
+    except (KernelError, RefusedError) as error:
+        raise VerifyError(str(error)) from error
+    finally:
+        if own is not None:
+            own.shutdown(wait=False)
+
+
+def workers_for(runs: int) -> int:
+    """Say how many processes pay for so many runs."""
+    return max(1, min(os.cpu_count() or 1, runs // _WORTH_A_PROCESS))
 
 
 def replay_written_in_kernel(config: KernelAgentConfig, arguments: dict[str, Any]) -> WrittenCase:
@@ -41,17 +97,11 @@ def replay_written_in_kernel(config: KernelAgentConfig, arguments: dict[str, Any
     Raises:
         VerifyError: As `replay_written`; or the kernel cannot be started or has ended.
     """
-    return WrittenCase.model_validate(_run(config, "replay_written_here", _plain(arguments), None))
-
-
-def _run(
-    config: KernelAgentConfig, function: str, arguments: JsonObject, stop: threading.Event | None
-) -> Any:
-    stopped: Callable[[], bool] = stop.is_set if stop is not None else lambda: False
     try:
-        return config.kernels.run(function, arguments, stopped=stopped)
+        found = config.kernels.run("replay_written_here", _plain(arguments))
     except (KernelError, RefusedError) as error:
         raise VerifyError(str(error)) from error
+    return WrittenCase.model_validate(found)
 
 
 def _plain(arguments: dict[str, Any]) -> JsonObject:
@@ -66,14 +116,6 @@ def _plain(arguments: dict[str, Any]) -> JsonObject:
 
 
 # ---------------------------------------------------------------- in the kernel
-
-
-def verify_here(config: SimulatedAgentConfig, **arguments: Any) -> Any:
-    """Verify with the agent that this process has loaded."""
-    from evalset.verify.verifying import verify  # noqa: PLC0415 - which asks for this module
-
-    criteria = _ASKED.validate_python(arguments.pop("criteria"))
-    return verify(**arguments, agent=config, criteria=criteria).model_dump(mode="json")
 
 
 def replay_written_here(config: SimulatedAgentConfig, **arguments: Any) -> Any:

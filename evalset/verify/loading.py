@@ -73,13 +73,22 @@ def cases_to_verify(
     Raises:
         VerifyError: A file cannot be read, or holds something else, or has no case of a chosen id.
     """
+    wanted = chosen_cases(eval_set, chosen)
+    recorded = read_recorded(environment)
+    return [_prepared(case, environment, recorded, agents, renamed) for case in wanted]
+
+
+def chosen_cases(eval_set: Path, chosen: Collection[str]) -> list[EvalCase]:
+    """Read the cases of these ids, all where there are none, in the order of the file.
+
+    Raises:
+        VerifyError: The file cannot be read, or holds something else, or has no case of a chosen id.
+    """
     cases = read_eval_set(eval_set)
     if missing := set(chosen) - {case.eval_id for case in cases}:
         known = ", ".join(repr(case.eval_id) for case in cases) or "none"
         raise VerifyError(f"{eval_set}: there is no case {min(missing)!r}; there are {known}")
-    recorded = read_recorded(environment)
-    wanted = [case for case in cases if not chosen or case.eval_id in chosen]
-    return [_prepared(case, environment, recorded, agents, renamed) for case in wanted]
+    return [case for case in cases if not chosen or case.eval_id in chosen]
 
 
 def config_of_each(cases: Sequence[Ready | Unready]) -> list[SimulatedAgentConfig]:

@@ -6,21 +6,23 @@ import asyncio
 import threading
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
+from concurrent.futures import Executor
 from itertools import count
 from pathlib import Path
-from typing import Literal, NamedTuple, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias
 
-from evalset.measured import Measured, measured_agents, measured_files
+from evalset.measured import Measured, MeasuredFile, measured_agents, measured_files
 from evalset.recorded.files import sidecar_of
 from evalset.replay.unrecorded import Policy
 from evalset.verify.criteria import Criteria
-from evalset.verify.elsewhere import verify_in_kernel
+from evalset.verify.elsewhere import shared_out_to
 from evalset.verify.errors import VerifyError
 from evalset.verify.loading import (
     Ready,
     Unready,
     agents_for,
     cases_to_verify,
+    chosen_cases,
     config_of_each,
     recorded_beside,
 )
@@ -68,6 +70,7 @@ def verify(  # long: what it takes is most of it
     on_progress: Callable[[VerifyProgress], None] = lambda _: None,
     stop: threading.Event | None = None,
     latencies: bool = False,
+    executor: Executor | None = None,
 ) -> Verification:
     """Replay the cases of an eval set without their world, and compare each with its golden.
 
@@ -94,6 +97,9 @@ def verify(  # long: what it takes is most of it
         on_progress: Told after each run, in the thread that replays.
         stop: Ends it when it is set; what was done by then is given.
         latencies: Let each tool take as long as it did when it was recorded.
+        executor: Does the work, a few cases at a time: what is submitted can be pickled, so any `concurrent.futures.Executor` will do. Its
+            workers load the agent themselves, by `agent` in words and `agents_dir`; `processes` says how many there are. Who made it
+            ends it. By default an agent that plays in kernels is verified in kernels, in as many as `processes` says.
 
     Raises:
         VerifyError: A file cannot be read or is something else, or a case or the agent is not there.
@@ -101,45 +107,120 @@ def verify(  # long: what it takes is most of it
     """
     if runs < 1 or at_once < 1:
         raise ValueError(f"runs and at_once are at least 1, and not {min(runs, at_once)}")
-    if isinstance(agent, KernelAgentConfig):
-        given = {
-            "path": path,
-            "environment": environment,
+    stop = stop or threading.Event()
+    ways = Ways(unrecorded=unrecorded, seconds=timeout, latencies=latencies)
+    how = _How(criteria or Criteria(), runs, at_once, ways)
+    if executor is not None or isinstance(agent, KernelAgentConfig):
+        eval_set = Path(path)
+        base = Verification(
+            eval_set=eval_set,
+            environment=Path(environment) if environment is not None else recorded_beside(eval_set),
+            criteria=how.criteria,
+            runs=runs,
+        )
+        ids = [case.eval_id for case in chosen_cases(eval_set, cases)]
+        asked: dict[str, Any] = {
+            "agents_dir": agents_dir,
             "cases": cases,
-            "runs": runs,
             "models": models,
-            "unrecorded": unrecorded,
-            "criteria": criteria,
-            "at_once": at_once,
-            "timeout": timeout,
             "renamed": dict(renamed or {}),
-            "latencies": latencies,
         }
-        return verify_in_kernel(agent, given, stop)
-    eval_set = Path(path)
-    sidecar = Path(environment) if environment is not None else recorded_beside(eval_set)
+        asked |= {"at_once": at_once, "ways": ways._asdict()}
+        return shared_out_to(
+            executor,
+            agent,
+            base=base,
+            eval_ids=ids,
+            asked=asked,
+            processes=processes,
+            tell=on_progress,
+            stop=stop,
+        )
     began = time.perf_counter()
+    read = _read(
+        Path(path), agent, agents_dir=agents_dir, environment=environment, cases=cases, renamed=renamed or {}
+    )
+    tell = _counted(sum(isinstance(each, Ready) for each in read.wanted) * runs, on_progress)
+    found = _verified(read, read.wanted, models, how, processes=processes, tell=tell, stop=stop)
+    return found.model_copy(update={"seconds": time.perf_counter() - began})
+
+
+class _Read(NamedTuple):
+    """What was read of an eval set, and the digests of its files from before that."""
+
+    eval_set: Path
+    sidecar: Path
+    files: tuple[MeasuredFile, ...]
+    wanted: list[Ready | Unready]
+
+
+_read_last: tuple[str, _Read] | None = None
+"""What this process read last, with the name of the verification that it was for."""
+
+
+def verify_part(config: SimulatedAgentConfig | None, /, **asked: Any) -> Any:
+    """Do a part of a verification where it was sent to: in a kernel, or in what another executor has.
+
+    Args:
+        config: The agent of all cases; None where they are found by `agent` and `agents_dir`.
+        asked: In JSON: what `shared_out_to` sends.
+
+    Returns:
+        A `Verification` of the part's cases and runs, in JSON.
+    """
+    global _read_last  # noqa: PLW0603 - each part is of the same set, which is large
+    if _read_last is None or _read_last[0] != asked["verification"]:
+        where = {name: asked[name] for name in ("agents_dir", "environment", "cases", "renamed")}
+        _read_last = asked["verification"], _read(Path(asked["path"]), config or asked["agent"], **where)
+    read = _read_last[1]
+    criteria = Criteria.model_validate(asked["criteria"])
+    how = _How(criteria, asked["runs"], asked["at_once"], Ways(**asked["ways"]), asked["first"])
+    cases = [read.wanted[place] for place in asked["places"]]
+    found = _verified(
+        read, cases, asked["models"], how, processes=1, tell=lambda _: None, stop=threading.Event()
+    )
+    return found.model_dump(mode="json")
+
+
+def _read(
+    eval_set: Path,
+    agent: SimulatedAgentConfig | str | None,
+    *,
+    agents_dir: Path | str | None,
+    environment: Path | str | None,
+    cases: Collection[str],
+    renamed: Mapping[str, str],
+) -> _Read:
+    sidecar = Path(environment) if environment is not None else recorded_beside(eval_set)
     agents = agents_for(eval_set, agent, agents_dir)
-    asked = criteria or Criteria()
     # Of a recording inside of the set, the file that a first change of it makes is looked at.
     files = measured_files(eval_set, sidecar if sidecar != eval_set else sidecar_of(eval_set))
-    wanted = cases_to_verify(eval_set, sidecar, cases, agents, renamed or {})
-    jobs, told = _jobs(wanted, asked, models)
-    how = _How(asked, runs, at_once, Ways(unrecorded=unrecorded, seconds=timeout, latencies=latencies))
-    tell = _counted(len(jobs) * runs, on_progress)
+    return _Read(eval_set, sidecar, files, cases_to_verify(eval_set, sidecar, cases, agents, renamed))
+
+
+def _verified(
+    read: _Read,
+    wanted: Sequence[Ready | Unready],
+    models: Models,
+    how: _How,
+    *,
+    processes: int | None,
+    tell: Callable[[_Done], None],
+    stop: Stop,
+) -> Verification:
+    jobs, told = _jobs(wanted, how.criteria, models)
     with missing_a2a_known():
-        done = _all_done(jobs, how, processes, tell, stop or threading.Event())
+        done = _all_done(jobs, how, processes, tell, stop)
     results = {id(job.ready.case): result for job, result in zip(jobs, done, strict=True)}
     return Verification(
-        eval_set=eval_set,
-        environment=sidecar,
-        criteria=asked,
-        runs=runs,
+        eval_set=read.eval_set,
+        environment=read.sidecar,
+        criteria=how.criteria,
+        runs=how.runs,
         cases=tuple(results.get(id(each.case)) or _not_run(each) for each in wanted),
         models=told,
-        seconds=time.perf_counter() - began,
         renamed={old: new for each in wanted for old, new in each.renamed.items()},
-        measured=Measured(files=files, agents=measured_agents(config_of_each(wanted))),
+        measured=Measured(files=read.files, agents=measured_agents(config_of_each(wanted))),
     )
 
 
@@ -151,12 +232,13 @@ class _Job(NamedTuple):
 
 
 class _How(NamedTuple):
-    """How cases are replayed; who answers for the models, each job says."""
+    """How cases are replayed, from the run of the number `first` on; who answers for the models, each job says."""
 
     criteria: Criteria
     runs: int
     at_once: int
     ways: Ways
+    first: int = 1
 
 
 class _Done(NamedTuple):
@@ -229,7 +311,7 @@ async def _replayed_all(
     runs: list[list[RunResult]] = [[] for _ in jobs]
 
     async def case(job: _Job, found: list[RunResult]) -> None:
-        for number in range(1, how.runs + 1):
+        for number in range(how.first, how.first + how.runs):
             async with free:
                 found.append(await _one(job, how, number))
             tell(_Done(job.ready.case.eval_id, found[-1].passed))

@@ -92,6 +92,14 @@ class AgentKernels:
         finally:
             kernel.kill()
 
+    def fresh(self) -> Kernel:
+        """Start a kernel beside the one of the sessions, that has loaded the agent; who asks for it ends it.
+
+        Raises:
+            KernelError: As `kernel`.
+        """
+        return self._started()
+
     def stop_loading(self) -> None:
         """Give up the import of the agent that is under way, if one is."""
         self._is_stopped = True

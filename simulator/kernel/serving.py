@@ -43,7 +43,7 @@ from simulator.session import Seats
 
 _FACT: TypeAdapter[Fact] = TypeAdapter(Fact)
 _SEATS: TypeAdapter[Seats | None] = TypeAdapter(Seats | None)
-FOR_KERNELS = {"verify_here": "evalset.verify.elsewhere", "replay_written_here": "evalset.verify.elsewhere"}
+FOR_KERNELS = {"verify_part": "evalset.verify.verifying", "replay_written_here": "evalset.verify.elsewhere"}
 """The functions that a studio may have run, each with its module; named, as that stands above this package."""
 _AT_ONCE = 64
 """How many calls are at work at a time: a studio waits for each session in a few threads at most."""
@@ -172,11 +172,11 @@ class Server:
                 return outlined(self._config).model_dump(mode="json")
 
     def _run(self, function: str, arguments: Any) -> Any:
-        """Run a function of ours that is made for kernels: it takes the agent and JSON, and gives JSON."""
+        """Run a function of ours that is made for kernels: it takes the agent, if one was loaded, and JSON, and gives JSON."""
         module = FOR_KERNELS.get(function)
         if module is None:
             raise SimulationError(f"no kernel runs {function!r}")
-        return getattr(importlib.import_module(module), function)(self._agent(), **arguments)
+        return getattr(importlib.import_module(module), function)(self._config, **arguments)
 
     def _agent(self) -> SimulatedAgentConfig:
         if self._config is None:
