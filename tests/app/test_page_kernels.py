@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from app import agents, start_page
 from app.agents import catalogue
 from app.registry import registry
 from simulator.kernel.config import KernelAgentConfig
@@ -44,3 +45,24 @@ def test_a_session_is_opened_and_played(start: Tab) -> None:
     assert not start.app.exception
     assert "app.agent" not in sys.modules
     assert live.simulation.wait(PATIENCE)
+
+
+def test_an_import_that_takes_long_is_stopped_on_the_page(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The page says when it is given up; stopped, it stands with its error, and can be loaded again."""
+    home = project(tmp_path / "agents", "import threading\nthreading.Event().wait()\n", "hangs")
+    monkeypatch.setattr(agents, "LOADS_NONE_HERE", True)
+    monkeypatch.setattr(start_page, "SLOW_SECONDS", 0.0)
+    monkeypatch.setattr("sys.argv", ["main.py", "--agents-dir", str(home), "--no-demos"])
+    tab = Tab()
+    for _ in range(int(PATIENCE)):
+        tab.run()
+        if tab.has("stop_loading_hangs"):
+            break
+    assert any("given up 60 seconds after" in caption.value for caption in tab.app.caption)
+    tab.click("stop_loading_hangs")
+    agents._threads[catalogue(), ""].join(PATIENCE)
+    tab.run()
+    assert catalogue().entries()[0].error == "loading the agent was stopped"
+    assert tab.has("agents_again")
