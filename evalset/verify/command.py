@@ -22,6 +22,8 @@ from evalset.verify.criteria import DEFAULT_RESPONSE, Criteria, Match
 from evalset.verify.errors import VerifyError
 
 if TYPE_CHECKING:
+    from concurrent.futures import Executor
+
     from evalset.progress import Progress
     from evalset.verify.results import Verification, VerifyProgress
 
@@ -79,7 +81,29 @@ def _carried_out(given: argparse.Namespace, progress: Progress, stop: threading.
 def _verified(
     given: argparse.Namespace, criteria: Criteria, progress: Progress, stop: threading.Event
 ) -> Verification:
-    from evalset.verify.verifying import verify  # noqa: PLC0415 - `--help` waits for no ADK
+    from evalset.verify.elsewhere import interpreter_for, kernels_with  # noqa: PLC0415 - `--help` waits for no ADK
+
+    python = interpreter_for(given.set, given.agent, given.agents_dir, given.python or "")
+    if python is None:
+        return _verified_by(given, criteria, progress, stop, processes=given.processes)
+    workers = given.processes or os.cpu_count() or 1
+    executor = kernels_with(python, workers)
+    try:
+        return _verified_by(given, criteria, progress, stop, processes=workers, executor=executor)
+    finally:
+        executor.shutdown(wait=False)
+
+
+def _verified_by(
+    given: argparse.Namespace,
+    criteria: Criteria,
+    progress: Progress,
+    stop: threading.Event,
+    *,
+    processes: int | None,
+    executor: Executor | None = None,
+) -> Verification:
+    from evalset.verify.verifying import verify  # noqa: PLC0415 - as above
 
     return verify(
         given.set,
@@ -93,7 +117,8 @@ def _verified(
         criteria=criteria,
         at_once=given.at_once,
         timeout=given.timeout,
-        processes=given.processes,
+        processes=processes,
+        executor=executor,
         renamed=_renames(given.rename_agent),
         on_progress=lambda now: progress.line(_progress_words(now)),
         stop=stop,
@@ -241,6 +266,12 @@ def _add_agents(parser: argparse.ArgumentParser) -> None:
         metavar="AGENT",
         help="the agent of all cases, in place of the one that each names: a folder, a file of configs (each with #name), or a "
         "demo agent",
+    )
+    parser.add_argument(
+        "--python",
+        metavar="PATH",
+        help="the interpreter that runs the agents, in processes of their own: a file, or an environment's folder; by default "
+        "GOLDEN_TRACE_PYTHON, or that of their project, where it has an environment of its own",
     )
     parser.add_argument(
         "--rename-agent",

@@ -15,11 +15,13 @@ from evalset.verify.results import Verification, VerifyProgress
 from evalset.verify.sharing import Part, Sharing, Stop
 from evalset.verify.written import WrittenCase
 from simulator.agent_config import SimulatedAgentConfig
-from simulator.agents import absolute_agent
+from simulator.agents import AgentLoadError, AgentSettingsError, absolute_agent, settings_from
+from simulator.agents.folder import AgentFolder
 from simulator.jsonvalue import JsonObject
 from simulator.kernel.config import KernelAgentConfig
 from simulator.kernel.executor import KernelExecutor
-from simulator.kernel.process import KernelError, RefusedError
+from simulator.kernel.interpreters import project_python
+from simulator.kernel.process import Kernel, KernelError, RefusedError
 
 _PATHS = ("path", "environment", "agents_dir")
 _WORTH_A_PROCESS = 20
@@ -84,6 +86,41 @@ def shared_out_to(
     finally:
         if own is not None:
             own.shutdown(wait=False)
+
+
+def interpreter_for(
+    eval_set: Path, agent: str | None, agents_dir: Path | None, named: str = ""
+) -> Path | None:
+    """Find the interpreter of the agents' project; None where this process's own will do, or they have several.
+
+    Args:
+        eval_set: The eval set; where nothing else is said the agents are around it.
+        agent: The agent of all cases, in words.
+        agents_dir: The folder of agents.
+        named: The interpreter that somebody has named; by default what `GOLDEN_TRACE_PYTHON` says.
+
+    Raises:
+        VerifyError: There is no such interpreter.
+    """
+    try:
+        chosen = settings_from(["--python", named] if named else [], os.environ).python
+    except AgentSettingsError as error:
+        raise VerifyError(str(error)) from error
+    if chosen is not None:
+        return chosen
+    place = Path(agent.rpartition("#")[0] or agent) if agent else agents_dir or eval_set.absolute().parent
+    folder = AgentFolder(place)
+    try:
+        agents = [folder.where(name) for name in folder.names()]
+    except AgentLoadError:  # a file of configs, or eval sets alone
+        agents = [folder.path]
+    pythons = {project_python(each) for each in agents}
+    return pythons.pop() if len(pythons) == 1 else None
+
+
+def kernels_with(python: Path, workers: int) -> KernelExecutor:
+    """Make an executor of kernels that have loaded no agent: each finds those of its cases itself."""
+    return KernelExecutor(lambda: Kernel(python, Path.cwd()), workers)
 
 
 def workers_for(runs: int) -> int:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import multiprocessing
+import os
 import signal
+import sys
 import threading
 import time
 from concurrent.futures import ProcessPoolExecutor
@@ -12,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from evalset.verify import CaseResult, VerifyProgress, verify
+from evalset.verify.command import main
 from evalset.verify.sharing import parts_of
 from tests.kernel.projects import config_of
 from tests.replay.desk_agent import NAME
@@ -136,3 +139,25 @@ def test_any_executor_will_do(kept: Path, tmp_path: Path) -> None:
         with pytest.raises(ValueError, match="name it in words"):
             verify(kept, agent=config_of(folder, NAME), executor=executor)
     assert [(case.eval_id, case.status) for case in found.cases] == [(each, "passed") for each in CASES]
+
+
+@pytest.mark.process
+def test_the_command_verifies_with_the_interpreter_that_is_named(
+    kept: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """In processes of their own: none of the agents' code runs in the command's."""
+    mark = tmp_path / "ran"
+    tells = (
+        'if os.environ.get("NO_MODEL"):',
+        f"open({str(mark)!r}, 'a').write(f'{{os.getpid()}}\\n')\n        if False:",
+    )
+    monkeypatch.setenv("GOLDEN_TRACE_PYTHON", sys.executable)
+    assert main([str(kept), "--agents-dir", str(agents(tmp_path, tells)), "--processes", "1", "--quiet"]) == 0
+    assert "4 passed" in capsys.readouterr().out
+    assert str(os.getpid()) not in mark.read_text().split()
+
+
+def test_an_interpreter_that_is_not_there_is_named(kept: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """With exit code 2."""
+    assert main([str(kept), "--python", "/nowhere/python"]) == 2
+    assert "--python /nowhere/python: there is no such interpreter" in capsys.readouterr().err
