@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from threading import Event
@@ -10,11 +12,13 @@ from typing import Literal
 
 from pydantic import Field
 
+from app import agents as of_server
 from app.agents import catalogue
 from app.jobs import Job, Progress, Report
 from app.labels import literal
 from evalset.replay.unrecorded import Policy
 from evalset.verify import Criteria, VerifyProgress, verify
+from evalset.verify.elsewhere import interpreter_for, kernels_with
 from evalset.verify.results import CaseResult, Divergence, Pair, Step, TextPiece, Verification
 from simulator.facts import Value
 
@@ -63,20 +67,31 @@ def verifying(asked: Asked) -> Job[Verification]:
     def work(report: Report, stop: Event) -> Verification:
         report(Progress(words="Loading the agent and the cases"))
         agents = catalogue()
-        return verify(
-            asked.eval_set,
-            agent=agents.config_of_now(asked.agent) if asked.agent else None,
-            agents_dir=agents.settings.agents_dir,
-            cases=asked.cases,
-            runs=asked.runs,
-            models=asked.models,
-            unrecorded=asked.unrecorded,
-            criteria=asked.criteria,
-            processes=None,
-            renamed=asked.renamed,
-            on_progress=lambda now: report(_progress(now)),
-            stop=stop,
-        )
+        executor = None
+        if of_server.LOADS_NONE_HERE and not asked.agent:
+            # Each case names its agent: processes find them, and this one imports none.
+            settings = agents.settings
+            python = settings.python or interpreter_for(asked.eval_set, None, settings.agents_dir)
+            executor = kernels_with(python or Path(sys.executable), os.cpu_count() or 1)
+        try:
+            return verify(
+                asked.eval_set,
+                agent=agents.config_of_now(asked.agent) if asked.agent else None,
+                agents_dir=agents.settings.agents_dir,
+                cases=asked.cases,
+                runs=asked.runs,
+                models=asked.models,
+                unrecorded=asked.unrecorded,
+                criteria=asked.criteria,
+                processes=None,
+                executor=executor,
+                renamed=asked.renamed,
+                on_progress=lambda now: report(_progress(now)),
+                stop=stop,
+            )
+        finally:
+            if executor is not None:
+                executor.shutdown(wait=False)
 
     return Job(work, "verify")
 
