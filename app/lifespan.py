@@ -38,6 +38,15 @@ async def _collect_garbage() -> None:
 def _get_ready() -> None:
     importlib.import_module(_PAGE)
     open_in_background()
+    from simulator.kernel.spares import SPARE  # noqa: PLC0415 - the server listens before this is imported
+
+    SPARE.begin()
+
+
+def _end_spare() -> None:
+    from simulator.kernel.spares import SPARE  # noqa: PLC0415 - as above
+
+    SPARE.end()
 
 
 @asynccontextmanager
@@ -66,6 +75,7 @@ async def _simulations() -> AsyncIterator[None]:
         for task in tidying:
             task.cancel()
         await asyncio.to_thread(benches().close_all)
+        await asyncio.to_thread(_end_spare)
         for error in await asyncio.to_thread(registry().close_all):
             _LOG.error("Closing a simulation failed", exc_info=error)
         try:

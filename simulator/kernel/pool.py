@@ -11,6 +11,7 @@ from typing import Any
 
 from simulator.jsonvalue import JsonObject
 from simulator.kernel.process import Kernel, KernelBusyError, KernelError, RefusedError
+from simulator.kernel.spares import SPARE
 
 _LOOKS_EVERY = 0.1
 LOAD_SECONDS = 60.0
@@ -118,7 +119,7 @@ class AgentKernels:
 
     def _started(self) -> Kernel:
         self._is_stopped = False
-        kernel = Kernel(self.python, self.folder)
+        kernel = SPARE.take(self.python, self.folder) or Kernel(self.python, self.folder)
         self._loading = kernel
         try:
             if self._is_stopped:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from importlib import metadata
+from pathlib import Path
 from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
@@ -45,6 +46,8 @@ _FACT: TypeAdapter[Fact] = TypeAdapter(Fact)
 _SEATS: TypeAdapter[Seats | None] = TypeAdapter(Seats | None)
 FOR_KERNELS = {"verify_part": "evalset.verify.verifying", "replay_written_here": "evalset.verify.elsewhere"}
 """The functions that a studio may have run, each with its module; named, as that stands above this package."""
+_WARM = ("google.adk.agents", "google.adk.apps", "google.adk.tools", "google.adk.models.google_llm")
+_WARM_SECONDS = 5.0
 _AT_ONCE = 64
 """How many calls are at work at a time: a studio waits for each session in a few threads at most."""
 
@@ -149,8 +152,8 @@ class Server:
         match call.name:
             case "check":
                 return check_message(self._agent().root_agent, given["message"])  # type: ignore[arg-type] # as it was typed
-            case "load":
-                return self._loaded(call.arguments)
+            case "load" | "warm" | "enter":
+                return self._prepared(call)
             case "open" | "resume":
                 return self._begun(call)
             case "fields":
@@ -160,6 +163,17 @@ class Server:
             case name if name in CALLS:
                 return self._commanded(call)
         raise SimulationError(f"no kernel knows {call.name!r}")
+
+    def _prepared(self, call: Call) -> JsonObject | None:
+        given: dict[str, Any] = dict(call.arguments)
+        match call.name:
+            case "warm":
+                _warm()
+            case "enter":
+                _enter(given["folder"], given["environment"])
+            case _:
+                return self._loaded(call.arguments)
+        return None
 
     def _loaded(self, asked: JsonObject) -> JsonObject:
         """Load an agent and outline it; of a file alone, outline each agent that it lists."""
@@ -276,6 +290,24 @@ class Server:
         event, problem = self._kept.get(message.number, (threading.Event(), [""]))
         problem[0] = message.problem
         event.set()
+
+
+def _warm() -> None:
+    """Import what nearly every agent needs, and play a turn of a small one: the first of a process takes longer."""
+    for name in _WARM:
+        importlib.import_module(name)
+    agent = importlib.import_module("google.adk.agents").LlmAgent(name="warm", model="none")
+    config = SimulatedAgentConfig(name="warm", agent=agent, eval_set_path=Path("warm.json"))
+    with Simulation.open(config, seats=Seats(agents={"*": "person"}), seed="warm") as simulation:
+        simulation.query("warm", wait=_WARM_SECONDS)
+        simulation.stop()
+
+
+def _enter(folder: str, environment: dict[str, str]) -> None:
+    """Work in a folder and with an environment, as if the process had been started there."""
+    os.chdir(folder)
+    os.environ.clear()
+    os.environ.update(environment)
 
 
 def adk_version() -> str:
