@@ -186,6 +186,15 @@ def taken_in(
 
 
 def _ask(live: LiveSession, query: str) -> None:
-    live.simulation.query(query, wait=AT_ONCE)
+    """Ask the first query; where the agent's process ends over it, the session's page says so.
+
+    Raises:
+        simulator.runtime.SimulationError: It cannot be asked: no turn has begun.
+    """
+    try:
+        live.simulation.query(query, wait=AT_ONCE)
+        settle(live.simulation)
+    except ValueError:
+        if not live.simulation.journal.fold.turns_so_far:
+            raise
     live.title = title(live.simulation.session)
-    settle(live.simulation)

@@ -48,44 +48,49 @@ def shared_out_to(
         eval_ids: The ids of the cases that were chosen.
         asked: What `verify_part` takes beside.
         processes: How many workers there are; None for as many as pay.
-        tell: Told after each run.
-        stop: Ends it.
+        tell: Told after each run, until `stop` is set.
 
     Raises:
         VerifyError: As `verify`; or no kernel can be started.
         ValueError: The agent is none in words, and there is an executor.
     """
-    from evalset.verify.verifying import verify_part  # noqa: PLC0415 - which asks for this module
-
     workers = processes or workers_for(len(eval_ids) * base.runs)
     own: KernelExecutor | None = None
     if executor is None and isinstance(agent, KernelAgentConfig):
         executor = own = KernelExecutor(agent.kernels.fresh, workers)
     if executor is None or (own is None and isinstance(agent, SimulatedAgentConfig)):
         raise ValueError("an executor's workers load the agent themselves: name it in words")
-    asked |= {
-        "verification": uuid.uuid4().hex,
-        "path": base.eval_set,
-        "environment": base.environment,
-        "agent": absolute_agent(agent) if isinstance(agent, str) else None,
-        "criteria": base.criteria.model_dump(mode="json"),
-        "at_once": max(1, int(asked["at_once"]) // workers),
-    }
-    given = _plain(asked)
-    takes_agent = isinstance(executor, KernelExecutor)
-
-    def submit(to: Executor, part: Part) -> Future[Any]:
-        of_part = {"places": list(part.places), "first": part.first, "runs": part.runs}
-        # A kernel puts its agent before them.
-        return to.submit(verify_part, *(() if takes_agent else (None,)), **given, **of_part)
-
+    given = _plain(asked | _for_workers(base, agent, int(asked["at_once"]), workers))
     try:
-        return Sharing(partial(submit, executor), eval_ids, base.runs, tell).done(workers, stop, base)
+        return Sharing(partial(_submit, executor, given), eval_ids, base.runs, tell).done(workers, stop, base)
     except (KernelError, RefusedError) as error:
         raise VerifyError(str(error)) from error
     finally:
         if own is not None:
             own.shutdown(wait=False)
+
+
+def _submit(executor: Executor, given: JsonObject, part: Part) -> Future[Any]:
+    """Have a part of the runs done; a kernel puts its agent before what it is given."""
+    from evalset.verify.verifying import verify_part  # noqa: PLC0415 - which asks for this module
+
+    of_part = {"places": list(part.places), "first": part.first, "runs": part.runs}
+    agent = () if isinstance(executor, KernelExecutor) else (None,)
+    return executor.submit(verify_part, *agent, **given, **of_part)
+
+
+def _for_workers(
+    base: Verification, agent: SimulatedAgentConfig | str | None, at_once: int, workers: int
+) -> dict[str, Any]:
+    """Return what each worker is told of the whole verification; `at_once` replays are shared out among them."""
+    return {
+        "verification": uuid.uuid4().hex,
+        "path": base.eval_set,
+        "environment": base.environment,
+        "agent": absolute_agent(agent) if isinstance(agent, str) else None,
+        "criteria": base.criteria.model_dump(mode="json"),
+        "at_once": max(1, at_once // workers),
+    }
 
 
 def interpreter_for(

@@ -181,7 +181,7 @@ def _credentials_reason(model: str, environ: Mapping[str, str]) -> str | None:
     )
     if Path(settings, "application_default_credentials.json").is_file() or _is_google_machine():
         return None
-    return f"the model {model} needs Google Cloud credentials; run `gcloud auth application-default login`"
+    return f"the model {model} needs Google Cloud credentials; run: gcloud auth application-default login"
 
 
 def _is_google_machine() -> bool:
