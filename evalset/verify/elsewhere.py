@@ -48,16 +48,16 @@ def shared_out_to(
         eval_ids: The ids of the cases that were chosen.
         asked: What `verify_part` takes beside.
         processes: How many workers there are; None for as many as pay.
-        tell: Told after each run, until `stop` is set.
+        tell: Told after each run.
+        stop: Ends it.
 
     Raises:
         VerifyError: As `verify`; or no kernel can be started.
         ValueError: The agent is none in words, and there is an executor.
     """
     workers = processes or workers_for(len(eval_ids) * base.runs)
-    own: KernelExecutor | None = None
-    if executor is None and isinstance(agent, KernelAgentConfig):
-        executor = own = KernelExecutor(agent.kernels.fresh, workers)
+    own = None if executor else _kernels_of(agent, workers)
+    executor = executor or own
     if executor is None or (own is None and isinstance(agent, SimulatedAgentConfig)):
         raise ValueError("an executor's workers load the agent themselves: name it in words")
     given = _plain(asked | _for_workers(base, agent, int(asked["at_once"]), workers))
@@ -68,6 +68,10 @@ def shared_out_to(
     finally:
         if own is not None:
             own.shutdown(wait=False)
+
+
+def _kernels_of(agent: SimulatedAgentConfig | str | None, workers: int) -> KernelExecutor | None:
+    return KernelExecutor(agent.kernels.fresh, workers) if isinstance(agent, KernelAgentConfig) else None
 
 
 def _submit(executor: Executor, given: JsonObject, part: Part) -> Future[Any]:
