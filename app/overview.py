@@ -52,6 +52,10 @@ def status(view: SimulationView) -> Badge:
             Badge(text="Running", color="blue", icon=":material/play_circle:"),
         ),
         (
+            session.is_running and bool(view.problems),
+            Badge(text="Interrupted", color="red", icon=":material/error:"),
+        ),
+        (
             last is not None and last.stopped,
             Badge(text="Stopped", color="gray", icon=":material/stop_circle:"),
         ),

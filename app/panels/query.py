@@ -48,6 +48,9 @@ def query(
     """
     if view.user.seat.ended:
         return over(view)
+    if view.session.is_running and view.problems:
+        _interrupted(view)
+        return None
     held = view.user.held
     if held is not None:
         return _held(view, drafts, held)
@@ -100,6 +103,13 @@ def _held(view: SimulationView, drafts: Drafts, held: JsonObject) -> Asked | Non
             return _text(Kept(drafts, "another", *about), "", is_first=False) or asked
         sent = _json(kept, held) if text is None else _text(kept, text, is_first=True, of_held=True)
     return sent.model_copy(update={"of_held": True}) if sent is not None else asked
+
+
+def _interrupted(view: SimulationView) -> None:
+    """Say why a turn that has not ended does not go on, as where the agent's process ends again and again."""
+    st.markdown("**Query**")
+    with pane("decision"):
+        problem("The turn cannot go on. Undo a step, or stop the turn.", " ".join(view.problems))
 
 
 def _before(view: SimulationView) -> None:

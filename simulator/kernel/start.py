@@ -1,8 +1,8 @@
 """The program of a kernel, run by the interpreter of the agent's project.
 
-Only the packages `simulator` and `evalset` are offered to the agent's process, so that no other module of ours stands before one of
-the project's. They are found by their folder, whatever is installed there. Messages go over the standard input and output as they were; what the
-agent prints goes to the standard error.
+Only the packages `simulator` and `evalset` are offered to the agent's process, found by their folder, whatever is installed there. That folder is
+no place to look for anything else, so that no other module of ours stands before one of the project's. Messages go over the standard input and
+output as they were; what the agent prints goes to the standard error.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ class Ours:
             return importlib.util.spec_from_file_location(
                 name, os.path.join(folder, "__init__.py"), submodule_search_locations=[folder])
 sys.meta_path.insert(0, Ours)
+sys.path[:] = [place for place in sys.path if not place or os.path.abspath(place) != home]
 """
 _PROGRAM = """
 incoming, outgoing = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")

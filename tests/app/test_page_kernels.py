@@ -66,3 +66,17 @@ def test_an_import_that_takes_long_is_stopped_on_the_page(
     tab.run()
     assert catalogue().entries()[0].error == "loading the agent was stopped"
     assert tab.has("agents_again")
+
+
+def test_a_session_whose_process_ends_over_its_first_query_says_so(start: Tab) -> None:
+    """The page goes to the session, and says what has ended and what can be done."""
+    start.app.text_area(key="start_query").set_value("exit")
+    start.click("start_session")
+    live = registry().get(str(start.session_id))
+    assert live is not None
+    until(live.simulation, lambda: bool(live.simulation.view().problems) and not live.simulation.view().busy)
+    start.run()
+    assert [error.value for error in start.app.error] == [
+        "The turn cannot go on. Undo a step, or stop the turn."
+    ]
+    assert any("exit code 3" in code.value for code in start.app.code)
