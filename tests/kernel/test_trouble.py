@@ -147,3 +147,13 @@ def test_an_interpreter_without_adk_is_told_with_the_line_to_paste(tmp_path: Pat
         config_of(home, python=str(python))
     with pytest.raises(AgentLoadError, match="cannot be run"):
         config_of(home, python=str(tmp_path / "nothing"))
+
+
+def test_a_late_word_of_an_earlier_process_changes_nothing(config: KernelAgentConfig) -> None:
+    """The session is played by another one already, and goes on there."""
+    simulation = begun(config)
+    simulation.query("Hello", wait=PATIENCE)
+    before = simulation.view()
+    simulation.ended("the agent's process has ended")
+    assert simulation.view() == before
+    assert before.pending
