@@ -283,7 +283,9 @@ class RemoteSimulation:
     def ended(self, why: str) -> None:
         """Go on in a fresh kernel; where the last one was fresh too, rest until somebody acts."""
         with self._lock:
-            if self._kernel is not None and self._kernel.alive:  # it was an earlier one; another plays already
+            if (
+                self._kernel is not None and self._kernel.alive
+            ):  # it was an earlier one; another plays already
                 return
             self._kernel = None
             again = time.monotonic() - self._came_back < _TWICE_SECONDS and not self._stopped_hard

@@ -72,10 +72,8 @@ class Spare:
             self._wanted.set()
         if dropped is None:
             return False
-        try:
-            dropped.result().end()
-        except KernelError:
-            return False
+        # One that is still being started is not waited for: a server that stops would stop that much later.
+        dropped.add_done_callback(_ended)
         return True
 
     def _start(self, pause: float) -> None:
@@ -84,6 +82,11 @@ class Spare:
         spare, wanted = Future[Kernel](), threading.Event()
         self._next, self._wanted = spare, wanted
         threading.Thread(target=_made, args=(spare, wanted, pause), name="kernel-spare", daemon=True).start()
+
+
+def _ended(spare: Future[Kernel]) -> None:
+    if spare.exception() is None:
+        spare.result().end()
 
 
 def _made(spare: Future[Kernel], wanted: threading.Event, pause: float) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -65,3 +66,10 @@ def test_none_stays_once_it_has_ended(spare: Spare, tmp_path: Path) -> None:
 def test_a_folder_that_is_not_there_leaves_no_process(spare: Spare, tmp_path: Path) -> None:
     """Who takes it starts one of its own, and reads why that fails."""
     assert spare.take(Path(sys.executable), tmp_path / "nothing") is None
+
+
+def test_one_that_is_being_started_is_not_waited_for(spare: Spare) -> None:
+    """A server that is stopped just then stops at once."""
+    began = time.monotonic()
+    spare.end()
+    assert time.monotonic() - began < 0.5
