@@ -205,10 +205,14 @@ def test_a_list_of_models_is_read_as_adk_gives_it() -> None:
     assert found == {"kinds": ["Item", "Item"], "sum": 2.5}
 
 
-def test_tables_stay_known_that_tools_read_which_an_agent_is_given() -> None:
-    """ADK keeps the functions that it is given, and calls none while a module is loaded."""
+@pytest.mark.parametrize(
+    "made", ["Agent(name='shop', tools=[price])", "types.GenerateContentConfig(tools=[price])"]
+)
+def test_tables_stay_known_that_tools_read_which_an_agent_is_given(made: str) -> None:
+    """ADK and its client keep the functions that they are given, and call none while a module is loaded."""
     source = """
         from google.adk.agents import Agent
+        from google.genai import types
         class Prices:
             TABLE = {"a": 1}
             def of(self, name):
@@ -216,8 +220,8 @@ def test_tables_stay_known_that_tools_read_which_an_agent_is_given() -> None:
         def price(name: str) -> dict:
             prices = Prices()
             return {"price": prices.of(name)}
-        root_agent = Agent(name="shop", tools=[price])
-    """
+        root_agent = MADE
+    """.replace("MADE", made)
     assert certain(source, "price", name="a") == {"price": 1}
 
 

@@ -205,7 +205,7 @@ def _unread(
 ) -> Unknown:
     """Return what code gives that is not read; what it is given may be changed by it."""
     run.may_raise(node)
-    is_kept = run.loading and isinstance(callee, External) and callee.path.startswith("google.adk.")
+    is_kept = run.loading and isinstance(callee, External) and callee.path.startswith(_KEEPERS)
     run.lose_all([*args, *keywords.values(), callee], calls=not is_kept)
     if not isinstance(callee, External):
         run.forget_globals(scope)
@@ -228,6 +228,8 @@ def _unread(
     return Unknown(kind, named(node))
 
 
+# They keep the functions that they are given, and call none while a module is loaded.
+_KEEPERS = ("google.adk.", "google.genai.")
 _KINDS_OF_METHODS: Mapping[str, Kind] = {
     "strip": "string", "lower": "string", "upper": "string", "title": "string", "replace": "string", "join": "string", "strftime": "string",
     "isoformat": "string", "format": "string", "decode": "string", "split": "array", "keys": "array", "values": "array", "items": "array",
