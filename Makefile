@@ -40,12 +40,14 @@ suite: $(CHECK_READY)
 
 # Each environment holds google-adk of one version, what that needs, and pytest: as where an agent has its own packages.
 # Only these two are pinned. What google-adk needs is left to its own ranges, as for who installs it, and this finds what breaks in them.
-test-interop: $(ADK_VERSIONS:%=$(INTEROP)/%/.ready) ## Run the engine's tests under each google-adk that is supported
+test-interop: $(CHECK_READY) $(ADK_VERSIONS:%=$(INTEROP)/%/.ready) ## Run the engine's tests under each google-adk that is supported
 	@for version in $(ADK_VERSIONS); do \
 		test -f $(INTEROP)/$$version/.ready || { echo "SKIPPED: google-adk $$version could not be installed; is there a network?"; continue; }; \
 		echo "google-adk $$version"; \
 		PYTHONPATH=. $(INTEROP)/$$version/bin/python -m pytest -q -c tests/interop/interop.ini --rootdir . tests/interop || exit 1; \
 	done
+	@echo "All of them beside each other"
+	@$(BIN)/pytest -q -p no:xdist tests/interop/side_by_side.py
 
 $(INTEROP)/%/.ready: | $(BIN)/python
 	@echo "Installing google-adk $* for its tests"
