@@ -48,7 +48,6 @@ def versions() -> list[str]:
 @pytest.fixture(scope="module")
 def desks(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, KernelAgentConfig]]:
     """The agents by version: all have the same name, in folders of the same name, with a helper module of the same name."""
-
     root = tmp_path_factory.mktemp("agents")
 
     def load(version: str) -> KernelAgentConfig:
