@@ -17,7 +17,6 @@ from time import perf_counter
 import psutil
 import pytest
 
-from app.live import LiveSimulation
 from simulator import Simulation
 from simulator.agents.folder import AgentFolder
 from simulator.kernel.config import KernelAgentConfig
@@ -65,7 +64,7 @@ def report(text: str) -> None:
     print(f"\n{text}")  # noqa: T201 - see above
 
 
-def step_times(simulation: LiveSimulation) -> list[float]:
+def step_times(simulation: RemoteSimulation | Simulation) -> list[float]:
     """Give the milliseconds from an answer to the next request, with the page's view of it and the draft."""
     simulation.query("Where is A1?", wait=PATIENCE)
     taken = []
