@@ -7,6 +7,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+import psutil
 import pytest
 
 from simulator.agents.failure import AgentLoadError
@@ -157,3 +158,11 @@ def test_a_late_word_of_an_earlier_process_changes_nothing(config: KernelAgentCo
     simulation.ended("the agent's process has ended")
     assert simulation.view() == before
     assert before.pending
+
+
+def test_an_agents_process_comes_behind_the_page(config: KernelAgentConfig) -> None:
+    """Where both want the processor the studio has it, also on Linux where each session of processes has a share of its own."""
+    process = config.kernels.kernel().process_id
+    assert psutil.Process(process).nice() > psutil.Process().nice()
+    group = Path(f"/proc/{process}/autogroup")
+    assert not group.exists() or group.read_text().strip().endswith("nice 10")

@@ -24,7 +24,7 @@ EATS = """
     while words[0] == "spin":
 """
 STEPS = 15
-MOST_SLOWER = 3.0
+MOST_SLOWER = 2.0
 """How many times longer a step may take at most beside all of them: two cores are shared with one that spins and with five pages."""
 
 
