@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import os
 import platform
@@ -48,6 +49,8 @@ FOR_KERNELS = {"verify_part": "evalset.verify.verifying", "replay_written_here":
 """The functions that a studio may have run, each with its module; named, as that stands above this package."""
 _WARM = ("google.adk.agents", "google.adk.apps", "google.adk.tools", "google.adk.models.google_llm")
 _WARM_SECONDS = 5.0
+_NICE = 10
+"""An agent that computes gets a tenth of what the studio gets where both want a processor, and all of it where nobody else does."""
 _AT_ONCE = 64
 """How many calls are at work at a time: a studio waits for each session in a few threads at most."""
 
@@ -183,7 +186,9 @@ class Server:
                 return {"configs": [*configs]}
             case _:
                 self._config = loaded(asked)
-                return outlined(self._config).model_dump(mode="json")
+                outline = outlined(self._config).model_dump(mode="json")
+                _behind_the_page()
+                return outline
 
     def _run(self, function: str, arguments: Any) -> Any:
         """Run a function of ours that is made for kernels: it takes the agent, if one was loaded, and JSON, and gives JSON."""
@@ -308,6 +313,26 @@ def _enter(folder: str, environment: dict[str, str]) -> None:
     os.chdir(folder)
     os.environ.clear()
     os.environ.update(environment)
+
+
+def _behind_the_page() -> None:
+    """Let the studio and the browser come first where the processors are all at work: an agent that spins shall slow down no page.
+
+    Not before the agent is loaded: a person waits for that, and a deadline.
+    """
+    threads = Path("/proc/self/task")
+    if (
+        threads.is_dir()
+    ):  # Linux: there each thread has its own niceness, and a new one that of the thread that starts it
+        for thread in threads.iterdir():
+            with contextlib.suppress(OSError):  # it has ended
+                os.setpriority(os.PRIO_PROCESS, int(thread.name), _NICE)
+        with contextlib.suppress(
+            OSError
+        ):  # where sessions are grouped, niceness counts within the group only
+            Path("/proc/self/autogroup").write_text(str(_NICE))
+    elif hasattr(os, "setpriority"):
+        os.setpriority(os.PRIO_PROCESS, 0, _NICE)
 
 
 def adk_version() -> str:

@@ -7,14 +7,11 @@ output as they were; what the agent prints goes to the standard error.
 
 from __future__ import annotations
 
-import contextlib
 import faulthandler
 import os
 from pathlib import Path
 from typing import BinaryIO
 
-_NICE = 10
-"""An agent that computes gets a tenth of what the studio gets where both want a processor, and all of it where nobody else does."""
 _OURS = """
 import importlib.util, os, sys
 home = sys.argv.pop(1)
@@ -51,7 +48,6 @@ def begin(incoming: BinaryIO, outgoing: BinaryIO) -> None:
     """Serve a studio until it ends, and then end at once, whatever of the agent is still at work."""
     # A crash in native code says where it was.
     faulthandler.enable()
-    _behind_the_page()
     # Here and not before: without google-adk these cannot be imported, and the studio shall read why.
     from simulator.kernel.messages import Channel  # noqa: PLC0415 - as above
     from simulator.kernel.serving import Server  # noqa: PLC0415 - as above
@@ -60,13 +56,3 @@ def begin(incoming: BinaryIO, outgoing: BinaryIO) -> None:
         Server(Channel(incoming, outgoing)).serve()
     finally:
         os._exit(0)
-
-
-def _behind_the_page() -> None:
-    """Let the studio and the browser come first where the processors are all at work: an agent that spins shall slow down no page."""
-    if hasattr(os, "nice"):
-        os.nice(_NICE)
-    with contextlib.suppress(
-        OSError
-    ):  # Linux alone: there a process's niceness counts within its session only, where sessions are grouped
-        Path("/proc/self/autogroup").write_text(str(_NICE))

@@ -20,6 +20,8 @@ _SOMETHING = re.compile(r"\S")
 
 PATIENCE_MS = 60_000
 """After so many milliseconds something that was waited for does not come any more."""
+ALL_LOADED_MS = 180_000
+"""A dozen agents, each in a process that imports ADK, beside whatever else the machine does."""
 
 STREAMLIT = REPOSITORY / ".venv" / "bin" / "streamlit"
 _ARGUMENTS = (
@@ -180,7 +182,7 @@ class Studio:
     def start(self, query: str = "", *, agents: str | None = None, tools: str | None = None) -> Studio:
         """Begin a session with the chosen agent; `agents` and `tools` say who plays them, in the page's words."""
         # Each agent that is loaded draws the page anew, and what is clicked then may have moved away.
-        expect(self.like("agent_unread_")).to_have_count(0)
+        expect(self.like("agent_unread_")).to_have_count(0, timeout=ALL_LOADED_MS)
         self.rest()
         if agents or tools:
             self.unfold("start_settings")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,6 +14,8 @@ import pytest
 from simulator.agents.failure import AgentLoadError
 from simulator.kernel import pool
 from simulator.kernel.config import KernelAgentConfig
+from simulator.kernel.loading import of_folder
+from simulator.kernel.process import Kernel
 from simulator.seats.answers import called, said
 from simulator.session import SessionState
 from tests.kernel.projects import DESK, PATIENCE, begun, config_of, project, until
@@ -166,3 +169,20 @@ def test_an_agents_process_comes_behind_the_page(config: KernelAgentConfig) -> N
     assert psutil.Process(process).nice() > psutil.Process().nice()
     group = Path(f"/proc/{process}/autogroup")
     assert not group.exists() or group.read_text().strip().endswith("nice 10")
+
+
+def test_a_person_who_waits_for_an_agent_to_load_does_not_wait_behind_the_page(tmp_path: Path) -> None:
+    """Its import has the same share of the processors as the studio."""
+    (tmp_path / "agent.py").write_text(
+        "import os, pathlib\npathlib.Path('niceness.txt').write_text(str(os.getpriority(os.PRIO_PROCESS, 0)))\n"
+        "from google.adk.agents import LlmAgent\nroot_agent = LlmAgent(name='one', model='none')\n"
+    )
+    kernel = Kernel(Path(sys.executable), tmp_path)
+    try:
+        kernel.ask("load", of_folder(tmp_path, tmp_path.name))
+        assert (tmp_path / "niceness.txt").read_text() == str(psutil.Process().nice())
+        threads = Path(f"/proc/{kernel.process_id}/task")
+        if threads.is_dir():
+            assert {psutil.Process(int(each.name)).nice() for each in threads.iterdir()} == {10}
+    finally:
+        kernel.end()
