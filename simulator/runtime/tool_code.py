@@ -7,6 +7,7 @@ import inspect
 import math
 import tokenize
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 from types import (
@@ -96,8 +97,9 @@ def code_of(tool: object) -> ToolCode:
     wraps, sync or async. Never raises: without code there is a reason.
     """
     try:
-        found = _unwrapped(_function_in(tool))
-        return ToolCode(_code(found))
+        own = _own_run(tool)
+        found = _unwrapped(_function_in(tool) if own is None else own)
+        return ToolCode(replace(_code(found), takes_mapping=own is not None))
     except (_NoCodeError, UnreadableError) as error:
         return ToolCode(None, str(error))
     except Exception as error:  # noqa: BLE001 - objects of others are looked at: whatever is odd about one, there is a next evidence
@@ -146,11 +148,29 @@ def _function_in(tool: object) -> object:
         return function
     if not _is_a(kind, FunctionTool):
         raise _NoCodeError(f"it is a {_NAME.__get__(kind)}, which has no function of its own")
-    runs = next(base for base in _MRO.__get__(kind) if "run_async" in _OWN.__get__(base))
-    module = _OWN.__get__(runs).get("__module__")
-    if type(module) is not str or (module, _NAME.__get__(runs)) not in _RUN_BY_ADK:
+    runs, module = _runner_of(kind)
+    if (module, _NAME.__get__(runs)) not in _RUN_BY_ADK:
         raise _NoCodeError(f"its class {_NAME.__get__(runs)} calls the function in its own way")
     return _kept(tool, "func")
+
+
+def _runner_of(kind: type) -> tuple[type, str]:
+    """Give the class whose `run_async` a tool runs, and that class's module; no module where it has none that is plain."""
+    runs = next(base for base in _MRO.__get__(kind) if "run_async" in _OWN.__get__(base))
+    module = _OWN.__get__(runs).get("__module__")
+    return runs, module if type(module) is str else ""
+
+
+def _own_run(tool: object) -> MethodType | None:
+    """Give the `run_async` that a tool's own class has; None where ADK's does the work."""
+    kind = type(tool)
+    if not _is_a(kind, BaseTool) or runs_nodes(tool):
+        return None
+    runs, module = _runner_of(kind)
+    if not module or module.partition(".")[0] == "google":
+        return None
+    written = _OWN.__get__(runs)["run_async"]
+    return MethodType(written, tool) if type(written) is FunctionType else None
 
 
 def _unwrapped(thing: Any) -> _Function:

@@ -9,6 +9,7 @@ import pytest
 
 from simulator.environment.evidence.returns import read_returns
 from simulator.environment.evidence.sketch import Code, EarlierCall, Hole, Module, Outcome, Reading
+from simulator.jsonvalue import JsonObject
 
 ORDERS = """
     ORDERS = {"A1": {"status": "shipped", "total": 12.5}, "A2": {"status": "open", "total": 3}}
@@ -64,6 +65,24 @@ def test_an_entry_of_a_constant_is_found_and_a_missing_one_is_the_tools_own_erro
     assert (other.when, other.possible, other.line) == (("order is None",), False, 7)
     missing = certain(ORDERS, "find_order", order_id="ZZ")
     assert missing == {"status": "error", "error_message": "Order ZZ not found"}
+
+
+def test_ways_that_leave_the_constants_differently_leave_them_open() -> None:
+    """Each way is followed on constants of its own."""
+    source = textwrap.dedent(ORDERS) + textwrap.dedent("""
+        def touch(order_id: str) -> dict:
+            if chance(order_id):
+                ORDERS[order_id]["status"] = "lost"
+            return {"done": True}
+    """)
+    find, touch = code_of(source, "find_order"), code_of(source, "touch")
+    earlier = [EarlierCall(touch, {"order_id": "A2"}, {"done": True})]
+    states: list[JsonObject | None] = [None, {}]
+    for state in states:
+        assert not any(
+            one.certain
+            for one in read_returns(find, {"order_id": "A2"}, state=state, earlier=earlier).outcomes
+        )
 
 
 def test_constants_stand_as_the_calls_of_the_session_left_them() -> None:

@@ -24,7 +24,8 @@ from google.adk.tools.load_memory_tool import LoadMemoryTool
 from google.adk.tools.long_running_tool import LongRunningFunctionTool
 from google.adk.workflow import FunctionNode
 
-from simulator.environment.evidence.sketch import Code
+from simulator.environment.evidence.returns import read_returns
+from simulator.environment.evidence.sketch import Code, Hole
 from simulator.runtime import source_text, tool_code
 from simulator.runtime.tool_code import code_of
 
@@ -450,13 +451,38 @@ def without_code() -> dict[str, tuple[Any, str]]:
         "exec": (names["made"], "it was typed in or made while the agent ran, so it has no file"),
         "notebook": (names["cell"], "its file 2.py is not there"),
         "wrapped by hand": (by_hand(undeclared), "it is wrapped in a function that its source does not show"),
-        "own class": (OwnWay(undeclared), "its class OwnWay calls the function in its own way"),
         "no function": (Plain(name="x", description="y"), "it is a Plain, which has no function of its own"),
         "agent": (AgentTool(agent), "it is a AgentTool, which has no function of its own"),
         "built in": (google_search, "it is a GoogleSearchTool, which has no function of its own"),
         "no callable": (3, "it has no function that can be found without running its code"),
         "none": (None, "it has no function that can be found without running its code"),
     }
+
+
+class Ticket(BaseTool):
+    """A tool with a body of its own."""
+
+    async def run_async(self, *, args: dict[str, Any], tool_context: Any) -> Any:
+        """Open a ticket."""
+        if not args.get("title"):
+            return {"error": "A title is missing."}
+        tool_context.state["open"] = args["title"]
+        return {"title": args["title"], "queue": "first", "by": self.name}
+
+
+def test_a_tool_of_a_class_of_its_own_is_read_where_its_class_runs_it() -> None:
+    """All arguments stand in one mapping there, and what its object holds is not known."""
+    for tool in (OwnWay(undeclared), Ticket(name="ticket", description="Open a ticket.")):
+        code = found(tool)
+        assert (code.name, code.takes_mapping, code.receiver) == ("run_async", True, True)
+    ticket = found(Ticket(name="ticket", description="Open a ticket."))
+    done = read_returns(ticket, {"title": "Lamp"}, state={}).outcomes[0].value
+    assert isinstance(done, dict)
+    assert {name: done[name] for name in ("title", "queue")} == {"title": "Lamp", "queue": "first"}
+    assert isinstance(done["by"], Hole)
+    refused = read_returns(ticket, {}, state={}).outcomes[0]
+    assert (refused.value, refused.certain) == ({"error": "A title is missing."}, True)
+    assert read_returns(found(OwnWay(undeclared)), {"x": 1}).outcomes[0].value == 1
 
 
 @pytest.mark.parametrize("case", without_code())

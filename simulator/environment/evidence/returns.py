@@ -42,6 +42,9 @@ STEPS = 20_000
 MOST_EARLIER = 24
 """So many calls of a session that changed the constants of a module are followed."""
 
+_SESSION, _STATE = " session", "state"
+"""Under these names the modules hold the session's state as earlier calls left it, so that what stands in both stays one; no program can use them."""
+
 _CONTEXTS = ("ToolContext", "Context", "CallbackContext", "ReadonlyContext", "InvocationContext")
 
 
@@ -69,7 +72,7 @@ def read_returns(
         way = find(program.tree, code.name, code.line)
         if not way:
             return Reading(problem=f"{code.module.path} has no function {code.name} at line {code.line}")
-        heap = _settled(program, earlier)
+        heap = _settled(program, earlier, state)
         found = _reading(_Reader(code, way, arguments, state).ends(heap, MOST_RUNS))
         return found if found.outcomes else replace(found, problem=_too_much(code))
     except UnreadableError as error:
@@ -103,14 +106,21 @@ class _End:
 
 
 class _Reader:
-    """Follows the ways through a function."""
+    """Follows the ways through a function; they share the modules as long as none changes them, if they may."""
 
     def __init__(
-        self, code: Code, way: Sequence[ast.AST], arguments: Mapping[str, JsonValue], state: JsonObject | None
+        self,
+        code: Code,
+        way: Sequence[ast.AST],
+        arguments: Mapping[str, JsonValue],
+        state: JsonObject | None,
+        *,
+        shares: bool = True,
     ) -> None:
         self._code, self._way, self._arguments, self._state = code, way, arguments, state
         self._budget = Budget(STEPS)
-        self._thawed = False
+        self._shares = shares
+        self._context = Context(None)
 
     def ends(self, heap: Heap, most: int) -> list[_End]:
         """Return how the function may end, and at last how it would for other values."""
@@ -131,16 +141,18 @@ class _Reader:
         return found
 
     def _run(self, heap: Heap, plan: Plan) -> tuple[_End, Run]:
-        if not self._thawed:
+        if self._shares and _SESSION not in heap.scopes:
             try:
                 return self._once(heap, plan)
             except ThawError:
-                self._thawed = True
+                self._shares = False
         return self._once(heap.copy(), plan)
 
     def _once(self, heap: Heap, plan: Plan) -> tuple[_End, Run]:
         run = heap.run(self._budget, plan)
         by_chance = False
+        session = heap.scopes.get(_SESSION)
+        self._context = Context(self._state_now() if session is None else session.names[_STATE])
         try:
             function, scope = self._function(run, heap)
             given = self._given(run, function, scope)
@@ -153,7 +165,12 @@ class _Reader:
             outcome = _of_raised(run, raised)
         except TouchedError:
             outcome = Outcome(Hole(), tuple(run.when), certain=False)
+        if session is not None:
+            session.names[_STATE] = self._context.state
         return _End(outcome, heap, run, whole=not run.missed, by_chance=by_chance), run
+
+    def _state_now(self) -> Any:
+        return Unknown("object", "state") if self._state is None else copied(self._state)
 
     def _function(self, run: Run, heap: Heap) -> tuple[Any, Scope]:
         """Return the function that is called, as its decorators leave it, and the scope in which it is."""
@@ -206,16 +223,19 @@ class _Reader:
             if place == 0 and self._code.receiver:
                 continue
             if _is_context(one):
-                given[one.arg] = Context(
-                    Unknown("object", "state") if self._state is None else copied(self._state)
-                )
+                given[one.arg] = self._context
+            elif self._code.takes_mapping and one.arg == "args":
+                given[one.arg] = copied(dict(self._arguments))
             elif one.arg in self._arguments:
                 given[one.arg] = _converted(run, one.annotation, copied(self._arguments[one.arg]), scope)
             elif one.arg in self._code.held:
                 given[one.arg] = copied(self._code.held[one.arg])
             elif one.arg not in plain.defaults:
                 given[one.arg] = Unknown(kind_of_annotation(one.annotation), one.arg)
-        if node.args.kwarg is not None:
+        if node.args.kwarg is not None and self._code.takes_mapping:
+            own = {"args": copied(dict(self._arguments)), "tool_context": self._context}
+            given.update({name: value for name, value in own.items() if name not in given})
+        elif node.args.kwarg is not None:
             given.update(
                 {name: copied(value) for name, value in self._arguments.items() if name not in given}
             )
@@ -362,25 +382,41 @@ def _failed(outcome: Outcome) -> bool:
 # --- what earlier calls left
 
 
-def _settled(program: Program, earlier: Sequence[EarlierCall]) -> Heap:
-    """Return the modules as the calls of the session left them."""
+def _settled(program: Program, earlier: Sequence[EarlierCall], state: JsonObject | None) -> Heap:
+    """Return the modules, and the session's state, as the calls of the session left them."""
     heap = program.heap
     followed = [one for one in earlier if _may_change(program, one)]
+    if not followed:
+        return heap
+    heap = heap.copy()
+    if state is not None:
+        heap.scopes[_SESSION] = Scope({_STATE: copied(state)}, _SESSION)
     if len(followed) > MOST_EARLIER:
-        heap = _forgotten(heap.copy())
+        heap = _forgotten(heap)
         followed = followed[-MOST_EARLIER:]
     for one in followed:
         way = find(program.tree, one.code.name, one.code.line)
         if way:
-            heap = _after(
-                heap, _Reader(one.code, way, one.arguments, None).ends(heap.copy(), MOST_RUNS), one.response
-            )
+            ends = _Reader(one.code, way, one.arguments, None, shares=False).ends(heap, MOST_RUNS)
+            heap = _after(heap, ends, one.response)
+    return heap if state is None else _with_what_is_there(heap, state)
+
+
+def _with_what_is_there(heap: Heap, state: JsonObject) -> Heap:
+    """Let nothing be known of what the state holds already and earlier calls change: whether they have done so by now is not told."""
+    left = heap.scopes[_SESSION].names[_STATE]
+    if type(left) is dict:
+        for key, value in state.items():
+            if key not in left or not _same(heap, left[key], heap, value):
+                left[key] = Unknown(name=key, like=copied(value))
     return heap
 
 
 def _may_change(program: Program, one: EarlierCall) -> bool:
     top = program.heap.scopes.get(one.code.module.name)
-    return top is not None and bool(top.names.get(CHANGED) or top.names.get(REBOUND))
+    if top is None:
+        return False
+    return bool(top.names.get(CHANGED) or top.names.get(REBOUND)) or ".state" in one.code.module.text
 
 
 def _after(before: Heap, ends: Sequence[_End], response: JsonValue) -> Heap:
@@ -394,7 +430,15 @@ def _after(before: Heap, ends: Sequence[_End], response: JsonValue) -> Heap:
     first, *others = left
     for one in left:
         one.heap.lost = one.lost
-    return _joined(first.heap, [one.heap for one in others])
+    joined = _joined(first.heap, [one.heap for one in others])
+    session = joined.scopes.get(_SESSION)
+    heaps = [one.heap for one in others] if fitting else [before]
+    if session is not None and not all(
+        _same(joined, session.names[_STATE], each, each.scopes[_SESSION].names[_STATE]) for each in heaps
+    ):
+        # Several ways leave several states; and one that answered otherwise has left another one than was told.
+        session.names[_STATE] = Unknown("object", _STATE)
+    return joined
 
 
 def _joined(heap: Heap, others: Sequence[Heap]) -> Heap:
@@ -407,12 +451,22 @@ def _joined(heap: Heap, others: Sequence[Heap]) -> Heap:
 
 
 def _same(heap: Heap, mine: Any, other: Heap, theirs: Any) -> bool:
+    if isinstance(mine, Func) and isinstance(theirs, Func):
+        return mine.node is theirs.node
+    if isinstance(mine, Class) and isinstance(theirs, Class):
+        first_names, second_names = mine.scope.names, theirs.scope.names
+        return first_names.keys() == second_names.keys() and all(
+            value is second_names[name] or _same(heap, value, other, second_names[name])
+            for name, value in first_names.items()
+        )
     budget = Budget(STEPS)
     first, second = heap.run(budget, Plan()), other.run(budget, Plan())
     return first.knows(mine) and second.knows(theirs) and type(mine) is type(theirs) and bool(mine == theirs)
 
 
 def _forgotten(heap: Heap) -> Heap:
+    if _SESSION in heap.scopes:
+        heap.scopes[_SESSION].names[_STATE] = Unknown("object", _STATE)
     for scope in heap.scopes.values():
         for known in scope.names.get(CHANGED, set()) | scope.names.get(REBOUND, set()):
             if known in scope.names and not isinstance(scope.names[known], (Func, Class)):

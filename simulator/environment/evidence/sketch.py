@@ -103,6 +103,7 @@ class Code:
         held: Values of builtin types that it holds: variables of an enclosing function, and arguments given in advance.
         receiver: Whether it is a method, whose first parameter is its object.
         project: Other modules of the same project, by their dotted names.
+        takes_mapping: Whether it is given all arguments in one mapping, `args`, as the `run_async` of a tool's own class is.
     """
 
     module: Module
@@ -111,6 +112,7 @@ class Code:
     held: Mapping[str, JsonValue] = field(default_factory=dict)
     receiver: bool = False
     project: Mapping[str, Module] = field(default_factory=dict)
+    takes_mapping: bool = False
 
 
 @dataclass(frozen=True, slots=True)

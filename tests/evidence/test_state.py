@@ -1,0 +1,124 @@
+"""The session's state, as the calls left it that were answered before, decides what a tool's code gives next."""
+
+from __future__ import annotations
+
+from pydantic import JsonValue
+
+from simulator.environment.evidence.returns import read_returns
+from simulator.environment.evidence.sketch import Code, EarlierCall, Hole, Module, Outcome
+from simulator.jsonvalue import JsonObject
+
+DESK = Module(
+    "desk.py",
+    """
+ORDERS = {"A-1": {"status": "open"}, "A-2": {"status": "open"}}
+SENT = []
+
+def no_order(order_id):
+    return {"error": f"No order {order_id}"}
+
+def find(order_id: str, tool_context) -> dict:
+    changed = tool_context.state.get("orders") or {}
+    return (ORDERS | changed).get(order_id) or no_order(order_id)
+
+def cancel(order_id: str, tool_context) -> dict:
+    changed = tool_context.state.get("orders") or {}
+    if order_id not in ORDERS:
+        return no_order(order_id)
+    tool_context.state["orders"] = changed | {order_id: {"status": "cancelled"}}
+    return {"order_id": order_id, "cancelled": True}
+
+def refund(order_id: str, tool_context) -> dict:
+    refunds = tool_context.state.setdefault("refunds", [])
+    refunds.append(order_id)
+    SENT.append(order_id)
+    return {"refund_id": f"R-{len(refunds)}", "sent": len(SENT)}
+
+def guess(order_id: str, tool_context) -> dict:
+    if order_id.startswith(unknown()):
+        tool_context.state["orders"] = {order_id: {"status": "lost"}}
+    return {"done": True}
+""",
+    "desk",
+)
+
+
+def code(tool: str) -> Code:
+    """Return where a tool of the desk is written."""
+    lines = DESK.text.split("\n")
+    return Code(DESK, tool, next(number for number, line in enumerate(lines, 1) if f"def {tool}(" in line))
+
+
+def was(tool: str, order_id: str, response: JsonValue) -> EarlierCall:
+    """Return a call that was answered."""
+    return EarlierCall(code(tool), {"order_id": order_id}, response)
+
+
+def first(tool: str, order_id: str, *earlier: EarlierCall, state: JsonObject | None = None) -> Outcome:
+    """Return what the code gives first."""
+    read = read_returns(
+        code(tool), {"order_id": order_id}, state={} if state is None else state, earlier=earlier
+    )
+    return read.outcomes[0]
+
+
+CANCELLED: JsonValue = {"order_id": "A-1", "cancelled": True}
+
+
+def test_what_a_call_wrote_into_the_state_stands_for_the_next_one() -> None:
+    """It is certain, as if the tools had run."""
+    assert first("find", "A-1") == Outcome({"status": "open"}, certain=True, line=10)
+    cancelled = was("cancel", "A-1", CANCELLED)
+    assert first("find", "A-1", cancelled) == Outcome({"status": "cancelled"}, certain=True, line=10)
+    assert first("find", "A-2", cancelled).value == {"status": "open"}
+
+
+def test_what_stands_in_the_state_and_in_the_module_is_counted_on() -> None:
+    """Through several calls."""
+    earlier = [was("refund", "A-1", {"refund_id": f"R-{number}", "sent": number}) for number in (1, 2)]
+    assert first("refund", "A-2", *earlier[:1]) == Outcome(
+        {"refund_id": "R-2", "sent": 2}, certain=True, line=23
+    )
+    assert first("refund", "A-2", *earlier).value == {"refund_id": "R-3", "sent": 3}
+
+
+def test_an_answer_that_the_code_does_not_give_leaves_a_state_that_is_not_known() -> None:
+    """A person has answered otherwise: what the tool would have kept is not told."""
+    found = first("refund", "A-2", was("refund", "A-1", {"refund_id": "R-77", "sent": 1}))
+    assert not found.certain
+    assert isinstance(found.value, dict)
+    assert isinstance(found.value["refund_id"], Hole)
+
+
+def test_an_error_leaves_the_state_as_it_was() -> None:
+    """A call that failed has changed nothing."""
+    failed = was("cancel", "A-9", {"error": "No order A-9"})
+    assert first("find", "A-1", failed) == Outcome({"status": "open"}, certain=True, line=10)
+    by_person = was("cancel", "A-1", {"error": "The shop is closed."})
+    assert first("find", "A-1", by_person).value == {"status": "open"}
+
+
+def test_where_several_ways_fit_an_answer_what_they_leave_differently_is_not_known() -> None:
+    """Neither is taken for granted."""
+    found = first("find", "A-1", was("guess", "A-1", {"done": True}))
+    assert not found.certain
+
+
+def test_what_the_state_holds_already_is_not_counted_twice() -> None:
+    """Whether it holds what the calls wrote is not told: nothing is known of it."""
+    answered = was("refund", "A-1", {"refund_id": "R-2", "sent": 1})
+    found = first(
+        "refund", "A-2", answered, state={"refunds": ["A-1"], "orders": {"A-2": {"status": "cancelled"}}}
+    )
+    assert isinstance(found.value, dict)
+    assert isinstance(found.value["refund_id"], Hole)
+    kept = first(
+        "find", "A-2", answered, state={"refunds": ["A-1"], "orders": {"A-2": {"status": "cancelled"}}}
+    )
+    assert kept == Outcome({"status": "cancelled"}, certain=True, line=10)
+
+
+def test_without_a_state_nothing_of_it_is_known() -> None:
+    """As where the session is not told."""
+    read = read_returns(code("find"), {"order_id": "A-1"}, earlier=[was("cancel", "A-1", CANCELLED)])
+    assert not read.outcomes[0].certain
