@@ -109,8 +109,8 @@ class AgentKernels:
 
     def rest(self) -> None:
         """End the kernel that is alive, unless a session is played in it; the next session starts another one."""
-        if (kernel := self.running) is not None and not kernel.plays:
-            kernel.end()
+        if (kernel := self.running) is not None:
+            kernel.rest()
 
     def end(self) -> None:
         """End the kernel that is alive."""

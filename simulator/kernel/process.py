@@ -94,26 +94,35 @@ class Kernel:
         self._lock = threading.Lock()
         self._last: deque[str] = deque(maxlen=_LAST_LINES)
         self._ready: Future[Ready] = Future()
+        self._ending = threading.Lock()
+        self._is_over = False
         self.why_ended = ""
+        life, self._life = os.pipe()
         try:
             self._process = subprocess.Popen(  # noqa: S603 - the interpreter that a person has chosen for the agent
-                command_line(python),
+                command_line(python, life),
                 cwd=cwd,
                 env={**os.environ, "PYTHONUNBUFFERED": "1"},
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
                 start_new_session=True,
+                pass_fds=(life,),
             )
         except OSError as error:
+            os.close(self._life)
             raise KernelError(f"{python} cannot be run: {error.strerror or error}") from error
+        finally:
+            os.close(life)
         if self._process.stdin is None or self._process.stdout is None:
             raise KernelError(f"{python} was started without pipes")
         self._channel = Channel(self._process.stdout, self._process.stdin)  # type: ignore[arg-type] # they are buffered
         self._keepers = ThreadPoolExecutor(2, thread_name_prefix="kernel-keep")
         self._logging = threading.Thread(target=self._log, name="kernel-log", daemon=True)
         self._logging.start()
-        threading.Thread(target=self._hear, name="kernel-heard", daemon=True).start()
+        self._hearing = threading.Thread(target=self._hear, name="kernel-heard", daemon=True)
+        self._hearing.start()
+        threading.Thread(target=self._watch, name="kernel-watch", daemon=True).start()
         self.ready = self._begun()
 
     def _begun(self) -> Ready:
@@ -160,8 +169,14 @@ class Kernel:
             raise KernelBusyError("the agent's process does not answer: its code is at work") from error
 
     def listen(self, session: str, listener: Listener) -> None:
-        """Let somebody hear what happens in a session."""
+        """Let somebody hear what happens in a session.
+
+        Raises:
+            KernelError: The kernel has ended, or is about to.
+        """
         with self._lock:
+            if self.why_ended:
+                raise KernelError(self.why_ended)
             self._listeners[session] = listener
 
     def forget(self, session: str) -> None:
@@ -182,6 +197,13 @@ class Kernel:
             _LOG.exception("What a kernel said could not be taken in")
             why = "what it said could not be taken in"
         self._over(why)
+
+    def _watch(self) -> None:
+        """Hear of the end also where a process that the agent has started holds the pipe open."""
+        self._process.wait()
+        kill_group(self._process)
+        self._hearing.join(_GRACE_SECONDS)
+        self._over("")
 
     def _take(self, message: Message) -> None:
         match message:
@@ -216,7 +238,15 @@ class Kernel:
     def _over(self, why: str) -> None:
         self._end_process()
         code = self._process.wait()
-        self._channel.close()
+        with self._ending:
+            if not self._is_over:
+                self._is_over = True
+                self._tell_end(code, why)
+
+    def _tell_end(self, code: int, why: str) -> None:
+        os.close(self._life)  # what is left of its group ends with that
+        if not self._hearing.is_alive() or threading.current_thread() is self._hearing:
+            self._channel.close()
         self._logging.join(_GRACE_SECONDS)  # its last words say why
         with self._lock:
             self.why_ended = self.why_ended or self._words(code, why)
@@ -268,6 +298,15 @@ class Kernel:
         with self._lock:
             self.why_ended = self.why_ended or why
         self._end_process()
+
+    def rest(self, why: str = "it was not used") -> bool:
+        """End it, unless a session is played in it; from then on none can be. False where one is."""
+        with self._lock:
+            if self._listeners:
+                return False
+            self.why_ended = self.why_ended or why
+        self._end_process()
+        return True
 
     def kill(self, why: str = "it was ended") -> None:
         """End it at once, whatever is at work."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import threading
 import time
@@ -49,6 +50,7 @@ GRACE_SECONDS = 0.5
 STOP_SECONDS = 0.8
 """How long a kernel may take to stop a turn, before its process is ended."""
 _LOOK_SECONDS = 10.0
+_TRIES = 5
 _BEGIN_SECONDS = 30.0
 _TWICE_SECONDS = 15.0
 """A kernel that ends so soon after another one is not started again by itself."""
@@ -57,6 +59,28 @@ _RESTS = (
     "It was started anew and has ended again. Stop the turn or go back a step; then it is started once more."
 )
 _LOG = logging.getLogger(__name__)
+
+
+class _Ear:
+    """Hears one kernel for a session, as long as that one plays it."""
+
+    def __init__(self, simulation: RemoteSimulation, kernel: Kernel) -> None:
+        self._simulation, self._kernel = simulation, kernel
+
+    def heard(self, message: Appended | HeadMoved | Shown) -> None:
+        """Take in what happened."""
+        with self._simulation.at_rest():
+            if self._simulation.plays_in(self._kernel):
+                self._simulation.heard(message)
+
+    def keep(self) -> None:
+        """Wait until all that was heard is durable."""
+        self._simulation.keep()
+
+    def ended(self, why: str) -> None:
+        """Say that the kernel has ended."""
+        if self._simulation.plays_in(self._kernel):
+            self._simulation.ended(why)
 
 
 class RemoteSimulation:
@@ -148,11 +172,7 @@ class RemoteSimulation:
     def _begin(self, name: str, given: JsonObject) -> None:
         """Let a kernel play the session from now on."""
         try:
-            kernel = self.config.kernels.kernel()
-            kernel.listen(self._id, self)
-            with self._lock:
-                self._kernel = kernel
-                self._requests, self._events = {}, []
+            kernel = self._listened()
             # Its name in the list may be another one, and that in an earlier journal too.
             called: JsonObject = {
                 "name": self.config.name,
@@ -164,6 +184,26 @@ class RemoteSimulation:
             raise read_error(error.error) from error
         except KernelError as error:
             raise SimulationError(str(error)) from error
+
+    def _listened(self) -> Kernel:
+        """Return a kernel that tells this session what happens in it."""
+        for _ in range(_TRIES):
+            kernel = self.config.kernels.kernel()
+            with self._lock:
+                self._kernel = kernel
+                self._requests, self._events = {}, []
+            with contextlib.suppress(KernelError):  # it is just being ended, as nobody played in it
+                kernel.listen(self._id, _Ear(self, kernel))
+                return kernel
+        raise KernelError("the agent's process ends again and again")
+
+    def at_rest(self) -> threading.RLock:
+        """Return what keeps everything of the session as it is, as long as it is held."""
+        return self._lock
+
+    def plays_in(self, kernel: Kernel) -> bool:
+        """Return whether the session is played in this very kernel: what an earlier one still says counts no more."""
+        return self._kernel is kernel
 
     # ------------------------------------------------------------ what there is to see
 

@@ -26,6 +26,18 @@ sys.meta_path.insert(0, Ours)
 sys.path[:] = [place for place in sys.path if not place or os.path.abspath(place) != home]
 """
 _PROGRAM = """
+import os, signal, sys
+life = int(sys.argv.pop(1))
+first = os.fork()
+if not first:
+    if os.fork():
+        os._exit(0)
+    os.closerange(0, life)
+    os.closerange(life + 1, 4096)
+    os.read(life, 1)
+    os.killpg(0, signal.SIGKILL)
+os.close(life)
+os.waitpid(first, 0)
 incoming, outgoing = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
 os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
 os.dup2(2, 1)
@@ -34,9 +46,13 @@ begin(incoming, outgoing)
 """
 
 
-def command_line(python: Path) -> list[str]:
-    """Return the command that starts a kernel with this interpreter."""
-    return with_ours(python, _PROGRAM)
+def command_line(python: Path, life: int) -> list[str]:
+    """Return the command that starts a kernel with this interpreter.
+
+    Beside it a process of a few lines waits until `life`, the end of a pipe to be read, says that the studio has ended in whatever way, and then kills
+    the whole group: an agent that computes reads no input, and what an agent starts outlives it. It is no child of the kernel, as an agent may wait for its own children.
+    """
+    return [*with_ours(python, _PROGRAM), str(life)]
 
 
 def with_ours(python: Path, program: str) -> list[str]:

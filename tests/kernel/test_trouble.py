@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import subprocess
 import sys
 import time
 from collections.abc import Iterator
@@ -15,7 +16,8 @@ from simulator.agents.failure import AgentLoadError
 from simulator.kernel import pool
 from simulator.kernel.config import KernelAgentConfig
 from simulator.kernel.loading import of_folder
-from simulator.kernel.process import Kernel
+from simulator.kernel.messages import HeadMoved
+from simulator.kernel.process import Kernel, KernelError
 from simulator.seats.answers import called, said
 from simulator.session import SessionState
 from tests.kernel.projects import DESK, PATIENCE, begun, config_of, project, until
@@ -186,3 +188,94 @@ def test_a_person_who_waits_for_an_agent_to_load_does_not_wait_behind_the_page(t
             assert {psutil.Process(int(each.name)).nice() for each in threads.iterdir()} == {10}
     finally:
         kernel.end()
+
+
+STUDIO = """
+import os, sys, threading
+from pathlib import Path
+from simulator.kernel.messages import HeadMoved
+from simulator.kernel.process import Kernel, KernelError
+from simulator.kernel.loading import of_folder
+folder = Path(sys.argv[1])
+kernel = Kernel(Path(sys.executable), folder)
+threading.Thread(target=kernel.ask, args=("load", of_folder(folder, folder.name)), daemon=True).start()
+while not (folder / "child.txt").exists():
+    os.sched_yield()
+print(kernel.process_id, flush=True)
+threading.Event().wait()
+"""
+SPINS = """
+import os, pathlib, subprocess, sys
+child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(3600)"])
+pathlib.Path("child.tmp").write_text(str(child.pid))
+os.rename("child.tmp", "child.txt")
+while True: pass
+"""
+
+
+def test_nothing_is_left_of_an_agent_that_spins_when_the_studio_is_killed(tmp_path: Path) -> None:
+    """Neither its process, nor what it started, nor what watches over both."""
+    (tmp_path / "agent.py").write_text(SPINS)
+    studio = subprocess.Popen(
+        [sys.executable, "-c", STUDIO, str(tmp_path)], stdout=subprocess.PIPE, text=True
+    )
+    assert studio.stdout is not None
+    kernel = int(studio.stdout.readline())
+    child = int((tmp_path / "child.txt").read_text())
+    group = [each.pid for each in psutil.process_iter() if os.getpgid(each.pid) == kernel]
+    assert {kernel, child} < set(group)
+    studio.kill()
+    studio.wait()
+    studio.stdout.close()
+    for each in group:
+        until_gone(each)
+
+
+def test_the_end_of_a_process_is_heard_though_a_child_of_it_holds_the_pipe(tmp_path: Path) -> None:
+    """The child ends with it."""
+    (tmp_path / "agent.py").write_text(
+        "import os, pathlib\n"
+        "if (child := os.fork()) == 0:\n    import time; time.sleep(3600)\n"
+        "pathlib.Path('child.txt').write_text(str(child))\nos._exit(7)\n"
+    )
+    kernel = Kernel(Path(sys.executable), tmp_path)
+    with pytest.raises(KernelError, match="exit code 7"):
+        kernel.ask("load", of_folder(tmp_path, tmp_path.name), patience=PATIENCE)
+    until_gone(int((tmp_path / "child.txt").read_text()))
+
+
+def test_what_an_earlier_process_still_says_is_not_taken_for_the_new_ones(config: KernelAgentConfig) -> None:
+    """Its facts may be on their way when another one has begun to play."""
+    simulation = begun(config)
+    first = config.kernels.kernel()
+    ear = first._listeners[simulation._id]
+    first.kill("for the test")
+    simulation.query("Hello", wait=PATIENCE)
+    assert config.kernels.kernel() is not first
+    before = simulation.view()
+    assert before.pending
+    ear.heard(HeadMoved(session=simulation._id, head=1))
+    ear.ended("late")
+    assert simulation.view() == before
+
+
+def test_a_session_that_opens_while_the_idle_process_is_ended_starts_another_one(
+    config: KernelAgentConfig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Between its being found and its being told of the session it is ended."""
+    kernels, found = config.kernels, config.kernels.kernel
+    idle = found()
+    ended: list[bool] = []
+
+    def ended_then() -> Kernel:
+        kernel = found()
+        if kernel is idle:
+            ended.append(kernel.rest())
+        return kernel
+
+    monkeypatch.setattr(kernels, "kernel", ended_then)
+    simulation = begun(config)
+    assert ended == [True]
+    assert simulation.query("Hello", wait=PATIENCE)
+    assert simulation.pending
+    assert not found().rest()
