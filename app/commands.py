@@ -295,6 +295,13 @@ class StopLoading(Value):
     name: str
 
 
+class RestartProcess(Value):
+    """Start the process of an agent anew; `key` is that of an `AgentProcess`."""
+
+    kind: Literal["restart_process"] = "restart_process"
+    key: str
+
+
 class StartSession(Value):
     """Open a session with what was typed on the start page."""
 
@@ -317,7 +324,7 @@ class StartRecorded(Value):
 
 
 StartCommand: TypeAlias = Annotated[
-    ChooseAgent | TryAgain | StopLoading | StartSession | StartScript | StartRecorded,
+    ChooseAgent | TryAgain | StopLoading | RestartProcess | StartSession | StartScript | StartRecorded,
     Field(discriminator="kind"),
 ]
 """What is asked for on the start page."""

@@ -21,6 +21,7 @@ from app.shelf import close_shelf, open_in_background
 from app.visiting import open_link
 
 COLLECT_EVERY_SECONDS = 60.0
+LOOK_FOR_IDLE_SECONDS = 30.0
 
 SWITCH_SECONDS = 0.001
 """How long a thread at work keeps the others waiting: while an agent is imported or thinks, pages are served all the same."""
@@ -33,6 +34,19 @@ async def _collect_garbage() -> None:
     while True:
         await asyncio.sleep(COLLECT_EVERY_SECONDS)
         await asyncio.to_thread(gc.collect)
+
+
+async def _end_idle_processes() -> None:
+    while True:
+        await asyncio.sleep(LOOK_FOR_IDLE_SECONDS)
+        await asyncio.to_thread(_end_idle)
+
+
+def _end_idle() -> None:
+    from simulator.kernel.running import end_idle  # noqa: PLC0415 - the server listens before this is imported
+
+    for agent in end_idle():
+        _LOG.info("The process of %s was ended: nobody used it", agent)
 
 
 def _get_ready() -> None:
@@ -67,7 +81,9 @@ async def _simulations() -> AsyncIterator[None]:
     sys.setswitchinterval(SWITCH_SECONDS)
     # The browser takes a second to begin; the page's own modules can be there by then. ADK comes later, in `app.agents`.
     ready = asyncio.create_task(asyncio.to_thread(_get_ready))
-    tidying = [asyncio.create_task(work) for work in (_collect_garbage(), end_closed_tabs())]
+    tidying = [
+        asyncio.create_task(work) for work in (_collect_garbage(), end_closed_tabs(), _end_idle_processes())
+    ]
     try:
         yield
     finally:

@@ -11,7 +11,15 @@ import streamlit as st
 from app import state
 from app.agents import catalogue, load_in_background
 from app.cast import cast_of
-from app.commands import ChooseAgent, StartRecorded, StartScript, StartSession, StopLoading, TryAgain
+from app.commands import (
+    ChooseAgent,
+    RestartProcess,
+    StartRecorded,
+    StartScript,
+    StartSession,
+    StopLoading,
+    TryAgain,
+)
 from app.destinations import default_destination
 from app.fragments import fragment
 from app.opening import StartForm, open_session, unreachable
@@ -22,6 +30,8 @@ from app.registry import LiveSession
 from app.script_play import ScriptForm, open_script
 from app.visiting import visitor
 from simulator.agents import AgentCatalogue, AgentEntry, AgentSettingsError
+from simulator.kernel.process import KernelError
+from simulator.kernel.running import agent_processes, restart
 
 LOOK_AGAIN_SECONDS = 0.4
 LOOKS_BEFORE_LOADING = 4
@@ -44,21 +54,21 @@ def start_page() -> None:
     entries = tuple(sorted(agents.entries(), key=lambda entry: entry.state == "failed"))
     slow = agents.loading(SLOW_SECONDS)
     chosen = _chosen(entries)
-    failed = state.get("problem")
     match start(
         entries,
         chosen,
         _choice(chosen),
-        str(failed) if failed else None,
+        _failed("problem"),
         script_failed=_failed("script_problem"),
         slow=slow,
         recorded=_recorded,
+        processes=agent_processes,
     ):
         case ChooseAgent(name=name):
             state.put("agent", name)
             state.put("problem", None)
             st.rerun()
-        case TryAgain() | StopLoading() as asked:
+        case TryAgain() | StopLoading() | RestartProcess() as asked:
             _load_otherwise(agents, asked)
         case StartSession(form=form):
             _open(form.agent, partial(_session, agents, form), "problem")
@@ -72,13 +82,26 @@ def start_page() -> None:
         fragment(_look_again, LOOK_AGAIN_SECONDS)(agents, unread, slow, wanted)
 
 
-def _load_otherwise(agents: AgentCatalogue, asked: TryAgain | StopLoading) -> None:
-    """Load again what failed, or give up what takes long."""
-    if isinstance(asked, StopLoading):
-        agents.stop(asked.name)
-    else:
-        agents.refresh()
-        st.rerun()
+def _load_otherwise(agents: AgentCatalogue, asked: TryAgain | StopLoading | RestartProcess) -> None:
+    """Load again what failed, give up what takes long, or start the process of an agent anew."""
+    match asked:
+        case StopLoading(name=name):
+            agents.stop(name)
+        case RestartProcess(key=key):
+            _restart(key)
+        case TryAgain():
+            agents.refresh()
+            st.rerun()
+
+
+def _restart(key: str) -> None:
+    """Start the process of an agent anew; say why where it does not start."""
+    try:
+        with st.spinner("Starting the agent's process"):
+            restart(key)
+    except KernelError as error:
+        state.put("problem", str(error))
+    st.rerun()
 
 
 def _failed(flag: state.Flag) -> str | None:

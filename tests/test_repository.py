@@ -97,6 +97,7 @@ def test_the_base_installation_stays_light() -> None:
         "jinja2",
         "jsonschema",
         "pandas",
+        "psutil",
         "pydantic",
         "pydantic-core",
         "referencing",

@@ -25,6 +25,7 @@ from app.kept import slug
 from app.labels import literal, safe_label
 from app.opening import AgentChoice, StartForm
 from app.panels.parts import problem
+from app.panels.processes import agent_processes_panel
 from app.players import AGENT_PLAYERS, PLAYERS, not_at_first
 from app.recorded_play import Agents, RecordedForm
 from app.script_play import Otherwise, ScriptForm, case_losses, text_of_upload
@@ -33,6 +34,7 @@ from simulator.agents import AgentEntry
 from simulator.facts import Value
 from simulator.kernel.config import KernelAgentConfig
 from simulator.kernel.pool import LOAD_SECONDS
+from simulator.kernel.running import AgentProcess
 
 COLUMNS = (1, 1.5)
 QUERY_KEY = "start_query"
@@ -56,10 +58,11 @@ def start(
     script_failed: str | None = None,
     slow: Collection[str] = (),
     recorded: Callable[[AgentEntry], StartRecorded | None] = lambda _: None,
+    processes: Callable[[], Sequence[AgentProcess]] = tuple,
 ) -> StartCommand | None:
     """Draw the page; give what was asked for. `failed` says why the last attempt to begin did not work, by a script or without.
 
-    `slow` names the agents that are being loaded and take long. `recorded` draws where a recorded case is chosen.
+    `slow` names the agents that are being loaded and take long. `recorded` draws where a recorded case is chosen. `processes` gives those of the agents.
     """
     with st.container(key="start_head", gap="xxsmall"):
         st.subheader("Author a golden trace", anchor=False)
@@ -69,7 +72,7 @@ def start(
         )
     left, right = st.columns(COLUMNS, gap="medium")
     with left:
-        asked = _agents(entries, chosen, slow)
+        asked = _agents(entries, chosen, slow) or agent_processes_panel(processes)
     with right, st.container(border=True, key="start_form", gap="small"):
         if chosen is None:
             st.caption("Choose an agent on the left.")

@@ -145,8 +145,11 @@ class Channel:
         # Not by pydantic, which writes no half of a surrogate pair; a model may say one.
         body = json.dumps(message.model_dump(), separators=(",", ":")).encode()
         with self._sending:
-            self._outgoing.write(_LENGTH.pack(len(body)) + body)
-            self._outgoing.flush()
+            try:
+                self._outgoing.write(_LENGTH.pack(len(body)) + body)
+                self._outgoing.flush()
+            except ValueError as error:  # it was closed meanwhile, as the other side has ended
+                raise BrokenPipeError(str(error)) from error
 
     def receive(self) -> Message | None:
         """Wait for the next message; None once the other side has ended.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import weakref
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass
@@ -17,9 +18,15 @@ _LOOKS_EVERY = 0.1
 LOAD_SECONDS = 60.0
 """How long the import of an agent may take."""
 _STOPPED = "loading the agent was stopped"
+_ALL: weakref.WeakSet[AgentKernels] = weakref.WeakSet()
 
 
-@dataclass
+def in_use() -> tuple[tuple[AgentKernels, Kernel], ...]:
+    """Return the kernels of this process's agents that are alive; those beside the sessions, such as workers, stay out."""
+    return tuple((each, kernel) for each in [*_ALL] if (kernel := each.running) is not None)
+
+
+@dataclass(eq=False)
 class AgentKernels:
     """The kernels of one agent: at most one is alive at a time.
 
@@ -39,6 +46,13 @@ class AgentKernels:
         self._is_stopped = False
         self._kernel: Kernel | None = None
         self._outline: JsonObject | None = None
+        _ALL.add(self)
+
+    @property
+    def name(self) -> str:
+        """The agent's name, as far as it is known."""
+        known = (self._outline or {}).get("name") or self.asked.get("name") or self.asked.get("demo")
+        return str(known or self.asked.get("file") or "")
 
     def kernel(self) -> Kernel:
         """Return the kernel that is alive, or start one that has loaded the agent.
@@ -111,6 +125,17 @@ class AgentKernels:
         """End the kernel that is alive, unless a session is played in it; the next session starts another one."""
         if (kernel := self.running) is not None:
             kernel.rest()
+
+    def restart(self) -> None:
+        """End the kernel that is alive, whatever is at work, and start another one: its sessions go on there.
+
+        Raises:
+            KernelError: As `kernel`.
+        """
+        kernel = self.running
+        if kernel is not None and not kernel.rest(with_sessions=True):
+            kernel.kill("it was restarted by hand")
+        self.kernel()
 
     def end(self) -> None:
         """End the kernel that is alive."""

@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import threading
+import time
 from collections import deque
 from concurrent.futures import Future, ThreadPoolExecutor
 from concurrent.futures import TimeoutError as FutureTimeoutError
@@ -46,6 +47,10 @@ class KernelBusyError(KernelError):
     """A kernel did not answer in time; it may still do what it was asked for."""
 
 
+class KernelRestsError(KernelError):
+    """A kernel was ended as nobody used it; it was not asked. Another one goes on with its sessions."""
+
+
 class RefusedError(ValueError):
     """A kernel answered that something cannot be done; `error` says why, as data."""
 
@@ -73,6 +78,15 @@ class Listener(Protocol):
         """The kernel has ended."""
         ...
 
+    def rested(self) -> None:
+        """The kernel was ended while nobody used it; the session needs another one for what comes next."""
+        ...
+
+    @property
+    def busy(self) -> bool:
+        """Whether something is at work in the session."""
+        ...
+
 
 class Kernel:
     """A process that plays the sessions of one agent."""
@@ -95,25 +109,11 @@ class Kernel:
         self._last: deque[str] = deque(maxlen=_LAST_LINES)
         self._ready: Future[Ready] = Future()
         self._ending = threading.Lock()
-        self._is_over = False
+        self._is_over = self._rests = False
+        self.last_used = time.monotonic()
+        """When it was asked or heard last, by the clock of `time.monotonic`."""
         self.why_ended = ""
-        life, self._life = os.pipe()
-        try:
-            self._process = subprocess.Popen(  # noqa: S603 - the interpreter that a person has chosen for the agent
-                command_line(python, life),
-                cwd=cwd,
-                env={**os.environ, "PYTHONUNBUFFERED": "1"},
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
-                start_new_session=True,
-                pass_fds=(life,),
-            )
-        except OSError as error:
-            os.close(self._life)
-            raise KernelError(f"{python} cannot be run: {error.strerror or error}") from error
-        finally:
-            os.close(life)
+        self._process = self._started(cwd)
         if self._process.stdin is None or self._process.stdout is None:
             raise KernelError(f"{python} was started without pipes")
         self._channel = Channel(self._process.stdout, self._process.stdin)  # type: ignore[arg-type] # they are buffered
@@ -124,6 +124,25 @@ class Kernel:
         self._hearing.start()
         threading.Thread(target=self._watch, name="kernel-watch", daemon=True).start()
         self.ready = self._begun()
+
+    def _started(self, cwd: Path) -> subprocess.Popen[bytes]:
+        life, self._life = os.pipe()
+        try:
+            return subprocess.Popen(  # noqa: S603 - the interpreter that a person has chosen for the agent
+                command_line(self.python, life),
+                cwd=cwd,
+                env={**os.environ, "PYTHONUNBUFFERED": "1"},
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                start_new_session=True,
+                pass_fds=(life,),
+            )
+        except OSError as error:
+            os.close(self._life)
+            raise KernelError(f"{self.python} cannot be run: {error.strerror or error}") from error
+        finally:
+            os.close(life)
 
     def _begun(self) -> Ready:
         try:
@@ -157,7 +176,8 @@ class Kernel:
         number, answer = next(self._numbers), Future[Any]()
         with self._lock:
             if self.why_ended:
-                raise KernelError(self.why_ended)
+                raise (KernelRestsError if self._rests else KernelError)(self.why_ended)
+            self.last_used = time.monotonic()
             self._waiting[number] = answer
         try:
             self._channel.send(Call(number=number, session=session, name=name, arguments=arguments))
@@ -206,6 +226,7 @@ class Kernel:
         self._over("")
 
     def _take(self, message: Message) -> None:
+        self.last_used = time.monotonic()
         match message:
             case Ready():
                 self._ready.set_result(message)
@@ -299,12 +320,32 @@ class Kernel:
             self.why_ended = self.why_ended or why
         self._end_process()
 
-    def rest(self, why: str = "it was not used") -> bool:
-        """End it, unless a session is played in it; from then on none can be. False where one is."""
+    @property
+    def busy(self) -> bool:
+        """Whether it is at work for somebody."""
+        return bool(self._waiting) or any(one.busy for one in [*self._listeners.values()])
+
+    @property
+    def sessions(self) -> int:
+        """How many sessions are played in it."""
+        return len(self._listeners)
+
+    def rest(self, *, with_sessions: bool = False) -> bool:
+        """End it, unless a session is played in it; from then on none can be.
+
+        Args:
+            with_sessions: Whether sessions may be played in it that only wait: they go on in another one, once something is asked of them.
+
+        Returns:
+            False where it is still needed.
+        """
         with self._lock:
-            if self._listeners:
+            if self.busy or (self._listeners and not with_sessions):
                 return False
-            self.why_ended = self.why_ended or why
+            self.why_ended, self._rests = self.why_ended or "it was not used", True
+            resting, self._listeners = self._listeners, {}
+        for one in resting.values():
+            one.rested()
         self._end_process()
         return True
 

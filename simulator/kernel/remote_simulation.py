@@ -25,7 +25,7 @@ from simulator.journal import Journal
 from simulator.jsonvalue import JsonObject
 from simulator.kernel.config import KernelAgentConfig
 from simulator.kernel.messages import Appended, HeadMoved, Shown
-from simulator.kernel.process import Kernel, KernelBusyError, KernelError, RefusedError
+from simulator.kernel.process import Kernel, KernelBusyError, KernelError, KernelRestsError, RefusedError
 from simulator.kernel.remote_calls import CALLS, ENVIRONMENT, read_error
 from simulator.runtime.declared import declared_from
 from simulator.runtime.errors import Divergence, SimulationError
@@ -82,6 +82,16 @@ class _Ear:
         if self._simulation.plays_in(self._kernel):
             self._simulation.ended(why)
 
+    def rested(self) -> None:
+        """Say that the kernel was ended as nobody used it."""
+        if self._simulation.plays_in(self._kernel):
+            self._simulation.rested()
+
+    @property
+    def busy(self) -> bool:
+        """Whether something is at work in the session."""
+        return self._simulation.busy
+
 
 class RemoteSimulation:
     """A session that a kernel plays. As `simulator.runtime.Simulation`, from any thread.
@@ -105,7 +115,7 @@ class RemoteSimulation:
         self._version = 0
         self._words: tuple[str, ...] = ()
         self._came_back = -_TWICE_SECONDS
-        self._stopped_hard = self._closed = False
+        self._stopped_hard = self._closed = self._is_resting = False
 
     @classmethod
     def open(
@@ -190,7 +200,7 @@ class RemoteSimulation:
         for _ in range(_TRIES):
             kernel = self.config.kernels.kernel()
             with self._lock:
-                self._kernel = kernel
+                self._kernel, self._is_resting = kernel, False
                 self._requests, self._events = {}, []
             with contextlib.suppress(KernelError):  # it is just being ended, as nobody played in it
                 kernel.listen(self._id, _Ear(self, kernel))
@@ -302,11 +312,9 @@ class RemoteSimulation:
             return _REQUEST.validate_python(fields)
         drafts = tuple(name for name in names if name.startswith("draft"))
         groups = (drafts, *((name,) for name in names if name not in drafts))
-        key, kernel = str(fields["key"]), self._kernel
+        key = str(fields["key"])
         makers = {
-            name: lambda group=group: _made(kernel, self._id, key, group)
-            for group in groups
-            for name in group
+            name: lambda group=group: _made(self, self._id, key, group) for group in groups for name in group
         }
         return ToolRequest.later(makers, **fields)
 
@@ -338,6 +346,17 @@ class RemoteSimulation:
         if not again:
             threading.Thread(target=self._go_on_elsewhere, name="kernel-anew", daemon=True).start()
 
+    def rested(self) -> None:
+        """Wait without a kernel; what is shown stays, and the next command begins another one."""
+        with self._lock:
+            self._kernel, self._is_resting = None, True
+            self._came_back = -_TWICE_SECONDS
+
+    @property
+    def busy(self) -> bool:
+        """Whether something is at work, as it was shown last."""
+        return self._shown.busy
+
     def _go_on_elsewhere(self) -> None:
         try:
             self._playing()
@@ -359,11 +378,20 @@ class RemoteSimulation:
             with self._lock:
                 if self._stopped_hard:
                     self._end_turn()
-                self._came_back = time.monotonic()
+                if not self._is_resting:
+                    self._came_back = time.monotonic()
                 given: JsonObject = {"journal": self.journal.to_json()}
-            self._begin("resume", given)
+                self._shown = self._shown.model_copy(update={"busy": True})
+            try:
+                self._begin("resume", given)
+            except SimulationError:
+                with self._lock:
+                    self._shown = self._shown.model_copy(update={"busy": False})
+                raise
             with self._lock:
                 found = self._kernel
+                if any(_RESTS in said for said in self._words):  # somebody has acted
+                    self._words = ()
             if found is None:
                 raise SimulationError(" ".join(self._words))
             return found
@@ -391,23 +419,30 @@ class RemoteSimulation:
         """
         remote = CALLS[name]
         try:
-            value = self._playing().ask(name, remote.written(arguments), session=self._id, patience=patience)
+            value = self._told(name, remote.written(arguments), patience)
         except RefusedError as error:
             raise read_error(error.error) from error
         except KernelError as error:
             raise SimulationError(str(error)) from error
         return remote.gives.validate_python(value)
 
+    def _told(self, name: str, given: JsonObject, patience: float | None) -> Any:
+        """Ask the kernel that plays the session; another one, where that one was just being ended as nobody used it."""
+        for _ in range(_TRIES):
+            kernel = self._playing()
+            with contextlib.suppress(KernelRestsError):
+                return kernel.ask(name, given, session=self._id, patience=patience)
+        raise KernelError("the agent's process ends again and again")
+
+    def drafting(self) -> Kernel | None:
+        """Return the kernel that makes drafts for what is pending; it is begun anew where nobody used the last one."""
+        return self._playing() if self._is_resting else self._kernel
+
     def _commanded(self, name: str, /, wait: float | None, **arguments: Any) -> bool:
         """Command, and wait as long as asked; what takes longer goes on in the kernel."""
         patience = None if wait is None else wait + GRACE_SECONDS
         try:
-            value = self._playing().ask(
-                name,
-                CALLS[name].written({**arguments, "wait": wait}),
-                session=self._id,
-                patience=patience,
-            )
+            value = self._told(name, CALLS[name].written({**arguments, "wait": wait}), patience)
         except KernelBusyError:
             return False
         except RefusedError as error:
@@ -698,16 +733,16 @@ class RemoteEnvironment(SimulatedEnvironment):
         self._done("stop_analysing")
 
 
-def _made(kernel: Kernel | None, session: str, key: str, names: tuple[str, ...]) -> Mapping[str, Any]:
+def _made(simulation: RemoteSimulation, session: str, key: str, names: tuple[str, ...]) -> Mapping[str, Any]:
     """Fetch fields of a request; their defaults where the kernel does not give them any more."""
     given: Any = {}
     try:
-        if kernel is not None:
+        if (kernel := simulation.drafting()) is not None:
             wanted: list[JsonValue] = list(names)
             given = kernel.ask(
                 "fields", {"key": key, "names": wanted}, session=session, patience=_LOOK_SECONDS
             )
-    except (RefusedError, KernelError):
+    except (RefusedError, KernelError, SimulationError):
         _LOG.debug("A draft was not given", exc_info=True)
     fields = ToolRequest.model_fields
     return {
