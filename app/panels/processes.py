@@ -37,11 +37,14 @@ def _row(one: AgentProcess) -> RestartProcess | None:
             st.markdown(f"**{safe_label(one.agent)}**", width="content")
             st.space("stretch")
             clicked = st.button(
-                "Restart",
+                "Restart with the new code" if one.new_code else "Restart",
+                type="primary" if one.new_code else "secondary",
                 key=f"restart_process_{one.key}",
                 icon=":material/restart_alt:",
                 help="Starts the process anew with the agent's code as it is now. Its sessions go on there; no model and no tool is asked again.",
             )
+        if one.new_code:
+            st.caption("The agent's files have changed since it was loaded.")
         st.caption(f"{_doing(one)} · {_sessions(one.sessions)} · {one.memory / _MEGABYTE:,.0f} MB")
         st.caption(
             f"Python {safe_label(one.python_version)} · google-adk {safe_label(one.adk)} · process {one.process_id}"

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import threading
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor, wait
+from contextlib import suppress
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +20,9 @@ from simulator.kernel.spares import SPARE
 _LOOKS_EVERY = 0.1
 LOAD_SECONDS = 60.0
 """How long the import of an agent may take."""
+MOST_FILES = 2_000
+"""So many files of an agent are looked at to know whether its code has changed."""
+_CODE = (".py", ".yaml", ".yml", ".toml")
 _STOPPED = "loading the agent was stopped"
 _ALL: weakref.WeakSet[AgentKernels] = weakref.WeakSet()
 
@@ -46,6 +52,7 @@ class AgentKernels:
         self._is_stopped = False
         self._kernel: Kernel | None = None
         self._outline: JsonObject | None = None
+        self._files: frozenset[tuple[str, int, int]] = frozenset()
         _ALL.add(self)
 
     @property
@@ -81,6 +88,11 @@ class AgentKernels:
         """The kernel that is alive, if one is."""
         kernel = self._kernel
         return kernel if kernel is not None and kernel.alive else None
+
+    @property
+    def has_new_code(self) -> bool:
+        """Whether the agent's files are others than when they were loaded."""
+        return self._files != _files_of(self.asked)
 
     def run(
         self, function: str, arguments: JsonObject, *, stopped: Callable[[], bool] = lambda: False
@@ -146,6 +158,7 @@ class AgentKernels:
         self._is_stopped = False
         kernel = SPARE.take(self.python, self.folder) or Kernel(self.python, self.folder)
         self._loading = kernel
+        files = _files_of(self.asked)
         try:
             if self._is_stopped:
                 kernel.kill(_STOPPED)
@@ -160,5 +173,29 @@ class AgentKernels:
             raise KernelError(str(error)) from error
         finally:
             self._loading = None
-        self._outline = found
+        self._outline, self._files = found, files
         return kernel
+
+
+def _files_of(asked: JsonObject) -> frozenset[tuple[str, int, int]]:
+    """Return the files of an agent's code and settings, each with its time in nanoseconds and its size in bytes."""
+    match asked:
+        case {"folder": str(folder), "name": str(name)}:
+            home = Path(folder) / name
+            found = islice(_code_in(home), MOST_FILES)
+        case {"file": str(file)}:
+            found = islice([Path(file)], MOST_FILES)
+        case _:  # what ships does not change
+            return frozenset()
+    stamps = set()
+    for path in found:
+        with suppress(OSError):  # it is just being written anew
+            stat = path.stat()
+            stamps.add((str(path), stat.st_mtime_ns, stat.st_size))
+    return frozenset(stamps)
+
+
+def _code_in(home: Path) -> Iterator[Path]:
+    for folder, below, names in os.walk(home):
+        below[:] = sorted(name for name in below if not name.startswith((".", "__pycache__")))
+        yield from (Path(folder, name) for name in sorted(names) if name.endswith(_CODE) or name == ".env")

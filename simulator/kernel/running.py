@@ -34,6 +34,7 @@ class AgentProcess:
         sessions: How many sessions are played in it.
         busy: Whether it is at work.
         idle: For how many seconds nothing was asked of it or heard from it.
+        new_code: Whether the agent's files have changed since it loaded them.
         memory: The memory that it takes with all that it has started, in bytes.
     """
 
@@ -46,6 +47,7 @@ class AgentProcess:
     sessions: int
     busy: bool
     idle: float
+    new_code: bool
     memory: int
 
 
@@ -112,6 +114,7 @@ def _described(kernels: AgentKernels, kernel: Kernel, now: float) -> AgentProces
         sessions=kernel.sessions,
         busy=kernel.busy,
         idle=max(0.0, now - kernel.last_used),
+        new_code=kernels.has_new_code,
         memory=_memory(kernel.process_id),
     )
 

@@ -22,6 +22,7 @@ DESK = AgentProcess(
     sessions=2,
     busy=False,
     idle=185.0,
+    new_code=False,
     memory=134_400_000,
 )
 
@@ -68,6 +69,15 @@ def test_restart_starts_that_one_anew(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(start_page, "restart", fails)
     tab.click("restart_process_k1")
     assert any("agent.py, line 3" in str(one.value) for one in tab.nodes() if hasattr(one, "value"))
+
+
+def test_new_code_is_offered(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The button says so."""
+    tab = shown(monkeypatch, DESK)
+    assert tab.app.button(key="restart_process_k1").label == "Restart"
+    tab = shown(monkeypatch, replace(DESK, new_code=True))
+    assert tab.app.button(key="restart_process_k1").label == "Restart with the new code"
+    assert "The agent's files have changed since it was loaded." in captions(tab)
 
 
 def test_names_are_shown_as_they_are(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -43,7 +43,7 @@ def test_what_runs_is_said(config: KernelAgentConfig) -> None:
     """Agent, interpreter, ADK, memory and sessions."""
     found = of(config)
     assert found is not None
-    assert (found.agent, found.sessions, found.busy) == ("desk", 0, False)
+    assert (found.agent, found.sessions, found.busy, found.new_code) == ("desk", 0, False, False)
     assert found.python == str(config.kernels.python)
     assert found.adk[0].isdigit()
     assert 20e6 < found.memory < 2e9
@@ -117,7 +117,11 @@ def test_restarting_takes_the_new_code_and_the_sessions_along(config: KernelAgen
     home.write_text(home.read_text().replace('while words[0] == "spin":\n        pass', "pass"))
     found = of(config)
     assert found is not None
+    assert found.new_code
     restart(found.key)
+    again = of(config)
+    assert again is not None
+    assert not again.new_code
     assert not psutil.pid_exists(first)
     until(simulation, lambda: bool(simulation.pending))
     assert simulation.answer(simulation.pending[0], said("Done."), wait=PATIENCE)
