@@ -15,7 +15,7 @@ from tests.app.pages import HOSTILE, Tab
 DESK = AgentProcess(
     key="k1",
     agent="order_desk",
-    python="/home/ada/desk/.venv/bin/python",
+    python="/srv/desk/.venv/bin/python",
     python_version="3.12.1",
     adk="2.12.0",
     process_id=4711,
