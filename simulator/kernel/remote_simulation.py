@@ -382,6 +382,7 @@ class RemoteSimulation:
                     self._came_back = time.monotonic()
                 given: JsonObject = {"journal": self.journal.to_json()}
                 self._shown = self._shown.model_copy(update={"busy": True})
+            waits = self._is_resting
             try:
                 self._begin("resume", given)
             except SimulationError:
@@ -394,7 +395,14 @@ class RemoteSimulation:
                     self._words = ()
             if found is None:
                 raise SimulationError(" ".join(self._words))
+            if waits:
+                self._until_at_rest(found)
             return found
+
+    def _until_at_rest(self, kernel: Kernel) -> None:
+        """Wait until a kernel has come to where the session stood: what is asked of it next is about that."""
+        with contextlib.suppress(RefusedError, KernelError):  # what is asked next says so
+            kernel.ask("wait", {"timeout": _LOOK_SECONDS}, session=self._id, patience=_LOOK_SECONDS)
 
     def _end_turn(self) -> None:
         """Write down that the turn was stopped, as the kernel that played it cannot."""
