@@ -40,6 +40,7 @@ from app.fragments import begin_page, note_offers
 from app.keeping import KEEP_SECONDS, keep_drafts, keep_facts, what_waits_to_be_stored
 from app.kept import gather
 from app.labels import literal
+from app.new_code import has_new_code, take_new_code
 from app.opening import unreachable
 from app.overview import title
 from app.panels.branches import branches_page
@@ -50,6 +51,7 @@ from app.panels.environment import environment
 from app.panels.gate import gate
 from app.panels.header import header
 from app.panels.look_again import look_again
+from app.panels.new_code import new_code
 from app.panels.parts import problem
 from app.panels.query import query
 from app.panels.script_strip import script_strip
@@ -218,6 +220,7 @@ def _session(scene: Scene) -> None:
         _act(live, header(view, has_branches=len(live.simulation.journal.tips()) > 1))
     with notes:
         _notes(view)
+        _new_code(live)
         _of_its_keeping(live, view)
         show_set_aside(live)
         _script(live)
@@ -225,6 +228,13 @@ def _session(scene: Scene) -> None:
         _act(live, context(scene))
     with left:
         timeline(view, live.simulation, scene.stamp)
+
+
+def _new_code(live: LiveSession) -> None:
+    """Offer to go on with the agent's files as they are now, where they have changed."""
+    if has_new_code(live) and new_code():
+        with st.spinner("Starting the agent's process"):
+            _carry_out(lambda: take_new_code(live), live)
 
 
 def _script(live: LiveSession) -> None:

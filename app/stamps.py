@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from app.followed import FOLLOWED, Followed
+from app.new_code import has_new_code
 from app.registry import LiveSession, registry
 from app.shelf import shelf_if_open
 from app.tabs import Tabs
@@ -13,7 +14,8 @@ def stamp_of(live: LiveSession, version: int | None = None) -> str:
     simulation = live.simulation
     store = shelf_if_open().store
     trouble = "!" if simulation.journal.trouble or (store is not None and store.trouble) else ""
-    return f"{live.order}:{simulation.version if version is None else version}{trouble}"
+    changed = "*" if has_new_code(live) else ""
+    return f"{live.order}:{simulation.version if version is None else version}{trouble}{changed}"
 
 
 def stamp(session_id: str) -> str:

@@ -8,11 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from app import agents, start_page
+from app import agents, new_code, start_page
 from app.agents import catalogue
-from app.registry import registry
+from app.registry import LiveSession, registry
 from simulator.kernel.config import KernelAgentConfig
 from simulator.kernel.remote_simulation import RemoteSimulation
+from simulator.seats.answers import called
 from tests.app.pages import Tab
 from tests.kernel.projects import PATIENCE, project, until
 
@@ -80,3 +81,58 @@ def test_a_session_whose_process_ends_over_its_first_query_says_so(start: Tab) -
         "The turn cannot go on. Undo a step, or stop the turn."
     ]
     assert any("exit code 3" in code.value for code in start.app.code)
+
+
+def test_new_code_is_taken_and_a_divergence_is_shown(start: Tab, tmp_path: Path) -> None:
+    """The offer comes once the files have changed, and goes once they are loaded; the session says where it fits no more."""
+    start.app.text_area(key="start_query").set_value("Where is A1?")
+    start.click("start_session")
+    live = registry().get(str(start.session_id))
+    assert live is not None
+    assert isinstance(live.config, KernelAgentConfig)
+    simulation = live.simulation
+    until(simulation, lambda: bool(simulation.view().pending))
+    assert simulation.answer(
+        simulation.view().pending[0], called(("find_order", {"order_id": "A1"})), wait=PATIENCE
+    )
+    start.run()
+    assert not start.has("restart_with_new_code")
+    before = len(simulation.journal.path())
+    code = tmp_path / "agents" / "app" / "agent.py"
+    code.write_text(
+        code.read_text().replace(
+            "    words = ", "    return types.Content(role='model', parts=[])\n    words = "
+        )
+    )
+    code.write_text(f"from google.genai import types\n{code.read_text()}")
+    _looks_again(live)
+    start.run()
+    first = live.config.kernels.kernel().process_id
+    start.click("restart_with_new_code")
+    assert live.config.kernels.kernel().process_id != first
+    until(simulation, lambda: simulation.view().divergence is not None)
+    start.run()
+    assert not start.has("restart_with_new_code")
+    assert any("no longer does what was recorded" in error.value for error in start.app.error)
+    assert len(simulation.journal.path()) == before
+
+
+def test_new_code_that_cannot_be_loaded_is_said(start: Tab, tmp_path: Path) -> None:
+    """The offer stays, so that it can be taken once the code is right."""
+    start.click("start_session")
+    live = registry().get(str(start.session_id))
+    assert live is not None
+    (tmp_path / "agents" / "app" / "agent.py").write_text("root_agent = missing")
+    _looks_again(live)
+    start.run()
+    start.click("restart_with_new_code")
+    assert any("missing" in code.value for code in start.app.code)
+    _looks_again(live)
+    start.run()
+    assert start.has("restart_with_new_code")
+
+
+def _looks_again(live: LiveSession) -> None:
+    """Let the last look at the agent's files count no more."""
+    assert isinstance(live.config, KernelAgentConfig)
+    new_code._looked.pop(live.config.kernels, None)

@@ -1,0 +1,42 @@
+"""Says whether an agent's files have changed since its process loaded them, and lets a session go on with them."""
+
+from __future__ import annotations
+
+import time
+from weakref import WeakKeyDictionary
+
+from app.registry import LiveSession
+from simulator.kernel.config import KernelAgentConfig
+from simulator.kernel.pool import AgentKernels
+
+LOOKS_EVERY = 2.0
+"""How long a look at an agent's files counts, in seconds: pages ask at each run, and a project may have thousands."""
+
+_looked: WeakKeyDictionary[AgentKernels, tuple[float, bool]] = WeakKeyDictionary()
+
+
+def has_new_code(live: LiveSession) -> bool:
+    """Return whether the agent's files are others than those that its process has loaded; cheap."""
+    config = live.config
+    if live.read_only or live.at_rest or not isinstance(config, KernelAgentConfig):
+        return False
+    now = time.monotonic()
+    when, found = _looked.get(config.kernels, (now - LOOKS_EVERY, False))
+    if now - when >= LOOKS_EVERY:
+        when, found = now, config.kernels.has_new_code
+        _looked[config.kernels] = when, found
+    return found
+
+
+def take_new_code(live: LiveSession) -> None:
+    """Start the agent's process anew, and bring the session back there: where it diverges, its view says so.
+
+    Raises:
+        simulator.kernel.process.KernelError: The agent cannot be loaded any more; the text says why.
+    """
+    config = live.config
+    if not isinstance(config, KernelAgentConfig):
+        return
+    _looked.pop(config.kernels, None)
+    config.kernels.restart()
+    live.simulation.model_view()  # a session that only waits would come back at its next step: not before it was answered
