@@ -282,6 +282,7 @@ class _Copier:
         return value
 
 
+@lru_cache(maxsize=512)
 def find(tree: ast.Module, name: str, line: int) -> list[ast.AST]:
     """Return the nodes from a module down to the function that begins at a line; empty where there is none of that name."""
     waiting: list[tuple[ast.AST, tuple[ast.AST, ...]]] = [(tree, ())]

@@ -280,9 +280,7 @@ class Run:
     def forget_globals(self, scope: Scope) -> None:
         """Note that functions of the program may have run: what they put into the module's names is not known."""
         for top in {id(one.top): one.top for one in (scope, *self.scopes)}.values():
-            for name in top.names.get(CHANGED, ()):
-                if name in top.names:
-                    self.lose_all([top.names[name]])
+            self.lose_all(top.names[name] for name in top.names.get(CHANGED, ()) if name in top.names)
             for name in top.names.get(REBOUND, ()):
                 forget_name(top, name)
 
