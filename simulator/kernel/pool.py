@@ -22,6 +22,8 @@ LOAD_SECONDS = 60.0
 """How long the import of an agent may take."""
 MOST_FILES = 2_000
 """So many files of an agent are looked at to know whether its code has changed."""
+MOST_FOLDERS = 500
+_NOT_ITS_OWN = frozenset({"__pycache__", "venv", "env", "node_modules", "site-packages"})
 _CODE = (".py", ".yaml", ".yml", ".toml")
 _STOPPED = "loading the agent was stopped"
 _ALL: weakref.WeakSet[AgentKernels] = weakref.WeakSet()
@@ -196,6 +198,6 @@ def _files_of(asked: JsonObject) -> frozenset[tuple[str, int, int]]:
 
 
 def _code_in(home: Path) -> Iterator[Path]:
-    for folder, below, names in os.walk(home):
-        below[:] = sorted(name for name in below if not name.startswith((".", "__pycache__")))
+    for folder, below, names in islice(os.walk(home), MOST_FOLDERS):
+        below[:] = sorted(name for name in below if not name.startswith(".") and name not in _NOT_ITS_OWN)
         yield from (Path(folder, name) for name in sorted(names) if name.endswith(_CODE) or name == ".env")
