@@ -252,6 +252,11 @@ def _is_guard(run: Any) -> bool:
     return run is not None and getattr(run, _MADE, None) is run
 
 
+def beneath_guard(run: Any) -> Any:
+    """Return what a class has as `run_async` itself: what a guard stands around, None where that is inherited, else `run`."""
+    return getattr(run, _OWN) if _is_guard(run) else run
+
+
 class _Guards:
     """Puts guards around the `run_async` of all classes of tools, also of those that are defined meanwhile, and takes them away again."""
 
@@ -328,7 +333,7 @@ class _Guards:
         guard = vars(kind).get(_RUN)
         if not _is_guard(guard):
             return
-        if (own := getattr(guard, _OWN)) is None:
+        if (own := beneath_guard(guard)) is None:
             delattr(kind, _RUN)
         else:
             setattr(kind, _RUN, own)

@@ -30,6 +30,7 @@ from pydantic import JsonValue
 
 from simulator.environment.evidence.sketch import Code
 from simulator.runtime.adk_private import node_function, runs_nodes
+from simulator.runtime.enforcing import beneath_guard
 from simulator.runtime.source_text import UnreadableError, place_of, project_of, source_of_file
 
 _DEEPEST = 20
@@ -156,9 +157,15 @@ def _function_in(tool: object) -> object:
 
 def _runner_of(kind: type) -> tuple[type, str]:
     """Give the class whose `run_async` a tool runs, and that class's module; no module where it has none that is plain."""
-    runs = next(base for base in _MRO.__get__(kind) if "run_async" in _OWN.__get__(base))
+    runs = next(base for base in _MRO.__get__(kind) if _run_in(base) is not None)
     module = _OWN.__get__(runs).get("__module__")
     return runs, module if type(module) is str else ""
+
+
+def _run_in(kind: type) -> Any:
+    """Return what a class has as `run_async` itself, without the guard that stands around it while anything is simulated."""
+    run = _OWN.__get__(kind).get("run_async")
+    return beneath_guard(run) if type(run) is FunctionType else run
 
 
 def _own_run(tool: object) -> MethodType | None:
@@ -169,7 +176,7 @@ def _own_run(tool: object) -> MethodType | None:
     runs, module = _runner_of(kind)
     if not module or module.partition(".")[0] == "google":
         return None
-    written = _OWN.__get__(runs)["run_async"]
+    written = _run_in(runs)
     return MethodType(written, tool) if type(written) is FunctionType else None
 
 

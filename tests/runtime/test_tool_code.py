@@ -27,6 +27,7 @@ from google.adk.workflow import FunctionNode
 from simulator.environment.evidence.returns import read_returns
 from simulator.environment.evidence.sketch import Code, Hole
 from simulator.runtime import source_text, tool_code
+from simulator.runtime.enforcing import UnchosenToolError, Watch, beneath_guard
 from simulator.runtime.tool_code import code_of
 
 SHOP = '''
@@ -470,8 +471,42 @@ class Ticket(BaseTool):
         return {"title": args["title"], "queue": "first", "by": self.name}
 
 
-def test_a_tool_of_a_class_of_its_own_is_read_where_its_class_runs_it() -> None:
-    """All arguments stand in one mapping there, and what its object holds is not known."""
+class Inquiring:
+    """Runs a tool, and is none."""
+
+    async def run_async(self, *, args: dict[str, Any], tool_context: Any) -> Any:
+        """Ask."""
+        del tool_context
+        return {"asked": args["title"]}
+
+
+class Inquiry(Inquiring, BaseTool):
+    """A tool that runs what another class has."""
+
+
+class Bystander(Watch):
+    """A run of which nothing is asked."""
+
+    def chose(self, tool: BaseTool) -> bool:
+        """Choose nothing."""
+        del tool
+        return False
+
+    def refused(self, error: UnchosenToolError) -> None:
+        """Hear nothing."""
+
+    def within(self, runner: Any, run_async: Any, given: dict[str, Any]) -> Any:
+        """Let it run."""
+        return run_async(runner, **given)
+
+
+@pytest.mark.parametrize("is_guarded", [False, True])
+def test_a_tool_of_a_class_of_its_own_is_read_where_its_class_runs_it(is_guarded: bool) -> None:
+    """All arguments stand in one mapping there, and what its object holds is not known; in a run all classes are guarded."""
+    watch = Bystander() if is_guarded else None
+    assert watch is None or beneath_guard(Ticket.run_async) is not Ticket.run_async
+    inquiry = found(Inquiry(name="inquiry", description="Ask."))
+    assert read_returns(inquiry, {"title": "Lamp"}).outcomes[0].value == {"asked": "Lamp"}
     for tool in (OwnWay(undeclared), Ticket(name="ticket", description="Open a ticket.")):
         code = found(tool)
         assert (code.name, code.takes_mapping, code.receiver) == ("run_async", True, True)
