@@ -83,16 +83,18 @@ $(BIN)/python:
 		fi; \
 	done; echo "Python 3.11 or newer is needed; name one: make run PYTHON=/path/to/python3.11" >&2; exit 1
 
+# The lock files hold all that is needed, so pip has nothing to resolve: where it resolves, it looks at versions that were
+# released since for a requirement with extras, and refuses them as they are not pinned.
 $(RUN_READY): requirements.lock pyproject.toml | $(BIN)/python
 	@echo "Installing what the studio needs"
-	@$(PIP) --require-hashes -r requirements.lock
+	@$(PIP) --no-deps --require-hashes -r requirements.lock
 	@$(PIP) --no-deps --no-build-isolation -e .
 	@touch $@
 
 # The second lock file holds everything of the first, so this environment can run the studio too.
 $(CHECK_READY): requirements-dev.lock pyproject.toml | $(BIN)/python
 	@echo "Installing what the studio and its checks need"
-	@$(PIP) --require-hashes -r requirements-dev.lock
+	@$(PIP) --no-deps --require-hashes -r requirements-dev.lock
 	@$(PIP) --no-deps --no-build-isolation -e .
 	@touch $@ $(RUN_READY)
 

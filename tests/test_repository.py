@@ -85,6 +85,17 @@ def test_the_development_lock_holds_all_of_the_other() -> None:
     assert pins["requirements.lock"] <= pins["requirements-dev.lock"]
 
 
+def test_the_lock_files_hold_all_that_they_need() -> None:
+    """They are installed as they stand: what pip looks for beside them, it takes newer than is pinned, and refuses."""
+    installs = re.findall(r"^\t.*-r requirements\S*\.lock", (ROOT / "Makefile").read_text(), re.MULTILINE)
+    assert len(installs) == 2
+    assert all("--no-deps --require-hashes" in line for line in installs)
+    checked = subprocess.run(
+        [sys.executable, "-m", "pip", "check"], capture_output=True, text=True, check=False, timeout=120
+    )
+    assert checked.returncode == 0, checked.stdout
+
+
 def test_the_base_installation_stays_light() -> None:
     """What is heavy or rare is an extra."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
