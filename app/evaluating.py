@@ -12,7 +12,7 @@ from evalset.adk_runs.spec import EvalRunSpec
 from evalset.eval_config.checking import check
 from evalset.eval_config.editing import custom_metrics, option
 from evalset.recorded.files import recording_of, sidecar_of
-from evalset.replay.unrecorded import Policy
+from evalset.replay.unrecorded_calls import Policy
 from simulator.agent_config import SimulatedAgentConfig
 from simulator.agents import AgentCatalogue
 from simulator.facts import Value

@@ -16,10 +16,10 @@ from app import agents as of_server
 from app.agents import catalogue
 from app.jobs import Job, Progress, Report
 from app.labels import literal
-from evalset.replay.unrecorded import Policy
+from evalset.replay.unrecorded_calls import Policy
 from evalset.verify import Criteria, VerifyProgress, verify
-from evalset.verify.elsewhere import interpreter_for, kernels_with
 from evalset.verify.results import CaseResult, Divergence, Pair, Step, TextPiece, Verification
+from evalset.verify.workers import interpreter_for, kernels_with
 from simulator.facts import Value
 
 VERIFIED = "verified"

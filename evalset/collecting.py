@@ -46,3 +46,26 @@ def holding_large() -> Iterator[None]:
             _holding -= 1
             if _holding == 0:
                 gc.unfreeze()
+
+
+_SELDOM = (50_000, 20, 100)
+_working = 0
+_thresholds = gc.get_threshold()
+
+
+@contextmanager
+def collecting_seldom() -> Iterator[None]:
+    """Search seldom within this block: for work that leaves little garbage, while each search looks at all that ADK has imported."""
+    global _working, _thresholds  # noqa: PLW0603 - as above
+    with _lock:
+        if _working == 0:
+            _thresholds = gc.get_threshold()
+            gc.set_threshold(*_SELDOM)
+        _working += 1
+    try:
+        yield
+    finally:
+        with _lock:
+            _working -= 1
+            if _working == 0:
+                gc.set_threshold(*_thresholds)

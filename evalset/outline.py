@@ -102,13 +102,32 @@ def outline_of(path: Path, text: bytes) -> Outline:
     values = dict(members)
     if not isinstance(values[SET_ID], str):
         raise EvalSetError(path, f"{SET_ID} is not a string, so it is not an eval set")
-    cases = values[CASES]
-    if not isinstance(cases, list):
-        raise EvalSetError(path, _flaw_of_cases(text))
+    ids = _ids(path, text, values[CASES])
     layout = find_layout(text, members_after=len(names) - 1 - names.index(CASES))
     place = layout.insert_at
-    ids = frozenset(case["eval_id"] for case in cases)
-    return Outline(ids, layout, text[max(0, place - SEAM) : place], text[place:])
+    return Outline(frozenset(ids), layout, text[max(0, place - SEAM) : place], text[place:])
+
+
+def ids_in_order(path: Path, text: bytes) -> list[str]:
+    """Read the ids of an eval set's cases.
+
+    Args:
+        path: Where the text comes from; for errors.
+        text: The whole file.
+
+    Raises:
+        EvalSetError: As `outline_of`.
+    """
+    _check_encoding(path, text)
+    members = _members(path, text)
+    _check_names(path, [name for name, _ in members])
+    return _ids(path, text, dict(members)[CASES])
+
+
+def _ids(path: Path, text: bytes, cases: Any) -> list[str]:
+    if not isinstance(cases, list):
+        raise EvalSetError(path, _flaw_of_cases(text))
+    return [case["eval_id"] for case in cases]
 
 
 def _members(path: Path, text: bytes) -> list[tuple[str, Any]]:

@@ -11,7 +11,7 @@ from pydantic import Field
 
 from evalset.documents import loaded, set_json
 from evalset.errors import EvalSetError
-from evalset.replay.unrecorded import Policy
+from evalset.replay.unrecorded_calls import Policy
 from simulator.facts import Value
 from simulator.jsonvalue import JsonObject
 

@@ -34,7 +34,8 @@ from evalset.replay.following import AmbiguousError, Asked, Reply, SessionFollow
 from evalset.replay.following import Question as InputQuestion
 from evalset.replay.inputs import Conversation
 from evalset.replay.running_case import running_eval_id
-from evalset.replay.unrecorded import Improvised, MadeAnswer, Policy, words_of
+from evalset.replay.unrecorded import Improvised, words_of
+from evalset.replay.unrecorded_calls import MadeAnswer, Policy
 from simulator.jsonvalue import JsonObject, copied, same
 from simulator.runtime.adk_private import Run, has_own_code, invocation_of, let_plugins_go_on, runs_agents
 from simulator.runtime.boundaries import ToolBoundaryCall, seat_agent

@@ -5,41 +5,21 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Iterator
-from typing import Literal, TypeAlias
 
 from evalset.recorded.model import Author, RecordedCall, RecordedCase
 from evalset.recorded.recorder import author_of
+from evalset.replay.unrecorded_calls import Policy
 from simulator.environment.injection.effects import HangEffect
 from simulator.environment.injection.rules import InjectionRule
 from simulator.environment.recording.recordings import RecordedCall as PlainCall
-from simulator.facts import Provenance, Value
+from simulator.facts import Provenance
 from simulator.runtime.firing import as_response
 from simulator.runtime.stand_in.answering import Answering
 from simulator.runtime.stand_in.calls import AnsweredCall
 from simulator.runtime.stand_in.play import Question, SessionPlay
 from simulator.session.environment import SessionEnvironment
 
-Policy: TypeAlias = Literal["fail", "rules", "generate"]
-"""What becomes of a call that was not recorded: an error; the answer of the case's rules, and an error where none answers; or
-the answer of the rules, and else one that is drafted offline."""
-
 _AT_ONCE = 0.001
-
-
-class MadeAnswer(Value):
-    """An answer that nobody had recorded.
-
-    Attributes:
-        eval_id: The case that was replayed.
-        turn: The turn, from 0.
-        call: The call with its answer; its author says who made it.
-        why: Why it had to be made: what was recorded that is nearest, and what differs.
-    """
-
-    eval_id: str
-    turn: int
-    call: RecordedCall
-    why: str
 
 
 class Improvised:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import gc
 import json
 import logging
 import os
@@ -22,14 +21,12 @@ from evalset.verify.criteria import DEFAULT_RESPONSE, Criteria, Match
 from evalset.verify.errors import VerifyError
 
 if TYPE_CHECKING:
-    from concurrent.futures import Executor
-
     from evalset.progress import Progress
     from evalset.verify.results import Verification, VerifyProgress
+    from simulator.kernel.executor import KernelExecutor
 
 
 _BAD, _INTERRUPTED = 2, 130
-_SELDOM = (50_000, 20, 100)
 
 
 def main(argv: Sequence[str], *, prog: str = "python -m evalset verify") -> int:
@@ -45,7 +42,7 @@ def main(argv: Sequence[str], *, prog: str = "python -m evalset verify") -> int:
     if not given.verbose:
         _hush()
     progress = Progress(sys.stderr, quiet=given.quiet)
-    with _seldom_collected(), _stopped_by_interrupt(progress) as stop:
+    with _stopped_by_interrupt(progress) as stop:
         try:
             return _carried_out(given, progress, stop)
         except VerifyError as error:
@@ -54,17 +51,14 @@ def main(argv: Sequence[str], *, prog: str = "python -m evalset verify") -> int:
 
 
 def _carried_out(given: argparse.Namespace, progress: Progress, stop: threading.Event) -> int:
-    from evalset.progress import plain  # noqa: PLC0415 - `--help` waits for no ADK
+    from evalset.progress import plain  # noqa: PLC0415 - `--help` waits for nothing
     from evalset.tables import table_csv  # noqa: PLC0415 - as above
-    from evalset.verify.metric import eval_config  # noqa: PLC0415 - as above
     from evalset.verify.report import as_json, junit, report  # noqa: PLC0415 - as above
 
-    criteria = _criteria(given)
-    if given.write_eval_config is not None:
-        config = eval_config(given.set, environment=given.environment, criteria=criteria)
-        _write(given.write_eval_config, json.dumps(config, indent=2).encode())
-    verification = _verified(given, criteria, progress, stop)
+    verification = _verified(given, progress, stop)
     progress.clear()
+    if given.write_eval_config is not None:
+        _write_eval_config(given, verification.criteria)
     if given.junit is not None:
         _write(given.junit, junit(verification))
     if given.csv is not None:
@@ -78,18 +72,32 @@ def _carried_out(given: argparse.Namespace, progress: Progress, stop: threading.
     return verification.exit_code
 
 
-def _verified(
-    given: argparse.Namespace, criteria: Criteria, progress: Progress, stop: threading.Event
-) -> Verification:
-    from evalset.verify.elsewhere import interpreter_for, kernels_with  # noqa: PLC0415 - `--help` waits for no ADK
+def _verified(given: argparse.Namespace, progress: Progress, stop: threading.Event) -> Verification:
+    """Verify in this process, or in as many kernels as pay: this one imports no ADK then, while they do."""
+    from evalset.verify.workers import interpreter_for, workers_for  # noqa: PLC0415 - `--help` waits for nothing
 
     python = interpreter_for(given.set, given.agent, given.agents_dir, given.python or "")
-    if python is None:
-        return _verified_by(given, criteria, progress, stop, processes=given.processes)
-    workers = given.processes or os.cpu_count() or 1
+    workers = given.processes or workers_for(len(_chosen_ids(given)) * given.runs)
+    if python is None and workers == 1:
+        return _verified_by(given, _criteria(given), progress, stop)
+    with _kernels(python or Path(sys.executable), workers) as executor:
+        criteria = _criteria(given, executor, workers)
+        return _verified_by(given, criteria, progress, stop, processes=workers, executor=executor)
+
+
+def _chosen_ids(given: argparse.Namespace) -> list[str]:
+    from evalset.verify.verifying import chosen_ids  # noqa: PLC0415 - `--help` waits for nothing
+
+    return chosen_ids(given.set, given.case)
+
+
+@contextmanager
+def _kernels(python: Path, workers: int) -> Iterator[KernelExecutor]:
+    from evalset.verify.workers import kernels_with  # noqa: PLC0415 - `--help` waits for nothing
+
     executor = kernels_with(python, workers)
     try:
-        return _verified_by(given, criteria, progress, stop, processes=workers, executor=executor)
+        yield executor
     finally:
         executor.shutdown(wait=False)
 
@@ -100,10 +108,10 @@ def _verified_by(
     progress: Progress,
     stop: threading.Event,
     *,
-    processes: int | None,
-    executor: Executor | None = None,
+    processes: int = 1,
+    executor: KernelExecutor | None = None,
 ) -> Verification:
-    from evalset.verify.verifying import verify  # noqa: PLC0415 - as above
+    from evalset.verify.verifying import verify  # noqa: PLC0415 - `--help` waits for nothing
 
     return verify(
         given.set,
@@ -137,16 +145,23 @@ def _renames(words: list[str]) -> dict[str, str]:
 
 def _proposed(given: argparse.Namespace, verification: Verification) -> Mapping[str, Sequence[Tolerance]]:
     """Propose tolerances for each case that has some, and keep them, as the options say."""
-    from evalset.verify.proposing import add_tolerances, propose_tolerances  # noqa: PLC0415 - as above
-
     if not (given.propose_tolerances or given.keep_tolerances):
         return {}
+    from evalset.verify.proposing import add_tolerances, propose_tolerances  # noqa: PLC0415 - imports ADK
+
     found = {case.eval_id: propose_tolerances(case.runs) for case in verification.cases}
     proposed = {eval_id: tolerances for eval_id, tolerances in found.items() if tolerances}
     if given.keep_tolerances:
         for eval_id, tolerances in proposed.items():
             add_tolerances(given.set, eval_id, tolerances, given.environment)
     return proposed
+
+
+def _write_eval_config(given: argparse.Namespace, criteria: Criteria) -> None:
+    from evalset.verify.metric import eval_config  # noqa: PLC0415 - imports ADK
+
+    config = eval_config(given.set, environment=given.environment, criteria=criteria)
+    _write(given.write_eval_config, json.dumps(config, indent=2).encode())
 
 
 def _write(path: Path, content: bytes) -> None:
@@ -160,11 +175,13 @@ def _progress_words(now: VerifyProgress) -> str:
     return f"{now.done} of {now.total}: {'pass' if now.passed else 'FAIL'} {now.eval_id}"
 
 
-def _criteria(given: argparse.Namespace) -> Criteria:
+def _criteria(
+    given: argparse.Namespace, executor: KernelExecutor | None = None, workers: int = 1
+) -> Criteria:
     """Take the criteria of the `EvalConfig`, and in place of each what an option says."""
-    from evalset.verify.configured import criteria_of  # noqa: PLC0415 - `--help` waits for no ADK
-
-    criteria = criteria_of(given.config) if given.config is not None else Criteria()
+    criteria = Criteria()
+    if given.config is not None:
+        criteria = _configured(given.config, executor, workers)
     said = {"match": given.match, "response": given.response, "ignore_args": given.ignore_args or None}
     changes: dict[str, Any] = {name: value for name, value in said.items() if value is not None}
     changes |= {name: None for name in ("trajectory", "response") if name in given.skip}
@@ -174,6 +191,21 @@ def _criteria(given: argparse.Namespace) -> Criteria:
     if given.exactly:
         changes["tolerances"] = False
     return criteria.model_copy(update=changes)
+
+
+def _configured(config: Path, executor: KernelExecutor | None, workers: int) -> Criteria:
+    """Read an `EvalConfig` as ADK does: here, or by a worker, while all of them start."""
+    if executor is None:
+        from evalset.verify.configured import criteria_of  # noqa: PLC0415 - imports ADK
+
+        return criteria_of(config)
+    from evalset.verify.sharing import configured_by  # noqa: PLC0415 - `--help` waits for nothing
+    from simulator.kernel.process import KernelError, RefusedError  # noqa: PLC0415 - as above
+
+    try:
+        return configured_by(executor, config, workers)
+    except (KernelError, RefusedError) as error:
+        raise VerifyError(str(error)) from error
 
 
 @contextmanager
@@ -192,17 +224,6 @@ def _stopped_by_interrupt(progress: Progress) -> Iterator[threading.Event]:
         yield stop
     finally:
         signal.signal(signal.SIGINT, before)
-
-
-@contextmanager
-def _seldom_collected() -> Iterator[None]:
-    """Let the garbage collector look seldom: a replay leaves little, and each look at all that ADK has imported takes a while."""
-    before = gc.get_threshold()
-    gc.set_threshold(*_SELDOM)
-    try:
-        yield
-    finally:
-        gc.set_threshold(*before)
 
 
 def _hush() -> None:
@@ -310,7 +331,7 @@ def _add_ways(parser: argparse.ArgumentParser) -> None:
         "--processes",
         type=_count,
         metavar="N",
-        help="in how many processes; by default one for each core, where there are cases enough (on Linux alone)",
+        help="in how many processes; by default one for each core, where there are cases enough",
     )
     parser.add_argument(
         "--timeout",

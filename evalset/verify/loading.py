@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import shlex
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 from typing import NamedTuple
@@ -54,14 +54,8 @@ class Unready(NamedTuple):
     renamed: Mapping[str, str] = MappingProxyType({})
 
 
-def cases_to_verify(
-    eval_set: Path,
-    environment: Path,
-    chosen: Collection[str],
-    agents: Agents,
-    renamed: Mapping[str, str] = MappingProxyType({}),
-) -> list[Ready | Unready]:
-    """Read the cases, in the order of the file.
+class CasesToVerify:
+    """The cases that are verified, in the order of the file; each is prepared when it is first asked for.
 
     Args:
         eval_set: The eval set.
@@ -73,9 +67,37 @@ def cases_to_verify(
     Raises:
         VerifyError: A file cannot be read, or holds something else, or has no case of a chosen id.
     """
-    wanted = chosen_cases(eval_set, chosen)
-    recorded = read_recorded(environment)
-    return [_prepared(case, environment, recorded, agents, renamed) for case in wanted]
+
+    def __init__(
+        self,
+        eval_set: Path,
+        environment: Path,
+        chosen: Collection[str],
+        agents: Agents,
+        renamed: Mapping[str, str] = MappingProxyType({}),
+    ) -> None:
+        self._held = chosen_cases(eval_set, chosen)
+        self._recorded = read_recorded(environment)
+        self._environment, self._agents, self._renamed = environment, agents, renamed
+        self._prepared: dict[int, Ready | Unready] = {}
+
+    def __len__(self) -> int:
+        return len(self._held)
+
+    def __getitem__(self, place: int) -> Ready | Unready:
+        """Return the case at a place, from 0.
+
+        Raises:
+            IndexError: There are not so many.
+        """
+        if place not in self._prepared:
+            self._prepared[place] = _prepared(
+                self._held[place], self._environment, self._recorded, self._agents, self._renamed
+            )
+        return self._prepared[place]
+
+    def __iter__(self) -> Iterator[Ready | Unready]:
+        return map(self.__getitem__, range(len(self)))
 
 
 def chosen_cases(eval_set: Path, chosen: Collection[str]) -> list[EvalCase]:
@@ -268,6 +290,7 @@ class Agents:
         self._catalogue = (
             catalogue_for(AgentSettings(agents_dir=agents_dir, demos=False)) if agents_dir else None
         )
+        self._of: dict[tuple[str, ...], SimulatedAgentConfig] = {}
 
     def known(self) -> list[SimulatedAgentConfig]:
         """Give all agents that can be loaded of the folder that was given, or of the one around the eval set."""
@@ -286,6 +309,12 @@ class Agents:
         """
         if self._config is not None:
             return self._config
+        wanted = tuple(app_names)
+        if wanted not in self._of:
+            self._of[wanted] = self._found(wanted)
+        return self._of[wanted]
+
+    def _found(self, app_names: Sequence[str]) -> SimulatedAgentConfig:
         catalogue = self._catalogue or self._around(app_names)
         names = catalogue.names()
         found = next((name for name in app_names if name in names), names[0] if len(names) == 1 else None)

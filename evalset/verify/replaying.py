@@ -25,7 +25,7 @@ from google.genai import types
 
 from evalset.recorded.model import Author, RecordedCall, RecordedCase, RecordedEnvironment, RecordedModelTurn
 from evalset.replay.plugin import HermeticEnvironment, Replayed
-from evalset.replay.unrecorded import MadeAnswer, Policy
+from evalset.replay.unrecorded_calls import MadeAnswer, Policy
 from evalset.verify.results import Players
 from evalset.verify.running import PATIENCE
 from simulator.agent_config import SimulatedAgentConfig

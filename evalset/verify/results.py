@@ -12,7 +12,7 @@ from pydantic import Field
 from evalset.measured import Measured
 from evalset.recorded.model import RecordedModelTurn
 from evalset.recorded.tolerances import EVERY_TOOL, Tolerance
-from evalset.replay.unrecorded import MadeAnswer
+from evalset.replay.unrecorded_calls import MadeAnswer
 from evalset.verify.criteria import Criteria
 from simulator.facts import Value
 from simulator.jsonvalue import Json, JsonObject

@@ -1,15 +1,24 @@
-"""Shares the runs of a verification out to an executor, a few at a time, and puts what comes back together."""
+"""Shares the runs of a verification out to worker processes, a few at a time, and puts what comes back together. Imports no ADK."""
 
 from __future__ import annotations
 
 import time
+import uuid
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import BrokenExecutor, Future
+from concurrent.futures import BrokenExecutor, Executor, Future
+from pathlib import Path
 from queue import Empty, SimpleQueue
-from typing import Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any
 
 from evalset.measured import Measured
+from evalset.verify.criteria import Criteria
+from evalset.verify.request import Part, Stop, VerifyRequest
 from evalset.verify.results import CaseResult, CaseStatus, Verification, VerifyProgress
+from simulator.agent_config import SimulatedAgentConfig
+from simulator.kernel.executor import KernelExecutor
+
+if TYPE_CHECKING:
+    from evalset.verify.in_process import PartsOf
 
 _LOOKS_EVERY = 0.1
 _MOST_IN_A_PART = 8
@@ -17,28 +26,87 @@ _PARTS_FOR_EACH = 8
 """Into how many parts at least the work of each worker is cut, so that a slow case holds up no other."""
 
 
-class Stop(Protocol):
-    """Tells whether to stop; `threading.Event` does."""
+def verify_by(
+    executor: Executor,
+    request: VerifyRequest,
+    eval_ids: Sequence[str],
+    *,
+    workers: int,
+    tell: Callable[[VerifyProgress], None],
+    stop: Stop,
+) -> Verification:
+    """Have a verification done by an executor.
 
-    def is_set(self) -> bool:
-        """Tell whether to stop."""
-        ...
+    Args:
+        executor: Its workers find the agents themselves; those of kernels may have loaded one.
+        request: What is verified.
+        eval_ids: The ids of the chosen cases, in the order of the file.
+        workers: How many there are.
+        tell: Told after each run.
+        stop: Ends it.
 
-
-class Part(NamedTuple):
-    """What one worker does at a time.
-
-    Attributes:
-        places: The places of the cases among those that were chosen, from 0.
-        first: The number of the first run, from 1.
-        runs: How many runs of each.
-        again: Whether a worker has ended at it before.
+    Raises:
+        KernelError: No worker can be started.
+        RefusedError: A kernel cannot do its part; the text says why. Another executor's worker raises a `VerifyError`.
     """
+    # As many replays at a time as in one process.
+    for_each = request.absolute().model_copy(update={"at_once": max(1, request.at_once // workers)})
+    given: dict[str, Any] = {"verification": uuid.uuid4().hex, "request": for_each.model_dump(mode="json")}
+    # A kernel puts the agent that it has loaded before what it is given.
+    agent = () if isinstance(executor, KernelExecutor) else (None,)
 
-    places: tuple[int, ...]
-    first: int
-    runs: int
-    again: bool = False
+    def submit(part: Part) -> Future[Any]:
+        return executor.submit(verify_part, *agent, **given, part=part.model_dump(mode="json"))
+
+    base = Verification(
+        eval_set=request.eval_set,
+        environment=request.recording,
+        criteria=request.criteria,
+        runs=request.runs,
+    )
+    return Sharing(submit, eval_ids, request.runs, tell).done(workers, stop, base)
+
+
+def configured_by(executor: KernelExecutor, config: Path, workers: int) -> Criteria:
+    """Have an `EvalConfig` read by a worker, as ADK is imported there; all of them start meanwhile.
+
+    Raises:
+        KernelError: No worker can be started.
+        RefusedError: The file cannot be read, or is none.
+    """
+    first, *_ = [executor.submit(criteria_here, path=str(config.absolute())) for _ in range(workers)]
+    return Criteria.model_validate(first.result())
+
+
+def criteria_here(_: SimulatedAgentConfig | None, /, *, path: str) -> Any:
+    """Read an `EvalConfig` in a kernel; return a `Criteria` in JSON."""
+    from evalset.verify.configured import criteria_of  # noqa: PLC0415 - imports ADK, which who shares out needs not
+
+    return criteria_of(path).model_dump(mode="json")
+
+
+_parts: dict[str, PartsOf] = {}
+"""What this process verified parts of last, by the name of that verification."""
+
+
+def verify_part(config: SimulatedAgentConfig | None, /, *, verification: str, request: Any, part: Any) -> Any:
+    """Do a part of a verification where it was sent to: in a kernel, or in what another executor has.
+
+    Args:
+        config: The agent of all cases; None where they are found by the request.
+        verification: The name of the verification.
+        request: A `VerifyRequest` in JSON.
+        part: A `Part` in JSON.
+
+    Returns:
+        A `Verification` of the part's cases and runs, in JSON.
+    """
+    from evalset.verify.in_process import PartsOf  # noqa: PLC0415 - imports ADK, which who shares out needs not
+
+    if verification not in _parts:
+        _parts.clear()
+        _parts[verification] = PartsOf(VerifyRequest.model_validate(request), config)
+    return _parts[verification].done(Part.model_validate(part)).model_dump(mode="json")
 
 
 def parts_of(cases: int, runs: int, workers: int) -> Iterator[Part]:
@@ -48,7 +116,8 @@ def parts_of(cases: int, runs: int, workers: int) -> Iterator[Part]:
     for start in range(0, cases, at_once):
         places = tuple(range(start, min(cases, start + at_once)))
         for first in range(1, runs + 1, size if at_once == 1 else runs):
-            yield Part(places, first, min(runs - first + 1, size if at_once == 1 else runs))
+            count = min(runs - first + 1, size if at_once == 1 else runs)
+            yield Part(places=places, first=first, runs=count)
 
 
 class Sharing:
@@ -121,7 +190,7 @@ class Sharing:
         for place in part.places:
             if not part.again:
                 try:
-                    self._submit(part._replace(places=(place,), again=True))
+                    self._submit(part.model_copy(update={"places": (place,), "again": True}))
                     continue
                 except BrokenExecutor:  # it can do no more at all
                     pass

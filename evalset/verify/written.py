@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 from evalset.recorded.tolerances import Tolerance
 from evalset.verify.criteria import Criteria
 from evalset.verify.errors import VerifyError
-from evalset.verify.loading import Ready, agents_for, cases_to_verify, recorded_beside
+from evalset.verify.loading import CasesToVerify, Ready, agents_for, recorded_beside
 from evalset.verify.proposing import add_tolerances
 from evalset.verify.replaying import Replay, Ways, replayed
 from evalset.verify.results import Players, RunResult, Varying
@@ -15,7 +16,9 @@ from evalset.verify.running import PATIENCE, run
 from evalset.verify.undetermined import Asked, allowing, find_varying, scored_as
 from simulator.agent_config import SimulatedAgentConfig
 from simulator.facts import Value
+from simulator.jsonvalue import JsonObject
 from simulator.kernel.config import KernelAgentConfig
+from simulator.kernel.process import KernelError, RefusedError
 from simulator.runtime.adk_private import missing_a2a_known
 
 
@@ -78,19 +81,19 @@ def replay_written(  # long: what it takes is most of it
         VerifyError: A file or the agent cannot be used, there is no such case, or nothing is recorded of it.
     """
     if isinstance(agent, KernelAgentConfig):
-        from evalset.verify.elsewhere import replay_written_in_kernel  # noqa: PLC0415 - which names this module's class
-
-        given = {
-            "path": path,
-            "eval_id": eval_id,
-            "environment": environment,
-            "keep": keep,
-            "timeout": timeout,
-        }
-        return replay_written_in_kernel(agent, given)
+        return _replayed_in_kernel(
+            agent,
+            {
+                "path": str(Path(path).absolute()),
+                "eval_id": eval_id,
+                "environment": str(Path(environment).absolute()) if environment is not None else None,
+                "keep": keep,
+                "timeout": timeout,
+            },
+        )
     eval_set = Path(path)
     sidecar = Path(environment) if environment is not None else recorded_beside(eval_set)
-    (each,) = cases_to_verify(eval_set, sidecar, [eval_id], agents_for(eval_set, agent, agents_dir))
+    (each,) = CasesToVerify(eval_set, sidecar, [eval_id], agents_for(eval_set, agent, agents_dir))
     if not isinstance(each, Ready):
         raise VerifyError(f"{eval_set}: {each.error}")
     players: Players = "recorded" if any(turn.models for turn in each.recorded.turns) else "real"
@@ -99,6 +102,19 @@ def replay_written(  # long: what it takes is most of it
     if keep and found.varying:
         add_tolerances(eval_set, eval_id, found.tolerances, sidecar)
     return found.model_copy(update={"kept": keep and bool(found.varying)})
+
+
+def _replayed_in_kernel(config: KernelAgentConfig, arguments: JsonObject) -> WrittenCase:
+    try:
+        found = config.kernels.run("replay_written_here", arguments)
+    except (KernelError, RefusedError) as error:
+        raise VerifyError(str(error)) from error
+    return WrittenCase.model_validate(found)
+
+
+def replay_written_here(config: SimulatedAgentConfig, **arguments: Any) -> Any:
+    """Replay a case that was just written with the agent that this process, a kernel, has loaded; in and out in JSON."""
+    return replay_written(**arguments, agent=config).model_dump(mode="json")
 
 
 async def _replayed(each: Ready, ways: Ways) -> WrittenCase:

@@ -45,7 +45,11 @@ from simulator.session import Seats
 
 _FACT: TypeAdapter[Fact] = TypeAdapter(Fact)
 _SEATS: TypeAdapter[Seats | None] = TypeAdapter(Seats | None)
-FOR_KERNELS = {"verify_part": "evalset.verify.verifying", "replay_written_here": "evalset.verify.elsewhere"}
+FOR_KERNELS = {
+    "criteria_here": "evalset.verify.sharing",
+    "replay_written_here": "evalset.verify.written",
+    "verify_part": "evalset.verify.sharing",
+}
 """The functions that a studio may have run, each with its module; named, as that stands above this package."""
 _WARM = ("google.adk.agents", "google.adk.apps", "google.adk.tools", "google.adk.models.google_llm")
 _WARM_SECONDS = 5.0

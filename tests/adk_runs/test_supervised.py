@@ -38,15 +38,6 @@ process = start_process([sys.executable, "-c", sys.argv[2], log], folder=log.par
 log.open("a").write(f"{process.pid}\\n")
 time.sleep(600)
 """
-_VERIFIER = """
-import os, sys, threading, time
-from evalset.verify.processes import shared_out
-def work(items, tell, stop):
-    open(sys.argv[1], "a").write(f"{os.getpid()}\\n")
-    time.sleep(600)
-    return []
-shared_out(work, [1, 2, 3], 3, print, threading.Event())
-"""
 
 
 def is_there(pid: int) -> bool:
@@ -78,13 +69,11 @@ def numbers(log: Path) -> list[int]:
     return [int(line) for line in log.read_text().split("\n")[:-1]]
 
 
-@pytest.mark.parametrize(
-    ("parent", "program", "processes"), [(_PARENT, _PLAIN, 2), (_PARENT, _TREE, 3), (_VERIFIER, "", 3)]
-)
+@pytest.mark.parametrize(("parent", "program", "processes"), [(_PARENT, _PLAIN, 2), (_PARENT, _TREE, 3)])
 def test_children_end_with_a_parent_that_is_killed(
     log: Path, parent: str, program: str, processes: int
 ) -> None:
-    """`adk eval`, what it started and refuses to end, and the processes of a verification."""
+    """`adk eval`, and what it started and refuses to end."""
     killed = subprocess.Popen([sys.executable, "-c", parent, str(log), program])
     wait_until(lambda: len(numbers(log)) == processes, what="all have started", seconds=60)
     assert all(map(is_there, numbers(log)))

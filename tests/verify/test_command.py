@@ -287,12 +287,13 @@ def test_an_interrupt_shows_what_was_done(kept: Path, tmp_path: Path) -> None:
 
 @pytest.mark.process
 def test_a_process_that_dies_is_told(kept: Path, tmp_path: Path) -> None:
-    """An agent's code may end it; the command says so, and ends with 2."""
+    """An agent's code may end it; the command names the case and ends with 2, and the other case has its verdict."""
     dies = (
         'if os.environ.get("NO_MODEL"):',
         "if llm_request.contents[0].parts[0].text == 'check B':\n            os._exit(7)\n        if False:",
     )
     with started(kept, "--agents-dir", agents(tmp_path, dies), "--processes", "2") as process:
-        _, err = process.communicate(timeout=60)
+        out, _ = process.communicate(timeout=60)
     assert process.returncode == 2
-    assert "a process that replays cases ended before its time (exit code 7)" in err
+    assert "PASS one" in out
+    assert "exit code 7" in out.partition("two")[2]

@@ -30,7 +30,7 @@ from evalset.adk_runs.history import kept_results
 from evalset.adk_runs.installed import INSTALL, missing
 from evalset.adk_runs.results import CaseResult, ResultsError, RunResults, TurnResult, read_results
 from evalset.adk_runs.run import AdkEvalRun, RunView
-from evalset.replay.unrecorded import Policy
+from evalset.replay.unrecorded_calls import Policy
 
 LOOK_AGAIN_SECONDS = 0.5
 COLUMNS = (1, 1.45)

@@ -14,7 +14,7 @@ from app.kept import slug
 from app.labels import literal
 from app.set_agents import fitting_agents
 from app.set_facts import SetFacts
-from evalset.replay.unrecorded import Policy
+from evalset.replay.unrecorded_calls import Policy
 from simulator.agents import AgentSettingsError
 from simulator.jsonvalue import digest
 

@@ -1,0 +1,214 @@
+"""Replays cases in this process, several at a time, each run in a session of its own, until done or stopped."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+from collections.abc import Callable, Sequence
+from itertools import count
+from typing import NamedTuple
+
+from evalset.collecting import collecting_seldom
+from evalset.measured import Measured, MeasuredFile, measured_agents, measured_files
+from evalset.recorded.files import sidecar_of
+from evalset.verify.criteria import Criteria
+from evalset.verify.loading import CasesToVerify, Ready, Unready, agents_for, config_of_each
+from evalset.verify.replaying import Ways, replayed
+from evalset.verify.request import Models, Part, Stop, VerifyRequest
+from evalset.verify.results import CaseResult, CaseStatus, Players, RunResult, Verification, VerifyProgress
+from evalset.verify.running import run
+from evalset.verify.scoring import golden_steps
+from evalset.verify.undetermined import Asked, judged_again, scored_as
+from simulator.agent_config import SimulatedAgentConfig
+from simulator.runtime.adk_private import missing_a2a_known
+from simulator.runtime.reachability import model_reachability
+
+_LOOKS_EVERY = 0.05
+
+
+def verify_here(
+    request: VerifyRequest,
+    agent: SimulatedAgentConfig | None,
+    on_progress: Callable[[VerifyProgress], None],
+    stop: Stop,
+) -> Verification:
+    """Verify all cases; arguments as for `verify`.
+
+    Raises:
+        VerifyError: As there.
+    """
+    began = time.perf_counter()
+    read = _read(request, agent)
+    ready = sum(isinstance(each, Ready) for each in read.cases)
+    tell = _counted(ready * request.runs, on_progress)
+    found = _verified(request, read, [*read.cases], tell=tell, stop=stop)
+    return found.model_copy(update={"seconds": time.perf_counter() - began})
+
+
+class PartsOf:
+    """Does the parts of one verification; its files are read once.
+
+    Args:
+        request: What is verified.
+        agent: The agent of all cases; None where they are found by what is asked for.
+
+    Raises:
+        VerifyError: As `verify`.
+    """
+
+    def __init__(self, request: VerifyRequest, agent: SimulatedAgentConfig | None) -> None:
+        self._request, self._read = request, _read(request, agent)
+
+    def done(self, part: Part) -> Verification:
+        """Replay the part's runs of its cases."""
+        cases = [self._read.cases[place] for place in part.places]
+        request = self._request.model_copy(update={"runs": part.runs})
+        return _verified(request, self._read, cases, first=part.first, stop=threading.Event())
+
+
+class _Read(NamedTuple):
+    """The cases of an eval set, and the digests of its files from before they were read."""
+
+    files: tuple[MeasuredFile, ...]
+    cases: CasesToVerify
+
+
+def _read(request: VerifyRequest, agent: SimulatedAgentConfig | None) -> _Read:
+    eval_set, recording = request.eval_set, request.recording
+    agents = agents_for(eval_set, agent or request.agent or None, request.agents_dir)
+    # Of a recording inside of the set, the file that a first change of it makes is looked at.
+    files = measured_files(eval_set, recording if recording != eval_set else sidecar_of(eval_set))
+    return _Read(files, CasesToVerify(eval_set, recording, request.cases, agents, request.renamed))
+
+
+def _verified(
+    request: VerifyRequest,
+    read: _Read,
+    wanted: Sequence[Ready | Unready],
+    *,
+    first: int = 1,
+    tell: Callable[[_Done], None] = lambda _: None,
+    stop: Stop,
+) -> Verification:
+    jobs, told = _jobs(wanted, request.criteria, request.models)
+    with missing_a2a_known(), collecting_seldom():
+        done = run(_replayed_all(jobs, request, first, tell, stop))
+    results = {id(job.ready.case): result for job, result in zip(jobs, done, strict=True)}
+    return Verification(
+        eval_set=request.eval_set,
+        environment=request.recording,
+        criteria=request.criteria,
+        runs=request.runs,
+        cases=tuple(results.get(id(each.case)) or _not_run(each) for each in wanted),
+        models=told,
+        renamed={old: new for each in wanted for old, new in each.renamed.items()},
+        measured=Measured(files=read.files, agents=measured_agents(config_of_each(wanted))),
+    )
+
+
+class _Job(NamedTuple):
+    """A case that is replayed, and who answers for its models."""
+
+    ready: Ready
+    models: Players
+
+
+class _Done(NamedTuple):
+    """A run that is done."""
+
+    eval_id: str
+    passed: bool
+
+
+def _counted(total: int, on_progress: Callable[[VerifyProgress], None]) -> Callable[[_Done], None]:
+    numbers = count(1)
+
+    def tell(done: _Done) -> None:
+        now = VerifyProgress(done=next(numbers), total=total, eval_id=done.eval_id, passed=done.passed)
+        on_progress(now)
+
+    return tell
+
+
+def _jobs(
+    cases: Sequence[Ready | Unready], criteria: Criteria, models: Models
+) -> tuple[list[_Job], tuple[str, ...]]:
+    """Decide for each case that is ready who answers for its models, and tell why."""
+    reasons: dict[int, str | None] = {}
+    jobs: list[_Job] = []
+    told: list[str] = []
+    for each in cases:
+        if isinstance(each, Unready):
+            continue
+        if models == "auto" and id(each.config) not in reasons:
+            reasons[id(each.config)] = model_reachability(each.config)
+        players, why = _players(each, models, reasons.get(id(each.config)))
+        told.append(f"{each.config.name}: {players} models ({why})")
+        jobs.append(_Job(each._replace(recorded=criteria.allowing(each.recorded)), players))
+    return jobs, tuple(dict.fromkeys(told))
+
+
+def _players(each: Ready, models: Models, reason: str | None) -> tuple[Players, str]:
+    if models != "auto":
+        return models, "as asked for"
+    if not reason:
+        return "real", "all can be asked from here"
+    if any(turn.models for turn in each.recorded.turns):
+        return "recorded", reason
+    return "real", f"no turn of a model is recorded, although {reason}"
+
+
+async def _replayed_all(
+    jobs: Sequence[_Job], request: VerifyRequest, first: int, tell: Callable[[_Done], None], stop: Stop
+) -> list[CaseResult]:
+    """Return the result of each case; of those that were not done when it was stopped, what there is."""
+    free = asyncio.Semaphore(request.at_once)
+    runs: list[list[RunResult]] = [[] for _ in jobs]
+
+    async def case(job: _Job, found: list[RunResult]) -> None:
+        for number in range(first, first + request.runs):
+            async with free:
+                found.append(await _one(job, request, number))
+            tell(_Done(job.ready.case.eval_id, found[-1].passed))
+
+    await _unless(
+        stop, [asyncio.create_task(case(job, found)) for job, found in zip(jobs, runs, strict=True)]
+    )
+    return [_result(job.ready, tuple(found), request.runs) for job, found in zip(jobs, runs, strict=True)]
+
+
+async def _one(job: _Job, request: VerifyRequest, number: int) -> RunResult:
+    case, recorded, config, _ = job.ready
+    ways = Ways(job.models, request.unrecorded, request.timeout, request.latencies)
+    replay = await replayed(case, recorded, config, ways)
+    asked = Asked(request.criteria, number, ways)
+    return await judged_again(job.ready, replay, await scored_as(job.ready, replay, asked), asked)
+
+
+def _not_run(each: Ready | Unready) -> CaseResult:
+    error = each.error if isinstance(each, Unready) else ""
+    return CaseResult(eval_id=each.case.eval_id, status="error", error=error, golden=golden_steps(each))
+
+
+def _result(each: Ready, runs: tuple[RunResult, ...], wanted: int) -> CaseResult:
+    status: CaseStatus = "passed" if all(run.passed for run in runs) else "failed"
+    return CaseResult(
+        eval_id=each.case.eval_id,
+        agent=each.config.app_name,
+        status=status if len(runs) == wanted else "stopped",
+        golden=golden_steps(each),
+        runs=runs,
+    )
+
+
+async def _unless(stop: Stop, tasks: Sequence[asyncio.Task[None]]) -> None:
+    """Wait for tasks until they are done, or until it is to stop: then they are cancelled, and waited for."""
+    waiting: set[asyncio.Task[None]] = set(tasks)
+    while waiting and not stop.is_set():
+        _, waiting = await asyncio.wait(waiting, timeout=_LOOKS_EVERY)
+    for task in waiting:
+        task.cancel()
+    for outcome in await asyncio.gather(*tasks, return_exceptions=True):
+        if isinstance(outcome, Exception) and not isinstance(outcome, asyncio.CancelledError):
+            raise outcome
