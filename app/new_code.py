@@ -5,9 +5,11 @@ from __future__ import annotations
 import time
 from weakref import WeakKeyDictionary
 
+from app.cast import cast_of
 from app.registry import LiveSession
 from simulator.kernel.config import KernelAgentConfig
 from simulator.kernel.pool import AgentKernels
+from simulator.kernel.remote_simulation import RemoteSimulation
 
 LOOKS_EVERY = 2.0
 """How long a look at an agent's files counts, in seconds: pages ask at each run, and a project may have thousands."""
@@ -26,6 +28,16 @@ def has_new_code(live: LiveSession) -> bool:
         when, found = now, config.kernels.has_new_code
         _looked[config.kernels] = when, found
     return found
+
+
+def know_new_code(live: LiveSession) -> None:
+    """Show the agent of a session as its process has loaded it last: its tools, its agents, its models."""
+    config, simulation = live.config.as_loaded(), live.simulation
+    if config is live.config:
+        return
+    live.config, live.cast = config, cast_of(config.root_agent)
+    if isinstance(simulation, RemoteSimulation) and isinstance(config, KernelAgentConfig):
+        simulation.config = config
 
 
 def take_new_code(live: LiveSession) -> None:

@@ -40,7 +40,7 @@ from app.fragments import begin_page, note_offers
 from app.keeping import KEEP_SECONDS, keep_drafts, keep_facts, what_waits_to_be_stored
 from app.kept import gather
 from app.labels import literal
-from app.new_code import has_new_code, take_new_code
+from app.new_code import has_new_code, know_new_code, take_new_code
 from app.opening import unreachable
 from app.overview import title
 from app.panels.branches import branches_page
@@ -175,6 +175,7 @@ def _draw(live: LiveSession | None) -> None:
         side()
         start_page()
         return
+    know_new_code(live)
     view = live.simulation.view()
     keep_facts(live.simulation)
     scene = Scene(live, view, stamp_of(live, view.version))

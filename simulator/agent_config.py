@@ -68,6 +68,10 @@ class SimulatedAgentConfig:
         """Whether the agent's code runs in a process of its own: then `agent` only looks like it, and cannot be played here."""
         return False
 
+    def as_loaded(self) -> SimulatedAgentConfig:
+        """Return it as its code was loaded last: another one where that is other code than it was made from."""
+        return self
+
     def resolve_eval_set_path(self) -> Path:
         """Give `eval_set_path` as an absolute path."""
         return Path(self.eval_set_path).expanduser().absolute()

@@ -199,7 +199,7 @@ class AgentCatalogue:
         A file of configs that a process of its own has not run yet stands there as one unread agent.
         """
         every = self._found(waits=False).values()
-        return tuple(self._loaded.get(_key(found), found.entry) for found in every)
+        return tuple(self._known(_key(found)) or found.entry for found in every)
 
     def loading(self, seconds: float = 0.0) -> frozenset[str]:
         """Name the agents, and the file, that processes of their own have been loading for so long: `stop` gives one up."""
@@ -290,7 +290,7 @@ class AgentCatalogue:
 
     def _load(self, found: _Found, *, anew: bool) -> AgentEntry:
         key = _key(found)
-        known = self._loaded.get(key)
+        known = self._known(key)
         # Nobody who asks for what is there waits for an agent that is being imported.
         if known is not None and not anew:
             return known
@@ -301,6 +301,14 @@ class AgentCatalogue:
                 with self._stoppable(key, found.load, when=found.is_elsewhere):
                     self._loaded[key] = _loaded(found, anew=anew)
             return self._loaded[key]
+
+    def _known(self, key: tuple[str, str]) -> AgentEntry | None:
+        """Return what a load gave, with the agent's code as it was loaded last."""
+        entry = self._loaded.get(key)
+        if entry is None or entry.config is None or (now := entry.config.as_loaded()) is entry.config:
+            return entry
+        self._loaded[key] = _described(entry, now)
+        return self._loaded[key]
 
     @contextmanager
     def _stoppable(self, key: tuple[str, str], load: Load | AgentsFile, *, when: bool) -> Iterator[None]:
@@ -404,8 +412,12 @@ def _loaded(found: _Found, *, anew: bool) -> AgentEntry:
         return replace(found.entry, error=failure_words(error, found.home))
     if config.name != found.entry.name:
         config = replace(config, name=found.entry.name)
-    description = getattr(config.root_agent, "description", "") or found.entry.description
-    return replace(found.entry, config=config, description=str(description))
+    return _described(found.entry, config)
+
+
+def _described(entry: AgentEntry, config: SimulatedAgentConfig) -> AgentEntry:
+    description = getattr(config.root_agent, "description", "") or entry.description
+    return replace(entry, config=config, description=str(description))
 
 
 def _source(found: _Found) -> str:

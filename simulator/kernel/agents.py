@@ -177,6 +177,7 @@ def kernel_agent(outline: JsonObject, kernels: AgentKernels) -> SimulatedAgentCo
         rewrites=drawn.rewrites,
         own_code=drawn.own_code,
         source=drawn.source,
+        outline=outline,
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from simulator.agent_config import SimulatedAgentConfig
@@ -28,6 +28,7 @@ class KernelAgentConfig(SimulatedAgentConfig):
         rewrites: Whether a callback of its may change what a tool answered.
         own_code: The nodes whose own code may run tools, or make agents, that are only known when it runs.
         source: Its folder or file; empty where nobody can tell.
+        outline: The outline that all this was taken from.
     """
 
     kernels: AgentKernels = field(kw_only=True, compare=False, repr=False)
@@ -36,11 +37,21 @@ class KernelAgentConfig(SimulatedAgentConfig):
     rewrites: bool = field(default=False, kw_only=True)
     own_code: tuple[str, ...] = field(default=(), kw_only=True)
     source: str = field(default="", kw_only=True)
+    outline: JsonObject = field(default_factory=dict, kw_only=True, compare=False, repr=False)
 
     @property
     def runs_elsewhere(self) -> bool:
         """Whether the agent's code runs in a process of its own: it does."""
         return True
+
+    def as_loaded(self) -> KernelAgentConfig:
+        """Return it as its kernel has loaded it last; the same one where the agent's outline is the same."""
+        from simulator.kernel.agents import kernel_agent  # noqa: PLC0415 - which knows this class
+
+        last = self.kernels.last_outline
+        if last is None or last is self.outline or last == self.outline or not self.outline:
+            return self
+        return replace(kernel_agent(last, self.kernels), name=self.name)
 
     def check_message(self, message: str | JsonObject) -> None:
         """Hold a message to the agent's input schema, by the agent's own code.

@@ -31,12 +31,12 @@ _ALL: weakref.WeakSet[AgentKernels] = weakref.WeakSet()
 
 def in_use() -> tuple[tuple[AgentKernels, Kernel], ...]:
     """Return the kernels of this process's agents that are alive; those beside the sessions, such as workers, stay out."""
-    return tuple((each, kernel) for each in [*_ALL] if (kernel := each.running) is not None)
+    return tuple((each, kernel) for each in [*_ALL] for kernel in each.alive)
 
 
 @dataclass(eq=False)
 class AgentKernels:
-    """The kernels of one agent: at most one is alive at a time.
+    """The kernels of one agent: one plays its sessions, but for those that hold up one that played before.
 
     Attributes:
         python: The interpreter.
@@ -53,6 +53,7 @@ class AgentKernels:
         self._loading: Kernel | None = None
         self._is_stopped = False
         self._kernel: Kernel | None = None
+        self._stuck: list[Kernel] = []
         self._outline: JsonObject | None = None
         self._files: frozenset[tuple[str, int, int]] = frozenset()
         _ALL.add(self)
@@ -64,15 +65,28 @@ class AgentKernels:
         return str(known or self.asked.get("file") or "")
 
     def kernel(self) -> Kernel:
-        """Return the kernel that is alive, or start one that has loaded the agent.
+        """Return the kernel that is alive, or start one that has loaded the agent; also where code of a session holds that one up.
 
         Raises:
             KernelError: It cannot be started, or the agent cannot be loaded there; the text says why.
         """
         with self._lock:
+            kernel = self._kernel
+            if kernel is not None and kernel.alive and kernel.busy and not kernel.has_pulse():
+                self._set_aside(kernel)
             if self._kernel is None or not self._kernel.alive:
                 self._kernel = self._started()
             return self._kernel
+
+    def set_aside(self, kernel: Kernel) -> None:
+        """Let a kernel play no more sessions, as one holds it up: those that are asked for something leave it, and the last one ends it."""
+        with self._lock:
+            self._set_aside(kernel)
+
+    def _set_aside(self, kernel: Kernel) -> None:
+        if self._kernel is kernel:
+            self._kernel, self._stuck = None, [*(each for each in self._stuck if each.alive), kernel]
+        kernel.end_when_left()
 
     def outline(self) -> JsonObject:
         """Return the outline of the agent as it was loaded last, an `AgentOutline` in JSON.
@@ -86,10 +100,20 @@ class AgentKernels:
         return self._outline
 
     @property
+    def last_outline(self) -> JsonObject | None:
+        """The outline of the agent as it was loaded last; None before. Starts nothing."""
+        return self._outline
+
+    @property
     def running(self) -> Kernel | None:
         """The kernel that is alive, if one is."""
         kernel = self._kernel
         return kernel if kernel is not None and kernel.alive else None
+
+    @property
+    def alive(self) -> tuple[Kernel, ...]:
+        """All that are alive: the one for new sessions first, and those that a session of theirs holds up."""
+        return tuple(each for each in (self._kernel, *self._stuck) if each is not None and each.alive)
 
     @property
     def has_new_code(self) -> bool:
@@ -146,14 +170,14 @@ class AgentKernels:
         Raises:
             KernelError: As `kernel`.
         """
-        kernel = self.running
-        if kernel is not None and not kernel.rest(with_sessions=True):
-            kernel.kill("it was restarted by hand")
+        for kernel in self.alive:
+            if not kernel.rest(with_sessions=True):
+                kernel.kill("it was restarted by hand")
         self.kernel()
 
     def end(self) -> None:
-        """End the kernel that is alive."""
-        if (kernel := self.running) is not None:
+        """End the kernels that are alive."""
+        for kernel in self.alive:
             kernel.end()
 
     def _started(self) -> Kernel:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import os
 import signal
@@ -13,6 +14,8 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from concurrent.futures import TimeoutError as FutureTimeoutError
 from pathlib import Path
 from typing import Any, Protocol
+
+import psutil
 
 from simulator.jsonvalue import JsonObject
 from simulator.kernel.messages import (
@@ -34,8 +37,11 @@ from simulator.masking import without_secrets
 
 START_SECONDS = 60.0
 """How long a kernel may take until it is ready, without its agent."""
+PULSE_SECONDS = 2.0
+"""How long the loop on which a kernel's sessions run may take to answer before its code counts as stuck."""
 _GRACE_SECONDS = 2.0
 _LAST_LINES = 40
+_LEFT = "its code held up other sessions, and the last one that was played in it has left it"
 _LOG = logging.getLogger(__name__)
 
 
@@ -109,7 +115,7 @@ class Kernel:
         self._last: deque[str] = deque(maxlen=_LAST_LINES)
         self._ready: Future[Ready] = Future()
         self._ending = threading.Lock()
-        self._is_over = self._rests = False
+        self._is_over = self._rests = self._ends_when_left = False
         self.last_used = time.monotonic()
         """When it was asked or heard last, by the clock of `time.monotonic`."""
         self.why_ended = ""
@@ -173,6 +179,17 @@ class Kernel:
             KernelBusyError: There was no answer in time.
             KernelError: The kernel has ended.
         """
+        try:
+            return self.begin_asking(name, arguments, session=session).result(patience)
+        except FutureTimeoutError as error:
+            raise KernelBusyError("the agent's process does not answer: its code is at work") from error
+
+    def begin_asking(self, name: str, arguments: JsonObject, *, session: str = "") -> Future[Any]:
+        """Ask for something and return the answer that is to come; it may fail as `ask` does.
+
+        Raises:
+            KernelError: The kernel has ended.
+        """
         number, answer = next(self._numbers), Future[Any]()
         with self._lock:
             if self.why_ended:
@@ -183,10 +200,21 @@ class Kernel:
             self._channel.send(Call(number=number, session=session, name=name, arguments=arguments))
         except OSError:  # it is about to be heard that it has ended
             _LOG.debug("A kernel could not be asked", exc_info=True)
+        return answer
+
+    def has_pulse(self) -> bool:
+        """Return whether its sessions can go on: False where code of one of them holds up the loop of all, or it has ended."""
         try:
-            return answer.result(patience)
-        except FutureTimeoutError as error:
-            raise KernelBusyError("the agent's process does not answer: its code is at work") from error
+            self.ask("pulse", {}, patience=PULSE_SECONDS)
+        except (KernelError, RefusedError):
+            return False
+        return True
+
+    def let_go(self, session: str) -> None:
+        """Hear no more of a session, which goes on in another kernel. From now on this one appends nothing to it, so runs nothing for it."""
+        self.forget(session)
+        with contextlib.suppress(KernelError):  # it has ended: then it does nothing anyway
+            self.begin_asking("leave", {}, session=session)
 
     def listen(self, session: str, listener: Listener) -> None:
         """Let somebody hear what happens in a session.
@@ -203,6 +231,17 @@ class Kernel:
         """Let nobody hear of a session any more."""
         with self._lock:
             self._listeners.pop(session, None)
+            is_left = self._ends_when_left and not self._listeners
+        if is_left:
+            self.kill(_LEFT)
+
+    def end_when_left(self) -> None:
+        """End it once no session is played in it any more."""
+        with self._lock:
+            self._ends_when_left = True
+            is_left = not self._listeners
+        if is_left:
+            self.kill(_LEFT)
 
     # ------------------------------------------------------------ hearing
 
@@ -250,7 +289,9 @@ class Kernel:
     def _kept(self, message: Keep) -> None:
         listener, problem = self._listeners.get(message.session), ""
         try:
-            if listener is not None:
+            if listener is None:  # nothing real may run for a session that goes on elsewhere
+                problem = "the session is played by another process"
+            else:
                 listener.keep()
         except ValueError as error:
             problem = str(error) or type(error).__name__
@@ -364,11 +405,22 @@ class Kernel:
 
 
 def kill_group(process: subprocess.Popen[bytes]) -> None:
-    """Kill a process that leads a session of its own, with all that it has started."""
+    """Kill a process that leads a session of its own, with all that it has started, also what leads a session of its own."""
+    family = _descendants(process.pid)
     try:
         if hasattr(os, "killpg"):
             os.killpg(process.pid, signal.SIGKILL)
         else:
             process.kill()
     except (ProcessLookupError, PermissionError):  # it has ended already
-        return
+        pass
+    for one in family:
+        with contextlib.suppress(psutil.Error):  # it has ended already
+            one.kill()
+
+
+def _descendants(process_id: int) -> list[psutil.Process]:
+    try:
+        return psutil.Process(process_id).children(recursive=True)
+    except psutil.Error:
+        return []

@@ -8,6 +8,7 @@ import threading
 import time
 import uuid
 from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import wait as wait_for
 from functools import cache
 from typing import Any, Literal, Self
 
@@ -58,7 +59,17 @@ _GOES_ON = "It is started anew, and the session goes on from what is kept."
 _RESTS = (
     "It was started anew and has ended again. Stop the turn or go back a step; then it is started once more."
 )
+_BESIDE = "Another session with this agent holds up its process. This one goes on in a process of its own."
+_AGAIN_AND_AGAIN = "the agent's process ends again and again"
 _LOG = logging.getLogger(__name__)
+
+
+class _UnansweredError(KernelBusyError):
+    """A kernel did not answer in time; the session had so many facts when it was asked."""
+
+    def __init__(self, kernel: Kernel, facts: int) -> None:
+        super().__init__("the agent's process does not answer: its code is at work")
+        self.kernel, self.facts = kernel, facts
 
 
 class _Ear:
@@ -205,7 +216,7 @@ class RemoteSimulation:
             with contextlib.suppress(KernelError):  # it is just being ended, as nobody played in it
                 kernel.listen(self._id, _Ear(self, kernel))
                 return kernel
-        raise KernelError("the agent's process ends again and again")
+        raise KernelError(_AGAIN_AND_AGAIN)
 
     def at_rest(self) -> threading.RLock:
         """Return what keeps everything of the session as it is, as long as it is held."""
@@ -435,12 +446,42 @@ class RemoteSimulation:
         return remote.gives.validate_python(value)
 
     def _told(self, name: str, given: JsonObject, patience: float | None) -> Any:
+        """Ask the kernel that plays the session, or another one where a session beside this one holds that one up."""
+        for _ in range(_TRIES):
+            try:
+                return self._told_once(name, given, patience)
+            except _UnansweredError as error:
+                if not self._is_held_up(error):
+                    raise
+                self._leave(error.kernel)
+        raise KernelError(_AGAIN_AND_AGAIN)
+
+    def _told_once(self, name: str, given: JsonObject, patience: float | None) -> Any:
         """Ask the kernel that plays the session; another one, where that one was just being ended as nobody used it."""
         for _ in range(_TRIES):
             kernel = self._playing()
+            unanswered = _UnansweredError(kernel, len(self.journal))
             with contextlib.suppress(KernelRestsError):
-                return kernel.ask(name, given, session=self._id, patience=patience)
-        raise KernelError("the agent's process ends again and again")
+                answer = kernel.begin_asking(name, given, session=self._id)
+                while not wait_for({answer}, timeout=_LOOK_SECONDS if patience is None else patience).done:
+                    if patience is not None or self._is_held_up(unanswered):
+                        raise unanswered
+                return answer.result()
+        raise KernelError(_AGAIN_AND_AGAIN)
+
+    def _is_held_up(self, unanswered: _UnansweredError) -> bool:
+        """Return whether a session beside this one keeps a kernel from taking what it was asked."""
+        kernel = unanswered.kernel
+        waits = bool(self.pending) or not self.session.is_running
+        return waits and kernel.alive and not kernel.has_pulse() and len(self.journal) == unanswered.facts
+
+    def _leave(self, kernel: Kernel) -> None:
+        """Let the session go on in another kernel with what is asked of it next: another session holds this one up."""
+        with self._lock:
+            if self._kernel is kernel:
+                self._kernel, self._is_resting = None, True
+        self.config.kernels.set_aside(kernel)
+        kernel.let_go(self._id)
 
     def drafting(self) -> Kernel | None:
         """Return the kernel that makes drafts for what is pending; it is begun anew where nobody used the last one."""
@@ -448,16 +489,35 @@ class RemoteSimulation:
 
     def _commanded(self, name: str, /, wait: float | None, **arguments: Any) -> bool:
         """Command, and wait as long as asked; what takes longer goes on in the kernel."""
-        patience = None if wait is None else wait + GRACE_SECONDS
+        given = CALLS[name].written({**arguments, "wait": wait})
         try:
-            value = self._told(name, CALLS[name].written({**arguments, "wait": wait}), patience)
-        except KernelBusyError:
+            if wait is None:
+                return bool(self._told(name, given, None))
+            value = self._told_once(name, given, wait + GRACE_SECONDS)
+        except _UnansweredError as error:
+            threading.Thread(
+                target=self._go_on_beside, args=(error, name, given), name="kernel-beside", daemon=True
+            ).start()
             return False
         except RefusedError as error:
             raise read_error(error.error) from error
         except KernelError as error:
             raise SimulationError(str(error)) from error
         return bool(value)
+
+    def _go_on_beside(self, unanswered: _UnansweredError, name: str, given: JsonObject) -> None:
+        """Command once more in another kernel, where a session beside this one holds its own one up; else it is at work on it."""
+        if not self._is_held_up(unanswered):
+            return
+        with self._lock:
+            self._shown = self._shown.model_copy(update={"busy": True})
+            self._words, self._version = (_BESIDE,), self._version + 1
+        self._leave(unanswered.kernel)
+        try:
+            self._told(name, given, _LOOK_SECONDS)
+        except (RefusedError, KernelError, SimulationError) as error:
+            with self._lock:
+                self._words, self._version = (str(error),), self._version + 1
 
     def query(
         self,

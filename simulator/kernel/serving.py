@@ -39,6 +39,7 @@ from simulator.kernel.messages import (
 from simulator.kernel.outline import outlined
 from simulator.kernel.remote_calls import CALLS, ENVIRONMENT, written_error
 from simulator.runtime import Simulation, SimulationError
+from simulator.runtime.loop import LoopThread
 from simulator.runtime.view import SimulationView
 from simulator.seats.requests import DraftedLater, Request
 from simulator.session import Seats
@@ -65,7 +66,7 @@ class ReportedJournal(Journal):
     def __init__(self, channel: Channel, session: str, keeping: Callable[[str, float], None]) -> None:
         super().__init__()
         self._channel, self._session, self._keeping = channel, session, keeping
-        self._is_told = False
+        self._is_told = self._is_left = False
 
     def begin(self, journal: Journal, *, told: bool) -> ReportedJournal:
         """Go on where a journal is; `told` says whether the studio is told the facts that it holds."""
@@ -86,8 +87,18 @@ class ReportedJournal(Journal):
         """Whether it outlives the process: the studio keeps it."""
         return True
 
+    def leave(self) -> None:
+        """Take in nothing more: the session goes on in another process."""
+        self._is_left = True
+
     def append(self, fact: Fact) -> int:
-        """Append a fact as `Journal.append` does, and tell the studio."""
+        """Append a fact as `Journal.append` does, and tell the studio.
+
+        Raises:
+            SimulationError: The session goes on in another process.
+        """
+        if self._is_left:
+            raise SimulationError("the session goes on in another process")
         parent = self.head
         number = super().append(fact)
         written = _FACT.dump_python(fact, mode="json")
@@ -165,6 +176,10 @@ class Server:
                 return self._begun(call)
             case "fields":
                 return self._fields(call)
+            case "pulse":
+                return LoopThread.shared().call(lambda: None)
+            case "leave":
+                return self._leave(call.session)
             case "run":
                 return self._run(str(given["function"]), given["arguments"])
             case name if name in CALLS:
@@ -221,6 +236,14 @@ class Server:
         played = self._sessions[call.session] = Played(simulation)
         simulation.when_changed(lambda: self._note(call.session))
         self._show(call.session, played)
+
+    def _leave(self, session: str) -> None:
+        played = self._sessions.pop(session, None)
+        if played is None:
+            return
+        if isinstance(played.simulation.journal, ReportedJournal):
+            played.simulation.journal.leave()
+        played.simulation.close()
 
     def _commanded(self, call: Call) -> Any:
         played = self._sessions.get(call.session)

@@ -27,6 +27,18 @@ sys.path[:] = [place for place in sys.path if not place or os.path.abspath(place
 """
 _PROGRAM = """
 import os, signal, sys
+def family(root):
+    parents = {}
+    for name in os.listdir("/proc") if os.path.isdir("/proc") else ():
+        try:
+            with open(f"/proc/{name}/stat") as file:
+                parents[int(name)] = int(file.read().rpartition(")")[2].split()[1])
+        except (OSError, ValueError):
+            pass
+    found = {root}
+    while (more := {child for child, parent in parents.items() if parent in found} - found):
+        found |= more
+    return found - {root, os.getpid()}
 life = int(sys.argv.pop(1))
 first = os.fork()
 if not first:
@@ -35,6 +47,12 @@ if not first:
     os.closerange(0, life)
     os.closerange(life + 1, 4096)
     os.read(life, 1)
+    left = family(os.getsid(0))
+    for one in left:
+        try:
+            os.kill(one, signal.SIGKILL)
+        except OSError:
+            pass
     os.killpg(0, signal.SIGKILL)
 os.close(life)
 os.waitpid(first, 0)

@@ -136,3 +136,24 @@ def _looks_again(live: LiveSession) -> None:
     """Let the last look at the agent's files count no more."""
     assert isinstance(live.config, KernelAgentConfig)
     new_code._looked.pop(live.config.kernels, None)
+
+
+def test_new_tools_stand_in_the_lists_once_the_new_code_is_taken(start: Tab, tmp_path: Path) -> None:
+    """In those of the session, and the agent's new description on the start page."""
+    start.app.text_area(key="start_query").set_value("Where is A1?")
+    start.click("start_session")
+    live = registry().get(str(start.session_id))
+    assert live is not None
+    assert isinstance(live.config, KernelAgentConfig)
+    code = tmp_path / "agents" / "app" / "agent.py"
+    code.write_text(
+        code.read_text()
+        .replace("tools=[find_order]", "tools=[find_order, cancel_order]")
+        .replace("Looks after orders.", "Cancels orders, too.")
+        .replace("def before(", "def cancel_order(order_id: str) -> dict:\n    return {}\n\n\ndef before(")
+    )
+    _looks_again(live)
+    start.run()
+    start.click("restart_with_new_code")
+    assert {tool.name for tool in live.cast.tools} == {"find_order", "cancel_order"}
+    assert catalogue().entries()[0].description == "Cancels orders, too."

@@ -66,6 +66,56 @@ def test_stop_ends_what_does_not_let_go_and_other_sessions_go_on(
     assert simulation.pending
 
 
+@pytest.mark.parametrize("words", ["spin", "sleep 100"])
+@pytest.mark.parametrize("wait", [0.2, None])
+def test_a_session_that_waits_goes_on_beside_one_that_holds_up_its_process(
+    config: KernelAgentConfig, words: str, wait: float | None
+) -> None:
+    """In another process, where it stood; the one that computes goes on in its own. A new session opens there, too."""
+    beside, simulation = begun(config), begun(config)
+    beside.query("Hello", wait=PATIENCE)
+    (before,) = beside.pending
+    simulation.query(words, wait=0.2)
+    until(simulation, lambda: simulation.session.is_running)
+    began = time.monotonic()
+    beside.answer(before, said("Hello!"), wait=wait)
+    assert wait is None or time.monotonic() - began < 2.0
+    until(beside, lambda: beside.session.turns[-1].ended)
+    assert simulation.session.is_running
+    assert len(config.kernels.alive) == 2
+    another = begun(config)
+    another.query("Hello", wait=PATIENCE)
+    assert another.pending
+    simulation.stop()
+    until(simulation, lambda: simulation.view().session.state is SessionState.AWAITING_QUERY)
+    until(simulation, lambda: len(config.kernels.alive) == 1)
+
+
+def test_a_real_tool_runs_once_where_its_session_has_left_a_process_that_was_held_up(
+    tmp_path: Path,
+) -> None:
+    """What the first process was asked for it does no more, once it could."""
+    source = DESK.replace(
+        "def find_order(order_id: str) -> dict:",
+        "def find_order(order_id: str) -> dict:\n    print('ran', file=open(Path(__file__).with_name('runs'), 'a'))\n",
+    ).replace(
+        'if words[0] == "sleep":',
+        'if words[0] == "sleep":\n        Path(__file__).with_name("slept").touch()',
+    )
+    config = config_of(project(tmp_path, source))
+    beside, simulation = begun(config), begun(config)
+    beside.query("Hello", wait=PATIENCE)
+    beside.answer(beside.pending[0], called(("find_order", {"order_id": "A1"})), wait=PATIENCE)
+    simulation.query("sleep 6", wait=0.2)
+    beside.run_real(beside.pending[0], wait=0.2)
+    until(beside, lambda: bool(beside.pending) and beside.pending[0].kind == "model")
+    until(simulation, lambda: bool(simulation.pending))
+    first = next(each for each in config.kernels.alive if each is not config.kernels.running)
+    assert first.has_pulse()
+    assert (tmp_path / "desk" / "runs").read_text().split() == ["ran"]
+    config.kernels.end()
+
+
 def test_a_process_that_ends_is_started_anew_once_and_then_rests(config: KernelAgentConfig) -> None:
     """A turn that ends it each time would do so for ever: a person stops it, and goes on."""
     simulation = begun(config)
@@ -206,16 +256,19 @@ threading.Event().wait()
 """
 SPINS = """
 import os, pathlib, subprocess, sys
-child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(3600)"])
+child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(3600)"], start_new_session=START_NEW_SESSION)
 pathlib.Path("child.tmp").write_text(str(child.pid))
 os.rename("child.tmp", "child.txt")
 while True: pass
 """
 
 
-def test_nothing_is_left_of_an_agent_that_spins_when_the_studio_is_killed(tmp_path: Path) -> None:
-    """Neither its process, nor what it started, nor what watches over both."""
-    (tmp_path / "agent.py").write_text(SPINS)
+@pytest.mark.parametrize("own_session", [False, True])
+def test_nothing_is_left_of_an_agent_that_spins_when_the_studio_is_killed(
+    tmp_path: Path, own_session: bool
+) -> None:
+    """Neither its process, nor what it started, nor what watches over both; nor a child that leads a session of its own."""
+    (tmp_path / "agent.py").write_text(SPINS.replace("START_NEW_SESSION", str(own_session)))
     studio = subprocess.Popen(
         [sys.executable, "-c", STUDIO, str(tmp_path)], stdout=subprocess.PIPE, text=True
     )
@@ -223,12 +276,27 @@ def test_nothing_is_left_of_an_agent_that_spins_when_the_studio_is_killed(tmp_pa
     kernel = int(studio.stdout.readline())
     child = int((tmp_path / "child.txt").read_text())
     group = [each.pid for each in psutil.process_iter() if os.getpgid(each.pid) == kernel]
-    assert {kernel, child} < set(group)
+    assert kernel in group
+    assert (child in group) is not own_session
     studio.kill()
     studio.wait()
     studio.stdout.close()
-    for each in group:
+    for each in {*group, child}:
         until_gone(each)
+
+
+def test_nothing_is_left_where_a_process_is_killed_whose_child_leads_a_session_of_its_own(
+    tmp_path: Path,
+) -> None:
+    """As a tool's server may."""
+    (tmp_path / "agent.py").write_text(SPINS.replace("START_NEW_SESSION", "True"))
+    kernel = Kernel(Path(sys.executable), tmp_path)
+    with pytest.raises(KernelError):
+        kernel.ask("load", of_folder(tmp_path.parent, tmp_path.name), patience=5.0)
+    child = int((tmp_path / "child.txt").read_text())
+    kernel.kill()
+    until_gone(kernel.process_id)
+    until_gone(child)
 
 
 def test_the_end_of_a_process_is_heard_though_a_child_of_it_holds_the_pipe(tmp_path: Path) -> None:
