@@ -9,6 +9,7 @@ from typing import Any, NoReturn, Protocol
 from pydantic import JsonValue, ValidationError
 
 from app.jsontext import JsonTextError, parse_json, parse_object
+from simulator.jsonvalue import place_words
 
 _NUMBERED = re.compile(r"(?<=[a-z])\d+(?=\.)")
 
@@ -149,6 +150,6 @@ def complaints(error: ValidationError) -> str:
     """Say in a line what a model says of a value, with the place of each mistake."""
     found = error.errors(include_url=False)
     return "; ".join(
-        ": ".join(filter(None, (".".join(map(str, each["loc"])), each["msg"].removeprefix("Value error, "))))
+        ": ".join(filter(None, (place_words(each["loc"]), each["msg"].removeprefix("Value error, "))))
         for each in found
     )

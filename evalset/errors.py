@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from simulator.jsonvalue import place_words
+
 if TYPE_CHECKING:
     from pydantic import ValidationError
 
@@ -41,4 +43,4 @@ def first_flaw(error: ValidationError, *within: str | int) -> str:
         within: Where the value stands.
     """
     first = error.errors(include_url=False)[0]
-    return f"{'.'.join(map(str, (*within, *first['loc'])))}: {first['msg']}"
+    return f"{place_words((*within, *first['loc']))}: {first['msg']}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import json.encoder
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from json.scanner import make_scanner
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
@@ -145,6 +145,11 @@ def _read_deep(text: str) -> Any:
         return _read(text, 0)[0]
     except RecursionError as error:
         raise NotJsonError(_TOO_DEEP) from error
+
+
+def place_words(place: Iterable[str | int]) -> str:
+    """Name a place in a document for a person, in one line: `turns.0.moves.2`; a name with a break or a control character is quoted."""
+    return ".".join(part if (part := str(step)).isprintable() else repr(part) for step in place)
 
 
 def is_flat(value: Any) -> bool:

@@ -24,6 +24,7 @@ from evalset.verify.criteria import RESPONSE, TRAJECTORY, Criteria, Metric
 from evalset.verify.errors import VerifyError
 from evalset.verify.metric import MATCHES, PATH, RESPONSE_PATH
 from evalset.verify.results import Check, CheckStatus
+from simulator.jsonvalue import place_words
 
 _STATUS: dict[EvalStatus, CheckStatus] = {EvalStatus.PASSED: "passed", EvalStatus.FAILED: "failed"}
 
@@ -63,7 +64,7 @@ def _read(path: Path) -> EvalConfig:
         raise VerifyError(f"{path}: cannot be read: {error.strerror or error}") from error
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
-        place = ".".join(map(str, first["loc"]))
+        place = place_words(first["loc"])
         raise VerifyError(f"{path}: it is no EvalConfig: {place or 'all of it'}: {first['msg']}") from error
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import re
 from collections.abc import Iterable
@@ -46,7 +47,7 @@ def read_document(text: str) -> JsonValue:
     if not text.strip():
         raise DocumentError("the text is empty")
     try:
-        value: JsonValue = taken(_json(text) if text.lstrip()[0] in "{[" else _yaml(text))
+        value: JsonValue = taken(_read(text))
     except NotJsonError as error:
         raise DocumentError(f"the text holds what is {error}") from error
     except RecursionError as error:
@@ -106,6 +107,16 @@ def write_json(value: JsonValue) -> str:
 def write_yaml(value: JsonValue) -> str:
     """Write YAML that every YAML reader takes for the same."""
     return str(yaml.dump(value, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=100))
+
+
+def _read(text: str) -> Any:
+    match text.lstrip()[0]:
+        case "{" | "[":
+            return _json(text)
+        case '"':  # a text alone, or YAML that begins with a quoted name
+            with contextlib.suppress(JsonTextError):
+                return read_json(text)
+    return _yaml(text)
 
 
 def _json(text: str) -> Any:

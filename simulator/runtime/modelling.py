@@ -14,7 +14,7 @@ from simulator.environment.asking.prompts import AskedCall, KnownThing, Previous
 from simulator.environment.conventions.kinds import plural
 from simulator.environment.recording.nearest_calls import nearest
 from simulator.environment.things.tool_settings import EnvironmentSettings
-from simulator.jsonvalue import JsonObject
+from simulator.jsonvalue import JsonObject, place_words
 from simulator.runtime.desk import Desk
 from simulator.runtime.errors import SimulationError
 from simulator.runtime.known import Known
@@ -128,7 +128,7 @@ def configuration_of(settings: EnvironmentSettings) -> types.GenerateContentConf
         return types.GenerateContentConfig.model_validate(written) if written else None
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
-        place = ".".join(map(str, first["loc"]))
+        place = place_words(first["loc"])
         raise SimulationError(f"the simulation model's configuration: {place}: {first['msg']}") from error
 
 

@@ -17,7 +17,7 @@ from simulator.environment.documents import (
     write_yaml,
 )
 from simulator.facts import Value
-from simulator.jsonvalue import JsonObject
+from simulator.jsonvalue import JsonObject, place_words
 from simulator.scripts import entries, script
 from simulator.scripts.script import FORMAT, VERSION, Place, Script
 from simulator.seats.requests import CodeRequest, ModelRequest, Request
@@ -45,7 +45,7 @@ class ScriptText(NamedTuple):
 
 def words_of(place: Place) -> str:
     """Name a place in a script: `turns.0.moves.2`."""
-    return ".".join(map(str, place)) or "the script"
+    return place_words(place) or "the script"
 
 
 def read_script(text: str) -> ScriptText:

@@ -21,7 +21,7 @@ from simulator.environment.injection.adk_losses import injection, losses, unwrit
 from simulator.environment.injection.effects import MAX_LATENCY_SECONDS, Effect, ErrorEffect, ResponseEffect
 from simulator.environment.injection.injections import InjectionRule
 from simulator.environment.value import Number, Whole
-from simulator.jsonvalue import JsonObject, NotJsonError, copied
+from simulator.jsonvalue import JsonObject, NotJsonError, copied, place_words
 
 _TOOLS = "tool_simulation_configs"
 MOCK_STRATEGIES = {"MOCK_STRATEGY_UNSPECIFIED": 0, "MOCK_STRATEGY_TOOL_SPEC": 1, "MOCK_STRATEGY_TRACING": 2}
@@ -298,7 +298,7 @@ def _place(loc: tuple[int | str, ...], document: JsonObject) -> str:
         case (str(field), int(index), *rest) if field == _TOOLS:
             tool = f"tool {_tool_name(document, index)}"
         case _:
-            return ".".join(map(str, loc)) or "the config"
+            return place_words(loc) or "the config"
     match rest:
         case ["injection_configs", int(number), *inner]:
             return ": ".join([f"{tool}, injection {number}", *_joined(inner)])
@@ -307,7 +307,7 @@ def _place(loc: tuple[int | str, ...], document: JsonObject) -> str:
 
 
 def _joined(field: Iterable[int | str]) -> list[str]:
-    text = ".".join(map(str, field))
+    text = place_words(field)
     return [text] if text else []
 
 

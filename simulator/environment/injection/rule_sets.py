@@ -14,7 +14,7 @@ from simulator.environment.injection.adk_config import EnvironmentConfigError, R
 from simulator.environment.injection.adk_text import is_code, read_config_text
 from simulator.environment.injection.injections import InjectionRule
 from simulator.environment.value import Value
-from simulator.jsonvalue import JsonObject
+from simulator.jsonvalue import JsonObject, place_words
 
 FORMAT = "golden-trace-studio/rules"
 VERSION = 1
@@ -144,7 +144,7 @@ def _place(loc: tuple[int | str, ...], rules: JsonValue) -> str:
     rule = rules[loc[0]]
     name = rule.get("rule_id") if isinstance(rule, dict) else None
     named = f"rule {name!r} (number {loc[0] + 1})" if isinstance(name, str) else f"rule number {loc[0] + 1}"
-    field = ".".join(map(str, _without_kinds(loc[1:])))
+    field = place_words(_without_kinds(loc[1:]))
     return f"{named}: {field}" if field else named
 
 
