@@ -44,7 +44,7 @@ class KernelAgentConfig(SimulatedAgentConfig):
         """Whether the agent's code runs in a process of its own: it does."""
         return True
 
-    def as_loaded(self) -> KernelAgentConfig:
+    def as_loaded(self) -> SimulatedAgentConfig:
         """Return it as its kernel has loaded it last; the same one where the agent's outline is the same."""
         from simulator.kernel.agents import kernel_agent  # noqa: PLC0415 - which knows this class
 

@@ -126,6 +126,7 @@ class RemoteSimulation:
         self._version = 0
         self._words: tuple[str, ...] = ()
         self._came_back = -_TWICE_SECONDS
+        self._at: float | None = None
         self._stopped_hard = self._closed = self._is_resting = False
 
     @classmethod
@@ -139,14 +140,16 @@ class RemoteSimulation:
         seed: str | None = None,
         user_id: str = "user",
         session_id: str | None = None,
+        at: float | None = None,
         keep: Callable[[Journal], Journal] | None = None,
     ) -> RemoteSimulation:
-        """Begin a session; arguments as for `Simulation.open`.
+        """Begin a session; arguments as for `Simulation.open`, and `at` as for `set_time`.
 
         Raises:
             SimulationError: The agent cannot be simulated, or its kernel cannot be started.
         """
         made = cls(config)
+        made._at = at
         given: JsonObject = {
             "seats": _SEATS.dump_python(seats, mode="json"),
             "initial_state": initial_state,
@@ -200,7 +203,8 @@ class RemoteSimulation:
                 "app_name": self.config.app_name,
                 "root": str(self.config.root_agent.name),
             }
-            kernel.ask(name, {**given, "called": called}, session=self._id, patience=_BEGIN_SECONDS)
+            given = {**given, "called": called, "at": self._at}
+            kernel.ask(name, given, session=self._id, patience=_BEGIN_SECONDS)
         except RefusedError as error:
             raise read_error(error.error) from error
         except KernelError as error:
@@ -597,6 +601,11 @@ class RemoteSimulation:
     def set_rules(self, rules: Iterable[InjectionRule]) -> None:
         """Put these injection rules in force, from the next call on."""
         self.asked("set_rules", patience=_LOOK_SECONDS, rules=tuple(rules))
+
+    def set_time(self, at: float | None) -> None:
+        """Let what is played from now on happen at one time, in seconds since the epoch; None for the present time."""
+        self._at = at
+        self.asked("set_time", patience=_LOOK_SECONDS, at=at)
 
     def switch_rule(self, rule_id: str, enabled: bool) -> None:
         """Switch one injection rule on or off."""

@@ -7,6 +7,7 @@ import importlib
 import os
 import platform
 import threading
+import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -116,10 +117,22 @@ class ReportedJournal(Journal):
 
 
 @dataclass
+class SetClock:
+    """The clock of a session: the present time, or the one that it is set to, in seconds since the epoch."""
+
+    at: float | None = None
+
+    def __call__(self) -> float:
+        """Return the time."""
+        return time.time() if self.at is None else self.at
+
+
+@dataclass
 class Played:
     """A session that is played here, and what the studio was last shown of it."""
 
     simulation: Simulation
+    clock: SetClock
     shown: dict[str, Request] = field(default_factory=dict)
     turn: int = -1
     events: int = 0
@@ -172,16 +185,21 @@ class Server:
                 return check_message(self._agent().root_agent, given["message"])  # type: ignore[arg-type] # as it was typed
             case "load" | "warm" | "enter":
                 return self._prepared(call)
+            case "pulse":
+                return LoopThread.shared().call(lambda: None)
+            case "run":
+                return self._run(str(given["function"]), given["arguments"])
+        return self._of_session(call)
+
+    def _of_session(self, call: Call) -> Any:
+        """Do what is asked of one session."""
+        match call.name:
             case "open" | "resume":
                 return self._begun(call)
             case "fields":
                 return self._fields(call)
-            case "pulse":
-                return LoopThread.shared().call(lambda: None)
             case "leave":
                 return self._leave(call.session)
-            case "run":
-                return self._run(str(given["function"]), given["arguments"])
             case name if name in CALLS:
                 return self._commanded(call)
         raise SimulationError(f"no kernel knows {call.name!r}")
@@ -223,17 +241,17 @@ class Server:
 
     def _begun(self, call: Call) -> None:
         given: dict[str, Any] = dict(call.arguments)
-        config = called(self._agent(), **given.pop("called"))
+        config, clock = called(self._agent(), **given.pop("called")), SetClock(given.pop("at"))
         reported = ReportedJournal(self._channel, call.session, self._keep)
         if call.name == "resume":
             journal = reported.begin(Journal.from_json(str(given["journal"])), told=False)
-            simulation = Simulation.resume(journal, config, wait=0.0)
+            simulation = Simulation.resume(journal, config, clock=clock, wait=0.0)
         else:
             given["seats"] = _SEATS.validate_python(given.get("seats"))
             simulation = Simulation.open(
-                config, **given, keep=lambda journal: reported.begin(journal, told=True)
+                config, **given, clock=clock, keep=lambda journal: reported.begin(journal, told=True)
             )
-        played = self._sessions[call.session] = Played(simulation)
+        played = self._sessions[call.session] = Played(simulation, clock)
         simulation.when_changed(lambda: self._note(call.session))
         self._show(call.session, played)
 
@@ -249,6 +267,9 @@ class Server:
         played = self._sessions.get(call.session)
         if played is None:
             raise SimulationError("this kernel does not play the session")
+        if call.name == "set_time":
+            played.clock.at = call.arguments["at"]  # type: ignore[assignment] # as the studio sends it
+            return None
         remote = CALLS[call.name]
         of: Any = played.simulation
         name = call.name

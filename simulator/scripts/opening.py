@@ -19,6 +19,7 @@ def open_for_script(
     script: Script,
     *,
     clock: Callable[[], float] = time.time,
+    at: float | None = None,
     keep: Callable[[Journal], Journal] | None = None,
 ) -> Simulation:
     """Open a session as a script wants it: its seats, rules, state, seed and ids; nothing is said yet.
@@ -27,6 +28,7 @@ def open_for_script(
         config: The agent.
         script: The script.
         clock: Gives the time in seconds since the epoch.
+        at: What it gives at first, for an agent whose code runs elsewhere; None for the present time.
         keep: As for `Simulation.open`.
 
     Raises:
@@ -35,6 +37,7 @@ def open_for_script(
     return opened(
         config,
         clock=clock,
+        at=at,
         rules=script.rules,
         seats=seats_of(script, config),
         initial_state=script.initial_state,
@@ -45,17 +48,27 @@ def open_for_script(
     )
 
 
-def opened(config: SimulatedAgentConfig, *, clock: Callable[[], float] = time.time, **how: Any) -> Simulation:
+def opened(
+    config: SimulatedAgentConfig,
+    *,
+    clock: Callable[[], float] = time.time,
+    at: float | None = None,
+    **how: Any,
+) -> Simulation:
     """Open a session where the agent's code runs; arguments as for `Simulation.open`.
 
-    An agent that runs elsewhere is given its times there.
+    Args:
+        config: The agent.
+        clock: Gives the time in seconds since the epoch, where the agent's code runs in this process.
+        at: The time that the session begins with where the agent's code runs elsewhere; `set_time` sets it from then on.
+        how: What else `Simulation.open` takes.
 
     Raises:
         SimulationError: As `Simulation.open`.
     """
     if config.runs_elsewhere:
         elsewhere: Any = config
-        remote: Simulation = elsewhere.opened(**how)
+        remote: Simulation = elsewhere.opened(at=at, **how)
         return remote
     return Simulation.open(config, clock=clock, **how)
 
@@ -90,7 +103,7 @@ class ScriptedSession:
         asks: Callable[[Simulation], Asks] | None = None,
     ) -> None:
         self._clock, self._at = clock, script.began
-        self.simulation = open_for_script(config, script, clock=self._now)
+        self.simulation = open_for_script(config, script, clock=self._now, at=script.began)
         self._play = ScriptPlay(self.simulation, script, asks=asks(self.simulation) if asks else None)
         self._play.timed = self._set
 
@@ -105,6 +118,9 @@ class ScriptedSession:
 
     def _set(self, at: float | None) -> None:
         self._at = at
+        if self.simulation.config.runs_elsewhere:
+            remote: Any = self.simulation
+            remote.set_time(at)
 
     def play(self, watch: Callable[[Step], None] | None = None) -> Played:
         """Play the script from its first turn to its last, or to where it cannot go on; `watch` is told of each step."""

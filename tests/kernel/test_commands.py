@@ -14,9 +14,11 @@ from app.script_play import ScriptForm, open_script
 from evalset.adk_runs.command import main as evaluate
 from evalset.adk_runs.run import check_installed
 from evalset.command import main
+from simulator.agents.folder import AgentFolder
 from simulator.kernel.config import KernelAgentConfig
 from simulator.kernel.remote_simulation import RemoteSimulation
-from tests.kernel.projects import PATIENCE, project, until
+from simulator.scripts import play_script, read_script
+from tests.kernel.projects import PATIENCE, config_of, project, until
 
 pytestmark = pytest.mark.process
 
@@ -85,3 +87,21 @@ def test_a_script_plays_in_the_kernel_of_the_page(tmp_path: Path, monkeypatch: p
     until(live.simulation, lambda: not live.simulation.view().busy)
     live.simulation.close()
     config.kernels.end()
+
+
+def test_a_recorded_session_that_is_played_again_has_its_times(tmp_path: Path) -> None:
+    """In a kernel as in this process: the same facts, but for how long each answer took."""
+    home = project(tmp_path, name="timed")
+    script = read_script(SCRIPT).script.model_copy(
+        update={"began": 1_700_000_000.0, "seed": "seed", "session_id": "the session"}
+    )
+    turns = tuple(turn.model_copy(update={"at": 1_700_000_100.0}) for turn in script.turns)
+    script = script.model_copy(update={"turns": turns})
+    config = config_of(home, "timed")
+    there, here = play_script(config, script), play_script(AgentFolder(home).load("timed"), script)
+    config.kernels.end()
+    assert [fact.kind for fact in there.facts] == [fact.kind for fact in here.facts]
+    assert [fact.at for fact in there.facts] == [fact.at for fact in here.facts]
+    assert there.facts[0].at == 1_700_000_000.0
+    assert {fact.at for fact in there.facts if fact.kind == "turn_started"} == {1_700_000_100.0}
+    assert there.session.adk_session == here.session.adk_session
