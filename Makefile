@@ -6,6 +6,10 @@ VENV := .venv
 INTEROP := .venv-interop
 ADK_VERSIONS := 2.11.0 2.12.0 2.13.0
 INTEROP_PYTEST := 9.2.0
+# Programs that others make and ours meets, each in an environment of its own.
+INTEROP_PROGRAMS := agents-cli pipx
+AGENTS_CLI := google-agents-cli==1.11.0
+PIPX := pipx==1.8.0
 BIN := $(VENV)/bin
 RUN_READY := $(VENV)/.run-ready
 CHECK_READY := $(VENV)/.check-ready
@@ -40,14 +44,21 @@ suite: $(CHECK_READY)
 
 # Each environment holds google-adk of one version, what that needs, and pytest: as where an agent has its own packages.
 # Only these two are pinned. What google-adk needs is left to its own ranges, as for who installs it, and this finds what breaks in them.
-test-interop: $(CHECK_READY) $(ADK_VERSIONS:%=$(INTEROP)/%/.ready) ## Run the engine's tests under each google-adk that is supported
+test-interop: $(CHECK_READY) browser $(ADK_VERSIONS:%=$(INTEROP)/%/.ready) $(INTEROP_PROGRAMS:%=$(INTEROP)/%/.ready) ## Test with each google-adk that is supported, and with other programs
 	@for version in $(ADK_VERSIONS); do \
 		test -f $(INTEROP)/$$version/.ready || { echo "SKIPPED: google-adk $$version could not be installed; is there a network?"; continue; }; \
 		echo "google-adk $$version"; \
 		PYTHONPATH=. $(INTEROP)/$$version/bin/python -m pytest -q -c tests/interop/interop.ini --rootdir . tests/interop || exit 1; \
 	done
 	@echo "All of them beside each other"
-	@$(BIN)/pytest -q -p no:xdist tests/interop/side_by_side.py
+	@$(BIN)/pytest -q -p no:xdist -rs tests/interop/side_by_side.py tests/interop/agents_cli.py tests/interop/installed.py
+
+$(INTEROP)/agents-cli/.ready: WANTED := $(AGENTS_CLI)
+$(INTEROP)/pipx/.ready: WANTED := $(PIPX)
+$(INTEROP_PROGRAMS:%=$(INTEROP)/%/.ready): | $(BIN)/python
+	@echo "Installing $(WANTED) for the tests with it"
+	@$(BIN)/python -m venv --clear $(@D)
+	@$(@D)/bin/python -m pip install --disable-pip-version-check --quiet "$(WANTED)" && touch $@ || echo "$(WANTED) could not be installed"
 
 $(INTEROP)/%/.ready: | $(BIN)/python
 	@echo "Installing google-adk $* for its tests"

@@ -22,6 +22,7 @@ from app.visiting import open_link
 
 COLLECT_EVERY_SECONDS = 60.0
 LOOK_FOR_IDLE_SECONDS = 30.0
+LOOK_FOR_ENDLESS_SECONDS = 1.0
 
 SWITCH_SECONDS = 0.001
 """How long a thread at work keeps the others waiting: while an agent is imported or thinks, pages are served all the same."""
@@ -40,6 +41,19 @@ async def _end_idle_processes() -> None:
     while True:
         await asyncio.sleep(LOOK_FOR_IDLE_SECONDS)
         await asyncio.to_thread(_end_idle)
+
+
+async def _let_endless_come_last() -> None:
+    while True:
+        await asyncio.sleep(LOOK_FOR_ENDLESS_SECONDS)
+        await asyncio.to_thread(_come_last)
+
+
+def _come_last() -> None:
+    from simulator.kernel.running import let_endless_come_last  # noqa: PLC0415 - as below
+
+    for agent in let_endless_come_last():
+        _LOG.info("The process of %s computes without end; from now on all others come first", agent)
 
 
 def _end_idle() -> None:
@@ -82,7 +96,8 @@ async def _simulations() -> AsyncIterator[None]:
     # The browser takes a second to begin; the page's own modules can be there by then. ADK comes later, in `app.agents`.
     ready = asyncio.create_task(asyncio.to_thread(_get_ready))
     tidying = [
-        asyncio.create_task(work) for work in (_collect_garbage(), end_closed_tabs(), _end_idle_processes())
+        asyncio.create_task(work)
+        for work in (_collect_garbage(), end_closed_tabs(), _end_idle_processes(), _let_endless_come_last())
     ]
     try:
         yield

@@ -15,8 +15,6 @@ from concurrent.futures import TimeoutError as FutureTimeoutError
 from pathlib import Path
 from typing import Any, Protocol
 
-import psutil
-
 from simulator.jsonvalue import JsonObject
 from simulator.kernel.messages import (
     VERSION,
@@ -118,6 +116,8 @@ class Kernel:
         self._is_over = self._rests = self._ends_when_left = False
         self.last_used = time.monotonic()
         """When it was asked or heard last, by the clock of `time.monotonic`."""
+        self.last_heard = self.last_used
+        """When it was heard last, by the same clock."""
         self.why_ended = ""
         self._process = self._started(cwd)
         if self._process.stdin is None or self._process.stdout is None:
@@ -265,7 +265,7 @@ class Kernel:
         self._over("")
 
     def _take(self, message: Message) -> None:
-        self.last_used = time.monotonic()
+        self.last_used = self.last_heard = time.monotonic()
         match message:
             case Ready():
                 self._ready.set_result(message)
@@ -406,7 +406,12 @@ class Kernel:
 
 def kill_group(process: subprocess.Popen[bytes]) -> None:
     """Kill a process that leads a session of its own, with all that it has started, also what leads a session of its own."""
-    family = _descendants(process.pid)
+    import psutil  # noqa: PLC0415 - only who starts processes has it: an agent's environment need not
+
+    try:
+        family = psutil.Process(process.pid).children(recursive=True)
+    except psutil.Error:
+        family = []
     try:
         if hasattr(os, "killpg"):
             os.killpg(process.pid, signal.SIGKILL)
@@ -417,10 +422,3 @@ def kill_group(process: subprocess.Popen[bytes]) -> None:
     for one in family:
         with contextlib.suppress(psutil.Error):  # it has ended already
             one.kill()
-
-
-def _descendants(process_id: int) -> list[psutil.Process]:
-    try:
-        return psutil.Process(process_id).children(recursive=True)
-    except psutil.Error:
-        return []

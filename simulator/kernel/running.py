@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from weakref import WeakKeyDictionary
 
 import psutil
 
 from simulator.kernel.pool import AgentKernels, in_use
 from simulator.kernel.process import Kernel
+from simulator.kernel.start import NICE
 
 IDLE_SECONDS = 15 * 60.0
 """After so long without a step a kernel ends; its sessions go on in a fresh one."""
@@ -18,6 +22,11 @@ MOST_OF_MEMORY = 0.5
 LEAST_AVAILABLE = 0.1
 """The share of it that has to be available, whoever takes the rest."""
 _LATELY_SECONDS = 10.0
+_ONLY_COMPUTES = 0.2
+"""The share of a processor that a process takes which only computes; others that compute as well may leave it no more."""
+_LOOKS = 2
+_LAST = 19
+"""The least of a process's nice values, where there is nothing less."""
 
 
 @dataclass(frozen=True)
@@ -94,6 +103,71 @@ def end_idle(
         if kernel.rest(with_sessions=True):
             ended.append(kernels.name)
     return ended
+
+
+def let_endless_come_last() -> list[str]:
+    """Give the processors to all others first where an agent computes without end; to be called again and again, every second or so.
+
+    A process counts as such that has only computed since some calls, and has said nothing. As only a superuser may take that
+    back, it ends where it cannot be once it is at rest: its sessions go on in a fresh one.
+
+    Returns:
+        The names of the agents whose process was put behind the others.
+    """
+    put_back = list[str]()
+    for kernels, kernel in in_use():
+        known = _endless.setdefault(kernel, _Endless())
+        if known.is_last:
+            if not kernel.busy and not _come(kernel.process_id, last=False):
+                kernel.rest(with_sessions=True)
+            known.is_last = kernel.busy
+        elif known.computes(kernel):
+            known.is_last = _come(kernel.process_id, last=True)
+            put_back.append(kernels.name)
+    return put_back
+
+
+@dataclass
+class _Endless:
+    """What was seen of a process: how often in a row it only computed, and its time on processors then, in seconds."""
+
+    looks: int = 0
+    cpu: float = 0.0
+    when: float = 0.0
+    is_last: bool = False
+
+    def computes(self, kernel: Kernel) -> bool:
+        now, cpu = time.monotonic(), _cpu_seconds(kernel.process_id)
+        share = (cpu - self.cpu) / (now - self.when) if self.when else 0.0
+        only_computes = share > _ONLY_COMPUTES and kernel.busy and kernel.last_heard < self.when
+        self.looks, self.cpu, self.when = self.looks + 1 if only_computes else 0, cpu, now
+        return self.looks >= _LOOKS
+
+
+_endless: WeakKeyDictionary[Kernel, _Endless] = WeakKeyDictionary()
+
+
+def _cpu_seconds(process_id: int) -> float:
+    try:
+        times = psutil.Process(process_id).cpu_times()
+    except psutil.Error:
+        return 0.0
+    return float(times.user + times.system)
+
+
+def _come(process_id: int, *, last: bool) -> bool:
+    """Let a process have the processors only while nobody else wants them, or as before; False where that is not allowed."""
+    try:
+        process = psutil.Process(process_id)
+        if not hasattr(os, "SCHED_IDLE"):
+            process.nice(_LAST if last else NICE)
+            return True
+        for thread in process.threads():
+            with contextlib.suppress(ProcessLookupError):
+                os.sched_setscheduler(thread.id, os.SCHED_IDLE if last else os.SCHED_OTHER, os.sched_param(0))
+    except (psutil.Error, OSError):
+        return False
+    return True
 
 
 def _is_short(most: float, available: Callable[[], float] | None) -> bool:

@@ -39,6 +39,7 @@ from simulator.kernel.messages import (
 )
 from simulator.kernel.outline import outlined
 from simulator.kernel.remote_calls import CALLS, ENVIRONMENT, written_error
+from simulator.kernel.start import NICE
 from simulator.runtime import Simulation, SimulationError
 from simulator.runtime.loop import LoopThread
 from simulator.runtime.view import SimulationView
@@ -55,8 +56,6 @@ FOR_KERNELS = {
 """The functions that a studio may have run, each with its module; named, as that stands above this package."""
 _WARM = ("google.adk.agents", "google.adk.apps", "google.adk.tools", "google.adk.models.google_llm")
 _WARM_SECONDS = 5.0
-_NICE = 10
-"""An agent that computes gets a tenth of what the studio gets where both want a processor, and all of it where nobody else does."""
 _AT_ONCE = 64
 """How many calls are at work at a time: a studio waits for each session in a few threads at most."""
 
@@ -374,13 +373,13 @@ def _behind_the_page() -> None:
     ):  # Linux: there each thread has its own niceness, and a new one that of the thread that starts it
         for thread in threads.iterdir():
             with contextlib.suppress(OSError):  # it has ended
-                os.setpriority(os.PRIO_PROCESS, int(thread.name), _NICE)
+                os.setpriority(os.PRIO_PROCESS, int(thread.name), NICE)
         with contextlib.suppress(
             OSError
         ):  # where sessions are grouped, niceness counts within the group only
-            Path("/proc/self/autogroup").write_text(str(_NICE))
+            Path("/proc/self/autogroup").write_text(str(NICE))
     elif hasattr(os, "setpriority"):
-        os.setpriority(os.PRIO_PROCESS, 0, _NICE)
+        os.setpriority(os.PRIO_PROCESS, 0, NICE)
 
 
 def adk_version() -> str:

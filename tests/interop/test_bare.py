@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-BEYOND = ("faker", "jinja2", "pandas", "regex", "sqlalchemy", "streamlit")
+BEYOND = ("faker", "jinja2", "pandas", "psutil", "regex", "sqlalchemy", "streamlit")
 """What the studio needs beyond google-adk's own dependencies."""
 
 BEFORE = f"""
@@ -89,3 +89,17 @@ schema = {"type": "object", "properties": {"id": {"type": "string", "pattern": "
 print([len(check({"id": text}, schema)) for text in ("AB", "ab")])
 """)
     assert printed == "0\n[0, 1]\n"
+
+
+def test_what_kernels_are_asked_to_run_can_be_imported() -> None:
+    """Verification, too: it runs where the agent is."""
+    told = bare("""
+import importlib
+from simulator.kernel.serving import FOR_KERNELS
+import simulator.kernel.start
+for function, module in FOR_KERNELS.items():
+    assert callable(getattr(importlib.import_module(module), function))
+import evalset.verify.in_process, evalset.verify.configured
+print("all")
+""")
+    assert told == "all\n"

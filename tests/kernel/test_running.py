@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -10,7 +11,7 @@ import pytest
 
 from simulator.kernel import running
 from simulator.kernel.config import KernelAgentConfig
-from simulator.kernel.running import agent_processes, end_idle, restart
+from simulator.kernel.running import agent_processes, end_idle, let_endless_come_last, restart
 from simulator.seats.answers import called, said
 from simulator.seats.requests import ToolRequest
 from tests.kernel.projects import PATIENCE, begun, config_of, project, until
@@ -125,3 +126,22 @@ def test_restarting_takes_the_new_code_and_the_sessions_along(config: KernelAgen
     assert not psutil.pid_exists(first)
     until(simulation, lambda: bool(simulation.pending))
     assert simulation.answer(simulation.pending[0], said("Done."), wait=PATIENCE)
+
+
+@pytest.mark.skipif(not hasattr(os, "SCHED_IDLE"), reason="only Linux has a class for what comes last")
+def test_one_that_computes_without_end_comes_behind_all_others(config: KernelAgentConfig) -> None:
+    """As long as it does; the one that waits for a person beside it does not."""
+    waiting, spinning = begun(config), begun(config)
+    waiting.query("Hello", wait=PATIENCE)
+    process = psutil.Process(config.kernels.kernel().process_id)
+    policy = os.sched_getscheduler(process.pid)
+    spinning.query("spin", wait=0.2)
+    until(spinning, lambda: "desk" in let_endless_come_last())
+    last = {os.sched_getscheduler(thread.id) for thread in process.threads()}
+    assert last == {os.SCHED_IDLE} != {policy}
+    waiting.answer(waiting.pending[0], said("Hello!"), wait=None)
+    beside = config.kernels.kernel().process_id
+    assert beside != process.pid
+    assert "desk" not in let_endless_come_last()
+    assert os.sched_getscheduler(beside) == policy
+    spinning.stop()
