@@ -302,6 +302,14 @@ class RestartProcess(Value):
     key: str
 
 
+class ChoosePython(Value):
+    """Run an agent with another Python from now on; an empty path for that of its project."""
+
+    kind: Literal["choose_python"] = "choose_python"
+    name: str
+    python: str = ""
+
+
 class StartSession(Value):
     """Open a session with what was typed on the start page."""
 
@@ -324,7 +332,14 @@ class StartRecorded(Value):
 
 
 StartCommand: TypeAlias = Annotated[
-    ChooseAgent | TryAgain | StopLoading | RestartProcess | StartSession | StartScript | StartRecorded,
+    ChooseAgent
+    | TryAgain
+    | StopLoading
+    | RestartProcess
+    | ChoosePython
+    | StartSession
+    | StartScript
+    | StartRecorded,
     Field(discriminator="kind"),
 ]
 """What is asked for on the start page."""

@@ -13,6 +13,7 @@ from app.agents import catalogue, load_in_background
 from app.cast import cast_of
 from app.commands import (
     ChooseAgent,
+    ChoosePython,
     RestartProcess,
     StartRecorded,
     StartScript,
@@ -23,13 +24,18 @@ from app.commands import (
 from app.destinations import default_destination
 from app.fragments import fragment
 from app.opening import StartForm, open_session, unreachable
+from app.panels.interpreter import PythonChoice
 from app.panels.parts import problem
 from app.panels.start import Choice, recorded_start, start
+from app.people import LOCAL
 from app.recorded_play import RecordedForm, open_recorded, recorded_cases
 from app.registry import LiveSession
 from app.script_play import ScriptForm, open_script
 from app.visiting import visitor
 from simulator.agents import AgentCatalogue, AgentEntry, AgentSettingsError
+from simulator.agents.settings import interpreter_named
+from simulator.kernel.config import KernelAgentConfig
+from simulator.kernel.interpreters import choose_python, chosen_python
 from simulator.kernel.process import KernelError
 from simulator.kernel.running import agent_processes, restart
 
@@ -63,12 +69,13 @@ def start_page() -> None:
         slow=slow,
         recorded=_recorded,
         processes=agent_processes,
+        pythons=partial(_python_of, agents),
     ):
         case ChooseAgent(name=name):
             state.put("agent", name)
             state.put("problem", None)
             st.rerun()
-        case TryAgain() | StopLoading() | RestartProcess() as asked:
+        case TryAgain() | StopLoading() | RestartProcess() | ChoosePython() as asked:
             _load_otherwise(agents, asked)
         case StartSession(form=form):
             _open(form.agent, partial(_session, agents, form), "problem")
@@ -82,16 +89,48 @@ def start_page() -> None:
         fragment(_look_again, LOOK_AGAIN_SECONDS)(agents, unread, slow, wanted)
 
 
-def _load_otherwise(agents: AgentCatalogue, asked: TryAgain | StopLoading | RestartProcess) -> None:
+def _load_otherwise(
+    agents: AgentCatalogue, asked: TryAgain | StopLoading | RestartProcess | ChoosePython
+) -> None:
     """Load again what failed, give up what takes long, or start the process of an agent anew."""
     match asked:
         case StopLoading(name=name):
             agents.stop(name)
         case RestartProcess(key=key):
             _restart(key)
+        case ChoosePython(name=name, python=python):
+            _use_python(agents, name, python)
         case TryAgain():
             agents.refresh()
             st.rerun()
+
+
+def _python_of(agents: AgentCatalogue, entry: AgentEntry) -> PythonChoice | None:
+    """Return what is known of an agent's Python; None where nobody may choose it: it can be any program of the machine."""
+    place = agents.place(entry.name) if visitor().owner == LOCAL else None
+    if place is None:
+        return None
+    chosen, config = chosen_python(place), entry.config
+    used = config.kernels.python if isinstance(config, KernelAgentConfig) else chosen
+    failed = state.get("python_problem")
+    return PythonChoice(
+        used=str(used or ""),
+        is_chosen=chosen is not None,
+        failed=str(failed[1]) if isinstance(failed, list) and failed[0] == entry.name else "",
+    )
+
+
+def _use_python(agents: AgentCatalogue, name: str, python: str) -> None:
+    """Keep which Python runs an agent, and load the agent anew with it."""
+    state.put("python_problem", None)
+    place = agents.place(name)
+    try:
+        if place is not None and visitor().owner == LOCAL:
+            choose_python(place, interpreter_named(python.strip()))
+            agents.forget(name)
+    except (AgentSettingsError, OSError) as error:
+        state.put("python_problem", [name, str(error).removeprefix("--python ")])
+    st.rerun()
 
 
 def _restart(key: str) -> None:

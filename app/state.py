@@ -51,6 +51,7 @@ Flag: TypeAlias = Literal[
     "menu_asked",
     "part_failed",
     "problem",
+    "python_problem",
     "replaced_rules",
     "saving_rule",
     "saving_set",

@@ -14,6 +14,7 @@ from pydantic import Field
 from app.cast import Cast
 from app.commands import (
     ChooseAgent,
+    ChoosePython,
     StartCommand,
     StartRecorded,
     StartScript,
@@ -24,6 +25,7 @@ from app.commands import (
 from app.kept import slug
 from app.labels import literal, safe_label
 from app.opening import AgentChoice, StartForm
+from app.panels.interpreter import PythonChoice, interpreter
 from app.panels.parts import problem
 from app.panels.processes import agent_processes_panel
 from app.players import AGENT_PLAYERS, PLAYERS, not_at_first
@@ -59,10 +61,12 @@ def start(
     slow: Collection[str] = (),
     recorded: Callable[[AgentEntry], StartRecorded | None] = lambda _: None,
     processes: Callable[[], Sequence[AgentProcess]] = tuple,
+    pythons: Callable[[AgentEntry], PythonChoice | None] = lambda _: None,
 ) -> StartCommand | None:
     """Draw the page; give what was asked for. `failed` says why the last attempt to begin did not work, by a script or without.
 
     `slow` names the agents that are being loaded and take long. `recorded` draws where a recorded case is chosen. `processes` gives those of the agents.
+    `pythons` gives what is known of an agent's Python, where it can be chosen.
     """
     with st.container(key="start_head", gap="xxsmall"):
         st.subheader("Author a golden trace", anchor=False)
@@ -72,7 +76,7 @@ def start(
         )
     left, right = st.columns(COLUMNS, gap="medium")
     with left:
-        asked = _agents(entries, chosen, slow) or agent_processes_panel(processes)
+        asked = _agents(entries, chosen, slow, pythons) or agent_processes_panel(processes)
     with right, st.container(border=True, key="start_form", gap="small"):
         if chosen is None:
             st.caption("Choose an agent on the left.")
@@ -82,7 +86,10 @@ def start(
 
 
 def _agents(
-    entries: Sequence[AgentEntry], chosen: AgentEntry | None, slow: Collection[str]
+    entries: Sequence[AgentEntry],
+    chosen: AgentEntry | None,
+    slow: Collection[str],
+    pythons: Callable[[AgentEntry], PythonChoice | None],
 ) -> StartCommand | None:
     with st.container(horizontal=True, vertical_alignment="center", key="agents_head"):
         st.markdown("**Agents**", width="content")
@@ -96,7 +103,7 @@ def _agents(
         st.caption("There is no agent yet. Start the studio with a folder of agents:")
         st.code("streamlit run app -- --agents-dir path/to/agents", language="bash")
         return None
-    clicked = agent_list(entries, chosen.name if chosen else None, slow)
+    clicked = agent_list(entries, chosen.name if chosen else None, slow, pythons)
     _own_agents()
     return clicked
 
@@ -260,16 +267,19 @@ _SOURCES = {"folder": "Folder", "file": "File", "demo": "Demo"}
 
 
 def agent_list(
-    entries: Sequence[AgentEntry], chosen: str | None, slow: Collection[str] = ()
-) -> ChooseAgent | StopLoading | None:
-    """Draw the agents; give what was clicked. `slow` names those that are being loaded and take long."""
-    clicked: ChooseAgent | StopLoading | None = None
+    entries: Sequence[AgentEntry],
+    chosen: str | None,
+    slow: Collection[str] = (),
+    pythons: Callable[[AgentEntry], PythonChoice | None] = lambda _: None,
+) -> ChooseAgent | StopLoading | ChoosePython | None:
+    """Draw the agents; give what was clicked. `slow` names those that are being loaded and take long; `pythons` as for `start`."""
+    clicked: ChooseAgent | StopLoading | ChoosePython | None = None
     is_long = len(entries) > LONG_LIST
     height: int | Literal["content"] = LIST_HEIGHT if is_long else "content"
     key = "agent_list_long" if is_long else "agent_list"
     with st.container(gap="xsmall", height=height, key=key, border=False):
         for entry in entries:
-            clicked = _card(entry, is_chosen=entry.name == chosen) or clicked
+            clicked = _card(entry, is_chosen=entry.name == chosen, pythons=pythons) or clicked
             if entry.name in slow:
                 clicked = _slow(entry) or clicked
     return clicked
@@ -287,7 +297,9 @@ def _slow(entry: AgentEntry) -> StopLoading | None:
     return None
 
 
-def _card(entry: AgentEntry, *, is_chosen: bool) -> ChooseAgent | None:
+def _card(
+    entry: AgentEntry, *, is_chosen: bool, pythons: Callable[[AgentEntry], PythonChoice | None]
+) -> ChooseAgent | ChoosePython | None:
     kind = "chosen" if is_chosen else entry.state
     with st.container(border=True, gap="xxsmall", key=f"agent_{kind}_{slug(entry.name)}"):
         with st.container(horizontal=True, vertical_alignment="center", gap="xsmall", wrap=False):
@@ -307,6 +319,10 @@ def _card(entry: AgentEntry, *, is_chosen: bool) -> ChooseAgent | None:
             st.text(literal(entry.location))
         if entry.error:
             st.code(literal(entry.error), language=None, wrap_lines=True)
+        choice = pythons(entry) if is_chosen or entry.state == "failed" else None
+        python = interpreter(entry, choice) if choice is not None else None
+    if python is not None:
+        return python
     return ChooseAgent(name=entry.name) if clicked and not is_chosen else None
 
 

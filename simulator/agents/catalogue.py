@@ -235,6 +235,34 @@ class AgentCatalogue:
             if self._file is not None and self._file.failed:
                 self._file = self._file_anew()
 
+    def place(self, name: str) -> Path | None:
+        """Return the folder or file that holds an agent's code; None for a demo, and for a module.
+
+        Raises:
+            UnknownAgentError: No agent has this name.
+        """
+        entry = self._find(name).entry
+        match entry.source:
+            case "folder":
+                return Path(entry.location)
+            case "file":
+                return ConfigsFile(self.settings.agents_file or "").path
+            case _:
+                return None
+
+    def forget(self, name: str) -> None:
+        """Load an agent anew when it is next asked for, and the others of its file; a session that uses the old one keeps it.
+
+        Raises:
+            UnknownAgentError: No agent has this name.
+        """
+        source, _ = key = _key(self._find(name))
+        if source == "file":
+            self._file = self._file_anew()
+        gone = [known for known in self._loaded if known == key or known[0] == source == "file"]
+        for known in gone:
+            self._loaded.pop(known, None)
+
     def load_all(self) -> tuple[AgentEntry, ...]:
         """Load every agent and list them."""
         with ThreadPoolExecutor(MOST_AT_ONCE, thread_name_prefix="load-agent") as executor:

@@ -18,7 +18,7 @@ from simulator.agents.failure import AgentLoadError
 from simulator.agents.fingerprint import remember_fingerprint
 from simulator.agents.folder import AgentFolder
 from simulator.jsonvalue import JsonObject
-from simulator.kernel.interpreters import project_python
+from simulator.kernel.interpreters import chosen_python, project_python
 from simulator.kernel.loading import of_demo, of_file, of_folder
 from simulator.kernel.pool import AgentKernels
 from simulator.kernel.process import KernelError
@@ -45,7 +45,7 @@ class KernelLoader:
 
     def of_folder(self, folder: AgentFolder, name: str) -> Load | None:
         """Return what loads an agent of a folder; None where the studio's own process does."""
-        python = self.python or project_python(folder.where(name))
+        python = chosen_python(folder.where(name)) or self.python or project_python(folder.where(name))
         asked = of_folder(folder.path, name)
         if python is not None:
             return KernelLoad(AgentKernels(python, folder.path, asked))
@@ -54,7 +54,8 @@ class KernelLoader:
     def of_file(self, file: str) -> KernelFile | None:
         """Return what lists and loads the agents of a file or module; None where the studio's own process does."""
         path = ConfigsFile(file).path
-        python = self.python or (project_python(path) if path is not None else None)
+        chosen = chosen_python(path) if path is not None else None
+        python = chosen or self.python or (project_python(path) if path is not None else None)
         if python is None and not self.everything:
             return None
         return KernelFile(python or Path(sys.executable), file)

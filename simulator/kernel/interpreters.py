@@ -1,10 +1,15 @@
-"""Finds the interpreter of an agent's project: its own environment, where it has one."""
+"""Finds the interpreter of an agent: the one that a person has chosen for it, or that of its project's own environment."""
 
 from __future__ import annotations
 
+import json
+import os
 import re
 import sys
+import tempfile
 from pathlib import Path
+
+from simulator.user_data import data_folder
 
 _ENVIRONMENTS = (".venv", "venv")
 _PYTHONS = (Path("bin", "python"), Path("Scripts", "python.exe"))
@@ -15,8 +20,52 @@ _HIGHEST = 3
 """How many folders above an agent's its project may begin."""
 
 
+def chosen_python(agent: Path) -> Path | None:
+    """Return the interpreter that a person has chosen for an agent; None where nobody has, or where it is there no more.
+
+    Args:
+        agent: The agent's folder or file.
+    """
+    chosen = _choices().get(_key(agent))
+    return Path(chosen) if chosen and Path(chosen).is_file() else None
+
+
+def choose_python(agent: Path, python: Path | None) -> None:
+    """Keep the choice of an interpreter among the user's data; None for that of the agent's project again.
+
+    Raises:
+        OSError: It cannot be kept.
+    """
+    choices = _choices()
+    choices.pop(_key(agent), None)
+    if python is not None:
+        choices[_key(agent)] = str(python)
+    path = _place()
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, written = tempfile.mkstemp(dir=path.parent, prefix=path.name)
+    with os.fdopen(handle, "w") as file:
+        json.dump(choices, file, indent=2)
+    Path(written).replace(path)
+
+
+def _place() -> Path:
+    return data_folder(os.environ) / "interpreters.json"
+
+
+def _key(agent: Path) -> str:
+    return str(agent.expanduser().absolute())
+
+
+def _choices() -> dict[str, str]:
+    try:
+        found = json.loads(_place().read_text())
+    except (OSError, ValueError):  # nobody has chosen, or the file is damaged: then it is written anew
+        return {}
+    return {str(agent): str(python) for agent, python in found.items()} if isinstance(found, dict) else {}
+
+
 def project_python(agent: Path) -> Path | None:
-    """Return the interpreter of the environment that lies in an agent's project.
+    """Return the interpreter that was chosen for an agent, else that of the environment that lies in its project.
 
     None where it has none, where that is this process's own, and where no google-adk is in it that can play: then the agent is loaded with
     what is installed here.
@@ -24,6 +73,8 @@ def project_python(agent: Path) -> Path | None:
     Args:
         agent: The agent's folder or file.
     """
+    if (chosen := chosen_python(agent)) is not None:
+        return chosen
     for folder in (agent, *agent.parents[:_HIGHEST]):
         if (python := _in(folder)) is not None:
             is_own = python.parents[1] == Path(sys.prefix)

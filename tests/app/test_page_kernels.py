@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import venv
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -10,8 +11,10 @@ import pytest
 
 from app import agents, new_code, start_page
 from app.agents import catalogue
+from app.people import Visitor
 from app.registry import LiveSession, registry
 from simulator.kernel.config import KernelAgentConfig
+from simulator.kernel.interpreters import chosen_python, project_python
 from simulator.kernel.remote_simulation import RemoteSimulation
 from simulator.seats.answers import called
 from tests.app.pages import Tab
@@ -157,3 +160,44 @@ def test_new_tools_stand_in_the_lists_once_the_new_code_is_taken(start: Tab, tmp
     start.click("restart_with_new_code")
     assert {tool.name for tool in live.cast.tools} == {"find_order", "cancel_order"}
     assert catalogue().entries()[0].description == "Cancels orders, too."
+
+
+def test_another_python_is_chosen_kept_and_given_up(start: Tab, tmp_path: Path) -> None:
+    """The agent is loaded with it, and again with that of its project; a path of nothing is said."""
+    home = tmp_path / "elsewhere"
+    venv.create(home, with_pip=False)
+    (installed,) = home.glob("lib/python*/site-packages")
+    (installed / "these.pth").write_text(
+        "\n".join(each for each in sys.path if each.endswith("site-packages")) + "\n"
+    )
+    agent = tmp_path / "agents" / "app"
+    start.unfold("python_of_app")
+    start.app.text_input(key="python_path_app").set_value(str(tmp_path / "nothing"))
+    start.run()
+    start.click("python_use_app")
+    assert any("there is no such interpreter" in code.value for code in start.app.code)
+    start.app.text_input(key="python_path_app").set_value(str(home))
+    start.run()
+    start.click("python_use_app")
+    assert chosen_python(agent) == home / "bin" / "python"
+    entry = catalogue().load("app")
+    assert isinstance(entry.config, KernelAgentConfig)
+    assert entry.config.kernels.python == home / "bin" / "python"
+    assert project_python(agent) == home / "bin" / "python"
+    start.unfold("python_of_app").click("python_own_app")
+    assert chosen_python(agent) is None
+    again = catalogue().load("app").config
+    assert isinstance(again, KernelAgentConfig)
+    assert again.kernels.python == Path(sys.executable)
+    for one in (entry.config, again):
+        one.kernels.end()
+
+
+def test_nobody_chooses_a_python_on_a_server_of_several_people(
+    start: Tab, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It may be any program of the machine."""
+    assert start.keys("python_of_app")
+    monkeypatch.setattr(start_page, "visitor", lambda: Visitor(owner="somebody"))
+    start.run()
+    assert not start.keys("python_of_app")

@@ -10,6 +10,9 @@ from pathlib import Path
 import pytest
 
 from app.agents import catalogue
+from app.people import LOCAL
+from app.recorded_play import RecordedForm, open_recorded, recorded_cases
+from app.recorded_play import view_of as recorded_view
 from app.script_play import ScriptForm, open_script
 from evalset.adk_runs.command import main as evaluate
 from evalset.adk_runs.run import check_installed
@@ -105,3 +108,34 @@ def test_a_recorded_session_that_is_played_again_has_its_times(tmp_path: Path) -
     assert there.facts[0].at == 1_700_000_000.0
     assert {fact.at for fact in there.facts if fact.kind == "turn_started"} == {1_700_000_100.0}
     assert there.session.adk_session == here.session.adk_session
+
+
+def test_a_recorded_case_plays_in_the_kernel_of_the_page(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With what was recorded: nobody is asked, no tool runs, and the answers are the recorded ones."""
+    home = project(tmp_path / "agents", name="recorded")
+    monkeypatch.setattr("sys.argv", ["main.py", "--agents-dir", str(home), "--no-demos"])
+    script, out = tmp_path / "script.yaml", home / "recorded" / "cases.evalset.json"
+    script.write_text(SCRIPT)
+    agent = str(home / "recorded")
+    assert (
+        main(["run", agent, "--script", str(script), "--out", str(out), "--eval-id", "lost", "--quiet"]) == 0
+    )
+    config = catalogue().config("recorded")
+    assert isinstance(config, KernelAgentConfig)
+    assert recorded_cases(str(out), LOCAL, config) == {"lost": "Where is A1?"}
+    live = open_recorded(RecordedForm(agent="recorded", path=str(out), case="lost"), config)
+    played = live.script
+    assert played is not None
+    assert played.wait(lambda progress: progress.is_over or bool(progress.asks), PATIENCE)
+    assert played.progress.is_over, played.progress
+    until(live.simulation, lambda: not live.simulation.view().busy)
+    (turn,) = live.simulation.session.turns
+    assert "lost" in str(turn.events)
+    view = recorded_view(live)
+    assert view is not None
+    assert not view.problem
+    assert not (home / "recorded" / "ran.txt").exists()
+    live.simulation.close()
+    config.kernels.end()
