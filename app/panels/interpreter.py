@@ -38,7 +38,7 @@ def interpreter(entry: AgentEntry, choice: PythonChoice) -> ChoosePython | None:
         wanted = st.text_input(
             "Use another Python",
             key=f"python_path_{name}",
-            placeholder="Path of a Python, or of an environment's folder",
+            placeholder="Path of a Python or an environment",
             help="The agent then runs with that Python, its packages and its google-adk. The choice is kept on this machine.",
         )
         if choice.failed:
