@@ -11,14 +11,14 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
-from app.access_link import ACCESS
-from app.bench import benches
-from app.closed_tabs import end_closed_tabs
-from app.media import follow_deferred
-from app.registry import registry
-from app.server_log import masked_log
-from app.shelf import close_shelf, open_in_background
-from app.visiting import open_link
+from app.evalsets.workspace import benches
+from app.live.live_sessions import registry
+from app.live.session_store import close_shelf, open_in_background
+from app.server.access_link import ACCESS
+from app.server.closed_tabs import end_closed_tabs
+from app.server.login import open_link
+from app.server.offered_files import follow_deferred
+from app.server.server_log import masked_log
 
 COLLECT_EVERY_SECONDS = 60.0
 LOOK_FOR_IDLE_SECONDS = 30.0
@@ -27,7 +27,7 @@ LOOK_FOR_ENDLESS_SECONDS = 1.0
 SWITCH_SECONDS = 0.001
 """How long a thread at work keeps the others waiting: while an agent is imported or thinks, pages are served all the same."""
 
-_PAGE = "app.page"
+_PAGE = "app.pages.session_page"
 _LOG = logging.getLogger(__name__)
 
 
@@ -50,14 +50,14 @@ async def _let_endless_come_last() -> None:
 
 
 def _come_last() -> None:
-    from simulator.kernel.running import let_endless_come_last  # noqa: PLC0415 - as below
+    from simulator.kernel.kernel_processes import let_endless_come_last  # noqa: PLC0415 - as below
 
     for agent in let_endless_come_last():
         _LOG.info("The process of %s computes without end; from now on all others come first", agent)
 
 
 def _end_idle() -> None:
-    from simulator.kernel.running import end_idle  # noqa: PLC0415 - the server listens before this is imported
+    from simulator.kernel.kernel_processes import end_idle  # noqa: PLC0415 - the server listens before this is imported
 
     for agent in end_idle():
         _LOG.info("The process of %s was ended: nobody used it", agent)
@@ -66,13 +66,13 @@ def _end_idle() -> None:
 def _get_ready() -> None:
     importlib.import_module(_PAGE)
     open_in_background()
-    from simulator.kernel.spares import SPARE  # noqa: PLC0415 - the server listens before this is imported
+    from simulator.kernel.spare_kernel import SPARE  # noqa: PLC0415 - the server listens before this is imported
 
     SPARE.begin()
 
 
 def _end_spare() -> None:
-    from simulator.kernel.spares import SPARE  # noqa: PLC0415 - as above
+    from simulator.kernel.spare_kernel import SPARE  # noqa: PLC0415 - as above
 
     SPARE.end()
 
@@ -93,7 +93,7 @@ async def lifespan(_app: Any) -> AsyncIterator[dict[str, Any]]:
 @asynccontextmanager
 async def _simulations() -> AsyncIterator[None]:
     sys.setswitchinterval(SWITCH_SECONDS)
-    # The browser takes a second to begin; the page's own modules can be there by then. ADK comes later, in `app.agents`.
+    # The browser takes a second to begin; the page's own modules can be there by then. ADK comes later, in `app.live.agent_catalogue`.
     ready = asyncio.create_task(asyncio.to_thread(_get_ready))
     tidying = [
         asyncio.create_task(work)

@@ -13,20 +13,20 @@ import streamlit as st
 from starlette.middleware import Middleware
 from starlette.routing import WebSocketRoute
 
-from app import waking
-from app.access_link import AccessLinks
-from app.browser_ids import BrowserIds
-from app.headers import SecurityHeaders
 from app.lifespan import lifespan
-from app.media import GuardedMedia
-from app.peers import MarkedPeers
-from app.upload_names import UploadNames
-from app.way_back import WayBack
+from app.live import wake_ups
+from app.server.access_link import AccessLinks
+from app.server.browser_cookie import BrowserIds
+from app.server.local_peers import MarkedPeers
+from app.server.login_return import WayBack
+from app.server.offered_files import GuardedMedia
+from app.server.security_headers import SecurityHeaders
+from app.server.upload_names import UploadNames
 
 app = st.App(
     Path(__file__).with_name("main.py"),
     lifespan=lifespan,
-    routes=[WebSocketRoute(waking.PATH, waking.wake)],
+    routes=[WebSocketRoute(wake_ups.PATH, wake_ups.wake)],
     middleware=[
         Middleware(SecurityHeaders),
         Middleware(AccessLinks),

@@ -23,18 +23,15 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from evalset.case_script import CaseScript, read_cases, script_of_case
-    from evalset.caveats import warnings
-    from evalset.documents import case_document, case_json, read_back
     from evalset.errors import EvalSetError, GoldenTraceError, ReadBackError, ScenarioError
-    from evalset.exporting.forms import EXPORT_FORMS, Exported, ExportError, export_cases
-    from evalset.golden_trace import GoldenTraceBuilder
-    from evalset.importing.files import import_cases
-    from evalset.importing.gathered import Imported
-    from evalset.names import eval_id_for, snake_case, unique_eval_id
-    from evalset.recorded.files import RecordedEnvironmentError
-    from evalset.replay.plugin import HermeticEnvironment, UnrecordedCallError
-    from evalset.scenarios import (
+    from evalset.exporting.export_forms import EXPORT_FORMS, Exported, ExportError, export_cases
+    from evalset.files.case_text import case_document, case_json, read_back
+    from evalset.files.eval_names import eval_id_for, snake_case, unique_eval_id
+    from evalset.files.set_writer import EvalSetWriter, WrittenCase, preview
+    from evalset.golden_trace.builder import GoldenTraceBuilder
+    from evalset.golden_trace.case_script import CaseScript, read_cases, script_of_case
+    from evalset.golden_trace.caveats import warnings
+    from evalset.golden_trace.scenarios import (
         AddedScenario,
         add_scenario,
         read_scenarios,
@@ -42,45 +39,48 @@ if TYPE_CHECKING:
         scenarios_text,
         user_turns,
     )
-    from evalset.tables import result_table, table_csv
-    from evalset.writer import EvalSetWriter, WrittenCase, preview
+    from evalset.importing.gathered import Imported
+    from evalset.importing.import_files import import_cases
+    from evalset.recorded.recording_files import RecordedEnvironmentError
+    from evalset.replay.hermetic_environment import HermeticEnvironment, UnrecordedCallError
+    from evalset.result_tables import result_table, table_csv
 
 _HOMES = {
-    "HermeticEnvironment": "evalset.replay.plugin",
-    "RecordedEnvironmentError": "evalset.recorded.files",
-    "UnrecordedCallError": "evalset.replay.plugin",
-    "AddedScenario": "evalset.scenarios",
-    "CaseScript": "evalset.case_script",
-    "read_cases": "evalset.case_script",
-    "script_of_case": "evalset.case_script",
+    "HermeticEnvironment": "evalset.replay.hermetic_environment",
+    "RecordedEnvironmentError": "evalset.recorded.recording_files",
+    "UnrecordedCallError": "evalset.replay.hermetic_environment",
+    "AddedScenario": "evalset.golden_trace.scenarios",
+    "CaseScript": "evalset.golden_trace.case_script",
+    "read_cases": "evalset.golden_trace.case_script",
+    "script_of_case": "evalset.golden_trace.case_script",
     "ScenarioError": "evalset.errors",
-    "add_scenario": "evalset.scenarios",
-    "read_scenarios": "evalset.scenarios",
-    "scenario_case": "evalset.scenarios",
-    "scenarios_text": "evalset.scenarios",
-    "user_turns": "evalset.scenarios",
+    "add_scenario": "evalset.golden_trace.scenarios",
+    "read_scenarios": "evalset.golden_trace.scenarios",
+    "scenario_case": "evalset.golden_trace.scenarios",
+    "scenarios_text": "evalset.golden_trace.scenarios",
+    "user_turns": "evalset.golden_trace.scenarios",
     "EvalSetError": "evalset.errors",
-    "EXPORT_FORMS": "evalset.exporting.forms",
-    "ExportError": "evalset.exporting.forms",
-    "Exported": "evalset.exporting.forms",
-    "export_cases": "evalset.exporting.forms",
+    "EXPORT_FORMS": "evalset.exporting.export_forms",
+    "ExportError": "evalset.exporting.export_forms",
+    "Exported": "evalset.exporting.export_forms",
+    "export_cases": "evalset.exporting.export_forms",
     "Imported": "evalset.importing.gathered",
-    "import_cases": "evalset.importing.files",
-    "EvalSetWriter": "evalset.writer",
-    "GoldenTraceBuilder": "evalset.golden_trace",
+    "import_cases": "evalset.importing.import_files",
+    "EvalSetWriter": "evalset.files.set_writer",
+    "GoldenTraceBuilder": "evalset.golden_trace.builder",
     "GoldenTraceError": "evalset.errors",
     "ReadBackError": "evalset.errors",
-    "WrittenCase": "evalset.writer",
-    "case_document": "evalset.documents",
-    "case_json": "evalset.documents",
-    "eval_id_for": "evalset.names",
-    "preview": "evalset.writer",
-    "read_back": "evalset.documents",
-    "result_table": "evalset.tables",
-    "snake_case": "evalset.names",
-    "table_csv": "evalset.tables",
-    "unique_eval_id": "evalset.names",
-    "warnings": "evalset.caveats",
+    "WrittenCase": "evalset.files.set_writer",
+    "case_document": "evalset.files.case_text",
+    "case_json": "evalset.files.case_text",
+    "eval_id_for": "evalset.files.eval_names",
+    "preview": "evalset.files.set_writer",
+    "read_back": "evalset.files.case_text",
+    "result_table": "evalset.result_tables",
+    "snake_case": "evalset.files.eval_names",
+    "table_csv": "evalset.result_tables",
+    "unique_eval_id": "evalset.files.eval_names",
+    "warnings": "evalset.golden_trace.caveats",
 }
 
 __all__ = [

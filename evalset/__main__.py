@@ -6,7 +6,10 @@ import importlib
 import sys
 from collections.abc import Callable, Mapping, Sequence
 
-_COMMANDS: Mapping[str, str] = {"doctor": "evalset.doctor.command", "verify": "evalset.verify.command"}
+_COMMANDS: Mapping[str, str] = {
+    "doctor": "evalset.cli.doctor_command",
+    "verify": "evalset.cli.verify_command",
+}
 """The module of each command; it has a `main` that takes the arguments and gives an exit code."""
 
 _BAD_USAGE = 2

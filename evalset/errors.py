@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from simulator.jsonvalue import place_words
+from simulator.base.json_values import place_words
 
 if TYPE_CHECKING:
     from pydantic import ValidationError

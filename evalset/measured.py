@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import Literal, TypeAlias
 
 from simulator.agent_config import SimulatedAgentConfig
-from simulator.agents.fingerprint import loaded_fingerprint
-from simulator.agents.source import file_digest, source_digest, source_of
+from simulator.agents.agent_fingerprint import loaded_fingerprint
+from simulator.agents.agent_source import file_digest, source_digest, source_of
+from simulator.base.json_values import digest
 from simulator.facts import Value
-from simulator.jsonvalue import digest
 
 FileKind: TypeAlias = Literal["set", "recording"]
 

@@ -13,10 +13,10 @@ if TYPE_CHECKING:
     from simulator.agent_config import SimulatedAgentConfig
     from simulator.agents import demo_agent
     from simulator.environment.injection.rules import ErrorEffect, InjectionRule, ResponseEffect
-    from simulator.environment.things.shared_state import StateRegistry
+    from simulator.environment.world.shared_state import StateRegistry
     from simulator.journal import Journal
     from simulator.runtime import Simulation, SimulationError
-    from simulator.runtime.stand_in import (
+    from simulator.runtime.plugin import (
         SimulatedEnvironmentConfig,
         ToolSimulator,
         create_callback,
@@ -33,15 +33,15 @@ _HOMES = {
     "Seats": "simulator.session",
     "SessionState": "simulator.session",
     "SimulatedAgentConfig": "simulator.agent_config",
-    "SimulatedEnvironmentConfig": "simulator.environment.stand_in_config",
+    "SimulatedEnvironmentConfig": "simulator.environment.plugin_config",
     "Simulation": "simulator.runtime",
     "SimulationError": "simulator.runtime",
     "SimulationSession": "simulator.session",
-    "StateRegistry": "simulator.environment.things.shared_state",
-    "ToolSimulator": "simulator.runtime.stand_in",
+    "StateRegistry": "simulator.environment.world.shared_state",
+    "ToolSimulator": "simulator.runtime.plugin",
     "called": "simulator.seats.answers",
-    "create_callback": "simulator.runtime.stand_in",
-    "create_plugin": "simulator.runtime.stand_in",
+    "create_callback": "simulator.runtime.plugin",
+    "create_plugin": "simulator.runtime.plugin",
     "demo_agent": "simulator.agents",
     "failed": "simulator.seats.answers",
     "raised": "simulator.seats.answers",

@@ -2,8 +2,8 @@
 
 import sys
 
-from evalset.command import main
-from evalset.commands.ending import end_when_interrupted
+from evalset.cli.exit_codes import end_when_interrupted
+from evalset.cli.simulator_program import main
 
 if __name__ == "__main__":
     end_when_interrupted()

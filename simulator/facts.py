@@ -11,9 +11,9 @@ from typing import Annotated, Any, ClassVar, Literal, Self, TypeAlias, cast
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from simulator.environment.facts import EnvironmentFact
+from simulator.base.json_values import Json, JsonObject, WrittenObject
+from simulator.environment.environment_facts import EnvironmentFact
 from simulator.environment.injection.rules import InjectionRule, Miss
-from simulator.jsonvalue import Json, JsonObject, WrittenObject
 
 AgentPlayer: TypeAlias = Literal["model", "held", "person"]
 """Who plays the agent: its own model; its model, each turn held for approval; or a person."""

@@ -9,9 +9,9 @@ from typing import Any, Literal
 
 from pydantic import Field, TypeAdapter, ValidationError
 
+from simulator.base.json_text import JsonTextError, read_json
+from simulator.base.json_values import JsonObject
 from simulator.facts import Fact, Value
-from simulator.jsontext import JsonTextError, read_json
-from simulator.jsonvalue import JsonObject
 from simulator.session import SessionFold, SimulationSession
 
 ROOT = -1

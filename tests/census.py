@@ -90,7 +90,8 @@ class House:
         doors = {name for name, module in self.modules.items() if module.is_face}
         reached = {name: self._reached(name, doors) for name in self.modules if name not in doors}
         groups = {
-            tuple(sorted(one for one in found if name in reached.get(one, ()))) for name, found in reached.items()
+            tuple(sorted(one for one in found if name in reached.get(one, ())))
+            for name, found in reached.items()
         }
         return [[*group] for group in sorted(groups) if group]
 
@@ -155,7 +156,9 @@ class House:
     @cached_property
     def statements(self) -> int:
         """How many statements there are."""
-        return sum(isinstance(node, ast.stmt) for each in self.modules.values() for node in ast.walk(each.tree))
+        return sum(
+            isinstance(node, ast.stmt) for each in self.modules.values() for node in ast.walk(each.tree)
+        )
 
 
 def _name_of(file: Path) -> str:
@@ -188,13 +191,13 @@ def _is_above(order: list[str], other: str, name: str) -> bool:
     floors = [[each.strip() for each in layer.split("|")] for layer in order]
 
     def floor(module: str) -> int | None:
-        fitting = (
+        fitting = [
             (len(package), -place)
             for place, packages in enumerate(floors)
             for package in packages
             if module == package or module.startswith(f"{package}.")
-        )
-        return max(fitting)[1] if (fitting := list(fitting)) else None
+        ]
+        return max(fitting)[1] if fitting else None
 
     here, there = floor(name), floor(other)
     return here is not None and there is not None and there > here

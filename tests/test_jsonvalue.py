@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel, ValidationError
 
-from simulator.jsonvalue import Json, JsonObject, NotJsonError, canonical, copied, digest, same, taken
+from simulator.base.json_values import Json, JsonObject, NotJsonError, canonical, copied, digest, same, taken
 
 json_values = st.recursive(
     st.none()

@@ -19,7 +19,7 @@ from google.adk.evaluation.local_eval_sets_manager import load_eval_set_from_fil
 from google.adk.runners import InMemoryRunner
 
 from evalset.cli.main import main
-from evalset.command import main as simulator_main
+from evalset.cli.simulator_program import main as simulator_main
 from simulator import Simulation, demo_agent
 from simulator.seats.requests import ToolRequest
 from simulator.store import JournalStore

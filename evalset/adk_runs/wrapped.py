@@ -20,11 +20,11 @@ from google.adk.cli.utils.agent_loader import AgentLoader
 from google.adk.cli.utils.envs import load_dotenv_for_agent
 from google.adk.plugins.base_plugin import BasePlugin
 
-from evalset.adk_runs.spec import PROGRESS_FILE, SPEC_FILE, AgentPlace, EvalRunSpec
-from evalset.replay.plugin import HermeticEnvironment
+from evalset.adk_runs.run_spec import PROGRESS_FILE, SPEC_FILE, AgentPlace, EvalRunSpec
+from evalset.replay.hermetic_environment import HermeticEnvironment
 from evalset.replay.running_case import running_eval_id
 from simulator.agents import AgentSettings, agent_named, catalogue_for
-from simulator.agents.imports import IMPORTS, forget, prepare
+from simulator.agents.module_table import IMPORTS, forget, prepare
 
 _TURN: ContextVar[str | None] = ContextVar("turn", default=None)
 """The invocation of the turn that this task is taking."""

@@ -31,20 +31,22 @@ class Command(NamedTuple):
 
 
 COMMANDS: Mapping[str, Command] = {
-    "studio": Command("open the studio in the browser", "evalset.cli.studio:main"),
+    "studio": Command("open the studio in the browser", "evalset.cli.studio_command:main"),
     "run": Command("play a script with an agent, and write the golden trace", "evalset.cli.main:scripted"),
     "sessions": Command("list the kept sessions", "evalset.cli.main:scripted"),
     "script": Command("make a script of a session", "evalset.cli.main:scripted"),
-    "verify": Command("replay an eval set and compare it with its goldens", "evalset.verify.command:main"),
-    "eval": Command(
-        "run ADK's own `adk eval` with the recorded tool responses", "evalset.adk_runs.command:main"
+    "verify": Command(
+        "replay an eval set and compare it with its goldens", "evalset.cli.verify_command:main"
     ),
-    "doctor": Command("find and fix what is wrong in eval sets", "evalset.doctor.command:main"),
+    "eval": Command(
+        "run ADK's own `adk eval` with the recorded tool responses", "evalset.cli.eval_command:main"
+    ),
+    "doctor": Command("find and fix what is wrong in eval sets", "evalset.cli.doctor_command:main"),
     "import": Command(
-        "take sessions, tests and eval sets into an eval set", "evalset.importing.command:main"
+        "take sessions, tests and eval sets into an eval set", "evalset.cli.import_command:main"
     ),
     "export": Command(
-        "write an eval set as pytest, `adk test`, scenarios and more", "evalset.exporting.command:main"
+        "write an eval set as pytest, `adk test`, scenarios and more", "evalset.cli.export_command:main"
     ),
 }
 
@@ -90,8 +92,8 @@ def _carried_out(name: str, arguments: Sequence[str]) -> int:
 
 def scripted(arguments: Sequence[str], *, prog: str) -> int:
     """Run `run`, `sessions` or `script`, which `python -m simulator` has too, and return the exit code."""
-    from evalset.command import main as simulator_main  # noqa: PLC0415 - it imports ADK
-    from evalset.commands.ending import end_when_interrupted  # noqa: PLC0415 - as above
+    from evalset.cli.exit_codes import end_when_interrupted  # noqa: PLC0415 - as above
+    from evalset.cli.simulator_program import main as simulator_main  # noqa: PLC0415 - it imports ADK
 
     program, _, name = prog.rpartition(" ")
     before = signal.getsignal(signal.SIGINT)

@@ -26,10 +26,10 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from evalset.doctor.agents import KnownAgent, known_agent
-    from evalset.doctor.examining import ExamineProgress, examine
-    from evalset.doctor.mending import mend, preview
-    from evalset.doctor.migrating import migrate, preview_migration
+    from evalset.doctor.examination import ExamineProgress, examine
+    from evalset.doctor.fixes import mend, preview
+    from evalset.doctor.known_agents import KnownAgent, known_agent
+    from evalset.doctor.migrations import migrate, preview_migration
     from evalset.doctor.model import (
         CODES,
         Changes,
@@ -51,23 +51,23 @@ _HOMES = {
     "Changes": "model",
     "Code": "model",
     "DroppedArgument": "model",
-    "ExamineProgress": "examining",
+    "ExamineProgress": "examination",
     "ExaminedFile": "model",
     "Examination": "model",
     "FileChange": "model",
     "Finding": "model",
     "Kind": "model",
-    "KnownAgent": "agents",
+    "KnownAgent": "known_agents",
     "Migration": "model",
     "RenamedArgument": "model",
     "SetArgument": "model",
     "Severity": "model",
-    "examine": "examining",
-    "known_agent": "agents",
-    "mend": "mending",
-    "migrate": "migrating",
-    "preview": "mending",
-    "preview_migration": "migrating",
+    "examine": "examination",
+    "known_agent": "known_agents",
+    "mend": "fixes",
+    "migrate": "migrations",
+    "preview": "fixes",
+    "preview_migration": "migrations",
 }
 
 __all__ = [

@@ -8,12 +8,12 @@ from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from typing import Any
 
-from evalset.doctor.agents import KnownAgent
 from evalset.doctor.case_checks import RecordedEvidence, ToolPlace
-from evalset.doctor.notes import Notes
-from evalset.doctor.places import Node
-from evalset.doctor.shown import listed
-from simulator.environment.schema.schemas import (
+from evalset.doctor.findings import Notes
+from evalset.doctor.json_places import Node
+from evalset.doctor.known_agents import KnownAgent
+from evalset.doctor.short_values import listed
+from simulator.environment.schema.schema_checks import (
     BrokenSchemaError,
     Problem,
     check_normal,

@@ -10,12 +10,12 @@ from typing import Literal, NamedTuple
 
 from google.adk.evaluation.eval_case import EvalCase, InvocationEvent, SessionInput
 
-from evalset.doctor.agents import KnownAgent
-from evalset.doctor.edits import Edit, Insert, Remove, Replace
+from evalset.doctor.byte_edits import Edit, Insert, Remove, Replace
+from evalset.doctor.findings import Notes
+from evalset.doctor.json_places import Node, camel
+from evalset.doctor.known_agents import KnownAgent
 from evalset.doctor.model import JsonPath
-from evalset.doctor.notes import Notes
-from evalset.doctor.places import Node, camel
-from evalset.doctor.shown import listed, short
+from evalset.doctor.short_values import listed, short
 
 # Takes the questions whether a tool may run out of a turn, where the recorded environment keeps what a person said to them.
 
@@ -32,7 +32,7 @@ def confirmed_calls(recorded: Node) -> frozenset[str]:
 
 
 def without_questions(turn: Node, confirmed: frozenset[str]) -> list[Edit]:
-    """Take out what `evalset.confirmations` takes out: the questions, what was said to them, and what stood for the answers until then.
+    """Take out what `evalset.golden_trace.confirmations` takes out: the questions, what was said to them, and what stood for the answers until then.
 
     Args:
         turn: The turn.

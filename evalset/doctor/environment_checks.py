@@ -10,8 +10,7 @@ from typing import Any, NamedTuple, TypeAlias
 from google.adk.evaluation.eval_case import EvalCase
 from pydantic import ValidationError
 
-from evalset.confirmations import without_confirmations
-from evalset.doctor.agents import Agents, KnownAgent
+from evalset.doctor.byte_edits import Edit, Replace
 from evalset.doctor.case_checks import (
     ASKS_A_PERSON,
     ToolPlace,
@@ -21,12 +20,12 @@ from evalset.doctor.case_checks import (
     is_of_a_node,
     undeclared_tools,
 )
-from evalset.doctor.edits import Edit, Replace
-from evalset.doctor.notes import Notes
-from evalset.doctor.places import Node
-from evalset.doctor.shown import listed, short
-from evalset.recorded.files import RecordedEnvironmentError, parsed, validated
-from evalset.recorded.model import (
+from evalset.doctor.findings import Notes
+from evalset.doctor.json_places import Node
+from evalset.doctor.known_agents import Agents, KnownAgent
+from evalset.doctor.short_values import listed, short
+from evalset.golden_trace.confirmations import without_confirmations
+from evalset.recorded.recording import (
     VERSION,
     RecordedCall,
     RecordedCase,
@@ -34,14 +33,15 @@ from evalset.recorded.model import (
     RecordedTurn,
     lean,
 )
+from evalset.recorded.recording_files import RecordedEnvironmentError, parsed, validated
 from evalset.recorded.tolerances import Tolerance, tolerated
-from evalset.verify.differences import value_differences
-from evalset.verify.evidence import Asked, recorded_steps
+from evalset.verify.golden_steps import steps_of
 from evalset.verify.results import Step
-from evalset.verify.steps import steps_of
+from evalset.verify.value_differences import value_differences
+from evalset.verify.verdict_evidence import Asked, recorded_steps
+from simulator.base.json_values import JsonObject, NotJsonError, canonical, same
 from simulator.environment.declared_tools import STEERING
 from simulator.facts import Returned
-from simulator.jsonvalue import JsonObject, NotJsonError, canonical, same
 
 _Call: TypeAlias = tuple[str, Any]
 """A tool's name and the arguments."""

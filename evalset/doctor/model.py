@@ -9,10 +9,10 @@ from typing import Any, Literal, NamedTuple, Self, TypeAlias
 
 from pydantic import Field, field_validator, model_validator
 
-from evalset.doctor.differences import unified
+from evalset.doctor.file_differences import unified
 from evalset.measured import Measured
+from simulator.base.json_values import Json, write
 from simulator.facts import Value
-from simulator.jsonvalue import Json, write
 
 Severity: TypeAlias = Literal["error", "warning", "note"]
 """`error`: ADK refuses the file or the case, or cannot judge it. `warning`: it is judged, read or kept otherwise than is

@@ -19,12 +19,12 @@ from google.adk.evaluation.eval_rubrics import Rubric, RubricContent
 from google.genai import types
 from pydantic import BaseModel, ValidationError
 
-from evalset.doctor.edits import Edit, Remove, Rename, Replace
+from evalset.doctor.byte_edits import Edit, Remove, Rename, Replace
+from evalset.doctor.file_reading import Doubled
+from evalset.doctor.findings import Notes
+from evalset.doctor.json_places import Node, camel
 from evalset.doctor.model import JsonPath
-from evalset.doctor.notes import Notes
-from evalset.doctor.places import Node, camel
-from evalset.doctor.reading import Doubled
-from evalset.doctor.shown import short
+from evalset.doctor.short_values import short
 
 _MODELS: dict[str, tuple[type[BaseModel], ...]] = {
     "conversation": (Invocation,),

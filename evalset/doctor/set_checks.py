@@ -12,18 +12,25 @@ from google.adk.evaluation.eval_case import EvalCase
 from google.adk.evaluation.eval_set import EvalSet
 from pydantic import ValidationError
 
-from evalset.doctor.edits import Insert, Rename, Replace
+from evalset.doctor.byte_edits import Insert, Rename, Replace
+from evalset.doctor.findings import Notes
+from evalset.doctor.json_places import Node, camel
 from evalset.doctor.model import Kind
-from evalset.doctor.notes import Notes
-from evalset.doctor.places import Node, camel
-from evalset.doctor.shown import listed
-from evalset.documents import loaded, set_json
+from evalset.doctor.short_values import listed
 from evalset.errors import EvalSetError
-from evalset.kinds import import_command, importable_document
-from evalset.legacy import convert_old_form
-from evalset.names import NAMELESS, base_name, flaw_of_eval_id, flaw_of_set_id, unique_eval_id, usable_set_id
-from evalset.recorded.files import KEY as RECORDING
-from evalset.recorded.model import FORMAT
+from evalset.files.case_text import loaded, set_json
+from evalset.files.eval_names import (
+    NAMELESS,
+    base_name,
+    flaw_of_eval_id,
+    flaw_of_set_id,
+    unique_eval_id,
+    usable_set_id,
+)
+from evalset.files.file_kinds import import_command, importable_document
+from evalset.files.legacy_format import convert_old_form
+from evalset.recorded.recording import FORMAT
+from evalset.recorded.recording_files import KEY as RECORDING
 
 _TOP = tuple(EvalSet.model_fields)
 _UNFIT_IN_EVAL_ID = re.compile(r"[:,/\\\x00-\x1f\x7f\s]+")

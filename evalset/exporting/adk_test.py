@@ -17,10 +17,10 @@ from google.adk.models.llm_response import LlmResponse
 from google.genai import types
 from pydantic import JsonValue
 
-from evalset.confirmations import without_confirmations
-from evalset.recorded.model import RecordedCall, RecordedCase, RecordedTurn
-from simulator.jsonvalue import JsonObject, copied, same
-from simulator.session.events import USER_AUTHOR
+from evalset.golden_trace.confirmations import without_confirmations
+from evalset.recorded.recording import RecordedCall, RecordedCase, RecordedTurn
+from simulator.base.json_values import JsonObject, copied, same
+from simulator.session.adk_event_fields import USER_AUTHOR
 
 _TRANSFER = "transfer_to_agent"
 _ENDS_WITH_DATA = "set_model_response"

@@ -13,10 +13,11 @@ from google.adk.models.llm_response import LlmResponse
 from google.genai import types
 
 from evalset.errors import GoldenTraceError
-from evalset.golden_trace import GoldenTraceBuilder
+from evalset.files.eval_names import usable_eval_id
+from evalset.golden_trace.builder import GoldenTraceBuilder
 from evalset.importing.gathered import FoundCase, ImportProblemError
-from evalset.names import usable_eval_id
 from evalset.recorded.recorder import recorded_case
+from simulator.base.json_values import JsonObject, NotJsonError, copied
 from simulator.environment.declared_tools import STEERING
 from simulator.facts import (
     AgentSelected,
@@ -33,10 +34,9 @@ from simulator.facts import (
     TurnEnded,
     TurnStarted,
 )
-from simulator.jsonvalue import JsonObject, NotJsonError, copied
-from simulator.runtime.encoding import event_json
+from simulator.runtime.adk.codec import event_json
 from simulator.session import SessionFold, SessionState
-from simulator.session.events import USER_AUTHOR
+from simulator.session.adk_event_fields import USER_AUTHOR
 from simulator.session.model import CONFIRMATION
 
 _ASKS_USER = "adk_request_"

@@ -12,16 +12,16 @@ from typing import Any, NamedTuple, Protocol, Self
 from google.adk.evaluation.eval_case import EvalCase
 from pydantic_core import from_json, to_json
 
-from evalset.documents import case_object
-from evalset.names import FreeIds, flaw_of_eval_id, usable_eval_id
-from evalset.recorded.files import RecordedEnvironmentError, sidecar_of, value_text
-from evalset.recorded.goldens import with_golden
-from evalset.recorded.model import RecordedCase, version_of
-from evalset.recorded.stored import put_texts
-from evalset.renaming import renamed_case, renamed_recording
-from evalset.spool import Spool, SpoolError
-from evalset.streams import Span
-from evalset.writer import EvalSetWriter
+from evalset.files.case_text import case_object
+from evalset.files.eval_names import FreeIds, flaw_of_eval_id, usable_eval_id
+from evalset.files.json_streams import Span
+from evalset.files.set_writer import EvalSetWriter
+from evalset.files.spool import Spool, SpoolError
+from evalset.recorded.agent_renaming import renamed_case, renamed_recording
+from evalset.recorded.golden_digests import with_golden
+from evalset.recorded.recording import RecordedCase, version_of
+from evalset.recorded.recording_files import RecordedEnvironmentError, sidecar_of, value_text
+from evalset.recorded.stored_answers import put_texts
 from simulator.facts import Value
 
 

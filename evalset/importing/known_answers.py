@@ -13,8 +13,8 @@ from pydantic_core import PydanticSerializationError, to_json
 
 from evalset.importing.adk_events import TAKEN_IN, AdkSession, CallIds, case_of_session, lasting, steers
 from evalset.importing.gathered import ImportProblemError
-from evalset.recorded.goldens import state_digest, text_digest, value_digest
-from evalset.recorded.model import (
+from evalset.recorded.golden_digests import state_digest, text_digest, value_digest
+from evalset.recorded.recording import (
     Author,
     GoldenCall,
     GoldenTurn,
@@ -23,11 +23,11 @@ from evalset.recorded.model import (
     RecordedModelTurn,
     RecordedTurn,
 )
+from simulator.base.json_values import JsonObject, NotJsonError, canonical, copied
 from simulator.environment.declared_tools import STEERING
-from simulator.environment.recording.recordings import RecordedCall as PlainCall
+from simulator.environment.recordings.recorded_calls import RecordedCall as PlainCall
 from simulator.facts import Returned
-from simulator.jsonvalue import JsonObject, NotJsonError, canonical, copied
-from simulator.session.events import USER_AUTHOR
+from simulator.session.adk_event_fields import USER_AUTHOR
 
 _AGENT = "agent"
 

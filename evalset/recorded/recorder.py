@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
 from evalset.errors import GoldenTraceError
-from evalset.golden_trace import GoldenTraceBuilder, came_to_nothing, turns_by_query
-from evalset.recorded.model import (
+from evalset.golden_trace.builder import GoldenTraceBuilder, came_to_nothing, turns_by_query
+from evalset.recorded.recording import (
     Author,
     RecordedAgentRun,
     RecordedCall,
@@ -20,7 +20,8 @@ from evalset.recorded.model import (
     RecordedTurn,
     RejectedCall,
 )
-from simulator.environment.things.connections import ToolShape
+from simulator.base.json_values import JsonObject, canonical, copied, digest
+from simulator.environment.world.connections import ToolShape
 from simulator.facts import (
     AgentRan,
     CodeAnswered,
@@ -30,10 +31,9 @@ from simulator.facts import (
     SessionOpened,
     ToolAnswered,
 )
-from simulator.jsonvalue import JsonObject, canonical, copied, digest
 from simulator.session import SimulationSession
-from simulator.session.entries import calls_in, message_responses, scope_of
-from simulator.session.events import USER_AUTHOR, function_calls, function_responses, parts_of
+from simulator.session.adk_event_fields import USER_AUTHOR, function_calls, function_responses, parts_of
+from simulator.session.fact_entries import calls_in, message_responses, scope_of
 from simulator.session.model import CONFIRMATION, Turn
 
 _TEMPORARY = "temp:"
@@ -77,7 +77,7 @@ def recorded_case(
 
 def _with_golden(recorded: RecordedCase, session: SimulationSession) -> RecordedCase:
     """Note what the golden of a session says, where it has one."""
-    from evalset.recorded.goldens import with_golden  # noqa: PLC0415 - it needs the steps of verify, which need this module
+    from evalset.recorded.golden_digests import with_golden  # noqa: PLC0415 - it needs the steps of verify, which need this module
 
     try:
         return with_golden(recorded, GoldenTraceBuilder(session, confirmations="beside").build())

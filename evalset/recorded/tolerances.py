@@ -13,12 +13,12 @@ from typing import Annotated, Any, Literal, Self, TypeAlias
 from pydantic import Field, model_validator
 
 from evalset.recorded.pairing import paired
+from simulator.base.json_values import Json, JsonObject, same
+from simulator.base.pattern_search import Searcher, SearchError
+from simulator.environment.environment_value import Number
+from simulator.environment.expressions import json_paths
 from simulator.environment.injection.conditions import LONGEST_PATTERN, Matches, ValuePath, compiled_pattern
-from simulator.environment.language import paths
-from simulator.environment.regexes import Searcher, SearchError
-from simulator.environment.value import Number
 from simulator.facts import Value
-from simulator.jsonvalue import Json, JsonObject, same
 
 EVERY_TOOL = "*"
 _SEARCH_SECONDS = 0.2
@@ -174,7 +174,7 @@ class _Comparison:
     def __init__(self, tolerances: Iterable[Tolerance]) -> None:
         self._given_up = 0
         self._ranked = sorted(
-            ((paths.parse(each.path).steps, place, each) for place, each in enumerate(tolerances)),
+            ((json_paths.parse(each.path).steps, place, each) for place, each in enumerate(tolerances)),
             key=lambda ranked: (
                 sum(_is_wild(step) for step in ranked[0]),
                 ranked[2].tool == EVERY_TOOL,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal, TypeAlias
 
-from evalset.recorded.model import RecordedCall
+from evalset.recorded.recording import RecordedCall
 from simulator.facts import Value
 
 Policy: TypeAlias = Literal["fail", "rules", "generate"]

@@ -37,9 +37,14 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from evalset.verify.criteria import Criteria
     from evalset.verify.errors import VerifyError
-    from evalset.verify.mending import accept, accepting, repair, repairing
+    from evalset.verify.golden_repair import accept, accepting, repair, repairing
     from evalset.verify.metric import eval_config
-    from evalset.verify.proposing import add_tolerances, keep_tolerances, propose_tolerances, tolerances_of
+    from evalset.verify.proposed_tolerances import (
+        add_tolerances,
+        keep_tolerances,
+        propose_tolerances,
+        tolerances_of,
+    )
     from evalset.verify.results import (
         CaseResult,
         Check,
@@ -50,8 +55,8 @@ if TYPE_CHECKING:
         Verification,
         VerifyProgress,
     )
-    from evalset.verify.verifying import verify
-    from evalset.verify.written import WrittenCase, replay_written
+    from evalset.verify.verify_run import verify
+    from evalset.verify.written_case import WrittenCase, replay_written
 
 _HOMES = {
     "CaseResult": "evalset.verify.results",
@@ -64,18 +69,18 @@ _HOMES = {
     "Verification": "evalset.verify.results",
     "VerifyError": "evalset.verify.errors",
     "VerifyProgress": "evalset.verify.results",
-    "accept": "evalset.verify.mending",
-    "accepting": "evalset.verify.mending",
-    "add_tolerances": "evalset.verify.proposing",
-    "repair": "evalset.verify.mending",
-    "repairing": "evalset.verify.mending",
+    "accept": "evalset.verify.golden_repair",
+    "accepting": "evalset.verify.golden_repair",
+    "add_tolerances": "evalset.verify.proposed_tolerances",
+    "repair": "evalset.verify.golden_repair",
+    "repairing": "evalset.verify.golden_repair",
     "eval_config": "evalset.verify.metric",
-    "keep_tolerances": "evalset.verify.proposing",
-    "propose_tolerances": "evalset.verify.proposing",
-    "tolerances_of": "evalset.verify.proposing",
-    "replay_written": "evalset.verify.written",
-    "verify": "evalset.verify.verifying",
-    "WrittenCase": "evalset.verify.written",
+    "keep_tolerances": "evalset.verify.proposed_tolerances",
+    "propose_tolerances": "evalset.verify.proposed_tolerances",
+    "tolerances_of": "evalset.verify.proposed_tolerances",
+    "replay_written": "evalset.verify.written_case",
+    "verify": "evalset.verify.verify_run",
+    "WrittenCase": "evalset.verify.written_case",
 }
 
 __all__ = [

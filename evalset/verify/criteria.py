@@ -6,10 +6,10 @@ from typing import Literal, TypeAlias
 
 from pydantic import Field
 
-from evalset.recorded.model import RecordedCase
+from evalset.recorded.recording import RecordedCase
 from evalset.recorded.tolerances import EVERY_TOOL, Ignore
+from simulator.base.json_values import JsonObject
 from simulator.facts import Value
-from simulator.jsonvalue import JsonObject
 
 Match: TypeAlias = Literal["exact", "in_order", "any_order"]
 

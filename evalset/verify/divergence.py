@@ -9,9 +9,9 @@ from typing import NamedTuple, TypeAlias
 from evalset.recorded.pairing import paired
 from evalset.recorded.tolerances import EVERY_TOOL, Of, Tolerance, as_recorded
 from evalset.verify.criteria import Criteria, Match
-from evalset.verify.differences import text_pieces, value_differences
 from evalset.verify.results import Divergence, Pair, Step, What
-from simulator.jsonvalue import Json, JsonObject, same
+from evalset.verify.value_differences import text_pieces, value_differences
+from simulator.base.json_values import Json, JsonObject, same
 
 Tolerates: TypeAlias = Callable[[str, JsonObject, JsonObject], bool]
 """Tells whether a tool's arguments may be these (the last) where the golden has those."""

@@ -9,20 +9,20 @@ from collections.abc import Callable, Sequence
 from itertools import count
 from typing import NamedTuple
 
-from evalset.collecting import collecting_seldom
+from evalset.files.garbage_pauses import collecting_seldom
 from evalset.measured import Measured, MeasuredFile, measured_agents, measured_files
-from evalset.recorded.files import sidecar_of
+from evalset.recorded.recording_files import sidecar_of
+from evalset.verify.case_replay import Ways, replayed
+from evalset.verify.cases_to_verify import CasesToVerify, Ready, Unready, agents_for, config_of_each
+from evalset.verify.coroutines import run
 from evalset.verify.criteria import Criteria
-from evalset.verify.loading import CasesToVerify, Ready, Unready, agents_for, config_of_each
-from evalset.verify.replaying import Ways, replayed
-from evalset.verify.request import Models, Part, Stop, VerifyRequest
 from evalset.verify.results import CaseResult, CaseStatus, Players, RunResult, Verification, VerifyProgress
-from evalset.verify.running import run
 from evalset.verify.scoring import golden_steps
-from evalset.verify.undetermined import Asked, judged_again, scored_as
+from evalset.verify.varying_values import Asked, judged_again, scored_as
+from evalset.verify.verify_request import Models, Part, Stop, VerifyRequest
 from simulator.agent_config import SimulatedAgentConfig
-from simulator.runtime.adk_private import missing_a2a_known
-from simulator.runtime.reachability import model_reachability
+from simulator.runtime.adk.adk_private import missing_a2a_known
+from simulator.runtime.models.reachability import model_reachability
 
 _LOOKS_EVERY = 0.05
 

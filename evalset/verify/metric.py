@@ -17,13 +17,13 @@ from google.adk.evaluation.eval_case import Invocation
 from google.adk.evaluation.eval_metrics import EvalMetric, ToolTrajectoryCriterion
 from google.adk.evaluation.evaluator import EvaluationResult
 
-from evalset.recorded.files import read_environment, recording_of
-from evalset.recorded.model import RecordedCase, RecordedEnvironment
-from evalset.replay.following import is_said_alike
+from evalset.recorded.recording import RecordedCase, RecordedEnvironment
+from evalset.recorded.recording_files import read_environment, recording_of
+from evalset.replay.case_following import is_said_alike
 from evalset.replay.running_case import running_eval_id
 from evalset.verify.criteria import RESPONSE, Criteria, Match
-from evalset.verify.tolerating import compared_calls, responses_as_golden
-from simulator.jsonvalue import JsonObject
+from evalset.verify.tolerant_comparison import compared_calls, responses_as_golden
+from simulator.base.json_values import JsonObject
 
 NAME = "tolerant_trajectory"
 PATH = f"{__name__}.{NAME}"

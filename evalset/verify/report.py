@@ -9,10 +9,10 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 from xml.etree import ElementTree as ET
 
-from evalset.recorded.model import lean
+from evalset.recorded.recording import lean
 from evalset.recorded.tolerances import Tolerance
 from evalset.verify.results import CaseResult, CaseStatus, Divergence, RunResult, Step, Verification
-from simulator.jsonvalue import canonical
+from simulator.base.json_values import canonical
 
 _SHOWN, _AROUND = 160, 60
 _NONE: Mapping[str, Sequence[Tolerance]] = MappingProxyType({})

@@ -10,12 +10,12 @@ from typing import Literal, TypeAlias
 from pydantic import Field
 
 from evalset.measured import Measured
-from evalset.recorded.model import RecordedModelTurn
+from evalset.recorded.recording import RecordedModelTurn
 from evalset.recorded.tolerances import EVERY_TOOL, Tolerance
 from evalset.replay.unrecorded_calls import MadeAnswer
 from evalset.verify.criteria import Criteria
+from simulator.base.json_values import Json, JsonObject
 from simulator.facts import Value
-from simulator.jsonvalue import Json, JsonObject
 
 CheckStatus: TypeAlias = Literal["passed", "failed", "skipped", "error"]
 CaseStatus: TypeAlias = Literal["passed", "failed", "error", "stopped"]

@@ -8,18 +8,18 @@ from functools import partial
 from google.adk.evaluation.eval_case import Invocation
 
 from evalset.recorded.tolerances import tolerated
-from evalset.verify import checks
-from evalset.verify.configured import asked_metric
+from evalset.verify import run_checks
+from evalset.verify.case_replay import Replay
+from evalset.verify.cases_to_verify import Ready, Unready
+from evalset.verify.config_criteria import asked_metric
 from evalset.verify.criteria import OVERLAP, RESPONSE, STATE, Criteria
 from evalset.verify.divergence import Compared, first_divergence
-from evalset.verify.evidence import evidence_of
-from evalset.verify.judging import Again, Blame, Failed, blamed, edits_since, golden_of, judged, told_edits
-from evalset.verify.loading import Ready, Unready
-from evalset.verify.replaying import Replay
+from evalset.verify.golden_steps import steps_of
 from evalset.verify.results import ActualTurn, Check, Divergence, Players, RunResult, Step
-from evalset.verify.steps import steps_of
-from simulator.jsonvalue import JsonObject
-from simulator.runtime.encoding import jsonable
+from evalset.verify.verdict_evidence import evidence_of
+from evalset.verify.verdicts import Again, Blame, Failed, blamed, edits_since, golden_of, judged, told_edits
+from simulator.base.json_values import JsonObject
+from simulator.runtime.adk.codec import jsonable
 
 _TEMPORARY = "temp:"
 
@@ -130,19 +130,19 @@ def _checks(
     found: list[Check] = []
     tolerances = each.recorded.tolerances
     if criteria.trajectory is not None:
-        found.append(checks.trajectory(actual, expected, criteria, tolerances))
+        found.append(run_checks.trajectory(actual, expected, criteria, tolerances))
     if criteria.response is not None:
-        found.append(checks.response_match(actual, expected, criteria.response, tolerances))
+        found.append(run_checks.response_match(actual, expected, criteria.response, tolerances))
     if criteria.responses:
         found.append(
-            checks.stored_responses([*map(steps_of, actual)], [*map(steps_of, expected)], tolerances)
+            run_checks.stored_responses([*map(steps_of, actual)], [*map(steps_of, expected)], tolerances)
         )
     if criteria.state:
         state = expected_state(each)
         found.append(
             Check(name=STATE, status="skipped", detail="neither file holds a final state")
             if state is None
-            else checks.final_state(replay.final_state, state, tolerances)
+            else run_checks.final_state(replay.final_state, state, tolerances)
         )
     return found
 

@@ -1,5 +1,12 @@
 """Find and load agents, and the demo agents that ship with the studio. Importing this imports no ADK."""
 
+from simulator.agents.agent_settings import (
+    AGENTS_DIR_VARIABLE,
+    AGENTS_VARIABLE,
+    AgentSettings,
+    AgentSettingsError,
+    settings_from,
+)
 from simulator.agents.catalogue import (
     AgentCatalogue,
     AgentEntry,
@@ -8,15 +15,8 @@ from simulator.agents.catalogue import (
     find_agents,
 )
 from simulator.agents.demo_agents import DEMOS, DEMOS_DIR, Demo, demo_agent, demo_eval_set, demo_sets_folder
-from simulator.agents.failure import AgentLoadError
-from simulator.agents.naming import absolute_agent, agent_named
-from simulator.agents.settings import (
-    AGENTS_DIR_VARIABLE,
-    AGENTS_VARIABLE,
-    AgentSettings,
-    AgentSettingsError,
-    settings_from,
-)
+from simulator.agents.load_failure import AgentLoadError
+from simulator.agents.named_agent import absolute_agent, agent_named
 
 __all__ = [
     "AGENTS_DIR_VARIABLE",

@@ -14,14 +14,14 @@ from time import monotonic
 from typing import Literal, NamedTuple, Protocol, TypeAlias
 
 from simulator.agent_config import SimulatedAgentConfig
+from simulator.agents.agent_fingerprint import loaded_fingerprint
+from simulator.agents.agent_folder import AgentFolder
+from simulator.agents.agent_settings import AgentSettings
+from simulator.agents.agent_source import source_digest
 from simulator.agents.configs_file import ConfigsFile
 from simulator.agents.demo_agents import DEMOS, DEMOS_DIR, demo_agent
-from simulator.agents.failure import AgentLoadError, failure_words
-from simulator.agents.fingerprint import loaded_fingerprint
-from simulator.agents.folder import AgentFolder
-from simulator.agents.imports import IMPORTS
-from simulator.agents.settings import AgentSettings
-from simulator.agents.source import source_digest
+from simulator.agents.load_failure import AgentLoadError, failure_words
+from simulator.agents.module_table import IMPORTS
 
 Source: TypeAlias = Literal["folder", "file", "demo"]
 

@@ -16,8 +16,8 @@ from pathlib import Path
 from types import ModuleType
 
 from simulator.agent_config import SimulatedAgentConfig
-from simulator.agents.failure import AgentLoadError
-from simulator.agents.imports import IMPORTS, prepare
+from simulator.agents.load_failure import AgentLoadError
+from simulator.agents.module_table import IMPORTS, prepare
 
 LIST_NAME = "AGENTS"
 

@@ -6,8 +6,8 @@ import json
 from pathlib import Path
 
 from simulator.agent_config import SimulatedAgentConfig
-from simulator.environment.documents import DocumentError, read_document
-from simulator.environment.things.tables import TablesError, read_tables
+from simulator.base.documents import DocumentError, read_document
+from simulator.environment.world.seed_tables import TablesError, read_tables
 
 DATA_FILES = ("environment_data.json", "environment_data.yaml", "environment_data.yml")
 """The names under which the file lies in an agent's folder; the first one that is there counts."""

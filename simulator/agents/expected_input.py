@@ -8,7 +8,7 @@ from typing import Any
 from pydantic import BaseModel, JsonValue, ValidationError
 from pydantic.errors import PydanticUserError
 
-from simulator.jsonvalue import JsonObject
+from simulator.base.json_values import JsonObject
 
 
 class UnfitMessageError(ValueError):

@@ -8,10 +8,10 @@ from typing import Self
 
 from pydantic import Field, JsonValue, field_validator, model_validator
 
-from simulator.environment.things.connections import ToolShape
-from simulator.environment.things.tool_settings import OutputSchema, WrittenSchema, schema_of
-from simulator.environment.value import Value
-from simulator.jsonvalue import JsonObject
+from simulator.base.json_values import JsonObject
+from simulator.environment.environment_value import Value
+from simulator.environment.world.connections import ToolShape
+from simulator.environment.world.tool_settings import OutputSchema, WrittenSchema, schema_of
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}")
 STEERING = frozenset(

@@ -9,7 +9,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from simulator.user_data import data_folder
+from simulator.base.user_data import data_folder
 
 _ENVIRONMENTS = (".venv", "venv")
 _PYTHONS = (Path("bin", "python"), Path("Scripts", "python.exe"))

@@ -8,17 +8,17 @@ from typing import Any
 
 from pydantic import JsonValue, TypeAdapter
 
+from simulator.base.json_values import JsonObject
 from simulator.environment.declared_tools import DeclaredTool
+from simulator.environment.injection.rule_trials import Trial
 from simulator.environment.injection.rules import InjectionRule
-from simulator.environment.injection.trials import Trial
-from simulator.environment.recording.recordings import RecordedCall
-from simulator.environment.things.entities import Contradiction, EntityChange
-from simulator.environment.things.invariants import Standing
-from simulator.environment.things.tool_settings import EnvironmentSettings
+from simulator.environment.recordings.recorded_calls import RecordedCall
+from simulator.environment.world.entities import Contradiction, EntityChange
+from simulator.environment.world.invariants import Standing
+from simulator.environment.world.tool_settings import EnvironmentSettings
 from simulator.facts import Outcome
-from simulator.jsonvalue import JsonObject
 from simulator.runtime.errors import ContradictionError, SimulationError
-from simulator.runtime.world_view import WorldView
+from simulator.runtime.knowledge.world_view import WorldView
 from simulator.seats.answers import Answer
 from simulator.seats.requests import ModelRequest
 

@@ -14,33 +14,33 @@ from typing import Any, Literal, Self
 
 from pydantic import JsonValue, TypeAdapter
 
+from simulator.base.json_values import JsonObject
 from simulator.environment.declared_tools import DeclaredTool
+from simulator.environment.injection.rule_trials import Trial
 from simulator.environment.injection.rules import InjectionRule
-from simulator.environment.injection.trials import Trial
-from simulator.environment.recording.recordings import RecordedCall, read_recording
-from simulator.environment.things.entities import Contradiction, EntityChange
-from simulator.environment.things.invariants import Standing, check_invariant
-from simulator.environment.things.tool_settings import EnvironmentSettings
+from simulator.environment.recordings.recorded_calls import RecordedCall, read_recording
+from simulator.environment.world.entities import Contradiction, EntityChange
+from simulator.environment.world.invariants import Standing, check_invariant
+from simulator.environment.world.tool_settings import EnvironmentSettings
 from simulator.facts import EVERY, AgentPlayer, Fact, Outcome, ToolPlayer, TurnEnded, TurnStarted, UserPlayer
 from simulator.journal import Journal
-from simulator.jsonvalue import JsonObject
-from simulator.kernel.config import KernelAgentConfig
+from simulator.kernel.kernel import Kernel, KernelBusyError, KernelError, KernelRestsError, RefusedError
+from simulator.kernel.kernel_agent import KernelAgentConfig
 from simulator.kernel.messages import Appended, HeadMoved, Shown
-from simulator.kernel.process import Kernel, KernelBusyError, KernelError, KernelRestsError, RefusedError
 from simulator.kernel.remote_calls import CALLS, ENVIRONMENT, read_error
-from simulator.runtime.declared import declared_from
+from simulator.runtime.answering.declared_joining import declared_from
+from simulator.runtime.environment_changes import settings_with
 from simulator.runtime.errors import Divergence, SimulationError
+from simulator.runtime.knowledge.world_view import WorldView
 from simulator.runtime.live_agent import AgentBehind
-from simulator.runtime.shaping import settings_with
 from simulator.runtime.simulated_environment import SimulatedEnvironment
-from simulator.runtime.undoing import redo_target, redone, undo_target, undone
+from simulator.runtime.turns.undo_targets import redo_target, redone, undo_target, undone
 from simulator.runtime.user_commands import UserView
 from simulator.runtime.view import SimulationView
-from simulator.runtime.world_view import WorldView
 from simulator.seats.answers import Answer, CodeAnswer, ModelAnswer, ToolAnswer
 from simulator.seats.requests import ModelRequest, Request, RunningCall, ToolRequest
 from simulator.session import Seats, SimulationSession
-from simulator.session.environment import SessionEnvironment
+from simulator.session.environment_state import SessionEnvironment
 
 _FACT: TypeAdapter[Fact] = TypeAdapter(Fact)
 _REQUEST: TypeAdapter[Request] = TypeAdapter(Request)

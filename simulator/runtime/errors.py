@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 
-from simulator.environment.things.invariants import Contradiction
+from simulator.environment.world.invariants import Contradiction
 from simulator.facts import Value
 
 

@@ -12,7 +12,7 @@ from google.adk.sessions import Session, State
 from google.adk.tools.base_tool import BaseTool
 
 from simulator.agent_config import SimulatedAgentConfig
-from simulator.jsonvalue import JsonObject, copied
+from simulator.base.json_values import JsonObject, copied
 from simulator.session.model import SimulationSession
 
 

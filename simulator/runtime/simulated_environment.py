@@ -9,20 +9,21 @@ from google.adk.models.base_llm import BaseLlm
 
 from simulator.environment.declared_tools import DeclaredTool
 from simulator.environment.evidence.sketch import Code
+from simulator.environment.injection.rule_trials import Trial
 from simulator.environment.injection.rules import InjectionRule
-from simulator.environment.injection.trials import Trial
-from simulator.environment.recording.recordings import RecordedCall, read_recording
-from simulator.environment.things.entities import Contradiction, EntityChange
-from simulator.environment.things.invariants import Standing, check_invariant, standing
-from simulator.environment.things.tool_settings import EnvironmentSettings
+from simulator.environment.recordings.recorded_calls import RecordedCall, read_recording
+from simulator.environment.world.entities import Contradiction, EntityChange
+from simulator.environment.world.invariants import Standing, check_invariant, standing
+from simulator.environment.world.tool_settings import EnvironmentSettings
 from simulator.facts import Outcome
-from simulator.runtime import analysing, asking_drafts, shaping, tool_requests
-from simulator.runtime.engine import Engine
+from simulator.runtime import draft_requests, environment_changes, tool_requests
 from simulator.runtime.errors import SimulationError
-from simulator.runtime.model_evidence import source_for_model
-from simulator.runtime.world_view import WorldView, world_view
+from simulator.runtime.knowledge.world_view import WorldView, world_view
+from simulator.runtime.models import connection_analysis
+from simulator.runtime.models.model_evidence import source_for_model
+from simulator.runtime.session_engine import Engine
 from simulator.seats.requests import ToolRequest
-from simulator.session.environment import SessionEnvironment
+from simulator.session.environment_state import SessionEnvironment
 
 
 class Commands(Protocol):
@@ -112,7 +113,7 @@ class SimulatedEnvironment:
         tried = tuple(rules)
         place = call.key if isinstance(call, ToolRequest) else call
         trials: tuple[Trial, ...] = self._commands.read(
-            lambda engine: shaping.try_rules(engine, tried, place)
+            lambda engine: environment_changes.try_rules(engine, tried, place)
         )
         return trials
 
@@ -131,25 +132,25 @@ class SimulatedEnvironment:
 
         def changed(engine: Engine) -> None:
             now = settings or engine.journal.fold.environment.settings
-            shaping.change_settings(engine, shaping.settings_with(now, fields))
+            environment_changes.change_settings(engine, environment_changes.settings_with(now, fields))
 
         self._commands.command(changed)
 
     def give_data(self, text: str) -> None:
         """Give the environment's data: JSON of tables, or words; an empty text takes it away."""
-        self._commands.command(lambda engine: shaping.give_data(engine, text))
+        self._commands.command(lambda engine: environment_changes.give_data(engine, text))
 
     def edit(self, *changes: EntityChange | Mapping[str, Any]) -> None:
         """Change things of the world by hand; an undo takes it back. A mapping stands for the change with these fields."""
-        self._commands.command(lambda engine: shaping.edit_world(engine, changes))
+        self._commands.command(lambda engine: environment_changes.edit_world(engine, changes))
 
     def rename(self, kind: str, old: str, new: str) -> None:
         """Give a thing another id, in it and wherever it is referred to."""
-        self._commands.command(lambda engine: shaping.rename(engine, kind, old, new))
+        self._commands.command(lambda engine: environment_changes.rename(engine, kind, old, new))
 
     def clear_state(self, state_key: str) -> None:
         """Forget what is remembered under a state key: its beginning, and its calls so far."""
-        self._commands.command(lambda engine: shaping.clear_state(engine, state_key))
+        self._commands.command(lambda engine: environment_changes.clear_state(engine, state_key))
 
     def give_recording(self, name: str, recorded: str | Iterable[RecordedCall]) -> tuple[str, ...]:
         """Give recorded calls to answer from: the text of a trace, eval set, session or journal, or calls.
@@ -166,19 +167,19 @@ class SimulatedEnvironment:
             calls, problems = read.calls, read.problems
         else:
             calls = tuple(recorded)
-        self._commands.command(lambda engine: shaping.give_recording(engine, name, calls))
+        self._commands.command(lambda engine: environment_changes.give_recording(engine, name, calls))
         return problems
 
     def drop_recording(self, name: str) -> None:
         """Take a recording away."""
-        self._commands.command(lambda engine: shaping.give_recording(engine, name, ()))
+        self._commands.command(lambda engine: environment_changes.give_recording(engine, name, ()))
 
     def declare(self, *tools: DeclaredTool | Callable[..., Any]) -> None:
         """Let tools that do not exist join the agent from the next turn on: these, and no others.
 
         A function stands for its name, its docstring and its signature; its body is never run.
         """
-        self._commands.command(lambda engine: shaping.declare(engine, tools))
+        self._commands.command(lambda engine: environment_changes.declare(engine, tools))
 
     # ------------------------------------------------------------ models
 
@@ -189,17 +190,17 @@ class SimulatedEnvironment:
         `draft_problem` says why it has none.
         """
         key = request.key if isinstance(request, ToolRequest) else request
-        self._commands.command(lambda engine: asking_drafts.ask_for_draft(engine, key))
+        self._commands.command(lambda engine: draft_requests.ask_for_draft(engine, key))
 
     def stop_drafting(self, request: ToolRequest | str) -> None:
         """End what a model is at that makes a draft."""
         key = request.key if isinstance(request, ToolRequest) else request
-        self._commands.command(lambda engine: asking_drafts.stop_drafting(engine, key))
+        self._commands.command(lambda engine: draft_requests.stop_drafting(engine, key))
 
     def draw_again(self, request: ToolRequest | str) -> None:
         """Draw another offline draft of a call that waits, where `draft_varies`; the same one each time for the session, and undone as a step."""
         key = request.key if isinstance(request, ToolRequest) else request
-        self._commands.command(lambda engine: asking_drafts.draw_again(engine, key))
+        self._commands.command(lambda engine: draft_requests.draw_again(engine, key))
 
     def use_model(self, model: str | BaseLlm) -> None:
         """Set the environment's model: a name that ADK resolves, or an object; an empty name sets none.
@@ -217,7 +218,7 @@ class SimulatedEnvironment:
                 engine.modelling.objects[name] = model
             now = engine.journal.fold.environment.settings
             if now.simulation_model != name:
-                shaping.change_settings(engine, now.model_copy(update={"simulation_model": name}))
+                environment_changes.change_settings(engine, now.model_copy(update={"simulation_model": name}))
 
         self._commands.command(use)
 
@@ -227,8 +228,8 @@ class SimulatedEnvironment:
         What it is at shows in the world's `analysing`; in the end its word stands beside what was found offline, or
         `not_analysed` says why it does not.
         """
-        self._commands.command(lambda engine: analysing.begin(engine.modelling, engine))
+        self._commands.command(lambda engine: connection_analysis.begin(engine.modelling, engine))
 
     def stop_analysing(self) -> None:
         """End the analysis of the connections."""
-        self._commands.command(lambda engine: analysing.stop(engine.modelling))
+        self._commands.command(lambda engine: connection_analysis.stop(engine.modelling))

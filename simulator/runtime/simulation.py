@@ -10,6 +10,7 @@ from typing import Any, Literal, Self
 
 from simulator.agent_config import SimulatedAgentConfig
 from simulator.agents.environment_data import EnvironmentDataError
+from simulator.base.json_values import JsonObject
 from simulator.environment.injection.rules import InjectionRule
 from simulator.facts import (
     EVERY,
@@ -19,16 +20,15 @@ from simulator.facts import (
     TurnStarted,
 )
 from simulator.journal import Journal
-from simulator.jsonvalue import JsonObject
-from simulator.runtime import commands
-from simulator.runtime.engine import Engine
+from simulator.runtime import simulation_commands
+from simulator.runtime.adk.event_loop import LoopThread
 from simulator.runtime.errors import SimulationError
-from simulator.runtime.loop import LoopThread
-from simulator.runtime.opening import opening_facts
+from simulator.runtime.opening_facts import opening_facts
+from simulator.runtime.session_engine import Engine
 from simulator.runtime.simulated_environment import SimulatedEnvironment
-from simulator.runtime.undoing import redo_target, redone, undo_target, undone
+from simulator.runtime.turns.undo_targets import redo_target, redone, undo_target, undone
 from simulator.runtime.user_commands import UserCommands, user_view
-from simulator.runtime.user_play import author_of, said_by
+from simulator.runtime.user_player import author_of, said_by
 from simulator.runtime.view import SimulationView
 from simulator.seats.answers import Answer
 from simulator.seats.requests import CodeRequest, ModelRequest, Request, ToolRequest
@@ -100,7 +100,7 @@ class Simulation(UserCommands):
             "user_id": user_id,
             "seed": seed or uuid.uuid4().hex,
         }
-        state = commands.plain(initial_state or {}, "initial state")
+        state = simulation_commands.plain(initial_state or {}, "initial state")
         with _as_simulation_error():
             journal = Journal(opening_facts(config, header, state, seats, rules, now=round(clock(), 3)))
             return cls(config, keep(journal) if keep else journal, clock)
@@ -131,12 +131,12 @@ class Simulation(UserCommands):
     @property
     def session(self) -> SimulationSession:
         """The session as it stands."""
-        return self._loop.call(lambda: commands.session_of(self._engine))
+        return self._loop.call(lambda: simulation_commands.session_of(self._engine))
 
     @property
     def pending(self) -> tuple[Request, ...]:
         """The requests that wait for a person, oldest first."""
-        return self._loop.call(lambda: commands.pending_of(self._engine))
+        return self._loop.call(lambda: simulation_commands.pending_of(self._engine))
 
     @property
     def journal(self) -> Journal:
@@ -156,9 +156,9 @@ class Simulation(UserCommands):
         """Return the snapshot for somebody who is on the loop's thread already, as the work of `read` is."""
         engine = self._engine
         return SimulationView(
-            session=commands.session_of(engine),
-            pending=commands.pending_of(engine),
-            running=commands.running_of(engine),
+            session=simulation_commands.session_of(engine),
+            pending=simulation_commands.pending_of(engine),
+            running=simulation_commands.running_of(engine),
             busy=not engine.at_rest(),
             version=engine.version,
             problems=tuple(engine.problems),
@@ -175,7 +175,7 @@ class Simulation(UserCommands):
 
     def model_view(self) -> ModelRequest | None:
         """Give what the model was last shown in the turn in progress (or the last one), as a person in its seat would see it."""
-        return self._loop.call(lambda: commands.last_model_request(self._engine))
+        return self._loop.call(lambda: simulation_commands.last_model_request(self._engine))
 
     # ------------------------------------------------------------ commands
 
@@ -195,9 +195,9 @@ class Simulation(UserCommands):
         """
         return self._turn(
             "query",
-            commands.content_of(message),
+            simulation_commands.content_of(message),
             wait,
-            state_delta=commands.plain(state_delta, "state delta") if state_delta else {},
+            state_delta=simulation_commands.plain(state_delta, "state delta") if state_delta else {},
             streaming=streaming,
             max_llm_calls=max_llm_calls,
             **said_by(by),
@@ -215,8 +215,8 @@ class Simulation(UserCommands):
     def reply(self, call_id: str, response: Any, *, wait: float | None = None, by: str = "") -> bool:
         """Let the user answer a call that was left open; anything but a dict becomes `{"result": response}`."""
         self._check_open()
-        call = commands.open_call(self.session, call_id)
-        message = commands.reply_content(call, commands.plain(response, "reply"))
+        call = simulation_commands.open_call(self.session, call_id)
+        message = simulation_commands.reply_content(call, simulation_commands.plain(response, "reply"))
         return self._turn("reply", message, wait, **said_by(by))
 
     def _turn(
@@ -224,7 +224,7 @@ class Simulation(UserCommands):
     ) -> bool:
         async def start() -> None:
             engine = self._engine
-            commands.check_responses(engine, message)
+            simulation_commands.check_responses(engine, message)
             more.setdefault("provenance", author_of(engine, message))
             started = TurnStarted(
                 at=engine.now(),
@@ -243,12 +243,12 @@ class Simulation(UserCommands):
         A plain value stands for what the tool returns, or (as text) for what the agent says or code prints.
         """
         key = _key(request)
-        return self._command_and_wait(lambda: commands.answer(self._engine, key, answer), wait)
+        return self._command_and_wait(lambda: simulation_commands.answer(self._engine, key, answer), wait)
 
     def run_real(self, request: Request | str, *, wait: float | None = None) -> bool:
         """Let the real tool (or code, or the agent's own model) answer this one request."""
         key = _key(request)
-        return self._command_and_wait(lambda: commands.run_real(self._engine, key), wait)
+        return self._command_and_wait(lambda: simulation_commands.run_real(self._engine, key), wait)
 
     def set_player(
         self,
@@ -261,7 +261,7 @@ class Simulation(UserCommands):
         """Let somebody else sit down, for one agent or tool by name or for all others; open requests move along."""
 
         async def sit() -> None:
-            commands.change_seat(self._engine, seat, target, player)
+            simulation_commands.change_seat(self._engine, seat, target, player)
 
         return self._command_and_wait(sit, wait)
 

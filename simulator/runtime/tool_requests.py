@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from typing import Any
 
-from simulator.environment.drafting.blanks import Blank
-from simulator.environment.things.entities import Contradiction
+from simulator.base.json_values import copied
+from simulator.environment.drafts.blanks import Blank
+from simulator.environment.world.entities import Contradiction
 from simulator.facts import Outcome
-from simulator.jsonvalue import copied
-from simulator.runtime.boundaries import ToolBoundaryCall
-from simulator.runtime.drafting import Drafting
-from simulator.runtime.engine import Engine
+from simulator.runtime.adk.boundaries import ToolBoundaryCall
+from simulator.runtime.adk.event_loop import LoopThread
+from simulator.runtime.answering.draft_maker import Drafting
+from simulator.runtime.answering.fired_rules import as_response
+from simulator.runtime.answering.generators import world_call
 from simulator.runtime.errors import ContradictionError
-from simulator.runtime.firing import as_response
-from simulator.runtime.generating import world_call
-from simulator.runtime.loop import LoopThread
-from simulator.runtime.outcomes import breach_of
-from simulator.runtime.waiting import Waiting
+from simulator.runtime.knowledge.outcomes import breach_of
+from simulator.runtime.session_engine import Engine
+from simulator.runtime.turns.waiting_request import Waiting
 from simulator.seats.requests import Makers, ToolRequest
 
 

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 from google.adk.models.base_llm import BaseLlm
 
+from simulator.base.json_values import JsonObject, same
 from simulator.facts import Provenance, UserPlayer, Value
-from simulator.jsonvalue import JsonObject, same
-from simulator.runtime import commands, user_play
+from simulator.runtime import simulation_commands, user_player
 from simulator.runtime.errors import SimulationError
-from simulator.session.user import UserSeat
+from simulator.session.user_fold import UserSeat
 
 if TYPE_CHECKING:
-    from simulator.runtime.engine import Engine
+    from simulator.runtime.session_engine import Engine
 
 
 class UserView(Value):
@@ -54,10 +54,10 @@ def user_view(engine: Engine) -> UserView:
         return UserView(seat=seat)
     if fold.asks_the_user:
         return UserView(seat=seat, words="The agent asks for something that only a person answers.")
-    held_back = user_play.holds_back(engine)
+    held_back = user_player.holds_back(engine)
     proposed = seat.proposed
     again = proposed is not None and proposed.status in {"failed", "stopped"}
-    waits = proposed is None or again or (user_play.is_sent(proposed) and not seat.hold)
+    waits = proposed is None or again or (user_player.is_sent(proposed) and not seat.hold)
     words = proposed.reason if proposed is not None and proposed.reason else held_back
     return UserView(seat=seat, words=words, may_go_on=waits)
 
@@ -110,7 +110,7 @@ class UserCommands(ABC):
         async def sit() -> None:
             if model is not None:
                 self._engine.user.models[model.model] = model
-            await user_play.sit(self._engine, player, hold=hold, **fields)
+            await user_player.sit(self._engine, player, hold=hold, **fields)
 
         return self._command_and_wait(sit, wait)
 
@@ -123,7 +123,7 @@ class UserCommands(ABC):
         held = self.read(lambda engine: user_view(engine).held)
         if held is None:
             raise SimulationError("no message of the user is held")
-        said = commands.content_of(held if message is None else message)
+        said = simulation_commands.content_of(held if message is None else message)
         if message is None or same(said, held):
             return self.query(said, wait=wait)
         return self._turn("query", said, wait, provenance=Provenance(source="edited"))
@@ -136,7 +136,7 @@ class UserCommands(ABC):
         Raises:
             SimulationError: The agent has given no final response, or it has been said before.
         """
-        return self._command_and_wait(lambda: user_play.end(self._engine, over=over), wait)
+        return self._command_and_wait(lambda: user_player.end(self._engine, over=over), wait)
 
     @abstractmethod
     def _turn(self, purpose: Any, message: JsonObject, wait: float | None, **more: Any) -> bool: ...
@@ -159,11 +159,11 @@ def _fields(
         return {}
     if scenario is None:
         raise SimulationError("a scenario is missing")
-    adk = importlib.import_module("simulator.runtime.adk_user")
+    adk = importlib.import_module("simulator.runtime.adk.user_simulator")
     named = {"model": model.model} if model is not None else {}
-    given = commands.plain({**(config or {}), **named}, "user simulator's configuration")
+    given = simulation_commands.plain({**(config or {}), **named}, "user simulator's configuration")
     return {
-        "scenario": adk.written_scenario(commands.plain(scenario, "scenario")),
+        "scenario": adk.written_scenario(simulation_commands.plain(scenario, "scenario")),
         "config": adk.written_config(given),
     }
 
@@ -171,6 +171,6 @@ def _fields(
 def _messages(player: str, script: Iterable[str | JsonObject]) -> Iterable[JsonObject]:
     for number, message in enumerate(script, start=1):
         try:
-            yield commands.content_of(message)
+            yield simulation_commands.content_of(message)
         except SimulationError as error:
             raise SimulationError(f"message {number} of the {player}: {error}") from error

@@ -6,13 +6,13 @@ played = play_script(config, script)                 # drives a `Simulation` fro
 played.session, played.waits, played.leftovers       # what came of it, and what the script lacks or has too much
 """
 
-from simulator.scripts.background import ScriptAtWork, ScriptProgress
-from simulator.scripts.matching import Leftover
-from simulator.scripts.opening import ScriptedSession, of_now, open_for_script, play_script
-from simulator.scripts.playing import Asks, Played, ScriptPlay, Step
-from simulator.scripts.recorded import move_of, script_of
+from simulator.scripts.line_matching import Leftover
 from simulator.scripts.script import Script, ScriptTurn
-from simulator.scripts.texts import ScriptError, ScriptText, Waits, read_script, words_of, write_script
+from simulator.scripts.script_at_work import ScriptAtWork, ScriptProgress
+from simulator.scripts.script_player import Asks, Played, ScriptPlay, Step
+from simulator.scripts.script_text import ScriptError, ScriptText, Waits, read_script, words_of, write_script
+from simulator.scripts.scripted_session import ScriptedSession, of_now, open_for_script, play_script
+from simulator.scripts.session_script import move_of, script_of
 
 __all__ = [
     "Asks",

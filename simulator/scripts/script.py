@@ -7,10 +7,10 @@ from typing import Annotated, Any, Final, Literal, Self, TypeAlias
 
 from pydantic import Field, Tag, field_serializer, field_validator, model_validator
 
-from simulator.environment.injection.injections import InjectionRule
+from simulator.base.json_values import Json, JsonObject
+from simulator.environment.injection.injection import InjectionRule
 from simulator.facts import ToolPlayer, Value
-from simulator.jsonvalue import Json, JsonObject
-from simulator.scripts.entries import (
+from simulator.scripts.script_lines import (
     AgentMove,
     Change,
     Entry,

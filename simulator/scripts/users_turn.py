@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from simulator.scripts.script import ScriptTurn
-from simulator.scripts.texts import asked_about
+from simulator.scripts.script_text import asked_about
 from simulator.session import OpenCall
 
 

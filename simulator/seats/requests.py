@@ -14,11 +14,11 @@ from pydantic import (
     model_serializer,
 )
 
-from simulator.environment.drafting.blanks import Blank
-from simulator.environment.drafting.candidates import Candidate
+from simulator.base.json_values import JsonObject
+from simulator.environment.drafts.blanks import Blank
+from simulator.environment.drafts.candidates import Candidate
 from simulator.environment.injection.rules import Miss
 from simulator.facts import Value
-from simulator.jsonvalue import JsonObject
 
 
 def _no_parameters() -> JsonObject:

@@ -6,8 +6,9 @@ import copy
 from collections.abc import Callable, Iterable
 from typing import Any, ClassVar, TypeAlias, get_args
 
+from simulator.base.json_values import JsonObject
 from simulator.environment.declared_tools import DeclaredTool
-from simulator.environment.facts import EnvironmentFact
+from simulator.environment.environment_facts import EnvironmentFact
 from simulator.facts import (
     AgentPlayer,
     AgentRan,
@@ -31,14 +32,13 @@ from simulator.facts import (
     UserProposed,
     UserSeated,
 )
-from simulator.jsonvalue import JsonObject
-from simulator.session import entries
-from simulator.session.counts import Counts
-from simulator.session.environment import SessionEnvironment
-from simulator.session.events import final_event, final_output, open_calls
+from simulator.session import fact_entries
+from simulator.session.adk_event_fields import final_event, final_output, open_calls
+from simulator.session.call_counts import Counts
+from simulator.session.environment_state import SessionEnvironment
 from simulator.session.model import OpenCall, Seats, SessionState, SimulationSession, Turn
-from simulator.session.timeline import Timeline
-from simulator.session.user import UserSeat
+from simulator.session.timeline_fold import Timeline
+from simulator.session.user_fold import UserSeat
 
 _AGENT_PLAYERS = frozenset(get_args(AgentPlayer))
 _TOOL_PLAYERS = frozenset(get_args(ToolPlayer))
@@ -241,7 +241,7 @@ class SessionFold:
         if fact.purpose == "query":
             return
         known = {call.call_id for call in self._open}
-        responses = entries.message_responses(fact.message)
+        responses = fact_entries.message_responses(fact.message)
         self._require(fact, bool(responses), "a reply holds at least one function response")
         unknown = sorted(str(response.get("id")) for response in responses if response.get("id") not in known)
         self._require(fact, not unknown, f"no open call has the id {', '.join(unknown)}")
@@ -253,7 +253,7 @@ class SessionFold:
 
     def _check_model_turn(self, fact: ModelAnswered) -> None:
         self._check_answer(fact)
-        ids = [call.get("id") for call in entries.model_calls(fact)]
+        ids = [call.get("id") for call in fact_entries.model_calls(fact)]
         self._require(fact, all(ids), "a function call has no id")
         if len(set(ids)) < len(ids) or not self._calls.isdisjoint(ids):
             doubled = sorted({str(call) for call in ids if call in self._calls or ids.count(call) > 1})
@@ -326,7 +326,7 @@ class SessionFold:
 
     def _answer_by_model(self, fact: ModelAnswered) -> None:
         self._keys.add(fact.key)
-        self._calls |= {call["id"] for call in entries.model_calls(fact)}
+        self._calls |= {call["id"] for call in fact_entries.model_calls(fact)}
 
     def _answer_by_tool(self, fact: ToolAnswered) -> None:
         self._keys.add(fact.key)

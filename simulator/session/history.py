@@ -11,8 +11,8 @@ from typing import Annotated, Literal, TypeAlias
 
 from pydantic import Field
 
+from simulator.base.json_values import Json, JsonObject
 from simulator.facts import Outcome, Provenance, Value
-from simulator.jsonvalue import Json, JsonObject
 
 
 class _Entry(Value):

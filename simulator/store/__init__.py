@@ -1,5 +1,6 @@
 """The store of sessions: journals, drafts and a library, in SQLite or PostgreSQL."""
 
+from simulator.store.database_tables import Place
 from simulator.store.errors import (
     BrokenJournalError,
     HeadMovedError,
@@ -7,13 +8,12 @@ from simulator.store.errors import (
     StoreError,
     UnknownSessionError,
 )
-from simulator.store.files import read_session
+from simulator.store.journal_store import JournalStore
 from simulator.store.leases import LEASE_SECONDS, RENEW_SECONDS, Standing
-from simulator.store.places import default_path, file_of
-from simulator.store.sessions import SessionRecord
-from simulator.store.store import JournalStore
-from simulator.store.stored import StoredJournal
-from simulator.store.tables import Place
+from simulator.store.locations import default_path, file_of
+from simulator.store.session_files import read_session
+from simulator.store.session_records import SessionRecord
+from simulator.store.stored_journal import StoredJournal
 
 __all__ = [
     "LEASE_SECONDS",

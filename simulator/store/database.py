@@ -14,9 +14,9 @@ from sqlalchemy import Connection, Engine, create_engine, event
 from sqlalchemy.engine import URL
 from sqlalchemy.exc import SQLAlchemyError
 
-from simulator.store import places, schema
+from simulator.store import locations, schema_versions
+from simulator.store.database_names import shown_name
 from simulator.store.errors import StoreError, in_words
-from simulator.store.naming import shown_name
 from simulator.store.postgresql import Line, be_patient, postgresql_engine
 
 _LOG = logging.getLogger(__name__)
@@ -43,27 +43,27 @@ class Database:
     """
 
     def __init__(self, place: str | Path, *, patience: float) -> None:
-        url = places.database_url(place)
+        url = locations.database_url(place)
         self._file = Path(str(url.database)) if url.get_backend_name() == "sqlite" else None
         self._url, self.name = url, shown_name(url)
-        self._identity = places.made_file(url)
+        self._identity = locations.made_file(url)
         self._engine, self._line = _engine(url, patience)
         options: dict[str, Any] = {} if self._file else {"isolation_level": "REPEATABLE READ"}
         self._readers = self._engine.execution_options(**options)
         self._writers = self._engine.execution_options(**{_WRITES: True})
         try:
             with self.writing() as connection:
-                before = schema.migrate(connection)
+                before = schema_versions.migrate(connection)
         except StoreError:
             self.close()
             raise
-        kind = places.network_file_system(self._file) if self._file else ""
+        kind = locations.network_file_system(self._file) if self._file else ""
         self.caution = _ON_A_NETWORK.format(kind=kind) if kind else ""
         if self.caution:
             _LOG.warning("The database of sessions, %s: %s", self.name, self.caution)
         if before is not None:
             # A warning, as it is written where nobody has set up a log too: an older studio opens it no more.
-            _LOG.warning(_BROUGHT_UP, self.name, before, len(schema.STEPS) + 1)
+            _LOG.warning(_BROUGHT_UP, self.name, before, len(schema_versions.STEPS) + 1)
 
     def close(self) -> None:
         """Let go of all connections that nobody uses at the moment."""
@@ -109,7 +109,7 @@ class Database:
     @contextmanager
     def _transaction(self, engine: Engine) -> Iterator[Connection]:
         # SQLite would go on writing to a file that has lost its name, and all of it would be lost.
-        if self._file and places.identity(self._file) != self._identity:
+        if self._file and locations.identity(self._file) != self._identity:
             self._engine.dispose()
             raise StoreError(
                 f"the database of sessions, {self._file}: the file is gone, or is another one now"

@@ -7,7 +7,7 @@ from typing import Any
 from sqlalchemy.engine import URL
 from sqlalchemy.exc import DBAPIError, IntegrityError, SQLAlchemyError
 
-from simulator.store.naming import masked, shown_name
+from simulator.store.database_names import masked, shown_name
 
 
 class StoreError(ValueError):

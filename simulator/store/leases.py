@@ -8,10 +8,10 @@ from typing import Any, NamedTuple
 from sqlalchemy import Connection, delete, insert, select, text, update
 
 from simulator.store.database import Database
+from simulator.store.database_tables import LEASES, SESSIONS, Place
 from simulator.store.errors import SessionHeldError, UnknownSessionError
-from simulator.store.holders import Holder
-from simulator.store.sessions import is_id
-from simulator.store.tables import LEASES, SESSIONS, Place
+from simulator.store.process_locks import Holder
+from simulator.store.session_records import is_id
 
 LEASE_SECONDS = 6.0
 """How long a lease lasts that nobody renews; after so long a process that died on another machine is given up."""

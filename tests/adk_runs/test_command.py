@@ -10,12 +10,13 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from evalset.adk_runs import command, installed
-from evalset.adk_runs.report import junit, report
-from evalset.adk_runs.results import read_results
+from evalset.adk_runs import installed
+from evalset.adk_runs.eval_report import junit, report
+from evalset.adk_runs.eval_results import read_results
+from evalset.cli import eval_command
 from evalset.cli.main import main
-from evalset.cli.shown import AgentWords, program, shown_commands
-from evalset.recorded.export import replay_lines
+from evalset.cli.shell_lines import AgentWords, program, shown_commands
+from evalset.recorded.recording_export import replay_lines
 from tests.harness.processes import REPOSITORY, quiet_environment
 from tests.replay.desk_agent import config, keep, played, write_desk
 
@@ -270,4 +271,6 @@ def test_a_pasted_command_starts_in_the_folder_where_a_module_is_found(tmp_path:
 
 def test_the_help_says_adks_exit_codes() -> None:
     """0, 1 and 2 mean what they mean for `adk eval`."""
-    assert command.CODES.startswith("Exit codes, as `adk eval` has them: 0 all cases passed; 1 some did not")
+    assert eval_command.CODES.startswith(
+        "Exit codes, as `adk eval` has them: 0 all cases passed; 1 some did not"
+    )

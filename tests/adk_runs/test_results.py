@@ -23,10 +23,10 @@ from google.adk.evaluation.eval_rubrics import Rubric, RubricContent, RubricScor
 from google.genai import types
 
 from evalset.adk_runs import installed
-from evalset.adk_runs.history import kept_results
-from evalset.adk_runs.results import CallMade, ResultsError, RubricResult, read_results, with_problems
-from evalset.adk_runs.spec import AgentPlace, EvalRunSpec, prepare
-from evalset.cli.shown import AgentWords, program, shown_run
+from evalset.adk_runs.eval_results import CallMade, ResultsError, RubricResult, read_results, with_problems
+from evalset.adk_runs.kept_results import kept_results
+from evalset.adk_runs.run_spec import AgentPlace, EvalRunSpec, prepare
+from evalset.cli.shell_lines import AgentWords, program, shown_run
 from tests.harness.tiny_agent import write_tiny_eval_set
 
 

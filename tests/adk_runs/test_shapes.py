@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from evalset.adk_runs.processes import Start, start_process
-from evalset.adk_runs.run import AdkEvalRun, RunView
-from evalset.adk_runs.spec import AgentPlace, EvalRunSpec
+from evalset.adk_runs.eval_process import AdkEvalRun, RunView
+from evalset.adk_runs.process_groups import Start, start_process
+from evalset.adk_runs.run_spec import AgentPlace, EvalRunSpec
 from tests.harness.forked import CAN_FORK, start_forked
 from tests.harness.processes import quiet_environment
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from evalset.adk_runs.processes import end_group, start_process
+from evalset.adk_runs.process_groups import end_group, start_process
 from tests.harness.processes import wait_until
 
 pytestmark = [
@@ -32,7 +32,7 @@ child.wait()
 _PARENT = """
 import os, sys, time
 from pathlib import Path
-from evalset.adk_runs.processes import start_process
+from evalset.adk_runs.process_groups import start_process
 log = Path(sys.argv[1])
 process = start_process([sys.executable, "-c", sys.argv[2], log], folder=log.parent, environment=os.environ, log=log.with_suffix(".out"))
 log.open("a").write(f"{process.pid}\\n")

@@ -7,7 +7,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-from evalset.adk_runs.run import turns_taken
+from evalset.adk_runs.eval_process import turns_taken
 from evalset.adk_runs.wrapped import TurnsTaken
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from simulator import Seats, SimulatedAgentConfig, Simulation, SimulationSession, demo_agent
-from simulator.jsonvalue import JsonObject
+from simulator.base.json_values import JsonObject
 from simulator.seats.requests import ToolRequest
 from simulator.session.history import FinalResponse, ModelError, ToolCall, TurnFailed
 

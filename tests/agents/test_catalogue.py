@@ -23,7 +23,7 @@ from simulator.agents import (
     demo_agent,
     find_agents,
 )
-from simulator.agents.folder import AgentFolder
+from simulator.agents.agent_folder import AgentFolder
 
 LISTING = """
 import json, sys

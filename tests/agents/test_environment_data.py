@@ -11,14 +11,14 @@ import pytest
 from simulator import Seats, SimulatedAgentConfig, Simulation
 from simulator.agent_config import AgentConfigError
 from simulator.agents import AgentCatalogue, AgentSettings, demo_agent
+from simulator.agents.agent_source import source_digest
 from simulator.agents.demo_agents import DEMOS
 from simulator.agents.demos.expense_approver import schemas as expense_schemas
 from simulator.agents.demos.expense_approver import tools as expense_tools
 from simulator.agents.demos.order_desk import tools as order_tools
 from simulator.agents.demos.travel_planner import places, tools
 from simulator.agents.environment_data import EnvironmentDataError, environment_data_of
-from simulator.agents.source import source_digest
-from simulator.environment.things.tables import read_tables
+from simulator.environment.world.seed_tables import read_tables
 from simulator.facts import AgentSelected
 from simulator.journal import Journal
 from simulator.runtime import SimulationError

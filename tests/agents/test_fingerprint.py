@@ -7,7 +7,7 @@ from typing import Any
 from google.adk.agents import LlmAgent
 from google.adk.tools.agent_tool import AgentTool
 
-from simulator.agents.fingerprint import agent_fingerprint, changes
+from simulator.agents.agent_fingerprint import agent_fingerprint, changes
 
 
 def find_order(order_id: str) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from google.adk.cli.utils.agent_loader import AgentLoader
 from google.adk.evaluation.local_eval_sets_manager import LocalEvalSetsManager
 
 from simulator.agents import AgentCatalogue, AgentEntry, AgentLoadError, AgentSettings, find_agents
-from simulator.agents.folder import AgentFolder
+from simulator.agents.agent_folder import AgentFolder
 
 AGENT = """
 from google.adk.agents import LlmAgent

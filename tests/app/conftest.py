@@ -12,14 +12,14 @@ import pytest
 from streamlit import config
 from streamlit.components.v2 import manifest_scanner
 
-from app import agents
-from app.bench import benches
-from app.registry import registry
-from app.set_desk import desks
-from app.shelf import STORE_VARIABLE, close_shelf, shelf
+from app.evalsets.open_sets import desks
+from app.evalsets.workspace import benches
+from app.live import agent_catalogue
+from app.live.live_sessions import registry
+from app.live.session_store import STORE_VARIABLE, close_shelf, shelf
 from simulator.agents import catalogue_for
+from simulator.base.user_data import DATA_DIR
 from simulator.store import JournalStore
-from simulator.user_data import DATA_DIR
 from tests.evalset.editing_sets import record_case, write_set
 
 _SETTINGS = Path(__file__).resolve().parents[2] / "app" / ".streamlit" / "config.toml"
@@ -50,7 +50,7 @@ def _settings_are_the_studios() -> None:
 @pytest.fixture(autouse=True)
 def _agents_run_here(monkeypatch: pytest.MonkeyPatch) -> None:
     """A server starts a process for each agent; two thousand tests of panels do without, save those of kernels."""
-    monkeypatch.setattr(agents, "LOADS_NONE_HERE", False)
+    monkeypatch.setattr(agent_catalogue, "LOADS_NONE_HERE", False)
 
 
 @pytest.fixture(autouse=True)

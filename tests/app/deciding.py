@@ -8,7 +8,7 @@ from typing import Any
 
 from streamlit.testing.v1 import AppTest
 
-from app.drafts import Drafts
+from app.live.unsent_texts import Drafts
 from simulator.facts import ModelAnswered, ToolAnswered
 from simulator.runtime import Simulation
 from simulator.seats.requests import ToolRequest
@@ -23,10 +23,10 @@ HOSTILE = "![x](http://evil.example/a.png) <b>bold</b> **loud** :red[red] $x$"
 def _page(simulation: "Any", drafts: "Any", problems: "list[str]") -> None:  # noqa: UP037 - the script has no imports
     import streamlit as st  # noqa: PLC0415 - the function's text is the page's script
 
-    from app.decisions import apply  # noqa: PLC0415 - as above
-    from app.kept import gather  # noqa: PLC0415 - as above
-    from app.panels.decision import decision_panel  # noqa: PLC0415 - as above
-    from app.surroundings import surroundings  # noqa: PLC0415 - as above
+    from app.decision.decision_panel import decision_panel  # noqa: PLC0415 - as above
+    from app.forms.widget_store import gather  # noqa: PLC0415 - as above
+    from app.session.decision_context import surroundings  # noqa: PLC0415 - as above
+    from app.session.decisions import apply  # noqa: PLC0415 - as above
 
     gather(drafts)
     view = simulation.view()

@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from app.cast import AgentCard, Cast, ToolCard
-from app.past_calls import before, past_calls
-from app.registry import LiveSession, registry
+from app.live.live_sessions import LiveSession, registry
+from app.session.past_calls import before, past_calls
 from simulator.agent_config import SimulatedAgentConfig
-from simulator.environment.injection.calls import CallContext
+from simulator.agents.agent_directory import AgentCard, Cast, ToolCard
+from simulator.base.json_values import JsonObject
+from simulator.environment.injection.rule_call import CallContext
+from simulator.environment.injection.rule_trials import Trial, explain
 from simulator.environment.injection.rules import ErrorEffect, InjectionRule
-from simulator.environment.injection.trials import Trial, explain
-from simulator.environment.things.entities import Contradiction
+from simulator.environment.world.entities import Contradiction
 from simulator.facts import (
     AgentSelected,
     Fact,
@@ -29,13 +30,12 @@ from simulator.facts import (
     TurnStarted,
 )
 from simulator.journal import Journal
-from simulator.jsonvalue import JsonObject
 from simulator.runtime import SimulationError, SimulationView
-from simulator.runtime.undoing import redone, undone
-from simulator.runtime.world_view import WorldView
+from simulator.runtime.knowledge.world_view import WorldView
+from simulator.runtime.turns.undo_targets import redone, undone
 from simulator.seats.requests import ModelRequest, Request, RunningCall, ToolDeclaration, ToolRequest
 from simulator.session import SimulationSession
-from simulator.session.environment import SessionEnvironment
+from simulator.session.environment_state import SessionEnvironment
 
 AT = 1_760_000_000.0
 DIGESTS = RequestDigests(parts={}, chain="")

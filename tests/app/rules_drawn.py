@@ -25,7 +25,7 @@ from simulator.environment.injection.conditions import (
     WorldIs,
 )
 from simulator.environment.injection.distortions import Distortion
-from simulator.environment.injection.effects import (
+from simulator.environment.injection.rule_effects import (
     AskEffect,
     DelayEffect,
     DistortEffect,

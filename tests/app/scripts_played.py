@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from app.registry import LiveSession
+from app.live.live_sessions import LiveSession
 from simulator.scripts import ScriptProgress
 from tests.runtime.stage import PATIENCE
 

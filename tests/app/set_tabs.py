@@ -6,16 +6,16 @@ from pathlib import Path
 
 from streamlit.testing.v1 import AppTest
 
-from app.bench import Bench, benches
-from app.people import LOCAL
+from app.evalsets.workspace import Bench, benches
+from app.server.owners import LOCAL
 from tests.app.pages import Tab
 
 _PAGE = """
 from importlib import import_module
 from pathlib import Path
-from app.acknowledged import acknowledge
-from app.bench import benches
-from app.set_facts import facts_of
+from app.forms.widget_sync import acknowledge
+from app.evalsets.workspace import benches
+from app.evalsets.set_facts import facts_of
 
 path = Path({path!r})
 draw = getattr(import_module({module!r}), {name!r})
@@ -25,10 +25,12 @@ acknowledge()
 
 
 class SetTab(Tab):
-    """A tab on an eval set; `name` is that of its module, and of the function in it."""
+    """A tab on an eval set; `name` is that of its module in `app.evalsets`, and of the function in it."""
 
     def __init__(self, name: str, path: Path, owner: str = LOCAL) -> None:
-        page = _PAGE.format(path=str(path), module=f"app.panels.evalsets.{name}", name=name, owner=owner)
+        folder, _, function = name.rpartition(".")
+        module = ".".join(filter(None, ("app.evalsets", folder, function)))
+        page = _PAGE.format(path=str(path), module=module, name=function, owner=owner)
         self.app = AppTest.from_string(page, default_timeout=60)
         self.path, self.owner = path, owner
         self.run()

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from app.cast import cast_of
-from app.registry import LiveSession, registry
+from app.live.live_sessions import LiveSession, registry
+from simulator.agents.agent_directory import cast_of
 from simulator.agents.demo_agents import demo_agent
 from simulator.runtime import Simulation
 from tests.app.pages import Tab

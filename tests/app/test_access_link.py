@@ -11,7 +11,7 @@ from starlette.responses import PlainTextResponse
 from starlette.routing import Route
 from starlette.testclient import TestClient
 
-from app.access_link import AccessLink, AccessLinks
+from app.server.access_link import AccessLink, AccessLinks
 
 PAGE = {"accept": "text/html,application/xhtml+xml"}
 

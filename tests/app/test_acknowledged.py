@@ -6,8 +6,8 @@ from typing import Any
 
 from streamlit.testing.v1 import AppTest
 
-from app.acknowledged import SEEN_KEY
-from app.drafts import Drafts
+from app.forms.widget_sync import SEEN_KEY
+from app.live.unsent_texts import Drafts
 
 SCHEMA = {
     "type": "object",
@@ -19,10 +19,10 @@ SCHEMA = {
 def _page(drafts: "Any", schema: "Any") -> None:  # noqa: UP037 - the script has no imports
     import streamlit as st  # noqa: PLC0415 - the function's text is the page's script
 
-    from app.acknowledged import acknowledge  # noqa: PLC0415 - as above
-    from app.forms import SchemaForm  # noqa: PLC0415 - as above
-    from app.kept import Kept, gather  # noqa: PLC0415 - as above
-    from app.state import follow  # noqa: PLC0415 - as above
+    from app.forms.schema_form import SchemaForm  # noqa: PLC0415 - as above
+    from app.forms.widget_store import Kept, gather  # noqa: PLC0415 - as above
+    from app.forms.widget_sync import acknowledge  # noqa: PLC0415 - as above
+    from app.session.page_state import follow  # noqa: PLC0415 - as above
 
     gather(drafts)
     kept = Kept(drafts, "owner")

@@ -8,23 +8,23 @@ from pathlib import Path
 
 import pytest
 
-from app.agents import catalogue
-from app.bench import benches
-from app.evaluating import TOLERANT, Choice, spec_of
-from app.panels.evalsets import adk_eval_tab as tab_module
-from app.people import LOCAL
-from evalset.adk_runs.spec import EvalRunSpec
-from evalset.eval_config.checking import check
-from evalset.eval_config.editing import criteria_in, custom_metrics, option
-from evalset.recorded.files import environment_text, sidecar_of
-from evalset.recorded.model import RecordedEnvironment
+from app.evalsets.run import adk_eval_tab as tab_module
+from app.evalsets.run.adk_eval_jobs import TOLERANT, Choice, spec_of
+from app.evalsets.workspace import benches
+from app.live.agent_catalogue import catalogue
+from app.server.owners import LOCAL
+from evalset.adk_runs.run_spec import EvalRunSpec
+from evalset.eval_config.config_checks import check
+from evalset.eval_config.config_edits import criteria_in, custom_metrics, option
+from evalset.recorded.recording import RecordedEnvironment
+from evalset.recorded.recording_files import environment_text, sidecar_of
 from tests.app.pages import HOSTILE
 from tests.app.set_tabs import SetTab
 from tests.harness.forked import CAN_FORK, start_forked
 from tests.harness.processes import wait_until
 from tests.harness.tiny_agent import write_tiny_agent, write_tiny_eval_set
 
-TAB = "adk_eval_tab"
+TAB = "run.adk_eval_tab"
 PATIENCE = 120.0
 
 

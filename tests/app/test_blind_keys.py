@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from app.agents import catalogue
-from app.opening import StartForm, open_session
-from app.registry import LiveSession, registry
-from simulator.environment.recording.recordings import RecordedCall
+from app.live.agent_catalogue import catalogue
+from app.live.live_sessions import LiveSession, registry
+from app.live.session_opening import StartForm, open_session
+from simulator.environment.recordings.recorded_calls import RecordedCall
 from simulator.facts import ToolAnswered
 from simulator.seats.requests import ModelRequest
 from tests.app.pages import Tab

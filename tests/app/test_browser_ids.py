@@ -12,8 +12,8 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 from starlette.testclient import TestClient
 
-from app.browser_ids import BrowserIds
-from app.people import COOKIE, is_browser_id
+from app.server.browser_cookie import BrowserIds
+from app.server.owners import COOKIE, is_browser_id
 
 PAGE = {"accept": "text/html,application/xhtml+xml"}
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from google.adk.agents import LlmAgent
 from google.adk.tools.agent_tool import AgentTool
 
-from app.cast import cast_of, known_tools, steers, tool_player
+from simulator.agents.agent_directory import cast_of, known_tools, steers, tool_player
 from simulator.session import Seats, SimulationSession
 
 

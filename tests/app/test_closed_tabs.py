@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from app.closed_tabs import ClosedTabs
+from app.server.closed_tabs import ClosedTabs
 
 
 class Page:

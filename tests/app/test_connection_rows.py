@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.connection_rows import EDITABLE, ConnectionRow, EditedConnections, read_edits, rows_of
-from simulator.environment.things.connections import (
+from app.environment.connection_rows import EDITABLE, ConnectionRow, EditedConnections, read_edits, rows_of
+from simulator.environment.world.connections import (
     NO_EDITS,
     ConnectionEdits,
     Connections,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from app.criteria_needs import unmet
-from evalset.eval_config.editing import starting_document
+from app.evalsets.criteria.criteria_needs import unmet
+from evalset.eval_config.config_edits import starting_document
 
 DOCUMENT: dict[str, Any] = {
     "criteria": {

@@ -15,8 +15,8 @@ from google.adk.models.llm_request import LlmRequest
 from google.adk.models.llm_response import LlmResponse
 from google.genai import types
 
-from simulator.environment.recording.recordings import RecordedCall
-from simulator.environment.things.entities import EntityChange
+from simulator.environment.recordings.recorded_calls import RecordedCall
+from simulator.environment.world.entities import EntityChange
 from simulator.facts import Failed, Returned
 from simulator.runtime import Simulation
 from simulator.seats.requests import ToolRequest

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 from pydantic import BaseModel, JsonValue
 
-from app.examples import read_example, take_example
-from app.jsontext import JsonTextError
-from simulator.environment.schema.schemas import check
-from simulator.environment.things.tool_settings import EnvironmentSettings
+from app.decision.pasted_examples import read_example, take_example
+from app.forms.typed_json import JsonTextError
+from simulator.environment.schema.schema_checks import check
+from simulator.environment.world.tool_settings import EnvironmentSettings
 from tests.app.deciding import Deciding, answers, first
 from tests.app.test_decision_drafts import Drafter
 from tests.harness.processes import wait_until

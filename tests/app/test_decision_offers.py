@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any, TypedDict
 
-from app.labels import literal
-from app.offers import preview
+from app.decision.ready_answers import preview
+from app.forms.safe_labels import literal
 from simulator.facts import Failed, Returned
 from tests.app.deciding import HOSTILE, Deciding, answers, first
 from tests.runtime.stage import PATIENCE, agent_of, call, opened

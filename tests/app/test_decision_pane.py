@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 from google.adk.tools.long_running_tool import LongRunningFunctionTool
 
-from app.commands import StopTurn
-from app.decisions import (
+from app.session.decisions import (
     AnswerCode,
     AnswerModel,
     AnswerTool,
@@ -21,7 +20,8 @@ from app.decisions import (
     SubmitQuery,
     apply,
 )
-from simulator.jsonvalue import JsonObject
+from app.session.page_commands import StopTurn
+from simulator.base.json_values import JsonObject
 from simulator.runtime import SimulationError
 from simulator.seats.answers import CodeAnswer, returned, said
 from simulator.session import SessionState

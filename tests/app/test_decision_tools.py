@@ -7,9 +7,9 @@ from typing import Any, TypedDict
 import pytest
 from google.adk.tools.long_running_tool import LongRunningFunctionTool
 
-from app.drafts import Drafts
-from app.labels import literal
-from app.tool_answer import tool_inputs
+from app.decision.tool_answer import tool_inputs
+from app.forms.safe_labels import literal
+from app.live.unsent_texts import Drafts
 from simulator.environment.injection.rules import InjectionRule, ResponseEffect
 from simulator.facts import Deferred, Failed, Raised, Returned
 from simulator.session import SessionState

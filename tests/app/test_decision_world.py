@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any, TypedDict
 
-from simulator.environment.injection.effects import AskEffect, DelayEffect, ErrorEffect
+from simulator.environment.injection.rule_effects import AskEffect, DelayEffect, ErrorEffect
 from simulator.environment.injection.rules import InjectionRule
 from simulator.facts import Returned
 from tests.app.deciding import Deciding, answers

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.declared import (
+from app.environment.declared_tool_form import (
     DeclaredForm,
     DeclaredFormError,
     SchemaForm,
@@ -18,10 +18,10 @@ from app.declared import (
     read_declared,
     read_schema,
 )
-from app.schema_rows import TYPES, SchemaRow, rows_of_schema, rows_read, schema_of_rows
+from app.environment.schema_rows import TYPES, SchemaRow, rows_of_schema, rows_read, schema_of_rows
+from simulator.base.json_values import JsonObject
 from simulator.environment.declared_tools import DeclaredTool
-from simulator.environment.things.tool_settings import schema_of
-from simulator.jsonvalue import JsonObject
+from simulator.environment.world.tool_settings import schema_of
 
 
 def _form(**more: Any) -> DeclaredForm:

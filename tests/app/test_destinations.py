@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from app.destinations import check_destination
-from app.registry import LiveSession
+from app.live.destinations import check_destination
+from app.live.live_sessions import LiveSession
 from simulator.agent_config import SimulatedAgentConfig
 from tests.app.fakes import FakeAgent, FakeSimulation
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.diffing import MOST_LINES, difference, value_difference
+from app.forms.text_diff import MOST_LINES, difference, value_difference
 
 LINES = st.lists(st.sampled_from(["a", "b", "c", "  d", "- e", "+ f"]), max_size=30)
 

@@ -10,20 +10,20 @@ from threading import Event
 
 import pytest
 
-from app import examining
-from app.agents import catalogue
-from app.bench import benches
-from app.jobs import Job
-from app.migration_lines import EXAMPLE, MigrationLineError, migration_from
-from app.people import LOCAL
-from app.set_desk import desks
+from app.evalsets.checks import doctor_jobs
+from app.evalsets.checks.migration_lines import EXAMPLE, MigrationLineError, migration_from
+from app.evalsets.open_sets import desks
+from app.evalsets.workspace import benches
+from app.live.agent_catalogue import catalogue
+from app.live.background_jobs import Job
+from app.server.owners import LOCAL
 from evalset.doctor import DroppedArgument, Migration, RenamedArgument, SetArgument
 from tests.app.pages import HOSTILE, Tab
 from tests.app.set_tabs import SetTab
 from tests.harness.processes import wait_until
 from tests.harness.tiny_agent import write_tiny_agent, write_tiny_eval_set
 
-TAB = "doctor_tab"
+TAB = "checks.doctor_tab"
 
 
 @pytest.fixture
@@ -183,7 +183,7 @@ def test_large_files_and_folders_are_examined_when_somebody_asks(
     eval_set: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Looking at them alone takes no time; a click examines them."""
-    monkeypatch.setattr(examining, "MOST_AT_ONCE", 10)
+    monkeypatch.setattr(doctor_jobs, "MOST_AT_ONCE", 10)
     tab = SetTab(TAB, eval_set)
     assert "examined when you ask for it" in tab.words
     assert not tab.bench.jobs
@@ -215,7 +215,7 @@ def test_findings_from_before_a_change_are_out_of_date(
     eval_set: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Small files are examined anew by themselves; of large ones, and where the agent changed, the findings stay and say so."""
-    monkeypatch.setattr("app.panels.evalsets.doctor_tab.is_quick", lambda _: False)
+    monkeypatch.setattr("app.evalsets.checks.doctor_tab.is_quick", lambda _: False)
     tab = SetTab(TAB, eval_set)
     tab.click(tab.key("doctor_examine"))
     settled(tab)

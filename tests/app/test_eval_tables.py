@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from app.eval_tables import call_lines, case_rows, fitting, metric_rows, rubric_rows, unevaluated
-from evalset.adk_runs.results import CallMade, CaseResult, MetricResult, RubricResult, RunResults, Status
+from app.evalsets.run.eval_tables import call_lines, case_rows, fitting, metric_rows, rubric_rows, unevaluated
+from evalset.adk_runs.eval_results import CallMade, CaseResult, MetricResult, RubricResult, RunResults, Status
 
 
 def case(eval_id: str, status: Status, *metrics: MetricResult) -> CaseResult:

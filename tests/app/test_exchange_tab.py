@@ -11,11 +11,11 @@ from typing import Any, get_args
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from app.bench import Bench, benches
-from app.exchanging import EXPORTED, FORM_NAMES, IMPORTED, Upload, looked_into
-from app.people import LOCAL
-from app.set_desk import desks
-from evalset.exporting.forms import Exported, ExportForm
+from app.evalsets.exchange_jobs import EXPORTED, FORM_NAMES, IMPORTED, Upload, looked_into
+from app.evalsets.open_sets import desks
+from app.evalsets.workspace import Bench, benches
+from app.server.owners import LOCAL
+from evalset.exporting.export_forms import Exported, ExportForm
 from tests.app.pages import HOSTILE, Tab
 from tests.harness.processes import wait_until
 
@@ -159,10 +159,10 @@ def test_what_was_prepared_is_not_offered_for_something_else(path: Path) -> None
 
 _OTHER = """
 from pathlib import Path
-from app.bench import benches
-from app.panels.evalsets.exchange_tab import exchange_tab
-from app.panels.evalsets.scene import SetScene
-from app.set_desk import desks
+from app.evalsets.workspace import benches
+from app.evalsets.exchange_tab import exchange_tab
+from app.evalsets.set_context import SetScene
+from app.evalsets.open_sets import desks
 
 path = Path({path!r})
 desk = desks().of("somebody", path)

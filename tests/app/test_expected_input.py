@@ -14,7 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from simulator.agents import demo_agent
 from simulator.agents.expected_input import UnfitMessageError, check_message, input_schema
-from simulator.jsonvalue import JsonObject
+from simulator.base.json_values import JsonObject
 
 
 class Order(BaseModel):

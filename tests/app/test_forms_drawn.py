@@ -7,8 +7,8 @@ from typing import Any
 from hypothesis import Phase, assume, given, settings
 from streamlit.testing.v1 import AppTest
 
-from app.drafts import Drafts
-from simulator.jsonvalue import same
+from app.live.unsent_texts import Drafts
+from simulator.base.json_values import same
 from tests.app.test_forms_values import ANY_JSON, PAIRS, Pair
 
 _FEW = settings(
@@ -20,8 +20,8 @@ _FEW = settings(
 def _page(schema: "Any", value: "Any", drafts: "Any", results: "Any") -> None:  # noqa: UP037 - the script has no imports
     import streamlit as st  # noqa: PLC0415 - the function's text is the page's script
 
-    from app.forms import schema_form  # noqa: PLC0415 - as above
-    from app.kept import Kept, gather  # noqa: PLC0415 - as above
+    from app.forms.schema_form import schema_form  # noqa: PLC0415 - as above
+    from app.forms.widget_store import Kept, gather  # noqa: PLC0415 - as above
 
     gather(drafts)
     if not st.checkbox("hide", key="hide"):

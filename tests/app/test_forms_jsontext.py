@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.jsontext import JsonTextError, parse_json, parse_object, show_json, write_json
+from app.forms.typed_json import JsonTextError, parse_json, parse_object, show_json, write_json
 
 _JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),

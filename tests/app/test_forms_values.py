@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn
 
-from app.form_raw import RawJson, RawNumber, RawObject, RawText, blank, fill
-from app.form_read import read
-from app.form_schema import (
+from app.forms.form_raw import RawJson, RawNumber, RawObject, RawText, blank, fill
+from app.forms.form_reading import read
+from app.forms.form_tree import (
     ArrayField,
     BooleanField,
     ChoiceField,
@@ -24,7 +24,7 @@ from app.form_schema import (
     UnionField,
     parse_schema,
 )
-from simulator.jsonvalue import JsonObject, same
+from simulator.base.json_values import JsonObject, same
 
 Pair: TypeAlias = tuple[dict[str, Any], Any]
 

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.graph import DARK, LIGHT, MOST_EDGES, Edge, Palette, dot, graph_of, quoted
-from simulator.environment.things.connections import Connections, ParameterUse, Produced, ToolRole
+from app.forms.dot_graph import DARK, LIGHT, MOST_EDGES, Edge, Palette, dot, graph_of, quoted
+from simulator.environment.world.connections import Connections, ParameterUse, Produced, ToolRole
 
 CONNECTIONS = Connections(
     uses=(

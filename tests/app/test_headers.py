@@ -9,7 +9,7 @@ from typing import Any
 
 from starlette.types import Message, Receive, Scope, Send
 
-from app.headers import (
+from app.server.security_headers import (
     SecurityHeaders,
     content_security_policy,
     script_hashes,

@@ -8,14 +8,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from streamlit.testing.v1 import AppTest
 
-from app.drafts import Drafts
-from app.kept import slug
+from app.forms.widget_store import slug
+from app.live.unsent_texts import Drafts
 
 
 def _page(drafts: "Any", about: "Any", stops: "Any") -> None:  # noqa: UP037 - the script has no imports
     import streamlit as st  # noqa: PLC0415 - the function's text is the page's script
 
-    from app.kept import Kept, gather, keep_typed  # noqa: PLC0415 - as above
+    from app.forms.widget_store import Kept, gather, keep_typed  # noqa: PLC0415 - as above
 
     gather(drafts)
     if stops and stops.pop():

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.labels import literal, safe_label
+from app.forms.safe_labels import literal, safe_label
 
 JOINER = "\u2060"
 HOSTILE = st.text(alphabet=st.sampled_from("\\`*_[]<>#|~$&!{}:@()/.-+=1wxW \n\u202e"), max_size=40)

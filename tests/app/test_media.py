@@ -12,9 +12,9 @@ from starlette.responses import PlainTextResponse
 from starlette.routing import Route
 from starlette.testclient import TestClient
 
-from app import media
-from app.media import GuardedMedia, Offered
-from app.people import COOKIE
+from app.server import offered_files
+from app.server.offered_files import GuardedMedia, Offered
+from app.server.owners import COOKIE
 
 
 class Server:
@@ -120,7 +120,7 @@ def test_other_addresses_pass() -> None:
 
 def test_the_number_of_pages_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     """The one that was drawn longest ago is forgotten. Patched, to need no thousands."""
-    monkeypatch.setattr(media, "MOST_PAGES", 2)
+    monkeypatch.setattr(offered_files, "MOST_PAGES", 2)
     server = Server()
     for page in ("one", "two", "three"):
         server.draw(page, "anne", page)
@@ -129,7 +129,7 @@ def test_the_number_of_pages_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None
 
 def test_the_number_of_files_of_a_page_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     """The one that was offered longest ago is forgotten. Patched, to need no thousands."""
-    monkeypatch.setattr(media, "MOST_FILES", 2)
+    monkeypatch.setattr(offered_files, "MOST_FILES", 2)
     server = Server()
     for file in ("one", "two", "one", "three"):
         server.draw("page", "anne", file)

@@ -19,8 +19,8 @@ from typing import NamedTuple
 import pytest
 from websockets.exceptions import InvalidStatus
 
-from app.panels.sidebar import _OPENING
-from app.people import COOKIE, LOCAL
+from app.pages.sidebar_panel import _OPENING
+from app.server.owners import COOKIE, LOCAL
 from simulator import Simulation, demo_agent
 from simulator.store import JournalStore
 from tests.app.test_page_server import ROOT, SECONDS, free_port

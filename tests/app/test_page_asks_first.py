@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from app.panels.sidebar import SHOWN_SESSIONS
-from app.registry import registry
+from app.live.live_sessions import registry
+from app.pages.sidebar_panel import SHOWN_SESSIONS
 from simulator.seats.requests import CodeRequest
 from tests.app.fakes import FakeSimulation, put_live, tool_request
 from tests.app.pages import Tab

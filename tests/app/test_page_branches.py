@@ -5,10 +5,10 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.branch_graph import newest_of, tree_dot
-from app.branch_words import ending
-from app.panels.branches import PAGE_BRANCHES
-from simulator.branches import branches, tree
+from app.branches.branch_graph import newest_of, tree_dot
+from app.branches.branch_labels import ending
+from app.branches.branches_panel import PAGE_BRANCHES
+from simulator.branches.branch_tree import branches, tree
 from simulator.facts import Failed, RaisedError, Returned, RulesChanged, TurnEnded
 from simulator.journal import ROOT
 from tests.app.fakes import AT, FakeSimulation, put_live

@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
-from app.agents import catalogue
-from app.commands import DuplicateSession, ImportSession
-from app.opening import StartForm, open_session
-from app.people import LOCAL
-from app.registry import registry
-from app.session_lines import carry_out
-from simulator.jsonvalue import canonical, digest
+from app.live.agent_catalogue import catalogue
+from app.live.live_sessions import registry
+from app.live.session_opening import StartForm, open_session
+from app.server.owners import LOCAL
+from app.session.page_commands import DuplicateSession, ImportSession
+from app.session.session_list import carry_out
+from simulator.base.json_values import canonical, digest
 from simulator.store import JournalStore
 from tests.app.pages import Tab
 

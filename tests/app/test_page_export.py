@@ -19,17 +19,17 @@ from google.adk.evaluation.eval_set import EvalSet
 from google.adk.evaluation.local_eval_sets_manager import load_eval_set_from_file
 from google.adk.runners import InMemoryRunner
 
-from app.cast import cast_of
-from app.exporting import exportable
-from app.registry import registry
-from app.shell_commands import words_of
+from app.export.export_case import exportable
+from app.live.live_sessions import registry
+from app.session.shell_commands import words_of
 from evalset import import_cases
-from evalset.adk_runs.agents import agent_folder
-from evalset.cli.shown import AgentWords
-from evalset.recorded.files import read_environment
+from evalset.adk_runs.process_agents import agent_folder
+from evalset.cli.shell_lines import AgentWords
+from evalset.recorded.recording_files import read_environment
 from evalset.verify import Criteria, Verification
 from simulator.agent_config import SimulatedAgentConfig
 from simulator.agents import DEMOS_DIR, AgentEntry, AgentSettings, demo_agent
+from simulator.agents.agent_directory import cast_of
 from simulator.runtime import Simulation
 from tests.app.pages import HOSTILE, Tab
 
@@ -240,7 +240,7 @@ def test_a_long_file_is_not_read_in_whole(tab: Tab, target: Path) -> None:
     again = Tab(tab.session_id).click("open_export")
     loads: list[int] = []
     # How many cases the loader was given, nothing on the page can show.
-    with mock.patch("evalset.documents.load_eval_set_from_file", side_effect=_noting(loads)):
+    with mock.patch("evalset.files.case_text.load_eval_set_from_file", side_effect=_noting(loads)):
         again.click("export_write")
     assert "The case was added to the eval set." in again.words
     assert loads[0] == 1  # the replay reads the file in the background, once it is written

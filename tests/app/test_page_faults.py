@@ -10,11 +10,11 @@ from time import monotonic, sleep
 import pytest
 from sqlalchemy import event
 
-from app import shelf as shelves
-from app.agents import catalogue
-from app.opening import StartForm, open_session
-from app.registry import LiveSession, registry
-from app.shelf import STORE_VARIABLE, Shelf, close_shelf, shelf
+from app.live import session_store as shelves
+from app.live.agent_catalogue import catalogue
+from app.live.live_sessions import LiveSession, registry
+from app.live.session_opening import StartForm, open_session
+from app.live.session_store import STORE_VARIABLE, Shelf, close_shelf, shelf
 from simulator.store import JournalStore
 from tests.app.pages import Tab
 from tests.harness.postgres import postgres

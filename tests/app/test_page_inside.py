@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from app.set_desk import desks
-from app.set_facts import environment_of
-from evalset.recorded.embedded import joined
-from evalset.recorded.files import read_environment, sidecar_of
+from app.evalsets.open_sets import desks
+from app.evalsets.set_facts import environment_of
+from evalset.recorded.embedded_recording import joined
+from evalset.recorded.recording_files import read_environment, sidecar_of
 from tests.app.pages import Tab
 
 

@@ -10,16 +10,16 @@ from typing import Any
 
 import pytest
 
-from app.agents import catalogue
-from app.commands import ImportSession
-from app.opening import StartForm, open_session
-from app.panels.sidebar import SHOWN_SESSIONS
-from app.people import LOCAL
-from app.registry import Registry, registry
-from app.reopening import NotReopenedError, reopened
-from app.session_lines import SessionLine, carry_out
-from app.shelf import STORE_VARIABLE, Shelf, close_shelf, open_in_background, opened, shelf
-from app.side import forget_lists
+from app.live.agent_catalogue import catalogue
+from app.live.live_sessions import Registry, registry
+from app.live.reopened_sessions import NotReopenedError, reopened
+from app.live.session_opening import StartForm, open_session
+from app.live.session_store import STORE_VARIABLE, Shelf, close_shelf, open_in_background, opened, shelf
+from app.pages.sidebar import forget_lists
+from app.pages.sidebar_panel import SHOWN_SESSIONS
+from app.server.owners import LOCAL
+from app.session.page_commands import ImportSession
+from app.session.session_list import SessionLine, carry_out
 from simulator.agents import catalogue_for
 from simulator.store import JournalStore
 from tests.app.pages import Tab
@@ -261,11 +261,11 @@ def test_where_nothing_is_kept_the_list_says_so(monkeypatch: pytest.MonkeyPatch)
     """The reason may come from the database: it is shown as it is."""
     words = "**strong** ![x](http://evil.example/a.png)"
     held: Any = shelf()
-    monkeypatch.setattr("app.side.shelf_if_open", lambda: type(held)(problem=words))
+    monkeypatch.setattr("app.pages.sidebar.shelf_if_open", lambda: type(held)(problem=words))
     tab = Tab()
     assert "Sessions are not kept" in tab.words
     assert "in memory only" not in tab.words
-    monkeypatch.setattr("app.side.shelf_if_open", lambda: type(held)(is_off=True))
+    monkeypatch.setattr("app.pages.sidebar.shelf_if_open", lambda: type(held)(is_off=True))
     assert "in memory only" in Tab().words
     assert words in tab.literal
     assert tab.live_marks() == []
@@ -283,7 +283,7 @@ def test_the_list_says_that_it_is_opening_and_then_lists(
         return opened(environ)
 
     # A database that takes its time to open, as one that is upgraded or far away does.
-    monkeypatch.setattr("app.shelf.opened", slowly)
+    monkeypatch.setattr("app.live.session_store.opened", slowly)
     tab = Tab()
     assert "Opening the stored sessions" in tab.words
     assert "None yet" not in tab.words

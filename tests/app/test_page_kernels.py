@@ -9,12 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from app import agents, new_code, start_page
-from app.agents import catalogue
-from app.people import Visitor
-from app.registry import LiveSession, registry
-from simulator.kernel.config import KernelAgentConfig
+from app.live import agent_catalogue, new_code
+from app.live.agent_catalogue import catalogue
+from app.live.live_sessions import LiveSession, registry
+from app.pages import start_page
+from app.server.owners import Visitor
 from simulator.kernel.interpreters import chosen_python, project_python
+from simulator.kernel.kernel_agent import KernelAgentConfig
 from simulator.kernel.remote_simulation import RemoteSimulation
 from simulator.seats.answers import called
 from tests.app.pages import Tab
@@ -56,7 +57,7 @@ def test_an_import_that_takes_long_is_stopped_on_the_page(
 ) -> None:
     """The page says when it is given up; stopped, it stands with its error, and can be loaded again."""
     home = project(tmp_path / "agents", "import threading\nthreading.Event().wait()\n", "hangs")
-    monkeypatch.setattr(agents, "LOADS_NONE_HERE", True)
+    monkeypatch.setattr(agent_catalogue, "LOADS_NONE_HERE", True)
     monkeypatch.setattr(start_page, "SLOW_SECONDS", 0.0)
     monkeypatch.setattr("sys.argv", ["main.py", "--agents-dir", str(home), "--no-demos"])
     tab = Tab()
@@ -66,7 +67,7 @@ def test_an_import_that_takes_long_is_stopped_on_the_page(
             break
     assert any("given up 60 seconds after" in caption.value for caption in tab.app.caption)
     tab.click("stop_loading_hangs")
-    agents._threads[catalogue(), ""].join(PATIENCE)
+    agent_catalogue._threads[catalogue(), ""].join(PATIENCE)
     tab.run()
     assert catalogue().entries()[0].error == "loading the agent was stopped"
     assert tab.has("agents_again")

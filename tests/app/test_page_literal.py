@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import app
-from app.agents import catalogue
+from app.live.agent_catalogue import catalogue
 from simulator.facts import Provenance
 from tests.app.fakes import FakeSimulation, model_request, put_live
 from tests.app.pages import Tab

@@ -8,8 +8,13 @@ from typing import Any
 
 import pytest
 
-from app.agents import catalogue
-from app.commands import (
+from app.live.agent_catalogue import catalogue
+from app.live.live_sessions import Registry, RegistryFullError, registry
+from app.live.reopened_sessions import reopened
+from app.live.session_opening import StartForm, open_session
+from app.live.session_store import close_shelf, shelf
+from app.server.owners import LOCAL, Arrival, visitor_of
+from app.session.page_commands import (
     ArchiveSession,
     DeleteSession,
     DescribeSession,
@@ -17,12 +22,7 @@ from app.commands import (
     ImportSession,
     KeptCommand,
 )
-from app.opening import StartForm, open_session
-from app.people import LOCAL, Arrival, visitor_of
-from app.registry import Registry, RegistryFullError, registry
-from app.reopening import reopened
-from app.session_lines import carry_out, of_owner
-from app.shelf import close_shelf, shelf
+from app.session.session_list import carry_out, of_owner
 from simulator.store import JournalStore, UnknownSessionError
 from tests.app.fakes import FakeAgent, FakeSimulation
 from tests.app.pages import HOSTILE, Tab

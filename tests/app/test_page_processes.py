@@ -7,9 +7,9 @@ from dataclasses import replace
 
 import pytest
 
-from app import start_page
-from simulator.kernel.process import KernelError
-from simulator.kernel.running import AgentProcess
+from app.pages import start_page
+from simulator.kernel.kernel import KernelError
+from simulator.kernel.kernel_processes import AgentProcess
 from tests.app.pages import HOSTILE, Tab
 
 DESK = AgentProcess(

@@ -6,14 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from app import recorded_play
-from app.agents import catalogue
-from app.destinations import check_place
-from app.panels.start import PATH_KEY
-from app.registry import LiveSession, registry
-from evalset.recorded.export import record
-from evalset.recorded.files import put_cases, read_environment
-from evalset.recorded.model import RecordedCase
+from app.live.agent_catalogue import catalogue
+from app.live.destinations import check_place
+from app.live.live_sessions import LiveSession, registry
+from app.pages.start_panel import PATH_KEY
+from app.scripts import recorded_play
+from evalset.recorded.recording import RecordedCase
+from evalset.recorded.recording_export import record
+from evalset.recorded.recording_files import put_cases, read_environment
 from simulator import Seats, Simulation, demo_agent
 from simulator.facts import Returned
 from tests.app.pages import HOSTILE, Tab

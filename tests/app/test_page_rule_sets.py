@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from app.panels.rule_exchange import RULES_VARIABLE, folder_for
-from app.rule_exchange import FORMS, appended, config_of, exported, missing_tools
-from simulator.environment.injection.adk_config import ReadConfig
+from app.rules.rule_exchange import FORMS, appended, config_of, exported, missing_tools
+from app.rules.rule_exchange_panel import RULES_VARIABLE, folder_for
+from simulator.environment.injection.adk_injection_config import ReadConfig
 from simulator.environment.injection.distortions import Distortion
-from simulator.environment.injection.effects import DistortEffect
+from simulator.environment.injection.rule_effects import DistortEffect
+from simulator.environment.injection.rule_set_folder import RuleSetFolder
 from simulator.environment.injection.rule_sets import RuleSet, read_rule_set
-from simulator.rule_set_folder import RuleSetFolder
 from tests.app.fakes import FakeSimulation, put_live, rule
 from tests.app.pages import HOSTILE, Tab
 from tests.app.shaped import Shaped

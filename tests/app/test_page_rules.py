@@ -8,7 +8,7 @@ import pytest
 
 from simulator.environment.injection.conditions import AnyOf, ArgumentIs, CallNumber, Equals, Not
 from simulator.environment.injection.distortions import Distortion
-from simulator.environment.injection.effects import (
+from simulator.environment.injection.rule_effects import (
     DistortEffect,
     ErrorEffect,
     LogNormalLatency,

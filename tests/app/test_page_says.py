@@ -6,9 +6,9 @@ import json
 
 import pytest
 
-from app.cast import cast_of
-from app.registry import registry
+from app.live.live_sessions import registry
 from simulator.agents import demo_agent
+from simulator.agents.agent_directory import cast_of
 from simulator.facts import TurnEnded
 from simulator.runtime import Simulation
 from tests.app.fakes import AT, FakeSimulation, put_live, tool_request

@@ -8,14 +8,14 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from app.agents import catalogue
-from app.exporting import exportable
-from app.panels.start import TEXT_KEY
-from app.people import LOCAL
-from app.registry import LiveSession, registry
-from app.script_play import ScriptForm, open_script, text_of_upload
-from app.shelf import close_shelf
-from evalset.recorded.embedded import parted
+from app.export.export_case import exportable
+from app.live.agent_catalogue import catalogue
+from app.live.live_sessions import LiveSession, registry
+from app.live.session_store import close_shelf
+from app.pages.start_panel import TEXT_KEY
+from app.scripts.script_play import ScriptForm, open_script, text_of_upload
+from app.server.owners import LOCAL
+from evalset.recorded.embedded_recording import parted
 from simulator import demo_agent
 from simulator.scripts import read_script
 from simulator.session import FinalResponse
@@ -235,9 +235,9 @@ def test_an_unfinished_session_leaves_as_a_script_that_comes_to_the_same_point(s
 
 
 def _unsaid(hostile: "Any") -> None:  # noqa: UP037 - the script has no imports
-    from app.drafts import Drafts  # noqa: PLC0415 - the function's text is the page's script
-    from app.kept import Kept  # noqa: PLC0415 - as above
-    from app.panels.export import script_so_far  # noqa: PLC0415 - as above
+    from app.export.export_panel import script_so_far  # noqa: PLC0415 - as above
+    from app.forms.widget_store import Kept  # noqa: PLC0415 - as above
+    from app.live.unsent_texts import Drafts  # noqa: PLC0415 - the function's text is the page's script
     from simulator.scripts import ScriptError  # noqa: PLC0415 - as above
 
     def written(_: object) -> str:

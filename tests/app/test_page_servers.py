@@ -7,15 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from app.agents import catalogue
-from app.followed import FOLLOWED
-from app.opening import StartForm, open_session
-from app.registry import LiveSession, Registry, registry
-from app.shelf import STORE_VARIABLE, close_shelf, shelf
+from app.live.agent_catalogue import catalogue
+from app.live.live_sessions import LiveSession, Registry, registry
+from app.live.remote_sessions import FOLLOWED
+from app.live.session_opening import StartForm, open_session
+from app.live.session_store import STORE_VARIABLE, close_shelf, shelf
 from simulator.facts import SeatChanged
 from simulator.runtime import Simulation
 from simulator.store import HeadMovedError, JournalStore
-from simulator.store.holders import Holder
+from simulator.store.process_locks import Holder
 from tests.app.pages import Tab
 from tests.harness.processes import wait_until
 

@@ -7,8 +7,8 @@ import time
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from app.panels.timeline import PAGE_STEPS
-from app.registry import registry
+from app.live.live_sessions import registry
+from app.session.timeline_panel import PAGE_STEPS
 from simulator.facts import Failed, Provenance, Returned
 from simulator.seats.answers import ToolAnswer
 from simulator.seats.requests import RunningCall

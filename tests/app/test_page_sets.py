@@ -8,14 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from app.agents import catalogue
-from app.opening import StartForm, open_session
-from app.registry import registry
-from app.set_desk import desks
-from app.set_places import check_set, found_sets, take_upload
-from app.shelf import close_shelf, shelf
-from evalset.recorded.files import put_cases, read_environment, sidecar_of
-from evalset.recorded.model import Author, RecordedCall, RecordedCase, RecordedTurn
+from app.evalsets.open_sets import desks
+from app.evalsets.set_discovery import check_set, found_sets, take_upload
+from app.live.agent_catalogue import catalogue
+from app.live.live_sessions import registry
+from app.live.session_opening import StartForm, open_session
+from app.live.session_store import close_shelf, shelf
+from evalset.recorded.recording import Author, RecordedCall, RecordedCase, RecordedTurn
+from evalset.recorded.recording_files import put_cases, read_environment, sidecar_of
 from simulator.facts import Failed, Returned, ToolAnswered, ToolEffects
 from simulator.seats.requests import ModelRequest, ToolRequest
 from simulator.session.history import ToolError

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 
-from app.settling import FAST_PATH_SECONDS, REAL_WORK_SECONDS, settle
+from app.live.pause_wait import FAST_PATH_SECONDS, REAL_WORK_SECONDS, settle
 from simulator.seats.requests import RunningCall
 from tests.app.fakes import FakeSimulation
 

@@ -8,18 +8,19 @@ from typing import Any, get_args
 
 import pytest
 
-from app import decisions, engine, fragments, shared_sessions
-from app.agents import catalogue
-from app.commands import Command, ShapeEnvironment, ShareSession
-from app.live import LiveSimulation
-from app.opening import StartForm, open_session
-from app.read_only import GONE, NotSharedError, ReadOnly, ReadOnlyError
-from app.registry import LiveSession, registry
-from app.session_lines import carry_out
-from app.shaping import ChangeSettings
-from app.shared_sessions import shared_session
-from app.shelf import close_shelf, shelf
-from simulator.environment.things.entities import EntityChange
+from app.environment.environment_commands import ChangeSettings
+from app.live import shared_sessions
+from app.live.agent_catalogue import catalogue
+from app.live.live_sessions import LiveSession, registry
+from app.live.read_only_simulation import GONE, NotSharedError, ReadOnly, ReadOnlyError
+from app.live.session_opening import StartForm, open_session
+from app.live.session_store import close_shelf, shelf
+from app.live.shared_sessions import shared_session
+from app.live.simulation_protocol import LiveSimulation
+from app.session import command_handler, decisions, page_fragments
+from app.session.page_commands import Command, ShapeEnvironment, ShareSession
+from app.session.session_list import carry_out
+from simulator.environment.world.entities import EntityChange
 from simulator.runtime import SimulationError
 from simulator.scripts import read_script
 from simulator.store import JournalStore, UnknownSessionError
@@ -241,7 +242,7 @@ def test_no_command_is_carried_out(annes: LiveSession, token: str, rests: bool) 
     before = seen.simulation.journal.to_json()
     for command in (_made(kind) for kind in get_args(get_args(Command)[0])):
         with pytest.raises(ValueError, match="shared with you to read"):
-            engine.command(seen.simulation, command)
+            command_handler.command(seen.simulation, command)
     for kind in get_args(get_args(decisions.Decision)[0]):
         decision = _made(kind)
         if kind is decisions.AnswerTools:
@@ -288,9 +289,9 @@ def test_a_page_with_every_button_changes_nothing(
 
     That is what a forged press comes to: the page carries out what it was not to ask for.
     """
-    from app import page  # noqa: PLC0415 - only to be patched
+    from app.pages import session_page  # noqa: PLC0415 - only to be patched
 
-    monkeypatch.setattr(page, "watching", page._draw)
+    monkeypatch.setattr(session_page, "watching", session_page._draw)
     length, record = len(annes.simulation.journal), store.record(annes.session_id)
     for start in ("accept_", "undo_step", "stop_turn"):
         tab = Tab(shared=token, user=BEN)
@@ -340,7 +341,7 @@ def test_nobody_but_the_owner_shares(annes: LiveSession, token: str, store: Jour
 
 def test_it_is_refused_by_the_name_of_each_command() -> None:
     """Whatever command a simulation comes to have, one that is only looked at refuses it."""
-    from app.live import LiveSimulation  # noqa: PLC0415 - only to be read
+    from app.live.simulation_protocol import LiveSimulation  # noqa: PLC0415 - only to be read
 
     looks = {"session", "journal", "version", "environment", "view", "model_view", "wait"}
     names = {name for name in vars(LiveSimulation) if not name.startswith("_")} - looks
@@ -396,7 +397,7 @@ def test_parts_of_pages_are_made_in_one_place() -> None:
     """Streamlit's own fragment would draw what it was given at first, whoever may not see it any more."""
     places = {
         path.name
-        for path in Path(fragments.__file__).parent.rglob("*.py")
+        for path in Path(page_fragments.__file__).parent.rglob("*.py")
         if "st.fragment" in path.read_text()
     }
-    assert places == {"fragments.py"}
+    assert places == {"page_fragments.py"}

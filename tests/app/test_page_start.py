@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from app.agents import catalogue
-from app.panels.start import QUERY_KEY
-from app.players import PLAYERS, not_at_first
-from app.registry import registry
+from app.live.agent_catalogue import catalogue
+from app.live.live_sessions import registry
+from app.pages.start_panel import QUERY_KEY
+from app.session.player_names import PLAYERS, not_at_first
 from simulator.facts import ToolPlayer
 from tests.app.pages import HOSTILE, Tab
 

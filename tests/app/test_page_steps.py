@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 import streamlit as st
 
-from app.cast import cast_of
-from app.panels.header import header
-from app.registry import registry
-from app.step_words import step_words
+from app.live.live_sessions import registry
+from app.session.header_panel import header
+from app.session.step_labels import step_words
+from simulator.agents.agent_directory import cast_of
 from simulator.runtime import Simulation
 from tests.app.fakes import FakeSimulation, paused, put_live, tool_request
 from tests.app.pages import Tab
@@ -98,7 +98,7 @@ def test_the_way_back_is_gone_where_the_page_is_drawn_anew_before_its_turn(
             st.rerun()
         return header(*args, **kwargs)
 
-    monkeypatch.setattr("app.page.header", looks_again)
+    monkeypatch.setattr("app.pages.session_page.header", looks_again)
     tab.click(f"another_way_{place}")
     assert session.pending[0] != waited
 

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from app.agents import catalogue
-from app.kept import Kept
-from app.opening import StartForm, open_session
-from app.registry import registry
+from app.forms.widget_store import Kept
+from app.live.agent_catalogue import catalogue
+from app.live.live_sessions import registry
+from app.live.session_opening import StartForm, open_session
 from tests.app.pages import Tab
 
 QUERIES = {
@@ -115,7 +115,7 @@ def test_what_was_typed_stays_where_something_else_is_wrong(monkeypatch: pytest.
         raise RuntimeError("quite another trouble")
 
     with monkeypatch.context() as patch:
-        patch.setattr("app.page.decision_panel", fail)
+        patch.setattr("app.pages.session_page.decision_panel", fail)
         with pytest.raises(AssertionError, match="encountered an error"):
             Tab(session_id)
     live = registry().peek(session_id)

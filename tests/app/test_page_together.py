@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from app.agents import catalogue
-from app.opening import StartForm, open_session
-from app.registry import LiveSession, registry
-from app.shelf import STORE_VARIABLE, close_shelf
+from app.live.agent_catalogue import catalogue
+from app.live.live_sessions import LiveSession, registry
+from app.live.session_opening import StartForm, open_session
+from app.live.session_store import STORE_VARIABLE, close_shelf
 from tests.app.pages import Tab
 
 CANCEL = "Please cancel order A-1001 and refund me."

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from app.set_desk import Desks, desks
-from app.shelf import STORE_VARIABLE, close_shelf, shelf
-from evalset.editing.edits import DeleteCase, DuplicateCase, RenameCase, SetText
-from evalset.editing.opened import open_set
-from evalset.editing.saving import save
+from app.evalsets.open_sets import Desks, desks
+from app.live.session_store import STORE_VARIABLE, close_shelf, shelf
+from evalset.editing.case_edits import DeleteCase, DuplicateCase, RenameCase, SetText
+from evalset.editing.opened_set import open_set
+from evalset.editing.set_saving import save
 from simulator.store import JournalStore
 from tests.app.pages import Tab
 

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 import evalset
-from app.cast import cast_of
-from app.registry import registry
-from app.step_words import step_words
+from app.live.live_sessions import registry
+from app.session.step_labels import step_words
+from simulator.agents.agent_directory import cast_of
 from simulator.runtime import Simulation
 from tests.app.pages import HOSTILE, Tab
 from tests.evalset.examples import AGENT, a_case

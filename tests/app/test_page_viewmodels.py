@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.opening import StartForm, read_form
-from app.viewmodels import FILTERS, Filter, newest_steps, rows, waiting_steps
+from app.live.session_opening import StartForm, read_form
+from app.session.timeline_view import FILTERS, Filter, newest_steps, rows, waiting_steps
 from simulator.facts import EVERY, Failed
 from simulator.session import SimulationSession
 from simulator.session.history import SessionNote, UserReply

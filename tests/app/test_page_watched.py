@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
-from app import shared_sessions
-from app.agents import catalogue
-from app.opening import StartForm, open_session
-from app.registry import LiveSession, registry
+from app.live import shared_sessions
+from app.live.agent_catalogue import catalogue
+from app.live.live_sessions import LiveSession, registry
+from app.live.session_opening import StartForm, open_session
 from simulator.environment.declared_tools import DeclaredTool
-from simulator.environment.recording.recordings import RecordedCall
-from simulator.environment.things.tool_settings import ToolSettings
+from simulator.environment.recordings.recorded_calls import RecordedCall
+from simulator.environment.world.tool_settings import ToolSettings
 from simulator.store import JournalStore
 from tests.app.pages import HOSTILE, Tab
 from tests.app.test_page_people import ANNE, BEN, WORDS, owner_of

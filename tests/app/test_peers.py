@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 from starlette.types import Message, Receive, Scope, Send
 
-from app import peers
-from app.peers import MARK, MarkedPeers, is_another, user_in
+from app.server import local_peers
+from app.server.local_peers import MARK, MarkedPeers, is_another, user_in
 
 _HEAD = "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode\n"
 _TABLE = (
@@ -45,7 +45,7 @@ def test_a_real_connection_is_found(
 ) -> None:
     """Over both kinds of loopback. Patched, as a test has one user only: this process is said to be somebody else's."""
     monkeypatch.setattr(os, "getuid", lambda: os.geteuid() + (4242 if other else 0))
-    monkeypatch.setattr(peers, "_ROOT", -1)
+    monkeypatch.setattr(local_peers, "_ROOT", -1)
     seen: list[Scope] = []
 
     async def app(scope: Scope, receive: Receive, send: Send) -> None:
@@ -68,7 +68,7 @@ def test_a_real_connection_is_found(
 
 def test_where_nothing_is_said_nobody_is_marked(monkeypatch: pytest.MonkeyPatch) -> None:
     """A socket file has no address, and another system no table. Patched, to be such a system."""
-    assert peers._user_of({"client": None, "server": ("127.0.0.1", 1)}) is None
-    assert peers._user_of({"client": ("testclient", 50000), "server": ("testserver", 80)}) is None
-    monkeypatch.setattr(peers, "_TABLES", (Path("/no/such/table"),))
-    assert peers._user_of({"client": ("127.0.0.1", 1), "server": ("127.0.0.1", 2)}) is None
+    assert local_peers._user_of({"client": None, "server": ("127.0.0.1", 1)}) is None
+    assert local_peers._user_of({"client": ("testclient", 50000), "server": ("testserver", 80)}) is None
+    monkeypatch.setattr(local_peers, "_TABLES", (Path("/no/such/table"),))
+    assert local_peers._user_of({"client": ("127.0.0.1", 1), "server": ("127.0.0.1", 2)}) is None

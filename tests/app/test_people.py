@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.origins import fits, name_of
-from app.peers import MARK
-from app.people import (
+from app.server.local_peers import MARK
+from app.server.origins import fits, name_of
+from app.server.owners import (
     COOKIE,
     LOCAL,
     PEOPLE_VARIABLE,

@@ -8,9 +8,9 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.labels import safe_label
-from app.panels.queue import MOST_PILLS, Waiting, numbers
-from simulator.jsonvalue import JsonObject
+from app.decision.queue_panel import MOST_PILLS, Waiting, numbers
+from app.forms.safe_labels import safe_label
+from simulator.base.json_values import JsonObject
 from tests.app.deciding import Deciding, answers
 from tests.runtime.stage import PATIENCE, agent_of, call, opened
 

@@ -9,13 +9,13 @@ from typing import Any
 
 import pytest
 
-from app.cast import cast_of
-from app.destinations import check_place, default_destination
-from app.people import LOCAL
-from app.recent_sets import MOST_RECENT, recent_sets, remember_set
-from app.registry import registry
-from app.set_places import check_set, folders, found_sets
+from app.evalsets.set_discovery import check_set, folders, found_sets
+from app.live.destinations import check_place, default_destination
+from app.live.live_sessions import registry
+from app.live.recent_sets import MOST_RECENT, recent_sets, remember_set
+from app.server.owners import LOCAL
 from simulator.agents import DEMOS_DIR, AgentCatalogue, AgentSettings, demo_agent
+from simulator.agents.agent_directory import cast_of
 from simulator.runtime import Simulation
 from tests.app.pages import Tab
 

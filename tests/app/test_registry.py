@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from app.cast import Cast
-from app.drafts import Drafts
-from app.registry import Registry, RegistryFullError, registry
+from app.live.live_sessions import Registry, RegistryFullError, registry
+from app.live.unsent_texts import Drafts
 from simulator.agent_config import SimulatedAgentConfig
+from simulator.agents.agent_directory import Cast
 from simulator.journal import Journal
 from simulator.session import SimulationSession
 

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from app.agents import catalogue
-from app.opening import StartForm, open_session
-from app.registry import registry
-from app.reopening import reopened
-from app.shelf import close_shelf, shelf
+from app.live.agent_catalogue import catalogue
+from app.live.live_sessions import registry
+from app.live.reopened_sessions import reopened
+from app.live.session_opening import StartForm, open_session
+from app.live.session_store import close_shelf, shelf
 from simulator.agents import DEMOS_DIR
 from simulator.scripts import script_of
 from simulator.store import JournalStore, read_session

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from pydantic import JsonValue
 
-from app.rule_form import read_rule, rule_fields
+from app.rules.rule_form import read_rule, rule_fields
 from simulator.environment.injection.conditions import (
     AllOf,
     AnyOf,
@@ -19,7 +19,7 @@ from simulator.environment.injection.conditions import (
     Not,
     OneOf,
 )
-from simulator.environment.injection.effects import (
+from simulator.environment.injection.rule_effects import (
     DistortEffect,
     ErrorEffect,
     LogNormalLatency,

@@ -8,15 +8,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.argument_paths import choices_at, schema_paths, typed_as, value_paths
-from app.jsontext import show_json
-from app.latency_plot import POINTS, curve, quantiles
-from app.past_calls import before, last_misses, past_calls, times_fired
-from app.preset_texts import exceptions, hostile_names, http_presets, http_seeds
-from app.rule_preview import previewed
-from app.rules import duplicated, moved, moved_to_top, put_back
+from app.forms.typed_json import show_json
+from app.rules.argument_paths import choices_at, schema_paths, typed_as, value_paths
+from app.rules.latency_plot import POINTS, curve, quantiles
+from app.rules.preset_texts import exceptions, hostile_names, http_presets, http_seeds
+from app.rules.rule_list import duplicated, moved, moved_to_top, put_back
+from app.rules.rule_preview import previewed
+from app.session.past_calls import before, last_misses, past_calls, times_fired
+from simulator.environment.expressions.json_paths import parse
 from simulator.environment.injection.distortions import Distortion
-from simulator.environment.injection.effects import (
+from simulator.environment.injection.rule_effects import (
     AskEffect,
     DistortEffect,
     LogNormalLatency,
@@ -26,9 +27,8 @@ from simulator.environment.injection.effects import (
     UniformLatency,
 )
 from simulator.environment.injection.rules import Miss
-from simulator.environment.language.paths import parse
 from simulator.facts import Provenance, Returned
-from simulator.runtime.firing import Firing
+from simulator.runtime.answering.fired_rules import Firing
 from tests.app.fakes import FakeSimulation, rule, tool_request
 from tests.app.rules_drawn import JSON
 

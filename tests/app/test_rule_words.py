@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 
-from app.rule_words import condition_words, effect_words, latency_words, rule_line
+from app.rules.rule_text import condition_words, effect_words, latency_words, rule_line
 from simulator.environment.injection.conditions import (
     AgentIs,
     AllOf,
@@ -21,7 +21,7 @@ from simulator.environment.injection.conditions import (
     WorldIs,
 )
 from simulator.environment.injection.distortions import Distortion
-from simulator.environment.injection.effects import (
+from simulator.environment.injection.rule_effects import (
     DistortEffect,
     Effect,
     HangEffect,

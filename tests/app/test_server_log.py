@@ -8,8 +8,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from app.server_log import masked_log
-from simulator.masking import without_secrets
+from app.server.server_log import masked_log
+from simulator.base.secret_masking import without_secrets
 
 
 @pytest.fixture

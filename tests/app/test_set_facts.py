@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from app.set_facts import SetFacts, facts_of
+from app.evalsets.set_facts import SetFacts, facts_of
 
 CASES: list[Any] = [
     {"eval_id": "a", "session_input": {"app_name": "desk"}, "conversation": []},

@@ -4,10 +4,17 @@ from __future__ import annotations
 
 import pytest
 
-from app.panels.uploads import decoded
-from app.sources import call_rows, read_output_schema, read_problems, tools_line, with_states, with_tool
-from simulator.environment.recording.recordings import RecordedCall
-from simulator.environment.things.tool_settings import EnvironmentSettings, ToolSettings
+from app.environment.sources import (
+    call_rows,
+    read_output_schema,
+    read_problems,
+    tools_line,
+    with_states,
+    with_tool,
+)
+from app.forms.upload_panel import decoded
+from simulator.environment.recordings.recorded_calls import RecordedCall
+from simulator.environment.world.tool_settings import EnvironmentSettings, ToolSettings
 
 
 def test_recorded_calls_are_counted_by_tool() -> None:

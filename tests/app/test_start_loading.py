@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from app import agents
-from app.start_page import LOOKS_BEFORE_LOADING
-from app.warming import warm_up
+from app.live import agent_catalogue
+from app.live.warm_up import warm_up
+from app.pages.start_page import LOOKS_BEFORE_LOADING
 from tests.app.pages import Tab
 
 
@@ -23,12 +23,12 @@ def test_no_agent_is_imported_before_the_page_is_drawn(
     # The command line is an input of the process.
     monkeypatch.setattr(sys, "argv", ["main.py", "--agents-dir", str(tmp_path), "--no-demos"])
     tab = Tab()
-    listed = agents.catalogue()
-    assert (listed, "") not in agents._threads
+    listed = agent_catalogue.catalogue()
+    assert (listed, "") not in agent_catalogue._threads
     assert [entry.state for entry in listed.entries()] == ["unread"]
     for _ in range(LOOKS_BEFORE_LOADING):
         tab.run()
-    agents._threads[listed, ""].join(timeout=60)
+    agent_catalogue._threads[listed, ""].join(timeout=60)
     assert [entry.state for entry in listed.entries()] == ["failed"]
 
 

@@ -8,9 +8,9 @@ from starlette.routing import WebSocketRoute
 from starlette.testclient import TestClient
 from starlette.websockets import WebSocketDisconnect
 
-from app import tabs
-from app.tabs import AGAIN_SECONDS, GRACE_SECONDS, REST_SECONDS, Tabs, new_token
-from app.waking import NOT_OURS, PATH, UNKNOWN_TAB, Waking
+from app.live.wake_ups import NOT_OURS, PATH, UNKNOWN_TAB, Waking
+from app.server import browser_tabs
+from app.server.browser_tabs import AGAIN_SECONDS, GRACE_SECONDS, REST_SECONDS, Tabs, new_token
 
 
 class Server:
@@ -108,7 +108,7 @@ def test_a_tab_that_has_gone_is_not_woken() -> None:
 
 def test_the_number_of_tabs_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     """The one that has not drawn for longest is forgotten. Patched, to need no thousands."""
-    monkeypatch.setattr(tabs, "MOST_TABS", 3)
+    monkeypatch.setattr(browser_tabs, "MOST_TABS", 3)
     server = Server()
     for token in "abcd":
         server.tabs.show(token, "one", "1")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from app.tolerance_rows import HINTS, KINDS, Row, RowError, new_row, row_of, tolerances_from
+from app.evalsets.run.tolerance_rows import HINTS, KINDS, Row, RowError, new_row, row_of, tolerances_from
 from evalset.recorded.tolerances import (
     CaseInsensitive,
     Exact,

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from starlette.types import Message, Receive, Scope, Send
 
-from app.upload_names import UploadNames
+from app.server.upload_names import UploadNames
 
 _HEAD = (
     b'--edge\r\nContent-Disposition: form-data; name="file"; filename="a\x00b.json"\r\n'

@@ -6,8 +6,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.user_form import OWN_PERSONA, FormError, ScenarioForm, form_of, script_of, script_text, seat_words
-from simulator.session.user import UserSeat
+from app.session.user_form import (
+    OWN_PERSONA,
+    FormError,
+    ScenarioForm,
+    form_of,
+    script_of,
+    script_text,
+    seat_words,
+)
+from simulator.session.user_fold import UserSeat
 
 WHOLE = ScenarioForm(starting_prompt="Hi", conversation_plan="Talk.")
 

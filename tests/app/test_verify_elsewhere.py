@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from app import agents as of_server
-from app.verifying import Asked, verifying
+from app.evalsets.run.verify_jobs import Asked, verifying
+from app.live import agent_catalogue as of_server
 from tests.verify.desks import agents, recorded_set
 
 

@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from app.bench import Bench, benches
-from app.people import LOCAL
-from app.set_desk import desks
-from app.verifying import VERIFIED
-from evalset.editing.edits import DeleteCase
-from evalset.recorded.files import sidecar_of
+from app.evalsets.open_sets import desks
+from app.evalsets.run.verify_jobs import VERIFIED
+from app.evalsets.workspace import Bench, benches
+from app.server.owners import LOCAL
+from evalset.editing.case_edits import DeleteCase
+from evalset.recorded.recording_files import sidecar_of
 from evalset.recorded.tolerances import Ignore, OneOf
 from evalset.verify import tolerances_of
 from evalset.verify.report import junit

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from app.verifying import marked_text, step_text, steps_before
+from app.evalsets.run.verify_jobs import marked_text, step_text, steps_before
 from evalset.verify.results import Step, TextPiece
 
 QUERY, FIRST, ANSWER, SECOND, ANSWERED, TEXT = (

@@ -10,7 +10,7 @@ from starlette.responses import PlainTextResponse, RedirectResponse, Response
 from starlette.routing import Route
 from starlette.testclient import TestClient
 
-from app.way_back import COOKIE, WayBack
+from app.server.login_return import COOKIE, WayBack
 
 PAGE = {"accept": "text/html"}
 

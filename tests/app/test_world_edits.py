@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.world_edits import Rename, WorldEdits, edited_row, edits_of
-from app.world_rows import Sheet, cell, column_kind, sheet_of, value_of
-from simulator.environment.things.entities import EntityChange
-from simulator.jsonvalue import JsonObject
-from simulator.runtime.world_view import WorldTable
+from app.environment.world_edits import Rename, WorldEdits, edited_row, edits_of
+from app.environment.world_rows import Sheet, cell, column_kind, sheet_of, value_of
+from simulator.base.json_values import JsonObject
+from simulator.environment.world.entities import EntityChange
+from simulator.runtime.knowledge.world_view import WorldTable
 
 ORDERS = WorldTable(
     kind="order",

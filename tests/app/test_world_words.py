@@ -8,13 +8,13 @@ from datetime import UTC, datetime
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from app.invariant_lines import MOST_EXAMPLES, examples, verdict_of
-from app.world_words import field_rows, flag_lines, template
-from simulator.environment.things.entities import EntityChange
-from simulator.environment.things.invariants import check_invariant, standing
-from simulator.environment.things.tables import read_tables
-from simulator.environment.things.world import World
-from simulator.runtime.world_view import WorldFlag, WorldTable
+from app.environment.invariant_lines import MOST_EXAMPLES, examples, verdict_of
+from app.environment.world_labels import field_rows, flag_lines, template
+from simulator.environment.world.entities import EntityChange
+from simulator.environment.world.invariants import check_invariant, standing
+from simulator.environment.world.seed_tables import read_tables
+from simulator.environment.world.world import World
+from simulator.runtime.knowledge.world_view import WorldFlag, WorldTable
 from simulator.session.history import UserQuery
 
 ORDERS = WorldTable(

@@ -14,8 +14,8 @@ from google.adk.evaluation.local_eval_sets_manager import LocalEvalSetsManager
 from pytest_benchmark.fixture import BenchmarkFixture
 
 from evalset import EvalSetWriter, case_json
-from evalset.documents import new_eval_set, set_json
-from evalset.known import KnownFiles
+from evalset.files.case_text import new_eval_set, set_json
+from evalset.files.outline_cache import KnownFiles
 from tests.evalset.examples import AGENT, a_case, held_ids
 
 TURNS = 4

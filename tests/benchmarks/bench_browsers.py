@@ -14,10 +14,10 @@ from statistics import median, quantiles
 import psutil
 import pytest
 
-from app.people import COOKIE, PEOPLE_VARIABLE
-from app.shelf import STORE_VARIABLE
+from app.live.session_store import STORE_VARIABLE
+from app.server.owners import COOKIE, PEOPLE_VARIABLE
 from simulator import Simulation
-from simulator.agents.fingerprint import agent_fingerprint
+from simulator.agents.agent_fingerprint import agent_fingerprint
 from simulator.journal import Journal
 from simulator.store import JournalStore
 from tests.harness.browser import studio_server

@@ -17,9 +17,9 @@ from google.genai import types
 from pytest_benchmark.fixture import BenchmarkFixture
 
 from simulator import Seats, SimulatedAgentConfig, Simulation
-from simulator.environment.drafting.candidates import candidates
-from simulator.environment.drafting.generator import DraftCall, drafted
-from simulator.jsonvalue import JsonObject
+from simulator.base.json_values import JsonObject
+from simulator.environment.drafts.candidates import candidates
+from simulator.environment.drafts.draft_generator import DraftCall, drafted
 from tests.benchmarks.bench_turns import Caller, find_order
 
 FIELDS, ROUNDS, CALLS = 50, 60, 1_000

@@ -13,13 +13,13 @@ from time import perf_counter
 import pytest
 from playwright.sync_api import Locator, expect
 
-from evalset.documents import new_eval_set, set_json
-from evalset.editing.beside import open_beside
-from evalset.editing.changes import changes
-from evalset.editing.edits import DuplicateCase, SetText
-from evalset.editing.opened import open_set
-from evalset.editing.saving import save
-from evalset.editing.work import SetWork
+from evalset.editing.case_edits import DuplicateCase, SetText
+from evalset.editing.opened_set import open_set
+from evalset.editing.recording_beside import open_beside
+from evalset.editing.set_changes import changes
+from evalset.editing.set_saving import save
+from evalset.editing.set_work import SetWork
+from evalset.files.case_text import new_eval_set, set_json
 from tests.evalset.examples import AGENT, a_case
 from tests.harness.browser import Studio, chromium, studio_server
 from tests.harness.tiny_agent import write_tiny_agent
@@ -44,7 +44,7 @@ import ctypes, gc, json, resource, sys, time
 from pathlib import Path
 path = Path(sys.argv[2])
 if sys.argv[1] == "ours":
-    from evalset.editing.opened import open_set as load
+    from evalset.editing.opened_set import open_set as load
 else:
     from google.adk.evaluation.local_eval_sets_manager import load_eval_set_from_file
     load = lambda path: load_eval_set_from_file(str(path), path.stem)

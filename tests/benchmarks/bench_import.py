@@ -5,7 +5,7 @@ from __future__ import annotations
 import resource
 from pathlib import Path
 
-from evalset.recorded.files import sidecar_of
+from evalset.recorded.recording_files import sidecar_of
 from tests.importing.test_memory import a_set, peak_of
 
 CASES = 100_000

@@ -18,10 +18,10 @@ import psutil
 import pytest
 
 from simulator import Simulation
-from simulator.agents.folder import AgentFolder
-from simulator.kernel.config import KernelAgentConfig
+from simulator.agents.agent_folder import AgentFolder
+from simulator.kernel.kernel_agent import KernelAgentConfig
 from simulator.kernel.remote_simulation import RemoteSimulation
-from simulator.kernel.spares import SPARE, Spare
+from simulator.kernel.spare_kernel import SPARE, Spare
 from simulator.seats.answers import called
 from tests.kernel.projects import DESK, PATIENCE, PERSON, begun, config_of, project
 

@@ -20,10 +20,10 @@ from google.adk.tools.environment_simulation.environment_simulation_config impor
 from google.adk.tools.environment_simulation.environment_simulation_engine import EnvironmentSimulationEngine
 from pytest_benchmark.fixture import BenchmarkFixture
 
-from simulator.environment.injection.adk_config import rules_from_config
-from simulator.environment.injection.draws import DrawStreams
+from simulator.base.json_values import JsonObject
+from simulator.environment.injection.adk_injection_config import rules_from_config
+from simulator.environment.injection.rule_draws import DrawStreams
 from simulator.environment.injection.rules import CallContext, evaluate
-from simulator.jsonvalue import JsonObject
 
 RULES, ROUNDS = 200, 400
 ARGUMENTS: JsonObject = {"order_id": "B-1", "quantity": 3, "express": True}

@@ -19,11 +19,11 @@ from time import perf_counter, process_time
 import psutil
 import pytest
 
-from app.registry import MAX_SESSIONS, registry
-from app.reopening import reopened
-from app.shelf import STORE_VARIABLE, close_shelf, shelf
+from app.live.live_sessions import MAX_SESSIONS, registry
+from app.live.reopened_sessions import reopened
+from app.live.session_store import STORE_VARIABLE, close_shelf, shelf
 from simulator import Seats, SimulatedAgentConfig, Simulation
-from simulator.agents.fingerprint import agent_fingerprint
+from simulator.agents.agent_fingerprint import agent_fingerprint
 from simulator.facts import Fact, SessionOpened, TurnEnded
 from simulator.journal import Journal
 from tests.harness.stepping_agent import ANSWER, NAME, write_stepping_agent

@@ -22,7 +22,7 @@ from google.genai import types
 from pytest_benchmark.fixture import BenchmarkFixture
 
 from simulator import Seats, SessionState, SimulatedAgentConfig, Simulation
-from simulator.runtime.loop import LoopThread
+from simulator.runtime.adk.event_loop import LoopThread
 from simulator.seats.requests import ToolRequest
 
 QUERY = "Where are my orders?"

@@ -10,7 +10,7 @@ from time import perf_counter
 
 import pytest
 
-from evalset.recorded.files import put_cases, read_environment, sidecar_of
+from evalset.recorded.recording_files import put_cases, read_environment, sidecar_of
 from tests.harness.adk_process import ADK
 from tests.harness.processes import REPOSITORY, quiet_environment
 from tests.replay.desk_agent import NAME, write_desk

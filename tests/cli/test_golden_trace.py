@@ -16,8 +16,8 @@ import httpx
 import pytest
 
 from evalset.cli.main import COMMANDS, main
-from evalset.cli.studio import main as studio
-from evalset.cli.studio import studio_command
+from evalset.cli.studio_command import main as studio
+from evalset.cli.studio_command import studio_command
 from tests.harness.processes import REPOSITORY, free_port, quiet_environment, serve
 
 PROGRAM = Path(sys.executable).with_name("golden-trace")

@@ -15,9 +15,9 @@ import pytest
 from google.adk.evaluation.local_eval_sets_manager import load_eval_set_from_file
 
 from evalset import EXPORT_FORMS, import_cases
+from evalset.cli.export_command import FORMS
 from evalset.cli.main import main
-from evalset.exporting.command import FORMS
-from evalset.recorded.files import read_environment
+from evalset.recorded.recording_files import read_environment
 from tests.harness.processes import REPOSITORY, quiet_environment
 
 KEPT = REPOSITORY / "tests" / "conformance" / "files"

@@ -16,13 +16,13 @@ import pytest
 from google.adk.evaluation.local_eval_sets_manager import load_eval_set_from_file
 
 from evalset import import_cases, read_cases, script_of_case
-from evalset.command import main
+from evalset.cli.simulator_program import main
 from evalset.doctor import examine
-from evalset.recorded.files import environment_text, read_environment, sidecar_of
+from evalset.recorded.recording_files import environment_text, read_environment, sidecar_of
 from evalset.verify import verify
 from simulator import Journal, Simulation, create_callback, demo_agent
 from simulator.agents import DEMOS
-from simulator.environment.injection.adk_text import read_config_text
+from simulator.environment.injection.adk_config_text import read_config_text
 from simulator.environment.injection.rule_sets import read_rule_set
 from simulator.scripts import read_script
 from simulator.store import JournalStore, read_session

@@ -29,10 +29,10 @@ from pydantic import ValidationError
 from typing_extensions import TypedDict
 
 from simulator import create_callback, create_plugin
-from simulator.environment.documents import write_json, write_yaml
-from simulator.environment.injection.adk_config import EnvironmentConfigError
-from simulator.jsonvalue import JsonObject
-from simulator.runtime.stand_in import read_environment_config
+from simulator.base.documents import write_json, write_yaml
+from simulator.base.json_values import JsonObject
+from simulator.environment.injection.adk_injection_config import EnvironmentConfigError
+from simulator.runtime.plugin import read_environment_config
 from tests.runtime.stage import agent_of, call
 from tests.runtime.standing import Form, Oracle, Stage, both, responses
 

@@ -9,9 +9,9 @@ import pytest
 from google.adk.tools.function_tool import FunctionTool
 
 from simulator import create_callback
-from simulator.environment.documents import write_json, write_yaml
-from simulator.jsonvalue import JsonObject
-from simulator.runtime.stand_in import read_environment_config
+from simulator.base.documents import write_json, write_yaml
+from simulator.base.json_values import JsonObject
+from simulator.runtime.plugin import read_environment_config
 
 INVENTORY = """
 from google.adk.tools.environment_simulation.environment_simulation_config import (

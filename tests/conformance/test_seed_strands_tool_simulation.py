@@ -15,7 +15,7 @@ from google.adk.runners import InMemoryRunner
 from pydantic import BaseModel, Field
 
 from simulator import StateRegistry, ToolSimulator, create_plugin
-from simulator.environment.things.tool_settings import DefaultToolResponse
+from simulator.environment.world.tool_settings import DefaultToolResponse
 from tests.runtime.stage import agent_of, call
 from tests.runtime.standing import Oracle, Stage, responses
 

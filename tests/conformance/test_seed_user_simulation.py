@@ -11,10 +11,10 @@ from google.adk.evaluation.eval_set import EvalSet
 
 import evalset
 from evalset import EvalSetWriter, GoldenTraceBuilder
-from evalset.command import main
-from evalset.eval_config.checking import check
+from evalset.cli.simulator_program import main
+from evalset.eval_config.config_checks import check
 from simulator import SessionState
-from simulator.jsonvalue import JsonObject
+from simulator.base.json_values import JsonObject
 from tests.harness.talking_agent import write_talking_agent
 from tests.runtime.speaking import desk, said, seat, speaker, status
 from tests.runtime.stage import PATIENCE

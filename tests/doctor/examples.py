@@ -8,7 +8,7 @@ from typing import Any
 
 from evalset.recorded.recorder import schema_digest
 from simulator.agent_config import SimulatedAgentConfig
-from simulator.environment.things.connections import ToolShape
+from simulator.environment.world.connections import ToolShape
 
 Json = dict[str, Any]
 

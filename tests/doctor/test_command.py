@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from evalset.__main__ import main as start
-from evalset.doctor.command import main
+from evalset.cli.doctor_command import main
 from evalset.doctor.model import CODES
 from tests.doctor.examples import a_case, a_set, a_turn, an_environment, in_bytes, put
 from tests.doctor.pitfalls import ENVIRONMENT, SET

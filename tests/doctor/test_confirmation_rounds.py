@@ -10,11 +10,11 @@ from google.adk.evaluation.local_eval_sets_manager import load_eval_set_from_fil
 from google.adk.tools.function_tool import FunctionTool
 
 from evalset import EvalSetWriter, GoldenTraceBuilder
-from evalset.confirmations import without_confirmations
 from evalset.doctor import examine, mend
-from evalset.golden_trace import TraceForm
-from evalset.recorded.export import record
-from evalset.recorded.files import sidecar_of
+from evalset.golden_trace.builder import TraceForm
+from evalset.golden_trace.confirmations import without_confirmations
+from evalset.recorded.recording_export import record
+from evalset.recorded.recording_files import sidecar_of
 from tests.evalset.sessions import PATIENCE, agent, answer, ask, call, opened, refund, say
 
 

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evalset.doctor.differences import unified
-from evalset.doctor.edits import Edit, Insert, Remove, RemoveEarlier, Rename, Replace, apply
+from evalset.doctor.byte_edits import Edit, Insert, Remove, RemoveEarlier, Rename, Replace, apply
+from evalset.doctor.file_differences import unified
+from evalset.doctor.json_places import Places
 from evalset.doctor.model import JsonPath
-from evalset.doctor.places import Places
 from tests.evalset.formatting import VALUES, eval_sets, formatted
 
 

@@ -10,11 +10,11 @@ from google.adk.agents import LlmAgent
 
 from evalset import EvalSetWriter, GoldenTraceBuilder
 from evalset.doctor import Finding, Migration, RenamedArgument, examine, known_agent, mend, migrate
-from evalset.doctor.agents import KnownAgent
-from evalset.recorded.export import record
+from evalset.doctor.known_agents import KnownAgent
+from evalset.recorded.recording_export import record
 from simulator import Seats, Simulation, demo_agent
 from simulator.agent_config import SimulatedAgentConfig
-from simulator.environment.things.connections import ToolShape
+from simulator.environment.world.connections import ToolShape
 from simulator.facts import Deferred, Raised, RaisedError
 from simulator.seats.answers import ToolAnswer
 from tests.replay.desk_agent import config, keep, played, write_desk

@@ -10,10 +10,10 @@ from google.adk.events.event import Event
 from google.adk.workflow import START, Workflow
 
 from evalset import EvalSetWriter, GoldenTraceBuilder, export_cases
+from evalset.cli.doctor_command import CLEAN, main
 from evalset.doctor import Finding, examine, known_agent
-from evalset.doctor.command import CLEAN, main
-from evalset.golden_trace import TraceForm
-from evalset.recorded.export import record, recorded_for
+from evalset.golden_trace.builder import TraceForm
+from evalset.recorded.recording_export import record, recorded_for
 from simulator.session import SessionState
 from tests.runtime.playing import Play, played
 from tests.runtime.shapes import SHAPES, Shape

@@ -15,11 +15,11 @@ from hypothesis import strategies as st
 
 from evalset import EvalSetError, EvalSetWriter, ScenarioError, read_cases
 from evalset.doctor import Migration, RenamedArgument, SetArgument, examine, mend, migrate
-from evalset.documents import loaded
-from evalset.kinds import holds_cases
-from evalset.known import KnownFiles
-from evalset.recorded.files import RecordedEnvironmentError, read_environment
-from simulator.environment.recording.recordings import RecordingError, read_recording
+from evalset.files.case_text import loaded
+from evalset.files.file_kinds import holds_cases
+from evalset.files.outline_cache import KnownFiles
+from evalset.recorded.recording_files import RecordedEnvironmentError, read_environment
+from simulator.environment.recordings.recorded_calls import RecordingError, read_recording
 from tests.doctor.damage import ENVIRONMENTS, SETS, damaged
 from tests.doctor.examples import (
     a_case,

@@ -10,8 +10,8 @@ import pytest
 from evalset import GoldenTraceBuilder, export_cases
 from evalset.cli.main import main
 from evalset.doctor import examine, mend
-from evalset.documents import loaded
-from evalset.recorded.export import recorded_for
+from evalset.files.case_text import loaded
+from evalset.recorded.recording_export import recorded_for
 from simulator.journal import Journal
 from tests.doctor.examples import a_set, in_bytes
 from tests.runtime.playing import played

@@ -7,9 +7,9 @@ from pathlib import Path
 from threading import Event
 from unittest import mock
 
-from app.examining import Ward, examined
+from app.evalsets.checks.doctor_jobs import Ward, examined
 from evalset.doctor import ExamineProgress, examine
-from evalset.doctor.writing import read_content
+from evalset.doctor.file_writing import read_content
 from tests.doctor.examples import (
     a_case,
     a_recorded_call,
@@ -41,7 +41,7 @@ def test_it_says_how_far_it_is_and_reads_each_file_once(tmp_path: Path) -> None:
     """Each hundred cases of each file are told; no model is made of a case that agrees with its recording."""
     path, told = large(tmp_path), list[ExamineProgress]()
     with (
-        mock.patch("evalset.doctor.examining.read_content", wraps=read_content) as read,
+        mock.patch("evalset.doctor.examination.read_content", wraps=read_content) as read,
         mock.patch("evalset.doctor.environment_checks.without_confirmations") as compared,
     ):
         found = examine([path], on_progress=told.append)

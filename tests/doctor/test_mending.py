@@ -11,12 +11,13 @@ from typing import Any
 
 import pytest
 
-from evalset import EvalSetWriter, atomic
-from evalset.atomic import lock_path, system_lock
+from evalset import EvalSetWriter
 from evalset.doctor import Changes, examine, mend, preview
-from evalset.doctor import mending as mending_room
-from evalset.doctor import writing as writing_room
-from evalset.recorded.files import read_environment
+from evalset.doctor import file_writing as writing_room
+from evalset.doctor import fixes as mending_room
+from evalset.recorded.recording_files import read_environment
+from simulator.base import atomic_files
+from simulator.base.atomic_files import lock_path, system_lock
 from tests.doctor.examples import (
     a_case,
     a_message,
@@ -128,7 +129,7 @@ def test_a_disk_that_refuses_leaves_both_files_as_they_were(
         ENVIRONMENT: in_bytes(an_environment(**{"a:b": a_recorded_case()})),
     }
     put(tmp_path, files)
-    real = atomic.write_whole
+    real = atomic_files.write_whole
 
     def refuse(target: Path, *pieces: Any, **more: Any) -> os.stat_result:
         if target.name == SET:

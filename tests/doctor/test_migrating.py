@@ -18,7 +18,7 @@ from evalset.doctor import (
     migrate,
     preview_migration,
 )
-from evalset.recorded.files import read_environment
+from evalset.recorded.recording_files import read_environment
 from tests.doctor.examples import (
     a_call,
     a_case,

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from evalset.doctor import examine, known_agent, mend
-from evalset.recorded.files import read_environment
+from evalset.recorded.recording_files import read_environment
 from tests.doctor.examples import (
     a_case,
     a_recorded_call,

@@ -16,9 +16,9 @@ from google.adk.evaluation.eval_set import EvalSet
 
 from evalset import EvalSetError, EvalSetWriter, ScenarioError, read_cases
 from evalset.doctor import examine, mend
-from evalset.documents import loaded
-from evalset.known import KnownFiles
-from simulator.environment.recording.recordings import read_recording
+from evalset.files.case_text import loaded
+from evalset.files.outline_cache import KnownFiles
+from simulator.environment.recordings.recorded_calls import read_recording
 from tests.doctor.examples import Json
 from tests.evalset.examples import a_case
 

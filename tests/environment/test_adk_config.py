@@ -14,7 +14,7 @@ from google.adk.tools.environment_simulation.environment_simulation_config impor
     ToolSimulationConfig,
 )
 
-from simulator.environment.injection.adk_config import (
+from simulator.environment.injection.adk_injection_config import (
     EnvironmentConfigError,
     config_from_rules,
     rules_from_config,

@@ -12,11 +12,15 @@ from google.adk.tools.environment_simulation.environment_simulation_config impor
 from hypothesis import given
 from hypothesis import strategies as st
 
-from simulator.environment.injection.adk_config import EnvironmentConfigError, ReadConfig, read_config
-from simulator.environment.injection.adk_text import TextForm, config_text, read_config_text
-from simulator.environment.injection.effects import ErrorEffect, ResponseEffect
-from simulator.environment.injection.injections import InjectionRule
-from simulator.jsonvalue import JsonObject
+from simulator.base.json_values import JsonObject
+from simulator.environment.injection.adk_config_text import TextForm, config_text, read_config_text
+from simulator.environment.injection.adk_injection_config import (
+    EnvironmentConfigError,
+    ReadConfig,
+    read_config,
+)
+from simulator.environment.injection.injection import InjectionRule
+from simulator.environment.injection.rule_effects import ErrorEffect, ResponseEffect
 
 FORMS: tuple[TextForm, ...] = ("json", "yaml", "python")
 IMPORTS = """

@@ -10,8 +10,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from pydantic import BaseModel
 
-from simulator.environment.asking.asked_schemas import answer_schema, for_gemini, for_strict, or_error
-from simulator.environment.schema.schemas import check
+from simulator.environment.prompts.provider_schemas import answer_schema, for_gemini, for_strict, or_error
+from simulator.environment.schema.schema_checks import check
 
 ORDER: dict[str, Any] = {
     "title": "Order of a shop",

@@ -9,19 +9,19 @@ import pytest
 from pydantic import ValidationError
 
 from evalset.recorded.tolerances import Pattern, Unordered, tolerated
-from simulator.environment.conventions.chance import Chance
-from simulator.environment.drafting.generator import DraftCall, drafted
+from simulator.base.json_values import JsonObject
+from simulator.environment.conventions.seeded_choice import Chance
+from simulator.environment.drafts.draft_generator import DraftCall, drafted
 from simulator.environment.injection.conditions import Matches
 from simulator.environment.injection.rules import CallContext, InjectionRule, evaluate
-from simulator.environment.schema.patterns import (
+from simulator.environment.schema.pattern_texts import (
     LARGEST,
     UnboundedPatternError,
     is_found,
     least_size,
     matching,
 )
-from simulator.environment.schema.schemas import check
-from simulator.jsonvalue import JsonObject
+from simulator.environment.schema.schema_checks import check
 
 HUGE = ("^(a{1000}){1000}$", "^(((a{100}){100}){100}){100}$", "(a|b){100000}", "a" * (LARGEST + 1))
 AT_MOST = 5.0

@@ -9,16 +9,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from simulator.environment.conventions.chance import Chance
-from simulator.environment.drafting.candidates import Candidate, candidates
-from simulator.environment.drafting.generator import DraftCall, EarlierAnswer
+from simulator.base.json_values import JsonObject
+from simulator.environment.conventions.seeded_choice import Chance
+from simulator.environment.drafts.candidates import Candidate, candidates
+from simulator.environment.drafts.draft_generator import DraftCall, EarlierAnswer
 from simulator.environment.injection.distortions import hostile_texts
-from simulator.environment.schema.inferred import inferred_schema
-from simulator.environment.schema.merging import NEVER, merged
+from simulator.environment.schema.inferred_schema import inferred_schema
 from simulator.environment.schema.numerals import fitted
-from simulator.environment.schema.patterns import matching
-from simulator.environment.schema.schemas import check
-from simulator.jsonvalue import JsonObject
+from simulator.environment.schema.pattern_texts import matching
+from simulator.environment.schema.schema_checks import check
+from simulator.environment.schema.schema_merge import NEVER, merged
 
 ERROR: JsonObject = {
     "type": "object",

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from simulator.environment.asking.connection_prompts import (
+from simulator.environment.prompts.connection_prompts import (
     CONNECTIONS_SCHEMA,
     MOST_CHARACTERS,
     connection_lines,
@@ -14,8 +14,8 @@ from simulator.environment.asking.connection_prompts import (
     read_connections,
     shapes_digest,
 )
-from simulator.environment.schema.schemas import check
-from simulator.environment.things.connections import Connections, ParameterUse, Produced, ToolRole, ToolShape
+from simulator.environment.schema.schema_checks import check
+from simulator.environment.world.connections import Connections, ParameterUse, Produced, ToolRole, ToolShape
 
 CREATE = ToolShape(
     name="create_order",

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from simulator.environment.things.connections import (
+from simulator.base.json_values import JsonObject
+from simulator.environment.world.connections import (
     ConnectionEdits,
     Connections,
     ParameterUse,
@@ -17,7 +18,6 @@ from simulator.environment.things.connections import (
     found_offline,
     merged,
 )
-from simulator.jsonvalue import JsonObject
 
 TEXT: JsonObject = {"type": "string"}
 

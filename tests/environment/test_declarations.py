@@ -21,9 +21,9 @@ from google.adk.tools.tool_context import ToolContext
 from google.genai import types
 from pydantic import BaseModel
 
-from simulator.environment.schema.schemas import check
-from simulator.jsonvalue import JsonObject
-from simulator.runtime.declarations import declaration_json, response_schema_of, schema_json
+from simulator.base.json_values import JsonObject
+from simulator.environment.schema.schema_checks import check
+from simulator.runtime.adk.declarations import declaration_json, response_schema_of, schema_json
 
 if typing.TYPE_CHECKING:
     from decimal import Decimal

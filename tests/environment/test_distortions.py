@@ -12,9 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import JsonValue, ValidationError
 
+from simulator.base.json_values import write
+from simulator.environment.expressions.json_paths import parse
 from simulator.environment.injection.distortions import Distorted, Distortion, DistortionKind, distorted
-from simulator.environment.language.paths import parse
-from simulator.jsonvalue import write
 
 KINDS: tuple[DistortionKind, ...] = get_args(DistortionKind)
 

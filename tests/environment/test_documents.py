@@ -13,13 +13,13 @@ from hypothesis import strategies as st
 from pydantic import JsonValue
 
 from evalset.errors import ScenarioError
-from evalset.eval_config.editing import ConfigError
-from evalset.eval_config.editing import read_document as read_config
-from evalset.scenarios import read_scenarios
-from simulator.environment import yaml_text
-from simulator.environment.documents import DocumentError, Located, line_of, read_document, write_yaml
-from simulator.environment.recording.recordings import RecordingError, read_recording
-from simulator.environment.things.tables import TablesError, read_tables
+from evalset.eval_config.config_edits import ConfigError
+from evalset.eval_config.config_edits import read_document as read_config
+from evalset.golden_trace.scenarios import read_scenarios
+from simulator.base import yaml_text
+from simulator.base.documents import DocumentError, Located, line_of, read_document, write_yaml
+from simulator.environment.recordings.recorded_calls import RecordingError, read_recording
+from simulator.environment.world.seed_tables import TablesError, read_tables
 from simulator.journal import Journal, JournalError
 from simulator.store import StoreError, read_session
 

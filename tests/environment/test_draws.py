@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from simulator.environment.injection.draws import DrawStreams
+from simulator.environment.injection.rule_draws import DrawStreams
 from simulator.environment.injection.rules import ErrorEffect, InjectionRule
 
 

@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from simulator.environment.things.connections import ToolShape, found_offline
-from simulator.environment.things.entities import WorldCall
-from simulator.environment.things.invariants import contradictions
-from simulator.environment.things.tables import NO_TABLES, read_tables
-from simulator.environment.things.world import World
-from simulator.jsonvalue import JsonObject
+from simulator.base.json_values import JsonObject
+from simulator.environment.world.connections import ToolShape, found_offline
+from simulator.environment.world.entities import WorldCall
+from simulator.environment.world.invariants import contradictions
+from simulator.environment.world.seed_tables import NO_TABLES, read_tables
+from simulator.environment.world.world import World
 
 Asked = tuple[str, JsonObject, Any]
 

@@ -11,13 +11,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from simulator.environment.drafting.candidates import candidates
-from simulator.environment.drafting.examples import shown_answer
-from simulator.environment.drafting.generator import Draft, DraftCall, EarlierAnswer, Sources, drafted
+from simulator.base.json_values import JsonObject
+from simulator.environment.drafts.candidates import candidates
+from simulator.environment.drafts.docstring_examples import shown_answer
+from simulator.environment.drafts.draft_generator import Draft, DraftCall, EarlierAnswer, Sources, drafted
 from simulator.environment.evidence.sketch import Code, Hole, Module, Outcome, Reading
-from simulator.environment.things.tables import read_tables
-from simulator.environment.things.world import World
-from simulator.jsonvalue import JsonObject
+from simulator.environment.world.seed_tables import read_tables
+from simulator.environment.world.world import World
 from tests.environment.test_generator import schemas
 
 SHOP = '''

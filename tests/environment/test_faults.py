@@ -9,13 +9,24 @@ from typing import get_args
 import pytest
 from pydantic import JsonValue
 
+from simulator.environment.expressions.templates import variables_of
 from simulator.environment.injection.distortions import DistortionKind, categories, distorted
-from simulator.environment.injection.effects import DistortEffect, ErrorEffect, RaiseEffect, SequenceEffect
-from simulator.environment.injection.faults import Fault, faults, search
-from simulator.environment.injection.realized import GivesError, GivesValue, Raises, answered, latency_of
+from simulator.environment.injection.fault_library import Fault, faults, search
+from simulator.environment.injection.realized_effects import (
+    GivesError,
+    GivesValue,
+    Raises,
+    answered,
+    latency_of,
+)
+from simulator.environment.injection.rule_effects import (
+    DistortEffect,
+    ErrorEffect,
+    RaiseEffect,
+    SequenceEffect,
+)
 from simulator.environment.injection.rules import InjectionRule
-from simulator.environment.language.templates import variables_of
-from simulator.environment.libraries import LibraryError, read_library
+from simulator.environment.yaml_libraries import LibraryError, read_library
 
 CALL = variables_of(args={"city": "Oslo"}, seed="s")
 HTTP = (400, 401, 402, 403, 404, 408, 409, 410, 422, 429, 500, 501, 502, 503, 504)

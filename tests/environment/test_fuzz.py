@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from simulator.environment.drafting.candidates import candidates
-from simulator.environment.drafting.generator import DraftCall, EarlierAnswer, drafted
-from simulator.environment.schema.inferred import inferred_schema
+from simulator.base.json_values import copied
+from simulator.environment.drafts.candidates import candidates
+from simulator.environment.drafts.draft_generator import DraftCall, EarlierAnswer, drafted
+from simulator.environment.schema.inferred_schema import inferred_schema
+from simulator.environment.schema.schema_checks import check
 from simulator.environment.schema.schema_plans import plan_for
-from simulator.environment.schema.schemas import check
-from simulator.jsonvalue import copied
 from tests.environment.witnessed_schemas import witnessed
 
 CASES, PARTS = 10_000, 10

@@ -8,16 +8,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from simulator.environment.conventions.chance import Chance
-from simulator.environment.conventions.kinds import is_identifier, words_of
-from simulator.environment.drafting.generator import DraftCall, EarlierAnswer, Sources, draft
-from simulator.environment.drafting.generator import drafted as drafted_from
-from simulator.environment.drafting.instances import Maker, Scope
+from simulator.base.json_values import JsonObject, copied
+from simulator.environment.conventions.entity_kinds import is_identifier, words_of
+from simulator.environment.conventions.seeded_choice import Chance
+from simulator.environment.drafts.draft_generator import DraftCall, EarlierAnswer, Sources, draft
+from simulator.environment.drafts.draft_generator import drafted as drafted_from
+from simulator.environment.drafts.schema_instances import Maker, Scope
+from simulator.environment.schema.schema_checks import check, normalise
 from simulator.environment.schema.schema_plans import plan_of
-from simulator.environment.schema.schemas import check, normalise
-from simulator.environment.things.entities import WorldCall
-from simulator.environment.things.world import World
-from simulator.jsonvalue import JsonObject, copied
+from simulator.environment.world.entities import WorldCall
+from simulator.environment.world.world import World
 
 CREATED = EarlierAnswer(
     tool_name="create_order",

@@ -12,7 +12,7 @@ from simulator.environment.injection.distortions import (
     hostile_text,
     hostile_texts,
 )
-from simulator.environment.libraries import LibraryError, read_library
+from simulator.environment.yaml_libraries import LibraryError, read_library
 
 CALL = {"tool": "find_hotel", "agent": "booker", "argument": "Oslo"}
 

@@ -9,18 +9,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import JsonValue
 
-from simulator.environment.things.connections import ToolShape, found_offline
-from simulator.environment.things.entities import EntityChange, Origin, WorldCall
-from simulator.environment.things.invariants import (
+from simulator.base.json_values import JsonObject
+from simulator.environment.world.connections import ToolShape, found_offline
+from simulator.environment.world.entities import EntityChange, Origin, WorldCall
+from simulator.environment.world.invariants import (
     Contradiction,
     InvariantError,
     check_invariant,
     contradictions,
     standing,
 )
-from simulator.environment.things.tables import NO_TABLES, read_tables
-from simulator.environment.things.world import World
-from simulator.jsonvalue import JsonObject
+from simulator.environment.world.seed_tables import NO_TABLES, read_tables
+from simulator.environment.world.world import World
 
 DATA = """{
   "customers": [{"id": "C-17", "limit": 100}, {"id": 7, "limit": 5}],

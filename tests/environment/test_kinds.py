@@ -4,8 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from simulator.environment.conventions.kinds import collection_of, id_kind, id_of, is_own_key, kind_named
-from simulator.environment.conventions.roles import role_of
+from simulator.environment.conventions.entity_kinds import (
+    collection_of,
+    id_kind,
+    id_of,
+    is_own_key,
+    kind_named,
+)
+from simulator.environment.conventions.tool_roles import role_of
 
 
 @pytest.mark.parametrize(

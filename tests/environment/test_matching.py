@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 from pydantic import TypeAdapter, ValidationError
 
-from simulator.environment.injection.calls import CallContext, Tally
 from simulator.environment.injection.conditions import Condition
-from simulator.environment.injection.injections import InjectionRule
+from simulator.environment.injection.injection import InjectionRule
+from simulator.environment.injection.rule_call import CallContext, Tally
 from simulator.environment.injection.rules import Miss, evaluate, nearest_first
 
 ARGUMENTS: dict[str, Any] = {

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from simulator.environment.asking.asked_schemas import AnswerSchema, answer_schema
-from simulator.environment.asking.model_answers import MOST_CHARACTERS, read_answer
+from simulator.environment.prompts.json_extraction import MOST_CHARACTERS, read_answer
+from simulator.environment.prompts.provider_schemas import AnswerSchema, answer_schema
 
 ORDER = answer_schema(
     {

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from simulator.environment.asking.model_answers import breach, is_error_beside
+from simulator.environment.prompts.json_extraction import breach, is_error_beside
 
 ORDER: dict[str, Any] = {
     "type": "object",

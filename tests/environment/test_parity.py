@@ -26,8 +26,9 @@ from google.adk.tools.environment_simulation.environment_simulation_engine impor
 from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
-from simulator.environment.injection.adk_config import config_from_rules, rules_from_config
-from simulator.environment.injection.draws import DrawStreams
+from simulator.base.json_values import JsonObject
+from simulator.environment.injection.adk_injection_config import config_from_rules, rules_from_config
+from simulator.environment.injection.rule_draws import DrawStreams
 from simulator.environment.injection.rules import (
     CallContext,
     ErrorEffect,
@@ -35,7 +36,6 @@ from simulator.environment.injection.rules import (
     ResponseEffect,
     evaluate,
 )
-from simulator.jsonvalue import JsonObject
 
 TOOLS = ("find_order", "refund", "search", "unknown_to_the_config")
 NAMES = ("order_id", "amount", "filter", "note")

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import JsonValue
 
-from simulator.environment.language.paths import PathError, field_place, item_place, parse
+from simulator.environment.expressions.json_paths import PathError, field_place, item_place, parse
 
 ORDER: JsonValue = {
     "order": {"id": "o-1", "items": [{"sku": "A", "n": 1}, {"sku": "B", "n": 2}], "first name": "Ada"},

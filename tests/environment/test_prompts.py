@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from simulator.environment.asking.asked_schemas import answer_schema
-from simulator.environment.asking.prompts import (
+from simulator.environment.prompts.provider_schemas import answer_schema
+from simulator.environment.prompts.tool_prompt import (
     AskedCall,
     Budgets,
     KnownThing,

@@ -9,16 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import JsonValue, ValidationError
 
-from simulator.environment.injection.effects import (
-    ErrorEffect,
-    LatencySpread,
-    LogNormalLatency,
-    RaiseEffect,
-    ResponseEffect,
-    SequenceEffect,
-    UniformLatency,
-)
-from simulator.environment.injection.realized import (
+from simulator.environment.expressions.templates import TemplateError, variables_of
+from simulator.environment.injection.realized_effects import (
     GivesError,
     GivesValue,
     PassesOn,
@@ -27,8 +19,16 @@ from simulator.environment.injection.realized import (
     answered,
     latency_of,
 )
+from simulator.environment.injection.rule_effects import (
+    ErrorEffect,
+    LatencySpread,
+    LogNormalLatency,
+    RaiseEffect,
+    ResponseEffect,
+    SequenceEffect,
+    UniformLatency,
+)
 from simulator.environment.injection.rules import InjectionRule
-from simulator.environment.language.templates import TemplateError, variables_of
 
 CALL = variables_of(args={"id": "o-7", "n": 2}, seed="s", call_number=3)
 RAW = "{{ args.id }}"

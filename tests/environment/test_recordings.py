@@ -21,8 +21,13 @@ from google.genai import types
 from hypothesis import given
 from hypothesis import strategies as st
 
-from simulator.environment.recording.nearest_calls import Near, nearest
-from simulator.environment.recording.recordings import RecordedCall, Recording, RecordingError, read_recording
+from simulator.environment.recordings.nearest_calls import Near, nearest
+from simulator.environment.recordings.recorded_calls import (
+    RecordedCall,
+    Recording,
+    RecordingError,
+    read_recording,
+)
 from simulator.facts import (
     AgentSelected,
     Deferred,

@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from simulator.environment.regexes import PatternError, SearchError, StandardSearcher, searcher
+from simulator.base.pattern_search import PatternError, SearchError, StandardSearcher, searcher
 
 SECONDS = 0.05
 USUAL = [

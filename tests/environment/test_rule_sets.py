@@ -13,8 +13,9 @@ import yaml
 
 from simulator.environment.injection.conditions import Condition, Test
 from simulator.environment.injection.distortions import categories
-from simulator.environment.injection.effects import Effect
-from simulator.environment.injection.injections import InjectionRule
+from simulator.environment.injection.injection import InjectionRule
+from simulator.environment.injection.rule_effects import Effect
+from simulator.environment.injection.rule_set_folder import RuleSetFolder
 from simulator.environment.injection.rule_sets import (
     FORMAT,
     VERSION,
@@ -24,7 +25,6 @@ from simulator.environment.injection.rule_sets import (
     read_rule_set,
     write_rule_set,
 )
-from simulator.rule_set_folder import RuleSetFolder
 
 TESTS: list[dict[str, Any]] = [
     {"test": "equals", "value": None},

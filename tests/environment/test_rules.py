@@ -12,7 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from simulator.environment.injection.draws import DrawStreams
+from simulator.base.json_values import JsonObject
+from simulator.environment.expressions.evaluation_budget import MOST_SECONDS
+from simulator.environment.injection.rule_draws import DrawStreams
 from simulator.environment.injection.rules import (
     CallContext,
     ErrorEffect,
@@ -22,8 +24,6 @@ from simulator.environment.injection.rules import (
     Verdict,
     evaluate,
 )
-from simulator.environment.language.budget import MOST_SECONDS
-from simulator.jsonvalue import JsonObject
 
 TOOLS = ("find", "pay")
 NTH = {"kind": "call_number", "which": "nth", "n": 2}

@@ -7,9 +7,9 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from simulator.base.json_values import JsonObject
+from simulator.environment.schema.schema_checks import check
 from simulator.environment.schema.schema_plans import plan_for
-from simulator.environment.schema.schemas import check
-from simulator.jsonvalue import JsonObject
 
 PLAIN = st.none() | st.booleans() | st.integers(-3, 3) | st.sampled_from([1.0, 2.5, "a", "b", ""])
 VALUES = st.recursive(

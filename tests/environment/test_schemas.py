@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 from pydantic import BaseModel, Field, TypeAdapter, ValidationError
 
-from simulator.environment.schema.schemas import BrokenSchemaError, check, normalise
+from simulator.environment.schema.schema_checks import BrokenSchemaError, check, normalise
 
 
 class Item(BaseModel):

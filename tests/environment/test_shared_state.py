@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from simulator.environment.things.shared_state import SharedState, StateRegistry, registry_of
-from simulator.environment.things.tool_settings import EnvironmentSettings, ToolSettings
+from simulator.environment.world.shared_state import SharedState, StateRegistry, registry_of
+from simulator.environment.world.tool_settings import EnvironmentSettings, ToolSettings
 
 ROOM = "Room environment: temperature 68F, humidity 45%, HVAC off"
 

@@ -9,14 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from simulator.environment.drafting.generator import Draft, DraftCall, EarlierAnswer, Sources, drafted
-from simulator.environment.drafting.new_ids import next_id
-from simulator.environment.recording.recordings import RecordedCall
-from simulator.environment.things.connections import ToolShape, found_offline
-from simulator.environment.things.entities import WorldCall
-from simulator.environment.things.tables import read_tables
-from simulator.environment.things.world import World
-from simulator.jsonvalue import JsonObject
+from simulator.base.json_values import JsonObject
+from simulator.environment.drafts.draft_generator import Draft, DraftCall, EarlierAnswer, Sources, drafted
+from simulator.environment.drafts.new_ids import next_id
+from simulator.environment.recordings.recorded_calls import RecordedCall
+from simulator.environment.world.connections import ToolShape, found_offline
+from simulator.environment.world.entities import WorldCall
+from simulator.environment.world.seed_tables import read_tables
+from simulator.environment.world.world import World
 
 SHOP: dict[str, Any] = {
     "products": [

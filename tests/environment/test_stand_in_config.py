@@ -19,18 +19,18 @@ from google.adk.tools.function_tool import FunctionTool
 from hypothesis import given
 from hypothesis import strategies as st
 
-from simulator.environment.injection.adk_config import EnvironmentConfigError
+from simulator.environment.injection.adk_injection_config import EnvironmentConfigError
 from simulator.environment.injection.rule_sets import RuleSet, write_rule_set
 from simulator.environment.injection.rules import ErrorEffect, InjectionRule
-from simulator.environment.recording.recordings import RecordedCall
-from simulator.environment.stand_in_config import (
+from simulator.environment.plugin_config import (
     SimulatedEnvironmentConfig,
     read_environment_config,
     write_environment_config,
 )
-from simulator.environment.things.tool_settings import EnvironmentSettings, ToolSettings
-from simulator.runtime.bodies import has_body
-from simulator.runtime.stand_in import create_plugin
+from simulator.environment.recordings.recorded_calls import RecordedCall
+from simulator.environment.world.tool_settings import EnvironmentSettings, ToolSettings
+from simulator.runtime.adk.stub_functions import has_body
+from simulator.runtime.plugin import create_plugin
 
 BUSY = InjectionRule(
     rule_id="busy", tool_name="find_order", effect=ErrorEffect(error_code=503, error_message="busy")

@@ -13,11 +13,16 @@ from typing import Any
 import pytest
 from pydantic import JsonValue
 
-from simulator.environment.injection.calls import CallContext, Tally
 from simulator.environment.injection.distortions import distorted
-from simulator.environment.injection.effects import DistortEffect, ErrorEffect, RaiseEffect, ResponseEffect
-from simulator.environment.injection.injections import InjectionRule
-from simulator.environment.injection.realized import Raises, answered
+from simulator.environment.injection.injection import InjectionRule
+from simulator.environment.injection.realized_effects import Raises, answered
+from simulator.environment.injection.rule_call import CallContext, Tally
+from simulator.environment.injection.rule_effects import (
+    DistortEffect,
+    ErrorEffect,
+    RaiseEffect,
+    ResponseEffect,
+)
 from simulator.environment.injection.rules import evaluate
 
 ANSWER: dict[str, JsonValue] = {

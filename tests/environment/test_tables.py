@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from simulator.environment.things.entities import EntityChange, WorldCall
-from simulator.environment.things.tables import Table, Tables, TablesError, read_tables
-from simulator.environment.things.world import World
-from simulator.jsonvalue import JsonObject
+from simulator.base.json_values import JsonObject
+from simulator.environment.world.entities import EntityChange, WorldCall
+from simulator.environment.world.seed_tables import Table, Tables, TablesError, read_tables
+from simulator.environment.world.world import World
 
 
 def only_table(text: str) -> Table:

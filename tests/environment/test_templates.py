@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import JsonValue
 
-from simulator.environment.language.fakes import fake_names
-from simulator.environment.language.templates import TemplateError, check_template, filled, variables_of
+from simulator.environment.expressions.faker_values import fake_names
+from simulator.environment.expressions.templates import TemplateError, check_template, filled, variables_of
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(max_size=8),

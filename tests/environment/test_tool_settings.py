@@ -19,16 +19,16 @@ from google.adk.tools.transfer_to_agent_tool import transfer_to_agent
 from pydantic import BaseModel, Field, ValidationError
 from typing_extensions import TypedDict
 
+from simulator.base.json_values import JsonObject
 from simulator.environment.declared_tools import STEERING, DeclaredTool
-from simulator.environment.schema.schemas import check
-from simulator.environment.things.connections import ConnectionEdits, ParameterUse, Place, found_offline
-from simulator.environment.things.tool_settings import (
+from simulator.environment.schema.schema_checks import check
+from simulator.environment.world.connections import ConnectionEdits, ParameterUse, Place, found_offline
+from simulator.environment.world.tool_settings import (
     DefaultToolResponse,
     EnvironmentSettings,
     ToolSettings,
     schema_of,
 )
-from simulator.jsonvalue import JsonObject
 
 
 class Mode(StrEnum):

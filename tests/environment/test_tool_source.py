@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from simulator.environment.asking.tool_source import source_of_tool
 from simulator.environment.evidence.sketch import Code, Module
+from simulator.environment.prompts.tool_source import source_of_tool
 
 TEXT = '''"""Tools."""
 import os

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from pydantic import JsonValue
 
-from simulator.environment.things.entities import Origin
-from simulator.jsonvalue import JsonObject
+from simulator.base.json_values import JsonObject
+from simulator.environment.world.entities import Origin
 from tests.environment.told_worlds import ORDER, Told
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from simulator.environment.things.entities import WorldCall
-from simulator.jsonvalue import JsonObject
+from simulator.base.json_values import JsonObject
+from simulator.environment.world.entities import WorldCall
 from tests.environment.told_worlds import ORDER, Told
 
 

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from simulator.environment.things.connections import (
+from simulator.environment.world.connections import (
     ConnectionEdits,
     ParameterUse,
     ToolShape,
     found_offline,
     merged,
 )
-from simulator.environment.things.entities import EntityChange, WorldCall
-from simulator.environment.things.world import World
+from simulator.environment.world.entities import EntityChange, WorldCall
+from simulator.environment.world.world import World
 from tests.environment.told_worlds import ORDER, Told
 
 

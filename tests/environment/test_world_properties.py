@@ -9,10 +9,10 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from pydantic import JsonValue
 
-from simulator.environment.things.entities import WorldCall
-from simulator.environment.things.tables import read_tables
-from simulator.environment.things.world import World
-from simulator.jsonvalue import JsonObject
+from simulator.base.json_values import JsonObject
+from simulator.environment.world.entities import WorldCall
+from simulator.environment.world.seed_tables import read_tables
+from simulator.environment.world.world import World
 
 NAMES = st.sampled_from(
     [

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from pydantic import JsonValue
 
-from simulator.environment.things.entities import EntityChange, WorldCall
-from simulator.environment.things.tables import read_tables
-from simulator.environment.things.world import World
-from simulator.jsonvalue import JsonObject
+from simulator.base.json_values import JsonObject
+from simulator.environment.world.entities import EntityChange, WorldCall
+from simulator.environment.world.seed_tables import read_tables
+from simulator.environment.world.world import World
 
 ORDER: JsonObject = {
     "order_id": "A-1",

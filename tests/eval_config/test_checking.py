@@ -8,9 +8,9 @@ import pytest
 from google.adk.evaluation.eval_metrics import PrebuiltMetrics
 from google.adk.evaluation.metric_evaluator_registry import MetricEvaluatorRegistry
 
-from evalset.eval_config.checking import CLASSES, check
-from evalset.eval_config.criteria import ALWAYS_REPORTED, CRITERIA, NEEDS
-from evalset.eval_config.editing import starting_document, usual_value, with_custom_metric
+from evalset.eval_config.adk_criteria import ALWAYS_REPORTED, CRITERIA, NEEDS
+from evalset.eval_config.config_checks import CLASSES, check
+from evalset.eval_config.config_edits import starting_document, usual_value, with_custom_metric
 
 
 def test_every_metric_of_adk_is_in_the_table() -> None:

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from evalset.eval_config.editing import ConfigError, starting_document, written
-from evalset.eval_config.files import config_of, load, save
+from evalset.eval_config.config_edits import ConfigError, starting_document, written
+from evalset.eval_config.config_files import config_of, load, save
 
 
 def test_criteria_are_saved_beside_their_set_and_loaded_again(tmp_path: Path) -> None:

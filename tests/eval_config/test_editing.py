@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evalset.eval_config.criteria import CRITERIA
-from evalset.eval_config.editing import (
+from evalset.eval_config.adk_criteria import CRITERIA
+from evalset.eval_config.config_edits import (
     ConfigError,
     criteria_in,
     custom_metrics,

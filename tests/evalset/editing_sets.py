@@ -6,11 +6,10 @@ import json
 from pathlib import Path
 from typing import Any
 
-from evalset.editing.beside import open_beside
-from evalset.editing.opened import open_set
-from evalset.editing.work import SetWork
-from evalset.recorded.files import put_all, sidecar_of
-from evalset.recorded.model import (
+from evalset.editing.opened_set import open_set
+from evalset.editing.recording_beside import open_beside
+from evalset.editing.set_work import SetWork
+from evalset.recorded.recording import (
     Author,
     CaseNote,
     RecordedCall,
@@ -18,6 +17,7 @@ from evalset.recorded.model import (
     RecordedModelTurn,
     RecordedTurn,
 )
+from evalset.recorded.recording_files import put_all, sidecar_of
 from simulator.facts import Returned, ToolEffects
 
 TURN: dict[str, Any] = {

@@ -22,13 +22,13 @@ from google.adk.evaluation.local_eval_sets_manager import load_eval_set_from_fil
 
 from evalset import EvalSetWriter
 from evalset.doctor import Changes, Migration, SetArgument, examine, mend, migrate
-from evalset.editing.beside import open_beside
-from evalset.editing.edits import SetText
-from evalset.editing.opened import open_set
-from evalset.editing.saving import ChangedOnDiskError, save
-from evalset.editing.work import SetWork
-from evalset.recorded.files import put_cases, read_environment, sidecar_of
-from evalset.recorded.model import Author, RecordedCall, RecordedCase, RecordedTurn
+from evalset.editing.case_edits import SetText
+from evalset.editing.opened_set import open_set
+from evalset.editing.recording_beside import open_beside
+from evalset.editing.set_saving import ChangedOnDiskError, save
+from evalset.editing.set_work import SetWork
+from evalset.recorded.recording import Author, RecordedCall, RecordedCase, RecordedTurn
+from evalset.recorded.recording_files import put_cases, read_environment, sidecar_of
 from simulator.facts import Returned
 from tests.evalset.examples import a_case
 

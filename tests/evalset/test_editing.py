@@ -10,8 +10,7 @@ from typing import Any
 import pytest
 from google.adk.evaluation.local_eval_sets_manager import load_eval_set_from_file
 
-from evalset.editing.changes import changes
-from evalset.editing.edits import (
+from evalset.editing.case_edits import (
     AddCall,
     DeleteCase,
     DuplicateCase,
@@ -31,11 +30,12 @@ from evalset.editing.edits import (
     SetValue,
     SplitCase,
 )
-from evalset.editing.opened import open_set
-from evalset.editing.parts import EditError, calls_of, steps_of
-from evalset.editing.saving import ChangedOnDiskError, InvalidCaseError, save, text_of_set
+from evalset.editing.case_parts import EditError, calls_of, steps_of
+from evalset.editing.opened_set import open_set
+from evalset.editing.set_changes import changes
+from evalset.editing.set_saving import ChangedOnDiskError, InvalidCaseError, save, text_of_set
 from evalset.errors import EvalSetError
-from evalset.recorded.files import read_environment, sidecar_of
+from evalset.recorded.recording_files import read_environment, sidecar_of
 from simulator.facts import Returned
 from tests.evalset.editing_sets import record_case, work_on, write_set
 

@@ -13,7 +13,7 @@ from google.adk.evaluation.local_eval_sets_manager import load_eval_set_from_fil
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from evalset.editing.edits import (
+from evalset.editing.case_edits import (
     AddCall,
     DeleteCase,
     DuplicateCase,
@@ -32,13 +32,13 @@ from evalset.editing.edits import (
     SetValue,
     SplitCase,
 )
-from evalset.editing.opened import row_of
-from evalset.editing.parts import EditError, calls_of, is_plain_text, steps_of, turns_of
-from evalset.editing.saving import save, text_of_set
-from evalset.editing.work import SetWork
+from evalset.editing.case_parts import EditError, calls_of, is_plain_text, steps_of, turns_of
+from evalset.editing.opened_set import row_of
+from evalset.editing.set_saving import save, text_of_set
+from evalset.editing.set_work import SetWork
 from evalset.errors import EvalSetError
-from evalset.outline import outline_of
-from evalset.recorded.files import read_environment, sidecar_of
+from evalset.files.set_outline import outline_of
+from evalset.recorded.recording_files import read_environment, sidecar_of
 from tests.evalset.editing_sets import record_case, work_on, write_set
 
 Draw = Callable[[Any], Any]

@@ -17,7 +17,7 @@ import pytest
 from google.adk.evaluation.local_eval_sets_manager import load_eval_set_from_file
 
 from evalset.doctor import examine, mend
-from evalset.recorded.files import read_environment, sidecar_of
+from evalset.recorded.recording_files import read_environment, sidecar_of
 from tests.evalset.eight_processes import EDITED
 from tests.harness.processes import REPOSITORY
 

@@ -8,8 +8,8 @@ from google.adk.tools.function_tool import FunctionTool
 from google.adk.tools.long_running_tool import LongRunningFunctionTool
 
 from evalset import GoldenTraceBuilder, GoldenTraceError
-from evalset.confirmations import without_confirmations
-from evalset.golden_trace import TraceForm
+from evalset.golden_trace.builder import TraceForm
+from evalset.golden_trace.confirmations import without_confirmations
 from simulator.facts import Deferred
 from simulator.seats.answers import ToolAnswer
 from tests.evalset.sessions import PATIENCE, agent, answer, ask, call, opened, refund, say

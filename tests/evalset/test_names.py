@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import evalset
 from evalset import EvalSetWriter, eval_id_for, snake_case, unique_eval_id
-from evalset.names import FreeIds, flaw_of_eval_id
+from evalset.files.eval_names import FreeIds, flaw_of_eval_id
 from tests.harness.processes import REPOSITORY
 
 

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from evalset.editing.edits import SetCall, SetResponse
-from evalset.editing.parts import Step, calls_of, steps_of, turns_of
-from evalset.editing.playing import script_until
-from evalset.editing.work import SetWork
+from evalset.editing.case_edits import SetCall, SetResponse
+from evalset.editing.case_parts import Step, calls_of, steps_of, turns_of
+from evalset.editing.case_play import script_until
+from evalset.editing.set_work import SetWork
 from simulator import SimulatedAgentConfig
 from simulator.scripts import ScriptedSession, read_script, write_script
 from simulator.seats.answers import called, returned

@@ -16,7 +16,7 @@ import pytest
 from google.adk.evaluation.local_eval_sets_manager import load_eval_set_from_file
 
 from evalset import EvalSetError, EvalSetWriter
-from evalset.atomic import Lock, database_lock, flock_lock, folder_lock, lock_path, system_lock
+from simulator.base.atomic_files import Lock, database_lock, flock_lock, folder_lock, lock_path, system_lock
 from tests.evalset.examples import AGENT, a_case, held_ids
 from tests.harness.processes import REPOSITORY, wait_until
 

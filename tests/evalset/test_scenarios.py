@@ -12,7 +12,7 @@ import pytest
 import evalset
 from simulator import Simulation
 from simulator.agents import find_agents
-from simulator.jsonvalue import JsonObject
+from simulator.base.json_values import JsonObject
 from tests.evalset.examples import AGENT, a_case
 from tests.evalset.sessions import PATIENCE
 from tests.harness.adk_process import ADK, run_adk_eval

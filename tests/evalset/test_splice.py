@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evalset import large_sets
 from evalset.errors import EvalSetError
-from evalset.outline import Insertion, Outline, outline_of
-from evalset.splice import Style
+from evalset.files import large_sets
+from evalset.files.json_splice import Style
+from evalset.files.set_outline import Insertion, Outline, outline_of
 from tests.evalset.formatting import VALUES, cases, eval_sets, formatted
 
 PATH = Path("orders.evalset.json")

@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evalset import streams
-from evalset.streams import JsonStream, contains
-from simulator.jsontext import JsonTextError, read_json
+from evalset.files import json_streams
+from evalset.files.json_streams import JsonStream, contains
+from simulator.base.json_text import JsonTextError, read_json
 from tests.evalset.formatting import VALUES, formatted
 
 WINDOWS = [1, 2, 3, 7, 64]
@@ -23,7 +23,7 @@ WINDOWS = [1, 2, 3, 7, 64]
 def _window(request: pytest.FixtureRequest) -> Iterator[None]:
     """Windows of a few bytes, in which nothing fits."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(streams, "_CHUNK", request.param)
+        patch.setattr(json_streams, "_CHUNK", request.param)
         yield
 
 

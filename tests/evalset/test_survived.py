@@ -10,8 +10,8 @@ from google.adk.evaluation.eval_case import IntermediateData, InvocationEvents
 from google.adk.workflow import RetryConfig, Workflow
 
 from evalset import EvalSetWriter, GoldenTraceBuilder
-from evalset.golden_trace import TraceForm
-from evalset.recorded.export import record
+from evalset.golden_trace.builder import TraceForm
+from evalset.recorded.recording_export import record
 from evalset.verify import verify
 from simulator import SimulatedAgentConfig, Simulation, raised
 from tests.runtime.stage import PATIENCE, agent_of, call, say

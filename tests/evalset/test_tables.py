@@ -13,7 +13,7 @@ import pytest
 
 from evalset import result_table, table_csv
 from evalset.__main__ import main
-from evalset.adk_runs.results import CaseResult, MetricResult, RunResults
+from evalset.adk_runs.eval_results import CaseResult, MetricResult, RunResults
 from evalset.doctor import examine
 from evalset.verify import verify
 

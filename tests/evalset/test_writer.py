@@ -14,8 +14,9 @@ from typing import Any
 import pytest
 from google.adk.evaluation.local_eval_sets_manager import LocalEvalSetsManager, load_eval_set_from_file
 
-from evalset import EvalSetError, EvalSetWriter, existing, preview, read_back
-from evalset.known import KnownFiles
+from evalset import EvalSetError, EvalSetWriter, preview, read_back
+from evalset.files import set_opening
+from evalset.files.outline_cache import KnownFiles
 from tests.evalset.examples import AGENT, a_case, held_ids
 from tests.harness.processes import REPOSITORY
 
@@ -298,7 +299,7 @@ def test_an_append_to_a_large_file_holds_a_part_of_it(
     EvalSetWriter(path, AGENT, known=KnownFiles()).write_eval_case(a_case("new"))
     expected = path.read_bytes()
     path.write_bytes(before)
-    monkeypatch.setattr(existing, "LARGE", size // 4)
+    monkeypatch.setattr(set_opening, "LARGE", size // 4)
     del before
     tracemalloc.start()
     try:

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import pytest
 
-from simulator.environment.evidence.returns import read_returns
+from simulator.environment.evidence.tool_returns import read_returns
 from tests.evidence.programs import Program, Writer, copied_arguments
 from tests.evidence.running import Ended, code_of, ends_so, is_known, ran
 

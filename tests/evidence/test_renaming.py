@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from pydantic import JsonValue
 
-from simulator.environment.evidence.returns import read_returns
 from simulator.environment.evidence.sketch import Code, Hole, Module, Outcome, Sketch
+from simulator.environment.evidence.tool_returns import read_returns
 
 TOOLS: dict[str, tuple[str, dict[str, JsonValue]]] = {
     "get_order_status": (

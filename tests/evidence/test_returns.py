@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from simulator.environment.evidence.returns import read_returns
+from simulator.base.json_values import JsonObject
 from simulator.environment.evidence.sketch import Code, EarlierCall, Hole, Module, Outcome, Reading
-from simulator.jsonvalue import JsonObject
+from simulator.environment.evidence.tool_returns import read_returns
 
 ORDERS = """
     ORDERS = {"A1": {"status": "shipped", "total": 12.5}, "A2": {"status": "open", "total": 3}}

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from simulator.environment.evidence.returns import read_returns
 from simulator.environment.evidence.sketch import Code, Module, Reading
-from simulator.runtime.tool_code import code_of
+from simulator.environment.evidence.tool_returns import read_returns
+from simulator.runtime.adk.tool_code import code_of
 from tests.evidence.running import stands_for
 
 MODULE = """

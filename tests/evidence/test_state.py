@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pydantic import JsonValue
 
-from simulator.environment.evidence.returns import read_returns
+from simulator.base.json_values import JsonObject
 from simulator.environment.evidence.sketch import Code, EarlierCall, Hole, Module, Outcome
-from simulator.jsonvalue import JsonObject
+from simulator.environment.evidence.tool_returns import read_returns
 
 DESK = Module(
     "desk.py",

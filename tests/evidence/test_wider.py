@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from simulator.environment.evidence.returns import read_returns
 from simulator.environment.evidence.sketch import Code, Module
+from simulator.environment.evidence.tool_returns import read_returns
 from tests.evidence.programs import Program
 from tests.evidence.running import ran
 from tests.evidence.test_returns import certain, code_of, reading

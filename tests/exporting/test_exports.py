@@ -25,9 +25,9 @@ from evalset import (
     read_cases,
     read_scenarios,
 )
-from evalset.recorded.files import environment_text, parsed, read_environment, sidecar_of
-from evalset.recorded.model import RecordedEnvironment
 from evalset.recorded.recorder import recorded_case
+from evalset.recorded.recording import RecordedEnvironment
+from evalset.recorded.recording_files import environment_text, parsed, read_environment, sidecar_of
 from simulator import demo_agent
 from simulator.facts import Deferred
 from simulator.seats.answers import ToolAnswer

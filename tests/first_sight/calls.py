@@ -20,8 +20,8 @@ from google.adk.tools.function_tool import FunctionTool
 from google.adk.tools.tool_context import ToolContext
 
 from simulator.environment.evidence.sketch import Code, Module
-from simulator.runtime.requests import describe_tool
-from simulator.runtime.source_text import project_of, source_of_file
+from simulator.runtime.adk.source_text import project_of, source_of_file
+from simulator.runtime.turns.request_views import describe_tool
 from simulator.seats.requests import ToolDeclaration
 from tests.first_sight.arguments import Function
 

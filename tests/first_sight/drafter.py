@@ -11,7 +11,7 @@ import json
 import sys
 from typing import Any
 
-from simulator.environment.drafting.generator import DraftCall, drafted
+from simulator.environment.drafts.draft_generator import DraftCall, drafted
 
 
 def _code(written: dict[str, Any]) -> Any:

@@ -23,7 +23,7 @@ from typing import Any
 from faker import Faker
 from pydantic import JsonValue
 
-from simulator.environment.evidence.returns import read_returns
+from simulator.environment.evidence.tool_returns import read_returns
 from tests.first_sight.calls import code_of, constants, declared
 from tests.first_sight.checkouts import Checkout
 from tests.first_sight.choosing import AT_LEAST, HOME, LIST, ROOT, Tool, folder_of

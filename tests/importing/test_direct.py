@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from evalset import import_cases
 from evalset.importing import known_answers as module
 from evalset.importing.known_answers import KnownAnswers, direct_recording, known_answers
-from evalset.recorded.model import lean
+from evalset.recorded.recording import lean
 from tests.evalset.examples import a_case
 from tests.importing.test_files import EVENTS, LISTED, NAMELESS, call_of, said, set_of, turn_of
 

@@ -13,10 +13,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from evalset import export_cases, import_cases
-from evalset.exporting.forms import ExportForm
-from evalset.importing import files
-from evalset.recorded.files import environment_text, put_cases, sidecar_of
-from evalset.recorded.model import Author, RecordedCall, RecordedCase, RecordedEnvironment, RecordedTurn
+from evalset.exporting.export_forms import ExportForm
+from evalset.importing import import_files as files
+from evalset.recorded.recording import Author, RecordedCall, RecordedCase, RecordedEnvironment, RecordedTurn
+from evalset.recorded.recording_files import environment_text, put_cases, sidecar_of
 from simulator.facts import Returned
 from tests.evalset.traces import calls, text, turns
 

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from evalset.recorded.embedded import joined
-from evalset.recorded.files import read_environment, sidecar_of
+from evalset.recorded.embedded_recording import joined
+from evalset.recorded.recording_files import read_environment, sidecar_of
 from tests.evalset.examples import held_ids
 from tests.harness.processes import REPOSITORY, quiet_environment
 from tests.importing.test_files import LISTED, OLD_TURN, set_of, written
@@ -23,9 +23,9 @@ MOST_BYTES_A_CASE = 2_000
 _PEAK = """
 import sys
 from pathlib import Path
-from evalset import existing
+from evalset.files import set_opening
 from evalset.cli.main import main
-existing.LARGE = 1 << 20  # a larger set is read in parts
+set_opening.LARGE = 1 << 20  # a larger set is read in parts
 code = main(sys.argv[1:])
 status = Path("/proc/self/status")
 if status.exists():

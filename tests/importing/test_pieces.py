@@ -11,10 +11,10 @@ from google.adk.evaluation.eval_set import EvalSet
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from evalset import documents
-from evalset.recorded import files
-from evalset.recorded.model import CaseNote, RecordedCase, RecordedEnvironment, RecordedTurn, lean
-from evalset.splice import Style
+from evalset.files import case_text
+from evalset.files.json_splice import Style
+from evalset.recorded import recording_files
+from evalset.recorded.recording import CaseNote, RecordedCase, RecordedEnvironment, RecordedTurn, lean
 from tests.evalset.examples import a_case
 
 texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=8) | st.just('"eval_cases": []')
@@ -45,7 +45,7 @@ def test_a_recorded_environment_in_pieces_is_the_whole_text(cases: Any, notes: A
         if held or kind == "cases":
             document[kind] = {name: lean(held[name]) for name in sorted(held)}
     expected = json.dumps(document, indent=2, ensure_ascii=False) + "\n"
-    assert files.environment_text(environment) == expected
+    assert recording_files.environment_text(environment) == expected
 
 
 @given(st.lists(states, max_size=3), texts)
@@ -60,7 +60,7 @@ def test_an_eval_set_in_pieces_is_the_whole_text(cases: list[Any], words: str) -
         eval_set_id=words, name=words, description=words, eval_cases=found, creation_timestamp=1.5
     )
     expected = Style(unit="  ").write(whole.model_dump(exclude_none=True)) + b"\n"
-    assert b"".join(documents.set_pieces(whole)) == expected
+    assert b"".join(case_text.set_pieces(whole)) == expected
 
 
 def test_no_case_is_written_before_its_turn(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -71,12 +71,15 @@ def test_no_case_is_written_before_its_turn(monkeypatch: pytest.MonkeyPatch) -> 
         written.append(value)
         return value.model_dump(exclude_none=True, mode="json")
 
-    monkeypatch.setattr(files, "lean", counted)
-    monkeypatch.setattr(documents, "case_object", counted)
+    monkeypatch.setattr(recording_files, "lean", counted)
+    monkeypatch.setattr(case_text, "case_object", counted)
     names = [f"case {number}" for number in range(50)]
     environment = RecordedEnvironment(cases={name: a_recording({}) for name in names})
     whole = EvalSet(eval_set_id="s", eval_cases=[a_case(name) for name in names])
-    streams: list[Iterator[Any]] = [files.environment_pieces(environment), documents.set_pieces(whole)]
+    streams: list[Iterator[Any]] = [
+        recording_files.environment_pieces(environment),
+        case_text.set_pieces(whole),
+    ]
     for pieces in streams:
         written.clear()
         for number, _ in enumerate(pieces):

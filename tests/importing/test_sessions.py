@@ -19,7 +19,7 @@ from google.adk.sessions.sqlite_session_service import SqliteSessionService
 from google.genai import types
 
 from evalset import HermeticEnvironment, Imported, import_cases
-from evalset.recorded.model import RecordedEnvironment
+from evalset.recorded.recording import RecordedEnvironment
 from simulator import Seats, Simulation, demo_agent
 from simulator.facts import Deferred, Failed
 from simulator.seats.answers import failed

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import expect
 
-from simulator.kernel.config import KernelAgentConfig
+from simulator.kernel.kernel_agent import KernelAgentConfig
 from simulator.seats.answers import called, said
 from simulator.seats.requests import ToolRequest
 from tests.harness.browser import Studio, chromium, studio_server

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from evalset import GoldenTraceBuilder
-from simulator.kernel.config import KernelAgentConfig
+from simulator.kernel.kernel_agent import KernelAgentConfig
 from simulator.kernel.remote_simulation import RemoteSimulation
 from simulator.seats.answers import called, said
 from simulator.seats.requests import ModelRequest, ToolRequest

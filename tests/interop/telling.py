@@ -7,7 +7,7 @@ import json
 import sys
 from typing import Any
 
-from simulator.jsonvalue import JsonObject
+from simulator.base.json_values import JsonObject
 from tests.runtime.playing import Mode, Play, played
 from tests.runtime.shapes import SHAPES
 

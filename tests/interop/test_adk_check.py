@@ -5,7 +5,7 @@ import warnings
 import google.adk
 import pytest
 
-from simulator.runtime.adk_check import (
+from simulator.runtime.adk.adk_check import (
     POINTS,
     AdkProblem,
     TouchPoint,

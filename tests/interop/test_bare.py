@@ -17,7 +17,7 @@ for name in {BEYOND}:
     sys.modules[name] = None  # as if it were not installed
 
 from simulator import InjectionRule, Seats, SimulatedAgentConfig, Simulation, demo_agent
-from simulator.environment.schema.schemas import check
+from simulator.environment.schema.schema_checks import check
 
 desk = demo_agent("order_desk")
 CALL = "Where is order A-1002?"
@@ -95,11 +95,11 @@ def test_what_kernels_are_asked_to_run_can_be_imported() -> None:
     """Verification, too: it runs where the agent is."""
     told = bare("""
 import importlib
-from simulator.kernel.serving import FOR_KERNELS
-import simulator.kernel.start
+from simulator.kernel.kernel_server import FOR_KERNELS
+import simulator.kernel.kernel_program
 for function, module in FOR_KERNELS.items():
     assert callable(getattr(importlib.import_module(module), function))
-import evalset.verify.in_process, evalset.verify.configured
+import evalset.verify.in_process, evalset.verify.config_criteria
 print("all")
 """)
     assert told == "all\n"

@@ -10,7 +10,7 @@ from google.adk.evaluation.eval_case import EvalCase
 from evalset import GoldenTraceBuilder
 from evalset.verify import verify
 from simulator import Seats, Simulation, demo_agent
-from simulator.runtime.adk_private import children_of
+from simulator.runtime.adk.adk_private import children_of
 from tests.replay.desk_agent import config, played, write_desk
 from tests.runtime.stage import PATIENCE, agent_of, call, opened, say
 from tests.verify.desks import ANSWERS, agents, recorded_set

@@ -7,10 +7,10 @@ import threading
 from collections.abc import Callable
 from pathlib import Path
 
-from app.live import LiveSimulation
-from simulator.agents.folder import AgentFolder
-from simulator.kernel.agents import KernelLoader
-from simulator.kernel.config import KernelAgentConfig
+from app.live.simulation_protocol import LiveSimulation
+from simulator.agents.agent_folder import AgentFolder
+from simulator.kernel.kernel_agent import KernelAgentConfig
+from simulator.kernel.kernel_loader import KernelLoader
 from simulator.kernel.remote_simulation import RemoteSimulation
 from simulator.session import Seats
 

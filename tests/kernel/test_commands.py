@@ -9,16 +9,16 @@ from pathlib import Path
 
 import pytest
 
-from app.agents import catalogue
-from app.people import LOCAL
-from app.recorded_play import RecordedForm, open_recorded, recorded_cases
-from app.recorded_play import view_of as recorded_view
-from app.script_play import ScriptForm, open_script
-from evalset.adk_runs.command import main as evaluate
-from evalset.adk_runs.run import check_installed
-from evalset.command import main
-from simulator.agents.folder import AgentFolder
-from simulator.kernel.config import KernelAgentConfig
+from app.live.agent_catalogue import catalogue
+from app.scripts.recorded_play import RecordedForm, open_recorded, recorded_cases
+from app.scripts.recorded_play import view_of as recorded_view
+from app.scripts.script_play import ScriptForm, open_script
+from app.server.owners import LOCAL
+from evalset.adk_runs.eval_process import check_installed
+from evalset.cli.eval_command import main as evaluate
+from evalset.cli.simulator_program import main
+from simulator.agents.agent_folder import AgentFolder
+from simulator.kernel.kernel_agent import KernelAgentConfig
 from simulator.kernel.remote_simulation import RemoteSimulation
 from simulator.scripts import play_script, read_script
 from tests.kernel.projects import PATIENCE, config_of, project, until

@@ -16,7 +16,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from simulator.kernel.config import KernelAgentConfig
+from simulator.kernel.kernel_agent import KernelAgentConfig
 from simulator.kernel.remote_simulation import RemoteSimulation
 from simulator.runtime import SimulationError
 from simulator.seats.answers import called, said

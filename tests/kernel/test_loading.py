@@ -11,10 +11,10 @@ import pytest
 
 from simulator.agents import DEMOS, AgentCatalogue, AgentSettings
 from simulator.agents.expected_input import UnfitMessageError
-from simulator.agents.renamed import under_earlier_name
-from simulator.kernel import agents as kernel_agents
-from simulator.kernel.agents import KernelLoader
-from simulator.kernel.config import KernelAgentConfig
+from simulator.agents.renamed_agent import under_earlier_name
+from simulator.kernel import kernel_loader as kernel_agents
+from simulator.kernel.kernel_agent import KernelAgentConfig
+from simulator.kernel.kernel_loader import KernelLoader
 from simulator.kernel.remote_simulation import RemoteSimulation
 from tests.kernel.projects import DESK, PATIENCE, PERSON, begun, project
 

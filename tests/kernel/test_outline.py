@@ -7,12 +7,12 @@ from google.adk.agents import BaseAgent, LlmAgent
 from google.adk.tools.agent_tool import AgentTool
 from pydantic import BaseModel
 
-from app.cast import cast_of
 from simulator import SimulatedAgentConfig, demo_agent
 from simulator.agents import DEMOS
-from simulator.kernel.outline import AgentOutline, likeness, outlined
-from simulator.runtime.nested import agents_as_tools
-from simulator.runtime.tool_shapes import ToolShapes
+from simulator.agents.agent_directory import cast_of
+from simulator.kernel.agent_outline import AgentOutline, likeness, outlined
+from simulator.runtime.adk.nested_agents import agents_as_tools
+from simulator.runtime.knowledge.tool_shapes import ToolShapes
 
 
 def likeness_of(config: SimulatedAgentConfig) -> object:

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from simulator import Journal, Simulation
-from simulator.agents.folder import AgentFolder
+from simulator.agents.agent_folder import AgentFolder
 from simulator.environment.injection.rules import ErrorEffect, InjectionRule
-from simulator.kernel.config import KernelAgentConfig
+from simulator.kernel.kernel_agent import KernelAgentConfig
 from simulator.kernel.remote_simulation import RemoteSimulation
 from simulator.runtime.errors import ContradictionError, SimulationError
 from simulator.seats.answers import called, failed, said

@@ -9,9 +9,9 @@ from pathlib import Path
 import psutil
 import pytest
 
-from simulator.kernel import running
-from simulator.kernel.config import KernelAgentConfig
-from simulator.kernel.running import agent_processes, end_idle, let_endless_come_last, restart
+from simulator.kernel import kernel_processes
+from simulator.kernel.kernel_agent import KernelAgentConfig
+from simulator.kernel.kernel_processes import agent_processes, end_idle, let_endless_come_last, restart
 from simulator.seats.answers import called, said
 from simulator.seats.requests import ToolRequest
 from tests.kernel.projects import PATIENCE, begun, config_of, project, until
@@ -28,7 +28,7 @@ def config(tmp_path: Path) -> Iterator[KernelAgentConfig]:
     found.kernels.end()
 
 
-def of(config: KernelAgentConfig) -> running.AgentProcess | None:
+def of(config: KernelAgentConfig) -> kernel_processes.AgentProcess | None:
     """Return what is said of the agent's process."""
     number = config.kernels.running
     wanted = None if number is None else number.process_id
@@ -99,7 +99,7 @@ def test_where_memory_is_short_the_one_that_waits_longest_ends(
     """Not before, and not one that was used just now."""
     end_idle(available=lambda: 0.0)
     assert runs(config)
-    monkeypatch.setattr(running, "_LATELY_SECONDS", 0.0)
+    monkeypatch.setattr(kernel_processes, "_LATELY_SECONDS", 0.0)
     end_idle(available=lambda: 0.9)
     assert runs(config)
     end_idle(available=lambda: 0.01)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from simulator.kernel.spares import Spare
+from simulator.kernel.spare_kernel import Spare
 from tests.kernel.test_trouble import until_gone
 
 pytestmark = pytest.mark.process

@@ -12,12 +12,12 @@ from pathlib import Path
 import psutil
 import pytest
 
-from simulator.agents.failure import AgentLoadError
-from simulator.kernel import pool
-from simulator.kernel.config import KernelAgentConfig
-from simulator.kernel.loading import of_folder
+from simulator.agents.load_failure import AgentLoadError
+from simulator.kernel import agent_kernels
+from simulator.kernel.agent_requests import of_folder
+from simulator.kernel.kernel import Kernel, KernelError
+from simulator.kernel.kernel_agent import KernelAgentConfig
 from simulator.kernel.messages import HeadMoved
-from simulator.kernel.process import Kernel, KernelError
 from simulator.seats.answers import called, said
 from simulator.session import SessionState
 from tests.kernel.projects import DESK, PATIENCE, begun, config_of, project, until
@@ -170,7 +170,7 @@ def test_an_agent_that_cannot_be_loaded_says_why(tmp_path: Path, source: str, wo
 
 def test_an_import_that_hangs_is_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """After its deadline; its process is ended."""
-    monkeypatch.setattr(pool, "LOAD_SECONDS", 1.0)
+    monkeypatch.setattr(agent_kernels, "LOAD_SECONDS", 1.0)
     with pytest.raises(AgentLoadError, match="took more than 1 seconds"):
         config_of(project(tmp_path, "import time\ntime.sleep(1000)\n"))
 
@@ -244,8 +244,8 @@ STUDIO = """
 import os, sys, threading
 from pathlib import Path
 from simulator.kernel.messages import HeadMoved
-from simulator.kernel.process import Kernel, KernelError
-from simulator.kernel.loading import of_folder
+from simulator.kernel.kernel import Kernel, KernelError
+from simulator.kernel.agent_requests import of_folder
 folder = Path(sys.argv[1])
 kernel = Kernel(Path(sys.executable), folder)
 threading.Thread(target=kernel.ask, args=("load", of_folder(folder, folder.name)), daemon=True).start()

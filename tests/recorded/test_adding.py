@@ -10,15 +10,8 @@ from typing import Any
 
 import pytest
 
-from evalset.recorded.adding import add_played, new_answers
-from evalset.recorded.files import (
-    RecordedEnvironmentError,
-    change_environment,
-    put_all,
-    put_cases,
-    read_environment,
-)
-from evalset.recorded.model import (
+from evalset.recorded.added_answers import add_played, new_answers
+from evalset.recorded.recording import (
     Author,
     CaseNote,
     RecordedCall,
@@ -26,6 +19,13 @@ from evalset.recorded.model import (
     RecordedEnvironment,
     RecordedTurn,
     RejectedCall,
+)
+from evalset.recorded.recording_files import (
+    RecordedEnvironmentError,
+    change_environment,
+    put_all,
+    put_cases,
+    read_environment,
 )
 from simulator.facts import Returned
 from tests.harness.processes import REPOSITORY

@@ -13,8 +13,8 @@ from google.adk.tools.environment_simulation import EnvironmentSimulationFactory
 from google.adk.tools.environment_simulation.environment_simulation_config import EnvironmentSimulationConfig
 from google.adk.tools.function_tool import FunctionTool
 
-from evalset.recorded.adk_simulation import simulation_text
-from evalset.recorded.model import (
+from evalset.recorded.adk_simulation_config import simulation_text
+from evalset.recorded.recording import (
     Author,
     RecordedCall,
     RecordedCase,

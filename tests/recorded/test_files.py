@@ -12,15 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evalset.recorded.files import (
-    RecordedEnvironmentError,
-    environment_text,
-    parsed,
-    put_cases,
-    read_environment,
-    sidecar_of,
-)
-from evalset.recorded.model import (
+from evalset.recorded.recording import (
     FORMAT,
     VERSION,
     Author,
@@ -29,6 +21,14 @@ from evalset.recorded.model import (
     RecordedEnvironment,
     RecordedModelTurn,
     RecordedTurn,
+)
+from evalset.recorded.recording_files import (
+    RecordedEnvironmentError,
+    environment_text,
+    parsed,
+    put_cases,
+    read_environment,
+    sidecar_of,
 )
 from simulator.facts import Deferred, Failed, Raised, RaisedError, Returned, ToolEffects
 

@@ -11,18 +11,18 @@ import pytest
 
 from evalset.cli.main import main as golden_trace
 from evalset.doctor import examine, mend, preview
-from evalset.editing.beside import open_beside
-from evalset.editing.edits import RenameCase
-from evalset.editing.saving import save
-from evalset.recorded.embedded import joined
-from evalset.recorded.files import (
+from evalset.editing.case_edits import RenameCase
+from evalset.editing.recording_beside import open_beside
+from evalset.editing.set_saving import save
+from evalset.recorded.embedded_recording import joined
+from evalset.recorded.recording import RecordedEnvironment
+from evalset.recorded.recording_files import (
     RecordedEnvironmentError,
     put_cases,
     read_environment,
     recording_of,
     sidecar_of,
 )
-from evalset.recorded.model import RecordedEnvironment
 from evalset.recorded.tolerances import Ignore
 from evalset.verify import VerifyError, add_tolerances, verify
 from evalset.verify.metric import eval_config

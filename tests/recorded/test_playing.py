@@ -7,16 +7,16 @@ from typing import Any
 
 import pytest
 
-from evalset.recorded.adding import add_played
-from evalset.recorded.files import put_cases, read_environment
-from evalset.recorded.model import RecordedCase
-from evalset.recorded.playing import Agents, script_of_recorded
+from evalset.recorded.added_answers import add_played
+from evalset.recorded.recorded_script import Agents, script_of_recorded
 from evalset.recorded.recorder import recorded_case
+from evalset.recorded.recording import RecordedCase
+from evalset.recorded.recording_files import put_cases, read_environment
 from simulator import SimulatedAgentConfig
 from simulator.facts import Deferred
 from simulator.runtime import Simulation
 from simulator.scripts import Played, ScriptedSession, read_script, write_script
-from simulator.scripts.texts import Waits
+from simulator.scripts.script_text import Waits
 from simulator.seats.answers import ToolAnswer
 from tests.replay.desk_agent import PATIENCE, config, keep, played, write_desk
 from tests.replay.test_hermetic import ANSWERS, EVERYTHING

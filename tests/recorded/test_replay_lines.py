@@ -9,7 +9,7 @@ from google.adk.agents import LlmAgent
 from google.adk.apps import App
 from google.adk.plugins.base_plugin import BasePlugin
 
-from evalset.recorded.export import replay_lines
+from evalset.recorded.recording_export import replay_lines
 
 
 def test_an_app_gets_one_plugin_more(tmp_path: Path) -> None:

@@ -11,10 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import TypeAdapter, ValidationError
 
-from evalset.recorded.files import environment_text, parsed
-from evalset.recorded.model import RecordedCase, RecordedEnvironment, RecordedTurn
+from evalset.recorded.recording import RecordedCase, RecordedEnvironment, RecordedTurn
+from evalset.recorded.recording_files import environment_text, parsed
 from evalset.recorded.tolerances import Tolerance, tolerated
-from simulator.jsonvalue import same
+from simulator.base.json_values import same
 from tests.recorded.test_files import json_values, objects
 
 READER: TypeAdapter[Tolerance] = TypeAdapter(Tolerance)

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from evalset import EvalSetWriter, GoldenTraceBuilder
-from evalset.recorded.files import put_cases, sidecar_of
 from evalset.recorded.recorder import recorded_case
+from evalset.recorded.recording_files import put_cases, sidecar_of
 from simulator import Seats, SimulatedAgentConfig, Simulation
 from simulator.agents import AgentSettings, catalogue_for
 from simulator.seats.answers import ToolAnswer, returned

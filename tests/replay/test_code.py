@@ -13,8 +13,8 @@ from google.adk.code_executors.code_execution_utils import CodeExecutionInput, C
 from google.adk.runners import InMemoryRunner
 
 from evalset import HermeticEnvironment, UnrecordedCallError
-from evalset.recorded.model import RecordedEnvironment
 from evalset.recorded.recorder import recorded_case
+from evalset.recorded.recording import RecordedEnvironment
 from simulator.seats.answers import CodeAnswer
 from tests.runtime.stage import PATIENCE, agent_of, opened, say
 

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from evalset import EvalSetWriter, GoldenTraceBuilder
-from evalset.recorded.export import record
-from evalset.recorded.files import put_cases
-from evalset.recorded.model import RecordedCase
 from evalset.recorded.recorder import recorded_case
+from evalset.recorded.recording import RecordedCase
+from evalset.recorded.recording_export import record
+from evalset.recorded.recording_files import put_cases
 from simulator import Seats, SimulatedAgentConfig, Simulation, demo_agent
 from simulator.facts import Fact, Failed
 from simulator.session import SimulationSession
@@ -37,7 +37,7 @@ import functools
 from google.adk.tools import FunctionTool
 
 from simulator import demo_agent
-from simulator.runtime.adk_private import children_of, node_of
+from simulator.runtime.adk.adk_private import children_of, node_of
 
 root_agent = demo_agent("NAME").root_agent
 trapped = []

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evalset.recorded.model import Author, RecordedCall, RecordedCase, RecordedModelTurn, RecordedTurn
+from evalset.recorded.recording import Author, RecordedCall, RecordedCase, RecordedModelTurn, RecordedTurn
 from evalset.recorded.tolerances import Ignore
-from evalset.replay.following import Asked, SessionFollowed, UnrecordedError
+from evalset.replay.case_following import Asked, SessionFollowed, UnrecordedError
 from simulator.facts import Returned
 
 WRITTEN = Author(source="written")

@@ -12,8 +12,8 @@ from google.adk.apps import App
 from google.adk.runners import InMemoryRunner
 
 from evalset import HermeticEnvironment, UnrecordedCallError
-from evalset.recorded.files import put_cases, read_environment
-from evalset.recorded.model import Author, RecordedCall
+from evalset.recorded.recording import Author, RecordedCall
+from evalset.recorded.recording_files import put_cases, read_environment
 from simulator import SimulatedAgentConfig, Simulation
 from simulator.facts import Deferred, Returned
 from simulator.seats.answers import ToolAnswer, failed, raised, returned

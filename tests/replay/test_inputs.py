@@ -15,15 +15,15 @@ from google.adk.runners import InMemoryRunner
 from google.genai import types
 
 from evalset import HermeticEnvironment, UnrecordedCallError, read_cases
-from evalset.editing.playing import script_with_recording
-from evalset.recorded.adding import add_played, new_answers
-from evalset.recorded.files import put_cases, read_environment, sidecar_of
-from evalset.recorded.goldens import without_golden
-from evalset.recorded.model import RecordedCase, RecordedEnvironment, RecordedTurn
-from evalset.recorded.playing import script_of_recorded
+from evalset.editing.case_play import script_with_recording
+from evalset.recorded.added_answers import add_played, new_answers
+from evalset.recorded.golden_digests import without_golden
+from evalset.recorded.recorded_script import script_of_recorded
 from evalset.recorded.recorder import recorded_case
+from evalset.recorded.recording import RecordedCase, RecordedEnvironment, RecordedTurn
+from evalset.recorded.recording_files import put_cases, read_environment, sidecar_of
 from evalset.recorded.tolerances import Pattern
-from evalset.replay.plugin import Players
+from evalset.replay.hermetic_environment import Players
 from evalset.verify import RunResult, keep_tolerances, verify
 from simulator import Simulation
 from simulator.scripts import Script, ScriptedSession, read_script, write_script

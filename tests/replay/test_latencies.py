@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from evalset import HermeticEnvironment
-from evalset.recorded.files import change_environment, sidecar_of
-from evalset.recorded.model import RecordedEnvironment
+from evalset.recorded.recording import RecordedEnvironment
+from evalset.recorded.recording_files import change_environment, sidecar_of
 from evalset.verify import verify
 from tests.replay import asking
 from tests.replay.asking import book, kept, played

@@ -15,11 +15,11 @@ from google.adk.runners import InMemoryRunner
 from google.genai import types
 
 from evalset import HermeticEnvironment
-from evalset.recorded.model import RecordedCase, RecordedEnvironment
+from evalset.recorded.recording import RecordedCase, RecordedEnvironment
 from evalset.verify import verify
 from simulator import create_plugin
-from simulator.runtime.connecting import OutgoingConnectionError
-from simulator.runtime.enforcing import UnchosenToolError
+from simulator.runtime.adk.allowed_hosts import OutgoingConnectionError
+from simulator.runtime.adk.tool_guards import UnchosenToolError
 from tests.harness.adk_process import run_adk_eval
 from tests.replay.desk_agent import keep
 from tests.runtime.past_seats import ASKED, NAME, REFUSED, Way, before, hitting, marks

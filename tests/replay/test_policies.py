@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from evalset import HermeticEnvironment, UnrecordedCallError
-from evalset.recorded.files import put_cases, read_environment
+from evalset.recorded.recording_files import put_cases, read_environment
 from simulator.environment.injection.conditions import CallNumber
-from simulator.environment.injection.effects import ErrorEffect, HangEffect, ResponseEffect
-from simulator.environment.injection.injections import InjectionRule
+from simulator.environment.injection.injection import InjectionRule
+from simulator.environment.injection.rule_effects import ErrorEffect, HangEffect, ResponseEffect
 from simulator.facts import Failed, Raised, Returned
 from tests.replay.desk_agent import config, keep, played, write_desk
 from tests.replay.test_hermetic import loaded, replayed

@@ -19,7 +19,7 @@ from google.adk.tools.environment_simulation.environment_simulation_factory impo
 )
 from google.genai import types
 
-from simulator.runtime.stand_in import create_plugin
+from simulator.runtime.plugin import create_plugin
 from tests.runtime.standing import RAN, Stage, responses
 
 MODEL = "spoken-by-heart"

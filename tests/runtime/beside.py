@@ -16,7 +16,7 @@ from google.adk.events.event import Event
 from google.adk.runners import InMemoryRunner
 from google.genai import types
 
-from simulator.runtime.encoding import event_json, jsonable
+from simulator.runtime.adk.codec import event_json, jsonable
 from tests.runtime.stage import PATIENCE, opened
 
 _MADE_ID = re.compile(

@@ -9,9 +9,9 @@ from typing import Any, NamedTuple, TypeVar
 from google.adk.models.base_llm import BaseLlm
 from google.adk.models.google_llm import Gemini
 
-from simulator.environment.asking.prompts import AskedCall
-from simulator.runtime.loop import LoopThread
-from simulator.runtime.model_generator import Generation, Progress, generate
+from simulator.environment.prompts.tool_prompt import AskedCall
+from simulator.runtime.adk.event_loop import LoopThread
+from simulator.runtime.models.model_generator import Generation, Progress, generate
 from tests.harness import loopback as wire
 from tests.harness.loopback import Loopback, Reply
 from tests.runtime.stage import PATIENCE

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from simulator.agent_config import SimulatedAgentConfig
+from simulator.base.json_values import JsonObject
 from simulator.facts import Deferred
-from simulator.jsonvalue import JsonObject
 from simulator.seats.answers import ToolAnswer, failed, raised, returned
 from simulator.seats.requests import ToolRequest
 from tests.runtime import graph_ways, more_ways, ways

@@ -8,7 +8,7 @@ from typing import Any
 from google.genai import types
 from pydantic import Field
 
-from simulator.jsonvalue import JsonObject
+from simulator.base.json_values import JsonObject
 from simulator.runtime import Simulation
 from tests.runtime.stage import PATIENCE, Scripted, agent_of, opened, say
 

@@ -13,11 +13,11 @@ from google.genai import types
 from pydantic import Field
 
 from simulator.agent_config import SimulatedAgentConfig
+from simulator.base.json_values import JsonObject
 from simulator.environment.injection.rules import InjectionRule
 from simulator.facts import ToolAnswered
-from simulator.jsonvalue import JsonObject
 from simulator.runtime import Simulation
-from simulator.runtime.encoding import jsonable
+from simulator.runtime.adk.codec import jsonable
 from simulator.seats.requests import CodeRequest, ModelRequest, ToolRequest
 from simulator.session import Seats
 

@@ -21,7 +21,7 @@ from google.genai import types
 from pydantic import Field
 
 from simulator.environment.injection.rules import InjectionRule
-from simulator.runtime.stand_in import (
+from simulator.runtime.plugin import (
     EnvironmentCallback,
     EnvironmentPlugin,
     SimulatedEnvironmentConfig,

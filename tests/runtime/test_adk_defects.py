@@ -14,10 +14,10 @@ from google.adk.tools.environment_simulation.environment_simulation_config impor
 from google.adk.tools.function_tool import FunctionTool
 from pydantic import ValidationError
 
-from simulator.environment.asking.asked_schemas import answer_schema
-from simulator.environment.injection.adk_config import EnvironmentConfigError
-from simulator.environment.stand_in_config import SimulatedEnvironmentConfig, read_environment_config
-from simulator.runtime.model_requests import Wish, asking
+from simulator.environment.injection.adk_injection_config import EnvironmentConfigError
+from simulator.environment.plugin_config import SimulatedEnvironmentConfig, read_environment_config
+from simulator.environment.prompts.provider_schemas import answer_schema
+from simulator.runtime.models.model_requests import Wish, asking
 from tests.runtime.adk_engine import ByHeart, busy, configured, is_analysis, scripted_by, seen_by, stage_of
 from tests.runtime.stage import agent_of, call
 from tests.runtime.standing import BUSY, RAN, config, create_order, find_order, played, responses, rule

@@ -1,4 +1,4 @@
-"""Fails when google-adk changes what `simulator.runtime.adk_private` relies on without ADK's promise."""
+"""Fails when google-adk changes what `simulator.runtime.adk.adk_private` relies on without ADK's promise."""
 
 from __future__ import annotations
 
@@ -42,9 +42,9 @@ from google.genai import types
 from pydantic import BaseModel
 
 import simulator
-from simulator.runtime import adk_private
-from simulator.runtime.boundaries import seat_tool
-from simulator.runtime.context import CURRENT_TURN, INSIDE_REAL_CALL, WATCH, RealCall
+from simulator.runtime.adk import adk_private
+from simulator.runtime.adk.boundaries import seat_tool
+from simulator.runtime.adk.turn_context import CURRENT_TURN, INSIDE_REAL_CALL, WATCH, RealCall
 from tests.runtime.stage import PATIENCE, Scripted, agent_of, call, opened, say, scripted, tool_requests
 
 

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from simulator.jsonvalue import JsonObject
-from simulator.runtime.adk_user import personas, written_config, written_scenario
-from simulator.runtime.model_asking import Patience
-from simulator.runtime.user_play import Conversation, Made, next_message
-from simulator.session.user import UserSeat
+from simulator.base.json_values import JsonObject
+from simulator.runtime.adk.user_simulator import personas, written_config, written_scenario
+from simulator.runtime.models.json_client import Patience
+from simulator.runtime.user_player import Conversation, Made, next_message
+from simulator.session.user_fold import UserSeat
 from tests.harness.loopback import HANGS, Reply, loopback
 from tests.runtime.model_servers import PROVIDERS, gemini_at, on_loop
 from tests.runtime.speaking import SCENARIO, desk, said, seat, speaker, status, until

@@ -10,11 +10,11 @@ import pytest
 from google.adk.tools.agent_tool import AgentTool
 
 from evalset import EvalSetWriter, GoldenTraceBuilder
-from evalset.recorded.export import record
+from evalset.recorded.recording_export import record
 from evalset.verify import verify
 from simulator.agent_config import SimulatedAgentConfig
 from simulator.environment.injection.rules import InjectionRule
-from simulator.environment.stand_in_config import SimulatedEnvironmentConfig
+from simulator.environment.plugin_config import SimulatedEnvironmentConfig
 from simulator.facts import AgentRan, ToolAnswered
 from simulator.journal import Journal
 from simulator.runtime import Simulation

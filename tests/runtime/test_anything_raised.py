@@ -15,7 +15,8 @@ from google.adk.tools.base_tool import BaseTool
 
 from simulator.facts import Failed, Returned
 from simulator.journal import Journal
-from simulator.runtime import Simulation, answering
+from simulator.runtime import Simulation
+from simulator.runtime.answering import dispatcher
 from tests.harness.processes import wait_until
 from tests.runtime.stage import PATIENCE, agent_of, call, entries, opened, tool_facts, tool_requests
 from tests.runtime.ways import Traces
@@ -236,7 +237,7 @@ def test_a_real_call_that_waits_for_another_says_so_and_a_cycle_is_named(
 
     Patched because nobody who tests wants to wait for seconds.
     """
-    monkeypatch.setattr(answering, "_PARKED_SECONDS", 0.05)
+    monkeypatch.setattr(dispatcher, "_PARKED_SECONDS", 0.05)
     shipped, paid = asyncio.Event(), asyncio.Event()
 
     async def pay() -> str:
@@ -261,7 +262,7 @@ def test_a_real_call_that_waits_for_another_says_so_and_a_cycle_is_named(
 
 def test_a_tool_that_only_takes_long_is_not_called_part_of_a_cycle(monkeypatch: pytest.MonkeyPatch) -> None:
     """Who sleeps, or works in a thread, waits for no other code. Patched as above."""
-    monkeypatch.setattr(answering, "_PARKED_SECONDS", 0.02)
+    monkeypatch.setattr(dispatcher, "_PARKED_SECONDS", 0.02)
 
     async def sleeps() -> str:
         """Sleep."""
@@ -282,14 +283,14 @@ def test_a_tool_that_only_takes_long_is_not_called_part_of_a_cycle(monkeypatch: 
 
 def test_calls_that_wait_in_one_line_are_watched_by_one_task(monkeypatch: pytest.MonkeyPatch) -> None:
     """Twenty real calls at once do not start a task each; a slow machine may empty the line now and then."""
-    started: list[answering.Answering] = []
-    watch_the_line = answering.Answering._watch_the_line
+    started: list[dispatcher.Answering] = []
+    watch_the_line = dispatcher.Answering._watch_the_line
 
-    async def counted(self: answering.Answering) -> None:
+    async def counted(self: dispatcher.Answering) -> None:
         started.append(self)
         await watch_the_line(self)
 
-    monkeypatch.setattr(answering.Answering, "_watch_the_line", counted)
+    monkeypatch.setattr(dispatcher.Answering, "_watch_the_line", counted)
 
     async def takes_time() -> str:
         """Take a little time."""

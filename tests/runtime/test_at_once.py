@@ -10,7 +10,8 @@ from google.adk.agents import LoopAgent
 
 from simulator.facts import CallStarted, ModelAnswered, ToolAnswered
 from simulator.journal import Journal
-from simulator.runtime import Simulation, turn
+from simulator.runtime import Simulation
+from simulator.runtime.turns import turn
 from tests.runtime.playing import played, resumed
 from tests.runtime.shapes import SHAPES
 from tests.runtime.stage import PATIENCE, agent_of, call, opened, tool_facts

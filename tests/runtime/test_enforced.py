@@ -20,7 +20,7 @@ from google.genai import types
 
 from simulator.facts import ToolAnswered, TurnEnded
 from simulator.runtime import Simulation
-from simulator.runtime.enforcing import UnchosenToolError
+from simulator.runtime.adk.tool_guards import UnchosenToolError
 from tests.runtime import past_seats
 from tests.runtime.past_seats import ASKED, NAME, REFUSED, Way, before, hitting, marks, used
 from tests.runtime.stage import PATIENCE, agent_of, answer_all, call, opened, say

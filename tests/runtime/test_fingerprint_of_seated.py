@@ -20,11 +20,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from simulator.agents import catalogue_for
+from simulator.agents.agent_fingerprint import agent_fingerprint, changes, loaded_fingerprint
+from simulator.agents.agent_settings import AgentSettings
 from simulator.agents.catalogue import AgentCatalogue
 from simulator.agents.demo_agents import DEMOS, demo_agent
-from simulator.agents.fingerprint import agent_fingerprint, changes, loaded_fingerprint
-from simulator.agents.settings import AgentSettings
-from simulator.runtime.boundaries import install
+from simulator.runtime.adk.boundaries import install
 from tests.runtime.playing import Mode, played
 from tests.runtime.shapes import SHAPES, Shape
 from tests.runtime.ways import Traces

@@ -16,9 +16,9 @@ from pydantic import Field
 from typing_extensions import TypedDict
 
 from simulator.agent_config import SimulatedAgentConfig
-from simulator.environment.injection.effects import AskEffect
+from simulator.environment.injection.rule_effects import AskEffect
 from simulator.environment.injection.rules import InjectionRule
-from simulator.environment.recording.recordings import RecordedCall
+from simulator.environment.recordings.recorded_calls import RecordedCall
 from simulator.facts import Failed, ToolProposed
 from simulator.journal import Journal
 from simulator.runtime import ContradictionError, Simulation, SimulationError

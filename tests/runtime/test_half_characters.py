@@ -13,7 +13,7 @@ from google.adk.tools.base_tool import BaseTool
 from google.adk.tools.tool_context import ToolContext
 from google.genai import types
 
-from simulator.jsonvalue import write
+from simulator.base.json_values import write
 from simulator.runtime import Simulation
 from tests.runtime.stage import PATIENCE, agent_of, call, entries, opened, say
 

@@ -9,8 +9,8 @@ import pytest
 from typing_extensions import TypedDict
 
 from simulator.environment.injection.rules import InjectionRule
-from simulator.environment.recording.recordings import RecordedCall
-from simulator.environment.things.tool_settings import EnvironmentSettings, ToolSettings
+from simulator.environment.recordings.recorded_calls import RecordedCall
+from simulator.environment.world.tool_settings import EnvironmentSettings, ToolSettings
 from simulator.runtime import ContradictionError
 from simulator.seats.answers import returned
 from tests.harness.processes import wait_until

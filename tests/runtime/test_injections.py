@@ -15,7 +15,7 @@ from google.genai import types
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from simulator.environment.injection.adk_config import rules_from_config
+from simulator.environment.injection.adk_injection_config import rules_from_config
 from simulator.environment.injection.rules import Effect, ErrorEffect, InjectionRule, ResponseEffect
 from simulator.journal import Journal
 from simulator.runtime import Simulation, SimulationError

@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 
 from simulator import Journal, SimulatedAgentConfig, Simulation
 from simulator.facts import ModelAnswered, TurnStarted
-from simulator.runtime.encoding import jsonable
-from simulator.runtime.later import Later, made
+from simulator.runtime.adk.codec import jsonable
+from simulator.runtime.adk.lazy_list import Later, made
 from tests.runtime.stage import ASKED, PATIENCE, agent_of, call, opened, say
 
 WAYS: list[Callable[[list[int]], Any]] = [

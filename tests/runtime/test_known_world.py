@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from simulator.environment.things.connections import ToolShape
+from simulator.environment.world.connections import ToolShape
 from simulator.facts import Provenance, Returned
-from simulator.runtime.known import Known
-from simulator.runtime.stand_in.calls import AnsweredCall
-from simulator.session.environment import SessionEnvironment
+from simulator.runtime.knowledge.knowledge import Known
+from simulator.runtime.plugin.answered_call import AnsweredCall
+from simulator.session.environment_state import SessionEnvironment
 
 
 def test_the_world_outlives_another_tool() -> None:

@@ -11,9 +11,10 @@ import pytest
 from google.genai import types
 from pydantic import TypeAdapter
 
-from app.past_calls import past_calls
-from app.viewmodels import waiting_steps
-from simulator.runtime import Simulation, drafting
+from app.session.past_calls import past_calls
+from app.session.timeline_view import waiting_steps
+from simulator.runtime import Simulation
+from simulator.runtime.answering import draft_maker
 from simulator.seats.requests import Request, ToolRequest
 from tests.runtime.stage import agent_of, call, opened, tool_requests
 
@@ -29,7 +30,7 @@ def made(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     noted: list[str] = []
 
     def counted(name: str) -> Any:
-        real = getattr(drafting, name)
+        real = getattr(draft_maker, name)
 
         def make(*args: Any) -> Any:
             noted.append(name)
@@ -37,8 +38,8 @@ def made(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
         return make
 
-    monkeypatch.setattr(drafting, "offline_drafts", counted("offline_drafts"))
-    monkeypatch.setattr(drafting, "candidates", counted("candidates"))
+    monkeypatch.setattr(draft_maker, "offline_drafts", counted("offline_drafts"))
+    monkeypatch.setattr(draft_maker, "candidates", counted("candidates"))
     return noted
 
 

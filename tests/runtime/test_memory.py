@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from simulator import Journal, SimulatedAgentConfig, Simulation
 from simulator.facts import TurnEnded, TurnStarted
-from simulator.runtime.memory import WatchedMemory
+from simulator.runtime.adk.watched_memory import WatchedMemory
 from tests.runtime.stage import PATIENCE, agent_of, opened, say
 
 WHERE = {"app_name": "app", "user_id": "user", "session_id": "own"}

@@ -11,7 +11,7 @@ import pytest
 from google.adk.agents import LlmAgent
 from google.adk.runners import InMemoryRunner
 
-from simulator.runtime import adk_private
+from simulator.runtime.adk import adk_private
 from tests.runtime.stage import Scripted
 
 HOME = "google.adk.agents.remote_a2a_agent"

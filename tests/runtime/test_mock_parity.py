@@ -17,7 +17,7 @@ from google.adk.tools.function_tool import FunctionTool
 from hypothesis import event, given
 from hypothesis import strategies as st
 
-from simulator.runtime.stand_in import create_callback
+from simulator.runtime.plugin import create_callback
 from tests.runtime.adk_engine import busy, configured, is_analysis, scripted_by, seen_by
 from tests.runtime.stage import agent_of, call
 from tests.runtime.standing import create_order, find_order

@@ -17,9 +17,9 @@ from google.adk.platform import uuid as platform_uuid
 from google.genai import types
 from pydantic import ValidationError
 
-from simulator.runtime.boundaries import install
-from simulator.runtime.context import CURRENT_TURN, INSIDE_REAL_CALL, SCOPE
-from simulator.runtime.model_generator import generate
+from simulator.runtime.adk.boundaries import install
+from simulator.runtime.adk.turn_context import CURRENT_TURN, INSIDE_REAL_CALL, SCOPE
+from simulator.runtime.models.model_generator import generate
 from tests.harness.loopback import HANGS, Reply, loopback
 from tests.runtime.model_servers import CALL, GOOD, KEY, PROVIDERS, Told, gemini_at, generated, on_loop
 from tests.runtime.stage import PATIENCE

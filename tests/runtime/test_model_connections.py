@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from simulator.environment.things.connections import ToolShape
-from simulator.runtime.model_connections import ConnectionCache, ModelConnections, connection_analysis
+from simulator.environment.world.connections import ToolShape
+from simulator.runtime.models.model_connections import ConnectionCache, ModelConnections, connection_analysis
 from tests.harness.loopback import HANGS, Loopback, Reply, loopback
 from tests.runtime.model_servers import PROVIDERS, Provider, Told, on_loop
 from tests.runtime.stage import PATIENCE

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
+from simulator.base.secret_masking import MASK
 from simulator.journal import Journal
-from simulator.masking import MASK
 from simulator.runtime import Simulation
-from simulator.runtime.model_evidence import shape_of
+from simulator.runtime.models.model_evidence import shape_of
 from tests.harness.processes import wait_until
 from tests.runtime.desk import asked
 from tests.runtime.stage import PATIENCE, agent_of, call, opened, tool_requests

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from simulator.masking import secrets_of
-from simulator.runtime.model_requests import Wish, with_less
-from simulator.runtime.model_responses import failure_of
+from simulator.base.secret_masking import secrets_of
+from simulator.runtime.models.model_requests import Wish, with_less
+from simulator.runtime.models.model_responses import failure_of
 
 NOW = 1_700_000_000.0
 

@@ -8,7 +8,7 @@ import logging
 import pytest
 from google.genai import types
 
-from simulator.runtime.model_generator import Tokens
+from simulator.runtime.models.model_generator import Tokens
 from tests.harness.loopback import HANGS, Reply, loopback
 from tests.runtime.model_servers import CALL, GOOD, KEY, PROVIDERS, Provider, Told, drafted
 

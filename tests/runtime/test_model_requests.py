@@ -13,9 +13,9 @@ from google.adk.models.llm_request import LlmRequest
 from google.adk.models.llm_response import LlmResponse
 from google.genai import types
 
-from simulator.environment.asking.asked_schemas import AnswerSchema, answer_schema
-from simulator.runtime.boundaries import seat_agent
-from simulator.runtime.model_requests import Wish, asking
+from simulator.environment.prompts.provider_schemas import AnswerSchema, answer_schema
+from simulator.runtime.adk.boundaries import seat_agent
+from simulator.runtime.models.model_requests import Wish, asking
 from tests.harness.loopback import loopback
 from tests.runtime.model_servers import GOOD, KEY, PROVIDERS, SCHEMA, generated
 from tests.runtime.stage import agent_of

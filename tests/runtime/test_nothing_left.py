@@ -14,7 +14,7 @@ import pytest
 from google.adk.tools.function_tool import FunctionTool
 
 from simulator.runtime import Simulation
-from simulator.runtime.boundaries import seat_tool
+from simulator.runtime.adk.boundaries import seat_tool
 from tests.runtime.stage import PATIENCE, agent_of, call, opened
 from tests.runtime.ways import Traces
 
@@ -95,7 +95,7 @@ def test_a_pace_of_collecting_that_somebody_chose_stays(set_before: str, pace: t
     """Only Python's own old default gives way to its new one."""
     if sys.version_info >= (3, 13) and not set_before:
         pytest.skip("this Python has that pace by itself")
-    code = f"import gc\n{set_before}\nfrom simulator.runtime.loop import LoopThread\nLoopThread.shared()\nprint(gc.get_threshold())"
+    code = f"import gc\n{set_before}\nfrom simulator.runtime.adk.event_loop import LoopThread\nLoopThread.shared()\nprint(gc.get_threshold())"
     shown = subprocess.run(
         [sys.executable, "-W", "ignore", "-c", code], check=True, capture_output=True, text=True
     )

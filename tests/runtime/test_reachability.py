@@ -19,9 +19,10 @@ from google.adk.models.llm_response import LlmResponse
 from google.adk.tools.agent_tool import AgentTool
 
 from simulator.agent_config import SimulatedAgentConfig
-from simulator.runtime import default_seats, model_reachability, reachability
-from simulator.runtime.boundaries import install
-from simulator.runtime.reachability import model_problem, unreachable_models
+from simulator.runtime import default_seats, model_reachability
+from simulator.runtime.adk.boundaries import install
+from simulator.runtime.models import reachability
+from simulator.runtime.models.reachability import model_problem, unreachable_models
 
 
 class OwnModel(BaseLlm):

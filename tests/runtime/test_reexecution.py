@@ -14,7 +14,7 @@ import pytest
 from simulator.facts import Answered, ToolAnswered, TurnEnded, TurnStarted
 from simulator.journal import Journal
 from simulator.runtime import SimulationView
-from simulator.runtime.encoding import chained
+from simulator.runtime.adk.codec import chained
 from tests.runtime.playing import (
     Mode,
     Play,

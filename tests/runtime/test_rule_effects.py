@@ -19,7 +19,8 @@ from simulator.environment.injection.conditions import (
     WorldIs,
 )
 from simulator.environment.injection.distortions import Distortion
-from simulator.environment.injection.effects import (
+from simulator.environment.injection.fault_library import faults
+from simulator.environment.injection.rule_effects import (
     AskEffect,
     DelayEffect,
     DistortEffect,
@@ -31,11 +32,10 @@ from simulator.environment.injection.effects import (
     SequenceEffect,
     UniformLatency,
 )
-from simulator.environment.injection.faults import faults
 from simulator.environment.injection.rules import Effect, InjectionRule
 from simulator.journal import Journal
 from simulator.runtime import Simulation
-from simulator.runtime.encoding import SimulatedToolError
+from simulator.runtime.adk.codec import SimulatedToolError
 from simulator.session import SessionState
 from tests.harness.processes import wait_until
 from tests.runtime.desk import asked, other, response_of

@@ -7,7 +7,7 @@ from google.adk.agents.run_config import StreamingMode  # type: ignore[attr-defi
 from google.adk.telemetry.context import ContentCapturingMode
 
 from simulator.facts import TurnStarted
-from simulator.runtime.run_settings import run_config
+from simulator.runtime.adk.run_config import run_config
 
 
 def started(*, streaming: bool = False) -> TurnStarted:

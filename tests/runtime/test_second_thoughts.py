@@ -16,8 +16,8 @@ from simulator import (
     Simulation,
     SimulationError,
 )
-from simulator.environment.injection.effects import HangEffect
-from simulator.jsonvalue import JsonObject
+from simulator.base.json_values import JsonObject
+from simulator.environment.injection.rule_effects import HangEffect
 from tests.runtime.stage import PATIENCE, agent_of, call, opened, say
 
 RAN: list[str] = []

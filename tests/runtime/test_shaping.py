@@ -11,12 +11,12 @@ from typing_extensions import TypedDict
 
 from simulator.agent_config import SimulatedAgentConfig
 from simulator.environment.declared_tools import DeclaredTool
-from simulator.environment.facts import ConnectionsAnalysed
-from simulator.environment.injection.effects import ResponseEffect
+from simulator.environment.environment_facts import ConnectionsAnalysed
+from simulator.environment.injection.rule_effects import ResponseEffect
 from simulator.environment.injection.rules import InjectionRule
-from simulator.environment.things.connections import ConnectionEdits, Connections, ParameterUse, ToolRole
-from simulator.environment.things.entities import EntityChange
-from simulator.environment.things.tool_settings import ToolSettings
+from simulator.environment.world.connections import ConnectionEdits, Connections, ParameterUse, ToolRole
+from simulator.environment.world.entities import EntityChange
+from simulator.environment.world.tool_settings import ToolSettings
 from simulator.journal import Journal
 from simulator.runtime import Simulation, SimulationError
 from simulator.seats.answers import failed

@@ -11,7 +11,7 @@ from google.adk.tools.function_tool import FunctionTool
 from google.genai import types
 from pydantic import BaseModel
 
-from simulator.environment.stand_in_config import SimulatedEnvironmentConfig
+from simulator.environment.plugin_config import SimulatedEnvironmentConfig
 from tests.runtime.stage import agent_of, call
 from tests.runtime.standing import (
     BUSY,

@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 from google.adk.tools.function_tool import FunctionTool
 
-from simulator.environment.stand_in_config import SimulatedEnvironmentConfig
-from simulator.environment.things.tool_settings import EnvironmentSettings
+from simulator.environment.plugin_config import SimulatedEnvironmentConfig
+from simulator.environment.world.tool_settings import EnvironmentSettings
 from simulator.facts import Failed
-from simulator.runtime.stand_in import create_callback
+from simulator.runtime.plugin import create_callback
 from tests.runtime.stage import agent_of, call
 from tests.runtime.standing import RAN, Form, Oracle, both, config, create_order, find_order, played, rule
 

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from simulator.environment.things.invariants import InvariantError
-from simulator.runtime.known import Known
-from simulator.runtime.stand_in.play import SessionPlay
+from simulator.environment.world.invariants import InvariantError
+from simulator.runtime.knowledge.knowledge import Known
+from simulator.runtime.plugin.session_play import SessionPlay
 from tests.runtime.stage import agent_of, call
 from tests.runtime.standing import (
     FIND,

@@ -11,9 +11,9 @@ from typing import Any
 
 from google.adk.tools.function_tool import FunctionTool
 
-from simulator.runtime.stand_in import SimulatedEnvironmentConfig, create_callback
-from simulator.runtime.stand_in.environment import StandInEnvironment
-from simulator.runtime.stand_in.sessions import Sessions
+from simulator.runtime.plugin import SimulatedEnvironmentConfig, create_callback
+from simulator.runtime.plugin.adk_sessions import Sessions
+from simulator.runtime.plugin.plugin_environment import StandInEnvironment
 from tests.runtime.stage import agent_of, call, say
 from tests.runtime.standing import (
     BUSY,

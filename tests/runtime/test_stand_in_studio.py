@@ -6,7 +6,7 @@ from typing import Any
 
 from google.adk.tools.agent_tool import AgentTool
 
-from simulator.runtime.stand_in import create_callback
+from simulator.runtime.plugin import create_callback
 from tests.runtime.stage import PATIENCE, agent_of, call, opened, say, tool_facts
 from tests.runtime.standing import BUSY, FIND, RAN, config, find_order, rule
 

@@ -23,7 +23,7 @@ from google.adk.tools.tool_context import ToolContext
 from google.adk.workflow import START, Workflow
 from pydantic import BaseModel
 
-from simulator.runtime.stand_in import create_plugin
+from simulator.runtime.plugin import create_plugin
 from tests.runtime.stage import agent_of, call, say
 from tests.runtime.standing import (
     BUSY,

@@ -111,7 +111,7 @@ def test_an_undo_takes_the_turn_back(where: str, how: str) -> None:
 
 def test_code_that_never_ends_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     """Stop says that it cannot end the turn, after some attempts, and does not hang itself."""
-    for module in ("engine", "ending"):
+    for module in ("session_engine", "adk.task_cancellation"):
         monkeypatch.setattr(f"simulator.runtime.{module}.PATIENCE_WITH_CANCELLATION", 0.01)
     sim = _playing("callback", "never")
     with pytest.raises(SimulationError, match="however often it is cancelled"):

@@ -24,11 +24,11 @@ from google.adk.tools.load_memory_tool import LoadMemoryTool
 from google.adk.tools.long_running_tool import LongRunningFunctionTool
 from google.adk.workflow import FunctionNode
 
-from simulator.environment.evidence.returns import read_returns
 from simulator.environment.evidence.sketch import Code, Hole
-from simulator.runtime import source_text, tool_code
-from simulator.runtime.enforcing import UnchosenToolError, Watch, beneath_guard
-from simulator.runtime.tool_code import code_of
+from simulator.environment.evidence.tool_returns import read_returns
+from simulator.runtime.adk import source_text, tool_code
+from simulator.runtime.adk.tool_code import code_of
+from simulator.runtime.adk.tool_guards import UnchosenToolError, Watch, beneath_guard
 
 SHOP = '''
 """Tools of a shop."""

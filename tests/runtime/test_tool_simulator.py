@@ -15,12 +15,12 @@ from google.adk.runners import InMemoryRunner
 from google.adk.tools.function_tool import FunctionTool
 from pydantic import BaseModel, Field
 
-from simulator.environment.stand_in_config import SimulatedEnvironmentConfig
-from simulator.environment.things.shared_state import SharedState, StateRegistry
+from simulator.environment.plugin_config import SimulatedEnvironmentConfig
+from simulator.environment.world.shared_state import SharedState, StateRegistry
 from simulator.journal import Journal
 from simulator.runtime import Simulation
 from simulator.runtime.errors import ContradictionError
-from simulator.runtime.stand_in import ToolSimulator, create_plugin
+from simulator.runtime.plugin import ToolSimulator, create_plugin
 from tests.runtime.stage import agent_of, call, opened, tool_facts
 from tests.runtime.standing import BUSY, Oracle, Stage, responses, rule
 

@@ -15,7 +15,7 @@ from mcp import StdioServerParameters
 from simulator.environment.injection.rules import InjectionRule, ResponseEffect
 from simulator.journal import Journal
 from simulator.runtime import Simulation
-from simulator.runtime.loop import LoopThread
+from simulator.runtime.adk.event_loop import LoopThread
 from simulator.seats.requests import ModelRequest
 from simulator.session import SessionState
 from tests.harness.loopback import Reply, loopback

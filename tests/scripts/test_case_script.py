@@ -10,14 +10,14 @@ from google.adk.tools.function_tool import FunctionTool
 from google.adk.tools.long_running_tool import LongRunningFunctionTool
 
 from evalset import GoldenTraceBuilder
-from evalset.case_script import script_of_case
 from evalset.errors import ScenarioError
-from evalset.golden_trace import TraceForm
+from evalset.golden_trace.builder import TraceForm
+from evalset.golden_trace.case_script import script_of_case
 from simulator import demo_agent
 from simulator.agents import DEMOS
-from simulator.runtime.nested import agents_as_tools
+from simulator.runtime.adk.nested_agents import agents_as_tools
 from simulator.scripts import read_script, write_script
-from simulator.scripts.entries import ToolMove
+from simulator.scripts.script_lines import ToolMove
 from tests.evalset.sessions import PATIENCE, agent, answer, ask, call, find_order, opened, refund, say
 from tests.evalset.traces import answers, calls, turns
 from tests.scripts.recording import play, play_with, record_demo

@@ -15,8 +15,8 @@ from typing import Any
 import pytest
 
 from evalset import EvalSetWriter, GoldenTraceBuilder
-from evalset.command import main
-from evalset.recorded.files import read_environment
+from evalset.cli.simulator_program import main
+from evalset.recorded.recording_files import read_environment
 from simulator.agents import DEMOS
 from simulator.scripts import script_of, write_script
 from tests.harness.processes import REPOSITORY, quiet_environment, wait_until
@@ -321,7 +321,7 @@ def test_an_interrupt_ends_with_130_and_writes_nothing(tmp_path: Path, script: P
 
 
 _DEAF = """
-from evalset.commands.ending import end_when_interrupted
+from evalset.cli.exit_codes import end_when_interrupted
 
 end_when_interrupted()
 while True:

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from evalset.command import main
-from evalset.commands import answers
-from evalset.commands.answers import NotReadError
+from evalset.cli import typed_answers
+from evalset.cli.simulator_program import main
+from evalset.cli.typed_answers import NotReadError
 from simulator.scripts import read_script
 
 HEAD = "format: golden-trace-studio/script\nversion: 1\n"
@@ -153,7 +153,7 @@ def test_a_confirmation_that_the_script_forgot_is_asked_for(
 )
 def test_an_answer_of_a_tool_is_read_as_a_line_of_a_script(typed: str, wanted: dict[str, Any]) -> None:
     """What is typed says the same as a line of a script."""
-    move = answers.tool_move(typed, "x").model_dump(mode="json", exclude_unset=True)
+    move = typed_answers.tool_move(typed, "x").model_dump(mode="json", exclude_unset=True)
     assert move == {"tool": "x", **wanted}
 
 
@@ -161,25 +161,25 @@ def test_an_answer_of_a_tool_is_read_as_a_line_of_a_script(typed: str, wanted: d
 def test_an_answer_that_is_none_is_refused_with_words(typed: str) -> None:
     """The error is for a person."""
     with pytest.raises(NotReadError) as caught:
-        answers.tool_move(typed, "x")
+        typed_answers.tool_move(typed, "x")
     assert str(caught.value)
 
 
 def test_turns_code_confirmations_and_replies_are_read() -> None:
     """Each kind of question has its own words."""
-    assert answers.agent_move("Hi.", "a").text == "Hi."
-    assert answers.agent_move(":call f", "a").calls[0].args == {}
-    assert answers.agent_move(":transfer b", "a").transfer == "b"
-    assert answers.agent_move(":model", "a").model is True
-    assert answers.code_move("1\\n2").prints == "1\n2"
-    assert (answers.confirmed("YES"), answers.confirmed("n")) == (True, False)
-    assert answers.reply("{a: 1}") == {"a": 1}
+    assert typed_answers.agent_move("Hi.", "a").text == "Hi."
+    assert typed_answers.agent_move(":call f", "a").calls[0].args == {}
+    assert typed_answers.agent_move(":transfer b", "a").transfer == "b"
+    assert typed_answers.agent_move(":model", "a").model is True
+    assert typed_answers.code_move("1\\n2").prints == "1\n2"
+    assert (typed_answers.confirmed("YES"), typed_answers.confirmed("n")) == (True, False)
+    assert typed_answers.reply("{a: 1}") == {"a": 1}
     for read, text in (
-        (lambda text: answers.agent_move(text, "a"), ""),
-        (lambda text: answers.agent_move(text, "a"), ":call f [1]"),
-        (answers.code_move, ":real"),
-        (answers.confirmed, "perhaps"),
-        (answers.reply, ""),
+        (lambda text: typed_answers.agent_move(text, "a"), ""),
+        (lambda text: typed_answers.agent_move(text, "a"), ":call f [1]"),
+        (typed_answers.code_move, ":real"),
+        (typed_answers.confirmed, "perhaps"),
+        (typed_answers.reply, ""),
     ):
         with pytest.raises(NotReadError):
             read(text)

@@ -12,12 +12,12 @@ from google.adk.evaluation.eval_set import EvalSet
 from google.adk.evaluation.local_eval_sets_manager import load_eval_set_from_file
 
 from evalset import export_cases, import_cases
-from evalset.command import main
+from evalset.cli.simulator_program import main
 from evalset.doctor import examine
-from evalset.documents import set_json
-from evalset.recorded.embedded import joined, parted
-from evalset.recorded.files import read_environment, sidecar_of
-from evalset.recorded.model import RecordedCase, RecordedEnvironment, RecordedTurn
+from evalset.files.case_text import set_json
+from evalset.recorded.embedded_recording import joined, parted
+from evalset.recorded.recording import RecordedCase, RecordedEnvironment, RecordedTurn
+from evalset.recorded.recording_files import read_environment, sidecar_of
 from evalset.verify import verify
 from simulator.scripts import script_of, write_script
 from tests.evalset.examples import a_case as an_eval_case

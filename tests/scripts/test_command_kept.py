@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from app.shelf import STORE_VARIABLE as OF_THE_PAGE
-from evalset.command import main
-from evalset.commands.kept import STORE_VARIABLE
+from app.live.session_store import STORE_VARIABLE as OF_THE_PAGE
+from evalset.cli.sessions_command import STORE_VARIABLE
+from evalset.cli.simulator_program import main
 from simulator import Simulation, demo_agent
 from simulator.scripts import read_script
 from simulator.store import JournalStore

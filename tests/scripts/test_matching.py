@@ -7,7 +7,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from simulator.scripts.matching import Lines, holds
+from simulator.scripts.line_matching import Lines, holds
 from simulator.scripts.script import Script
 from simulator.seats.requests import CodeRequest, ModelRequest, ToolRequest
 

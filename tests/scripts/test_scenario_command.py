@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import evalset
-from evalset.command import main
+from evalset.cli.simulator_program import main
 from evalset.verify import verify
 from tests.harness.talking_agent import write_talking_agent
 

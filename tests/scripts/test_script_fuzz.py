@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from simulator.environment.documents import write_yaml
+from simulator.base.documents import write_yaml
 from simulator.scripts import ScriptError, read_script
 from simulator.scripts.script import FORMAT
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from simulator.environment.documents import line_of
+from simulator.base.documents import line_of
 from simulator.scripts import Script, ScriptError, read_script, write_script
 
 NAMES = st.sampled_from(["find_order", "refund", "*", "no", "2024-01-01", "Käse"])

@@ -7,7 +7,7 @@ import pickle
 
 import pytest
 
-from simulator.runtime.encoding import LONGEST_TRACEBACK, written_traceback
+from simulator.runtime.adk.codec import LONGEST_TRACEBACK, written_traceback
 from simulator.session.model import NoLiveAgentError
 from tests.runtime.stage import PATIENCE, agent_of, call, opened, say
 

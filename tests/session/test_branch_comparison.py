@@ -9,11 +9,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from simulator import branch_comparison
-from simulator.branch_comparison import ComparedRow, Held, Missing, compared, differing, shared_entries
-from simulator.environment.language.paths import parse
+from simulator.base.json_values import same
+from simulator.branches import branch_comparison
+from simulator.branches.branch_comparison import (
+    ComparedRow,
+    Held,
+    Missing,
+    compared,
+    differing,
+    shared_entries,
+)
+from simulator.environment.expressions.json_paths import parse
 from simulator.facts import Fact, Failed, Returned
-from simulator.jsonvalue import same
 from simulator.session import HistoryEntry
 from tests.session.making import asked, ended, event, journal_of, model, tool
 

@@ -8,8 +8,8 @@ from typing import Any
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from simulator.branches import BY_ITSELF, Branch, Tree, branches, first_step, history_at, tree
-from simulator.environment.facts import ConnectionsAnalysed
+from simulator.branches.branch_tree import BY_ITSELF, Branch, Tree, branches, first_step, history_at, tree
+from simulator.environment.environment_facts import ConnectionsAnalysed
 from simulator.facts import Fact, RulesChanged, SeatChanged
 from simulator.journal import ROOT, Journal
 from tests.session.making import answered_turn, asked, call, ended, model, opened, selected, tool

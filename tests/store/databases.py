@@ -14,8 +14,8 @@ from simulator.facts import Fact, SessionOpened
 from simulator.journal import Journal
 from simulator.store import JournalStore, StoredJournal
 from simulator.store.errors import StoreError
-from simulator.store.holders import Holder
-from simulator.store.places import database_url
+from simulator.store.locations import database_url
+from simulator.store.process_locks import Holder
 from tests.session.making import selected
 
 ME, KEY = "me@example.org", "demos/clerk"

@@ -19,7 +19,7 @@ from simulator.store import (
     StoredJournal,
     UnknownSessionError,
 )
-from simulator.store.holders import Holder
+from simulator.store.process_locks import Holder
 from tests.harness.processes import REPOSITORY, quiet_environment, wait_until
 from tests.store.databases import Kept, begun
 

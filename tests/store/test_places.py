@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from simulator.store import JournalStore, places
+from simulator.store import JournalStore, locations
 from simulator.store.database import Database
 
 MOUNTS = """\
@@ -31,8 +31,8 @@ def test_a_file_on_a_network_is_known(path: str, kind: str, tmp_path: Path) -> N
     """The mount point that is nearest counts."""
     mounts = tmp_path / "mounts"
     mounts.write_text(MOUNTS, encoding="utf-8")
-    assert places.network_file_system(Path(path), mounts) == kind
-    assert places.network_file_system(Path(path), tmp_path / "none") == ""
+    assert locations.network_file_system(Path(path), mounts) == kind
+    assert locations.network_file_system(Path(path), tmp_path / "none") == ""
 
 
 def test_a_store_on_a_network_says_what_is_not_certain(
@@ -42,7 +42,7 @@ def test_a_store_on_a_network_says_what_is_not_certain(
     store = JournalStore.open(tmp_path / "sessions.db")
     assert store.caution == ""
     store.close()
-    monkeypatch.setattr(places, "network_file_system", lambda _: "nfs4")
+    monkeypatch.setattr(locations, "network_file_system", lambda _: "nfs4")
     store = JournalStore.open(tmp_path / "sessions.db")
     assert "network file system (nfs4)" in store.caution
     store.close()

@@ -10,7 +10,7 @@ from sqlalchemy import Connection, inspect, text
 
 from simulator.store import JournalStore, StoreError, default_path
 from simulator.store.database import Database
-from simulator.store.schema import STEPS, migrate
+from simulator.store.schema_versions import STEPS, migrate
 from tests.store.databases import Kept, begun, raising
 
 OLDER = (
@@ -68,7 +68,7 @@ def test_a_database_of_a_version_in_between_takes_the_rest(kept: Kept) -> None:
 def test_a_step_that_fails_leaves_all_as_it_was(kept: Kept, monkeypatch: pytest.MonkeyPatch) -> None:
     """All steps are one transaction. Patched, as no released step fails."""
     _laid_out(kept)
-    monkeypatch.setattr("simulator.store.schema.migrate.__defaults__", ((_rename, _fail), None))
+    monkeypatch.setattr("simulator.store.schema_versions.migrate.__defaults__", ((_rename, _fail), None))
     assert "absent" in raising(lambda: Database(kept.url, patience=1))
     assert kept.run("SELECT title FROM studio_sessions") == [("Late",)]
     assert kept.run("SELECT version FROM studio_schema") == [(1,)]

@@ -18,7 +18,7 @@ from hypothesis.stateful import (
 )
 
 from simulator import ErrorEffect, InjectionRule, Seats, Simulation, SimulationError
-from simulator.branches import branches
+from simulator.branches.branch_tree import branches
 from simulator.facts import Deferred
 from simulator.journal import Journal
 from simulator.seats.answers import ToolAnswer, called, failed, returned, said

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sqlalchemy import text
 
-from simulator.store.schema import STEPS, migrate
+from simulator.store.schema_versions import STEPS, migrate
 from tests.store.databases import ME, Kept, begun, raising
 
 PATH = "/agents/d\udce9sk/orders.evalset.json"

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import expect
 
-from evalset.recorded.files import read_environment, sidecar_of
+from evalset.recorded.recording_files import read_environment, sidecar_of
 from simulator.facts import Returned
 from tests.evalset.editing_sets import record_case, write_set
 from tests.harness.browser import NewTab, Studio

@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 import pytest
 from playwright.sync_api import Browser, BrowserContext, expect
 
-from app.people import COOKIE
+from app.server.owners import COOKIE
 from tests.harness.browser import Studio, first_code, studio_server
 from tests.harness.oidc import oidc_provider
 from tests.harness.processes import Served, kill

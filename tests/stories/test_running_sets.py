@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import expect
 
 from evalset import EvalSetWriter, GoldenTraceBuilder
-from evalset.recorded.export import record
+from evalset.recorded.recording_export import record
 from simulator import Seats, Simulation, demo_agent
 from tests.harness.browser import Studio
 

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from evalset.recorded.export import record
-from evalset.recorded.files import sidecar_of
+from evalset.recorded.recording_export import record
+from evalset.recorded.recording_files import sidecar_of
 from evalset.verify import CaseResult, RunResult, Verification, verify
 from simulator import SimulatedAgentConfig
 from simulator.seats.answers import returned

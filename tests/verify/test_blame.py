@@ -9,8 +9,7 @@ from typing import Any
 
 import pytest
 
-from evalset.editing.beside import open_beside
-from evalset.editing.edits import (
+from evalset.editing.case_edits import (
     AddCall,
     Edit,
     MoveCall,
@@ -20,12 +19,13 @@ from evalset.editing.edits import (
     SetResponse,
     SetText,
 )
-from evalset.editing.opened import open_set
-from evalset.editing.parts import calls_of
-from evalset.editing.saving import save
-from evalset.editing.work import SetWork
-from evalset.recorded.files import put_cases, read_environment, sidecar_of
-from evalset.recorded.goldens import without_golden
+from evalset.editing.case_parts import calls_of
+from evalset.editing.opened_set import open_set
+from evalset.editing.recording_beside import open_beside
+from evalset.editing.set_saving import save
+from evalset.editing.set_work import SetWork
+from evalset.recorded.golden_digests import without_golden
+from evalset.recorded.recording_files import put_cases, read_environment, sidecar_of
 from evalset.verify import Criteria, RunResult, accept, repair, verify
 from evalset.verify.report import report
 from tests.verify.desks import TWO_TURNS, agents, copied_set, recorded_set, the_run

@@ -10,7 +10,7 @@ from google.genai import types
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evalset.verify import checks
+from evalset.verify import run_checks
 from evalset.verify.results import Step
 
 texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
@@ -28,7 +28,7 @@ def test_the_score_of_the_same_texts_is_adks(told: list[str]) -> None:
     turns = [*map(said, told)]
     metric = EvalMetric(metric_name="response_match_score", threshold=0.8)
     wanted = RougeEvaluator(metric).evaluate_invocations(turns, turns)
-    found = checks.response_match(turns, turns, 0.8)
+    found = run_checks.response_match(turns, turns, 0.8)
     assert (found.score, found.turns) == (
         wanted.overall_score,
         tuple(each.score for each in wanted.per_invocation_results),
@@ -42,7 +42,7 @@ def test_other_texts_are_scored_by_adk() -> None:
         [said("it was shipped"), said("no idea")],
         [said("it was shipped"), said("yes, it is there")],
     )
-    found = checks.response_match(actual, expected, 0.8)
+    found = run_checks.response_match(actual, expected, 0.8)
     assert (found.name, found.status, found.turns, found.detail) == (
         "response_match_score",
         "failed",
@@ -53,10 +53,10 @@ def test_other_texts_are_scored_by_adk() -> None:
 
 def test_without_adks_evaluator_words_are_counted_and_that_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     """The check has a name of its own then."""
-    monkeypatch.setattr(checks, "has_rouge", lambda: False)  # it is installed wherever the tests run
-    same = checks.response_match([said("it is Here")], [said("it is Here")], 0.8)
+    monkeypatch.setattr(run_checks, "has_rouge", lambda: False)  # it is installed wherever the tests run
+    same = run_checks.response_match([said("it is Here")], [said("it is Here")], 0.8)
     assert (same.name, same.status, same.score) == ("response_word_overlap", "passed", 1.0)
-    other = checks.response_match([said("it is Here, now")], [said("IT is here")], 0.9)
+    other = run_checks.response_match([said("it is Here, now")], [said("IT is here")], 0.9)
     assert (other.name, other.status, other.score) == ("response_word_overlap", "failed", 6 / 7)
     assert "google-adk[eval]" in other.detail
 
@@ -64,22 +64,22 @@ def test_without_adks_evaluator_words_are_counted_and_that_is_told(monkeypatch: 
 @given(texts, texts)
 def test_the_words_in_common_are_a_share(one: str, other: str) -> None:
     """From 0 to 1, the same both ways, and 1 for the same text."""
-    assert 0 <= checks.word_overlap(one, other) == checks.word_overlap(other, one) <= 1
-    assert checks.word_overlap(one, one) == 1
+    assert 0 <= run_checks.word_overlap(one, other) == run_checks.word_overlap(other, one) <= 1
+    assert run_checks.word_overlap(one, one) == 1
 
 
 def test_what_differs_in_the_state_is_named() -> None:
     """What is new, gone, or another."""
-    found = checks.final_state({"a": 1, "new": [1]}, {"a": True, "gone": 0})
+    found = run_checks.final_state({"a": 1, "new": [1]}, {"a": True, "gone": 0})
     assert (found.status, found.detail) == ("failed", "a is 1, was true, gone is missing, new is new: [1]")
-    assert checks.final_state({"a": 1.0}, {"a": 1}).status == "passed"
+    assert run_checks.final_state({"a": 1.0}, {"a": 1}).status == "passed"
 
 
 def test_stored_responses_may_come_in_any_order_and_each_counts_once() -> None:
     """Two that are the same need two."""
     one, two = (Step(kind="response", tool="find", value={"n": number}) for number in (1, 2))
-    assert checks.stored_responses([[one, two]], [[two, one]]).status == "passed"
-    found = checks.stored_responses([[one, two]], [[one, one]])
+    assert run_checks.stored_responses([[one, two]], [[two, one]]).status == "passed"
+    found = run_checks.stored_responses([[one, two]], [[one, one]])
     assert (found.status, found.score) == ("failed", 0.5)
     assert found.detail == 'the eval set holds what the replay did not give: turn 1: find answered {"n":1}'
-    assert checks.stored_responses([[one]], [[]]).score == 1.0
+    assert run_checks.stored_responses([[one]], [[]]).score == 1.0

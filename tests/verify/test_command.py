@@ -17,7 +17,7 @@ from google.adk.evaluation.eval_metrics import EvalStatus
 from google.adk.evaluation.evaluator import EvaluationResult
 
 from evalset.__main__ import main
-from evalset.recorded.files import sidecar_of
+from evalset.recorded.recording_files import sidecar_of
 from tests.harness.processes import REPOSITORY, quiet_environment
 from tests.verify.desks import agents, copied_set, recorded_set
 

@@ -11,11 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evalset.verify.criteria import Criteria, Match
-from evalset.verify.differences import text_pieces, value_differences
 from evalset.verify.divergence import Beside, Compared, aligned, first_divergence, matched
 from evalset.verify.results import Divergence, Step
-from simulator.environment.language.paths import parse
-from simulator.jsonvalue import same
+from evalset.verify.value_differences import text_pieces, value_differences
+from simulator.base.json_values import same
+from simulator.environment.expressions.json_paths import parse
 from tests.recorded.test_files import json_values, objects
 
 letters = st.lists(st.sampled_from("abc"), max_size=6)

@@ -7,10 +7,10 @@ from typing import Any
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from evalset.recorded.goldens import text_digest, value_digest
-from evalset.verify.judging import Known
+from evalset.recorded.golden_digests import text_digest, value_digest
 from evalset.verify.results import Step
-from simulator.jsonvalue import same
+from evalset.verify.verdicts import Known
+from simulator.base.json_values import same
 from tests.recorded.test_files import json_values
 
 LONG = {f"field_{number}": "x" * 20 for number in range(20)}

@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from evalset.editing.beside import open_beside
-from evalset.editing.edits import (
+from evalset.editing.case_edits import (
     AddCall,
     DeleteCase,
     DuplicateCase,
@@ -21,10 +20,11 @@ from evalset.editing.edits import (
     SetText,
     SplitCase,
 )
-from evalset.editing.opened import open_set
-from evalset.editing.parts import calls_of
-from evalset.editing.saving import save
-from evalset.editing.work import SetWork
+from evalset.editing.case_parts import calls_of
+from evalset.editing.opened_set import open_set
+from evalset.editing.recording_beside import open_beside
+from evalset.editing.set_saving import save
+from evalset.editing.set_work import SetWork
 from evalset.verify import verify
 from tests.verify.desks import TWO_TURNS, agents, copied_set, recorded_set
 

@@ -13,9 +13,9 @@ from pathlib import Path
 
 import pytest
 
+from evalset.cli.verify_command import main
 from evalset.verify import CaseResult, VerifyProgress, verify
-from evalset.verify.command import main
-from evalset.verify.sharing import parts_of
+from evalset.verify.work_sharing import parts_of
 from tests.kernel.projects import config_of
 from tests.replay.desk_agent import NAME
 from tests.verify.desks import agents, recorded_set

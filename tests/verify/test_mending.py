@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from evalset.recorded.files import read_environment, sidecar_of
+from evalset.recorded.recording_files import read_environment, sidecar_of
 from evalset.recorded.tolerances import CaseInsensitive
 from evalset.verify import Criteria, RunResult, VerifyError, accept, keep_tolerances, repair, verify
 from evalset.verify.results import Players

@@ -13,8 +13,8 @@ from hypothesis import given
 from evalset.__main__ import main
 from evalset.cli.main import main as golden_trace
 from evalset.doctor import Migration, examine, migrate
-from evalset.recorded.files import read_environment, sidecar_of
-from evalset.renaming import places_of
+from evalset.recorded.agent_renaming import places_of
+from evalset.recorded.recording_files import read_environment, sidecar_of
 from evalset.verify import verify
 from tests.recorded.test_files import json_values
 from tests.replay.desk_agent import SOURCE, write_desk

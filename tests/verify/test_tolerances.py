@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evalset.recorded.files import read_environment, sidecar_of
+from evalset.recorded.recording_files import read_environment, sidecar_of
 from evalset.recorded.tolerances import (
     CaseInsensitive,
     Ignore,

@@ -18,7 +18,7 @@ from google.adk.tools.function_tool import FunctionTool
 from google.adk.workflow import START, Workflow
 from hypothesis import given
 
-from evalset.recorded.files import read_environment, sidecar_of
+from evalset.recorded.recording_files import read_environment, sidecar_of
 from evalset.recorded.tolerances import Ignore, Pattern, Tolerance, as_recorded
 from evalset.verify import (
     Criteria,
@@ -32,7 +32,7 @@ from evalset.verify import (
     tolerances_of,
     verify,
 )
-from evalset.verify.undetermined import is_clock
+from evalset.verify.varying_values import is_clock
 from tests.harness.adk_process import run_adk_eval
 from tests.recorded.test_files import json_values
 from tests.replay import asking

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from evalset.recorded.files import sidecar_of
+from evalset.recorded.recording_files import sidecar_of
 from evalset.verify import Criteria, VerifyError, VerifyProgress, verify
 from tests.verify.desks import TWO_TURNS, agents, copied_set, recorded_set, the_case, the_run
 

@@ -8,8 +8,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 from weakref import WeakKeyDictionary
 
-from simulator.environment.evidence.runs import Run
-from simulator.environment.evidence.unknowns import SCALARS, Class, External, Scope
+from simulator.environment.evidence.program_run import Run
+from simulator.environment.evidence.unknown_values import SCALARS, Class, External, Scope
 
 _BASES: Mapping[tuple[str, ...], tuple[type[enum.Enum], type | None]] = {
     ("enum.Enum",): (enum.Enum, None),

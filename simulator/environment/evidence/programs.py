@@ -9,11 +9,11 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any
 
-from simulator.environment.evidence.runs import CHANGED, REBOUND, Budget, Plan, Run
-from simulator.environment.evidence.scanning import DEFINITIONS, names_of, scan
+from simulator.environment.evidence.bound_names import DEFINITIONS, names_of, scan
+from simulator.environment.evidence.program_run import CHANGED, REBOUND, Budget, Plan, Run
 from simulator.environment.evidence.sketch import Code, Module
-from simulator.environment.evidence.statements import execute
-from simulator.environment.evidence.unknowns import (
+from simulator.environment.evidence.statement_execution import execute
+from simulator.environment.evidence.unknown_values import (
     CONTAINERS,
     MAPPINGS,
     MUTABLE,

@@ -7,6 +7,8 @@ from typing import assert_never
 
 from pydantic import JsonValue
 
+from simulator.base.json_values import JsonObject, copied, same
+from simulator.environment.expressions import json_paths
 from simulator.environment.injection.conditions import (
     AgentIs,
     AllOf,
@@ -19,16 +21,14 @@ from simulator.environment.injection.conditions import (
     Not,
     WorldIs,
 )
-from simulator.environment.injection.effects import (
+from simulator.environment.injection.injection import EVERY_TOOL, InjectionRule
+from simulator.environment.injection.rule_effects import (
     ErrorEffect,
     LatencySpread,
     LogNormalLatency,
     ResponseEffect,
     UniformLatency,
 )
-from simulator.environment.injection.injections import EVERY_TOOL, InjectionRule
-from simulator.environment.language import paths
-from simulator.jsonvalue import JsonObject, copied, same
 
 
 def unwritable(rule: InjectionRule) -> str | None:
@@ -114,7 +114,7 @@ def _equal(condition: Condition) -> Iterator[tuple[str | None, JsonValue]]:
             for each in conditions:
                 yield from _equal(each)
         case ArgumentIs(path=path, test=Equals(value=value)):
-            steps = paths.parse(path).steps
+            steps = json_paths.parse(path).steps
             yield (steps[0] if len(steps) == 1 and isinstance(steps[0], str) else None), value
         case _:
             yield None, None

@@ -9,11 +9,11 @@ from typing import Annotated, Literal, Self, TypeAlias, assert_never
 
 from pydantic import AfterValidator, Field, JsonValue, field_validator, model_validator
 
-from simulator.environment.language import paths
-from simulator.environment.language.expressions import compiled
-from simulator.environment.regexes import PatternError, Searcher, SearchError, searcher
-from simulator.environment.value import Number, Value, Whole
-from simulator.jsonvalue import NotJsonError, canonical, same
+from simulator.base.json_values import NotJsonError, canonical, same
+from simulator.base.pattern_search import PatternError, Searcher, SearchError, searcher
+from simulator.environment.environment_value import Number, Value, Whole
+from simulator.environment.expressions import json_paths
+from simulator.environment.expressions.expressions import compiled
 
 LONGEST_PATTERN = 1_000
 """Characters that a regular expression may have."""
@@ -27,7 +27,7 @@ _KNOWN = frozenset({"args", "world", "state", "calls", "agent"})
 
 
 def _path(text: str) -> str:
-    paths.parse(text)
+    json_paths.parse(text)
     return text
 
 

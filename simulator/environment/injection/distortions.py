@@ -13,10 +13,10 @@ from typing import Any, Literal, Self, TypeAlias
 
 from pydantic import Field, JsonValue, field_validator, model_validator
 
-from simulator.environment.language.paths import field_place, item_place, parse
-from simulator.environment.libraries import Named, shipped_library
-from simulator.environment.value import Number, Value, Whole
-from simulator.jsonvalue import Json, copied
+from simulator.base.json_values import Json, copied
+from simulator.environment.environment_value import Number, Value, Whole
+from simulator.environment.expressions.json_paths import field_place, item_place, parse
+from simulator.environment.yaml_libraries import Named, shipped_library
 
 HUGE_BYTES = 200_000
 """The size of a `huge` answer that names none."""

@@ -7,13 +7,13 @@ from functools import lru_cache
 
 from pydantic import JsonValue
 
+from simulator.base.json_values import same
+from simulator.environment.expressions.json_paths import field_place
+from simulator.environment.injection.compiled_conditions import Seen, Why, ready_condition
 from simulator.environment.injection.conditions import likeness, shown
-from simulator.environment.injection.effects import LETS_GO_ON, SequenceEffect
-from simulator.environment.injection.injections import EVERY_TOOL, InjectionRule
-from simulator.environment.injection.matching import Seen, Why, ready_condition
-from simulator.environment.injection.verdicts import Miss
-from simulator.environment.language.paths import field_place
-from simulator.jsonvalue import same
+from simulator.environment.injection.injection import EVERY_TOOL, InjectionRule
+from simulator.environment.injection.rule_effects import LETS_GO_ON, SequenceEffect
+from simulator.environment.injection.rule_verdicts import Miss
 
 _MOST_KEPT = 256
 _ABSENT = object()

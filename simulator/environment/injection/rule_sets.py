@@ -7,14 +7,18 @@ from typing import Literal, NamedTuple, TypeAlias, get_args
 
 from pydantic import BaseModel, JsonValue, TypeAdapter, ValidationError
 
-from simulator.environment.complaints import complaint
-from simulator.environment.documents import DocumentError, read_document, write_json, write_yaml
-from simulator.environment.injection import conditions, distortions, effects
-from simulator.environment.injection.adk_config import EnvironmentConfigError, ReadConfig, read_config
-from simulator.environment.injection.adk_text import is_code, read_config_text
-from simulator.environment.injection.injections import InjectionRule
-from simulator.environment.value import Value
-from simulator.jsonvalue import JsonObject, place_words
+from simulator.base.documents import DocumentError, read_document, write_json, write_yaml
+from simulator.base.json_values import JsonObject, place_words
+from simulator.base.validation_words import complaint
+from simulator.environment.environment_value import Value
+from simulator.environment.injection import conditions, distortions, rule_effects
+from simulator.environment.injection.adk_config_text import is_code, read_config_text
+from simulator.environment.injection.adk_injection_config import (
+    EnvironmentConfigError,
+    ReadConfig,
+    read_config,
+)
+from simulator.environment.injection.injection import InjectionRule
 
 FORMAT = "golden-trace-studio/rules"
 VERSION = 1
@@ -161,7 +165,7 @@ def _without_kinds(loc: tuple[int | str, ...]) -> Iterator[int | str]:
 _HAVE_KINDS = frozenset({"effect", "when", "latency", "condition", "test"})
 _MODELS: list[type[BaseModel]] = [
     model
-    for module in (conditions, effects, distortions)
+    for module in (conditions, rule_effects, distortions)
     for model in vars(module).values()
     if isinstance(model, type) and issubclass(model, Value)
 ]

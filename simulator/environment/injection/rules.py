@@ -8,13 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 
-from simulator.environment.injection.calls import NOTHING_SO_FAR, CallContext, Tally
-from simulator.environment.injection.effects import MAX_LATENCY_SECONDS, Effect, ErrorEffect, ResponseEffect
-from simulator.environment.injection.injections import EVERY_TOOL, InjectionRule
-from simulator.environment.injection.matching import Seen
+from simulator.base.json_values import JsonObject, same
+from simulator.environment.injection.compiled_conditions import Seen
+from simulator.environment.injection.injection import EVERY_TOOL, InjectionRule
 from simulator.environment.injection.ready_rules import ReadyRule, ReadyRules, ready_rules
-from simulator.environment.injection.verdicts import Miss, Verdict, nearest_first
-from simulator.jsonvalue import JsonObject, same
+from simulator.environment.injection.rule_call import NOTHING_SO_FAR, CallContext, Tally
+from simulator.environment.injection.rule_effects import (
+    MAX_LATENCY_SECONDS,
+    Effect,
+    ErrorEffect,
+    ResponseEffect,
+)
+from simulator.environment.injection.rule_verdicts import Miss, Verdict, nearest_first
 
 __all__ = [
     "EVERY_TOOL",

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator
 from fractions import Fraction
 
-from simulator.jsonvalue import JsonObject
+from simulator.base.json_values import JsonObject
 
 _LARGEST = 1_000_000_000
 _NEARBY = 200

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from pydantic import JsonValue
 
-from simulator.jsonvalue import JsonObject
+from simulator.base.json_values import JsonObject
 
 FieldsFor = Callable[[str], JsonObject | None]
 """Gives the schema of the object that a field of some name holds; None where nothing can be said of it."""

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from pydantic import JsonValue
 
-from simulator.environment.schema.schemas import BrokenSchemaError, normalise
-from simulator.jsonvalue import JsonObject
+from simulator.base.json_values import JsonObject
+from simulator.environment.schema.schema_checks import BrokenSchemaError, normalise
 
 _MOST_DEPTH = 6
 _MOST_FIELDS = 400

@@ -13,11 +13,11 @@ from jsonschema.exceptions import UnknownType
 from pydantic import JsonValue
 from referencing.exceptions import Unresolvable
 
-from simulator.environment.schema.merging import NEVER, both_of, merged
+from simulator.base.json_values import JsonObject, same
 from simulator.environment.schema.open_shapes import has_open
-from simulator.environment.schema.patterns import matches
-from simulator.environment.schema.schemas import Problem, check_normal, normalise, unchecked_validator
-from simulator.jsonvalue import JsonObject, same
+from simulator.environment.schema.pattern_texts import matches
+from simulator.environment.schema.schema_checks import Problem, check_normal, normalise, unchecked_validator
+from simulator.environment.schema.schema_merge import NEVER, both_of, merged
 
 _MOST_ALTERNATIVES = 24
 _CHOICES = ("anyOf", "oneOf")

@@ -1,5 +1,5 @@
 """The expense approver: JSON in and out by schema, nested parameters, and a payment that a person confirms."""
 
-from . import agent
+from simulator.agents.demos.expense_approver import agent
 
 __all__ = ["agent"]

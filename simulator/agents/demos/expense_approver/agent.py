@@ -2,9 +2,9 @@
 
 from google.adk.agents import LlmAgent
 
-from .model import ExpenseApproverModel
-from .schemas import Decision, ExpenseReport
-from .tools import check_policy, get_budget, reimburse_tool
+from simulator.agents.demos.expense_approver.model import ExpenseApproverModel
+from simulator.agents.demos.expense_approver.schemas import Decision, ExpenseReport
+from simulator.agents.demos.expense_approver.tools import check_policy, get_budget, reimburse_tool
 
 INSTRUCTION = """\
 You decide on expense reports.

@@ -9,9 +9,8 @@ from typing import Any
 from simulator.agents.demo_answer import Answer, money, number, pick_number, pick_text
 from simulator.agents.demo_model import MAX_STEPS, DemoModel, Steps, asked, together
 from simulator.agents.demo_request import Talk, call
-
-from .reports import read_report
-from .schemas import Decision, ExpenseReport, Verdict
+from simulator.agents.demos.expense_approver.reports import read_report
+from simulator.agents.demos.expense_approver.schemas import Decision, ExpenseReport, Verdict
 
 _LINES = ("lines", "checks", "findings", "results", "data")
 _REJECTED = "rejected"

@@ -8,8 +8,13 @@ import re
 from pydantic import ValidationError
 
 from simulator.agents.demo_answer import number
-
-from .schemas import Category, Currency, Department, ExpenseLine, ExpenseReport
+from simulator.agents.demos.expense_approver.schemas import (
+    Category,
+    Currency,
+    Department,
+    ExpenseLine,
+    ExpenseReport,
+)
 
 _EMPLOYEE = re.compile(r"(?<![\w-])E-\d{1,8}\b", re.IGNORECASE | re.ASCII)
 _AMOUNT = re.compile(

@@ -11,7 +11,7 @@ from google.adk.tools.tool_context import ToolContext
 from pydantic import BaseModel, Field
 from typing_extensions import TypedDict
 
-from .schemas import Category, Currency, Department, ExpenseLine
+from simulator.agents.demos.expense_approver.schemas import Category, Currency, Department, ExpenseLine
 
 CONFIRM_ABOVE = 500.0
 """A payment of more than this waits until a person has confirmed it, whatever the currency."""

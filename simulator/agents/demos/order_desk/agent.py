@@ -2,8 +2,14 @@
 
 from google.adk.agents import LlmAgent
 
-from .model import OrderDeskModel
-from .tools import cancel_order, create_order, find_order, list_orders, refund_order
+from simulator.agents.demos.order_desk.model import OrderDeskModel
+from simulator.agents.demos.order_desk.tools import (
+    cancel_order,
+    create_order,
+    find_order,
+    list_orders,
+    refund_order,
+)
 
 INSTRUCTION = """\
 You are the order desk of a small shop. You help customers with their orders.

@@ -15,8 +15,7 @@ from simulator.agents.demo_answer import (
 )
 from simulator.agents.demo_model import DemoModel, Steps, asked, together
 from simulator.agents.demo_request import Talk, call
-
-from .wishes import OFFER_TO_CANCEL, Wish, order_ids_in, read_wish
+from simulator.agents.demos.order_desk.wishes import OFFER_TO_CANCEL, Wish, order_ids_in, read_wish
 
 _HELP = (
     "I can find, create, cancel and refund orders. Tell me the id of an order, for instance A-1001, or the "

@@ -1,5 +1,5 @@
 """The travel planner: a coordinator that hands over to sub-agents, asks an agent as a tool, and calls in parallel."""
 
-from . import agent
+from simulator.agents.demos.travel_planner import agent
 
 __all__ = ["agent"]

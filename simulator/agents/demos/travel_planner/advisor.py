@@ -7,9 +7,8 @@ import re
 from simulator.agents.demo_answer import pick_number
 from simulator.agents.demo_model import DemoModel, Steps, asked
 from simulator.agents.demo_request import Talk, call
-
-from .handover import sorry
-from .places import COUNTRIES, PEOPLES
+from simulator.agents.demos.travel_planner.handover import sorry
+from simulator.agents.demos.travel_planner.places import COUNTRIES, PEOPLES
 
 _QUESTION = re.compile(
     r"passport (?:of|from) (?P<passport>.+?) need a visa for (?P<country>[^?]+)", re.IGNORECASE

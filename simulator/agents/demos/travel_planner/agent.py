@@ -3,11 +3,18 @@
 from google.adk.agents import LlmAgent
 from google.adk.tools.agent_tool import AgentTool
 
-from .advisor import EntryAdvisorModel
-from .coordinator import CoordinatorModel
-from .flights import FlightModel
-from .hotels import HotelModel
-from .tools import book_flight, book_hotel, get_weather, look_up_entry_rules, search_flights, search_hotels
+from simulator.agents.demos.travel_planner.advisor import EntryAdvisorModel
+from simulator.agents.demos.travel_planner.coordinator import CoordinatorModel
+from simulator.agents.demos.travel_planner.flights import FlightModel
+from simulator.agents.demos.travel_planner.hotels import HotelModel
+from simulator.agents.demos.travel_planner.tools import (
+    book_flight,
+    book_hotel,
+    get_weather,
+    look_up_entry_rules,
+    search_flights,
+    search_hotels,
+)
 
 entry_advisor = LlmAgent(
     name="entry_advisor",

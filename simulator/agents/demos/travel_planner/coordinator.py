@@ -5,9 +5,8 @@ from __future__ import annotations
 from simulator.agents.demo_answer import pick_number, pick_text, quoted
 from simulator.agents.demo_model import DemoModel, Steps, asked, together
 from simulator.agents.demo_request import Talk, call
-
-from .handover import COORDINATOR, hand_over, sorry
-from .trips import ENTRY, WEATHER, Trip, country_of, read_trip
+from simulator.agents.demos.travel_planner.handover import COORDINATOR, hand_over, sorry
+from simulator.agents.demos.travel_planner.trips import ENTRY, WEATHER, Trip, country_of, read_trip
 
 _HELP = (
     "I plan trips: the weather, the papers, flights and hotels. For instance: plan a trip from Oslo to Rome from "

@@ -8,9 +8,17 @@ from typing import Any
 from simulator.agents.demo_answer import listed, money, pick_number, pick_text
 from simulator.agents.demo_model import DemoModel, Steps, asked, together
 from simulator.agents.demo_request import Talk, call
-
-from .handover import COORDINATOR, FLIGHT_AGENT, booked, cheapest, found_before, hand_over, next_agent, sorry
-from .trips import FLIGHTS, Trip, read_trip
+from simulator.agents.demos.travel_planner.handover import (
+    COORDINATOR,
+    FLIGHT_AGENT,
+    booked,
+    cheapest,
+    found_before,
+    hand_over,
+    next_agent,
+    sorry,
+)
+from simulator.agents.demos.travel_planner.trips import FLIGHTS, Trip, read_trip
 
 _WRAPPERS = ("flights", "results", "data", "options", "items")
 _PRICES = ("price", "total", "amount", "fare")

@@ -8,8 +8,7 @@ from typing import Any
 from simulator.agents.demo_answer import Answer, Failure, pick_number, pick_text
 from simulator.agents.demo_model import Steps
 from simulator.agents.demo_request import Call, Talk
-
-from .trips import DONE_BY, ENTRY, FLIGHTS, HOTELS, WEATHER, Trip
+from simulator.agents.demos.travel_planner.trips import DONE_BY, ENTRY, FLIGHTS, HOTELS, WEATHER, Trip
 
 COORDINATOR, FLIGHT_AGENT, HOTEL_AGENT = "travel_planner", "flight_agent", "hotel_agent"
 

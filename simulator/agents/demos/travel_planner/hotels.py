@@ -8,9 +8,15 @@ from typing import Any
 from simulator.agents.demo_answer import money, pick_number, pick_text
 from simulator.agents.demo_model import DemoModel, Steps, asked, together
 from simulator.agents.demo_request import Talk, call
-
-from .handover import HOTEL_AGENT, booked, cheapest, found_before, hand_over, sorry
-from .trips import HOTELS, Trip, read_trip
+from simulator.agents.demos.travel_planner.handover import (
+    HOTEL_AGENT,
+    booked,
+    cheapest,
+    found_before,
+    hand_over,
+    sorry,
+)
+from simulator.agents.demos.travel_planner.trips import HOTELS, Trip, read_trip
 
 _WRAPPERS = ("hotels", "results", "data", "options", "items")
 _PRICES = ("total", "price_per_night", "price", "amount")

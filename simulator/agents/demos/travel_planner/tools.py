@@ -8,7 +8,7 @@ from typing import Literal
 from google.adk.tools.tool_context import ToolContext
 from typing_extensions import TypedDict
 
-from .places import AIRPORTS, COUNTRIES
+from simulator.agents.demos.travel_planner.places import AIRPORTS, COUNTRIES
 
 CURRENCY = "EUR"
 

@@ -8,8 +8,7 @@ from dataclasses import dataclass, replace
 from datetime import date
 
 from simulator.agents.demo_request import Talk
-
-from .places import AIRPORTS, COUNTRIES, PEOPLES
+from simulator.agents.demos.travel_planner.places import AIRPORTS, COUNTRIES, PEOPLES
 
 WEATHER, ENTRY, FLIGHTS, HOTELS = "weather", "entry", "flights", "hotels"
 

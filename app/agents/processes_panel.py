@@ -1,0 +1,64 @@
+"""Which processes of agents run, on the start page: what each one is and takes, and a button to start it anew."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import streamlit as st
+
+from app.forms.safe_labels import literal, safe_label
+from app.forms.widget_store import slug
+from app.session.page_commands import RestartProcess
+from simulator.kernel.kernel_processes import IDLE_SECONDS, AgentProcess
+
+_MEGABYTE = 1_000_000
+
+
+def agent_processes_panel(processes: Callable[[], Sequence[AgentProcess]]) -> RestartProcess | None:
+    """Draw them, once somebody looks; return which one shall be started anew."""
+    body = st.expander("Agent processes", type="compact", key="agent_processes", on_change="rerun")
+    if not body.open:
+        return None
+    with body:
+        found = processes()
+        st.caption(
+            f"Each agent runs in a process of its own. One that nobody uses for {IDLE_SECONDS / 60:.0f} minutes ends, and earlier where memory is short; "
+            "its sessions go on in a new one at their next step."
+        )
+        if not found:
+            st.caption("None runs now. One starts when an agent is loaded, or a session needs it.")
+            return None
+        return next((asked for one in found if (asked := _row(one)) is not None), None)
+
+
+def _row(one: AgentProcess) -> RestartProcess | None:
+    with st.container(border=True, key=f"agent_process_{slug(one.agent)}_{one.process_id}", gap="xxsmall"):
+        with st.container(horizontal=True, vertical_alignment="center"):
+            st.markdown(f"**{safe_label(one.agent)}**", width="content")
+            st.space("stretch")
+            clicked = st.button(
+                "Restart with the new code" if one.new_code else "Restart",
+                type="primary" if one.new_code else "secondary",
+                key=f"restart_process_{one.key}",
+                icon=":material/restart_alt:",
+                help="Starts the process anew with the agent's code as it is now. Its sessions go on there; no model and no tool is asked again.",
+            )
+        if one.new_code:
+            st.caption("The agent's files have changed since it was loaded.")
+        st.caption(f"{_doing(one)} · {_sessions(one.sessions)} · {one.memory / _MEGABYTE:,.0f} MB")
+        st.caption(
+            f"Python {safe_label(one.python_version)} · google-adk {safe_label(one.adk)} · process {one.process_id}"
+        )
+        st.code(literal(one.python), language=None, wrap_lines=True)
+    return RestartProcess(key=one.key) if clicked else None
+
+
+def _doing(one: AgentProcess) -> str:
+    if one.busy:
+        return "At work"
+    minutes = int(one.idle // 60)
+    return "Waits" if not minutes else f"Waits for {minutes} min"
+
+
+def _sessions(number: int) -> str:
+    return "1 session" if number == 1 else f"{number or 'no'} sessions"

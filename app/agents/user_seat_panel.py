@@ -1,0 +1,306 @@
+"""Who speaks for the user: a person, or what sits down in their place."""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+import streamlit as st
+
+import evalset
+from app.forms.common_panel import problem
+from app.forms.model_names import model_problem
+from app.forms.safe_labels import literal, safe_label
+from app.forms.upload_panel import upload
+from app.forms.widget_store import Kept
+from app.live.destinations import default_destination
+from app.session import page_state
+from app.session.page_commands import AddScenario, Command, SeatUser
+from app.session.session_context import Scene
+from app.session.user_form import (
+    NO_PERSONA,
+    OWN_PERSONA,
+    USER_PLAYERS,
+    FormError,
+    ScenarioForm,
+    form_of,
+    script_of,
+    script_text,
+    seat_words,
+)
+from simulator.base.json_values import JsonObject
+from simulator.facts import UserPlayer
+
+_SEAT = "Let it speak"
+
+
+def user_seat(scene: Scene) -> Command | None:
+    """Draw the seat; give what was asked for."""
+    seat = scene.view.user.seat
+    st.caption("Who speaks for the user")
+    # Whoever sits down, by whatever button, is shown: what was chosen before that is not revived.
+    choice = Kept(scene.drafts, "user", f"{seat.player} {seat.changes}")
+    chosen: UserPlayer = st.selectbox(
+        "User",
+        list(USER_PLAYERS),
+        format_func=USER_PLAYERS.__getitem__,
+        key=choice.widget("seat", seat.player),
+    )
+    if seat.player != "person":
+        st.caption(seat_words(seat))
+    if chosen == "person":
+        return _take_over(scene)
+    kept = Kept(scene.drafts, f"user {chosen}")
+    with st.container(border=True, gap="xsmall", key="user_seat_form"):
+        match chosen:
+            case "script":
+                return _script(kept, scene)
+            case "recording":
+                return _recording(kept, scene)
+            case "scenario":
+                return _scenario(kept, scene)
+
+
+def _take_over(scene: Scene) -> Command | None:
+    if scene.view.user.seat.player == "person":
+        return None
+    taken = st.button("Take over for good", key="seat_user_sit", icon=":material/front_hand:")
+    return SeatUser(player="person") if taken else None
+
+
+def _ready(kept: Kept, scene: Scene) -> tuple[bool, bool]:
+    """Draw what all have in common; give whether messages are held, and whether it shall sit down."""
+    hold = st.toggle(
+        "Hold each message",
+        key=kept.widget("hold", scene.view.user.seat.hold),
+        help="You accept, change or replace it; else it goes out by itself, until the end or a failure",
+    )
+    return hold, st.button(_SEAT, key="seat_user_sit", type="primary", icon=":material/record_voice_over:")
+
+
+def _script(kept: Kept, scene: Scene) -> Command | None:
+    seat = scene.view.user.seat
+    text = st.text_area(
+        "Messages",
+        key=kept.widget("script", script_text(seat.script) if seat.player == "script" else ""),
+        placeholder="One message on each line, or a JSON list",
+        height=140,
+    )
+    hold, sit = _ready(kept, scene)
+    if not sit:
+        return None
+    try:
+        return SeatUser(player="script", script=script_of(text or ""), hold=hold)
+    except FormError as error:
+        problem("The script cannot speak yet.", str(error))
+        return None
+
+
+def _recording(kept: Kept, scene: Scene) -> Command | None:
+    st.caption("What the user said in a case of an eval set")
+    upload(kept, "set", "Eval set", ["json"])
+    text = st.text_area("Eval set (JSON)", key=kept.widget("set", ""), height=100)
+    if not (text or "").strip():
+        return None
+    try:
+        turns = evalset.user_turns(text or "")
+    except evalset.ScenarioError as error:
+        problem("This cannot be read yet.", str(error))
+        return None
+    names = list(turns)
+    first = kept.value("case")
+    case = st.selectbox(
+        "Case",
+        names,
+        key=kept.widget("case", first if first in names else names[0]),
+        format_func=lambda name: f"{literal(name)} ({len(turns.get(name, ()))})",
+    )
+    hold, sit = _ready(kept, scene)
+    return SeatUser(player="recording", script=turns[case], hold=hold) if sit and case in turns else None
+
+
+def _scenario(kept: Kept, scene: Scene) -> Command | None:
+    seat = scene.view.user.seat
+    begins = form_of(seat.scenario or {}, seat.config)
+    loaded_scenarios(kept)
+    form = scenario_form(kept, begins)
+    hold, sit = _ready(kept, scene)
+    save_scenario(form)
+    add = _add_to_set(kept, scene)
+    if not (sit or add):
+        return None
+    try:
+        if add:
+            return AddScenario(scenario=form.scenario(), path=add)
+        return SeatUser(player="scenario", scenario=form.scenario(), config=form.config(), hold=hold)
+    except FormError as error:
+        problem("The scenario is not complete yet.", str(error))
+        return None
+
+
+def _add_to_set(kept: Kept, scene: Scene) -> str:
+    """Draw the way into an eval set; give its path where it was clicked."""
+    path = st.text_input(
+        "Eval set for the scenario case",
+        key=kept.widget("set_path", str(default_destination(scene.live.owner, scene.live.config))),
+    )
+    clicked = st.button(
+        "Add to an eval set as a scenario case",
+        key="scenario_add",
+        icon=":material/playlist_add:",
+        help="As `adk eval_set add_eval_case` does, with this session's user and first state as the session input",
+    )
+    done = page_state.get("scenario_added")
+    if done and not clicked:
+        st.success("The eval set has the scenario.", icon=":material/check_circle:")
+        st.text(literal(str(done)))
+    if clicked and not (path or "").strip():
+        problem("The scenario was not added.", "Give the path of an eval-set file.")
+    return (path or "").strip() if clicked else ""
+
+
+# The form of a scenario: what the user says first, is after and is like, and the model that plays them.
+
+
+_PROMPTS = ("starting_prompt", "conversation_plan", "persona", "own_persona")
+
+
+def loaded_scenarios(kept: Kept) -> None:
+    """Draw the way to load a scenario file; a click on one of its scenarios fills the form in."""
+    with st.expander("Load a scenario file", type="compact", key="scenario_load"):
+        upload(kept, "file", "Scenario file", ["json"])
+        text = str(kept.value("file") or "")
+        if not text.strip():
+            st.caption("As ADK's commands take it, with a list of scenarios")
+            return
+        try:
+            found = evalset.read_scenarios(text)
+        except evalset.ScenarioError as error:
+            problem("This file cannot be read.", str(error))
+            return
+        for number, scenario in enumerate(found):
+            st.button(
+                f"Use: {safe_label(str(scenario['starting_prompt']), 48)}",
+                key=f"scenario_use_{number}",
+                type="tertiary",
+                on_click=lambda chosen=scenario: _fill(kept, chosen),
+            )
+
+
+def _fill(kept: Kept, scenario: JsonObject) -> None:
+    form = form_of(scenario, {})
+    for name in _PROMPTS:
+        kept.put(name, getattr(form, name))
+
+
+def scenario_form(kept: Kept, begins: ScenarioForm) -> ScenarioForm:
+    """Draw the form; give what stands in it. `begins` is what it holds before anything was typed."""
+    prompt = st.text_area(
+        "Starting prompt",
+        key=kept.widget("starting_prompt", begins.starting_prompt),
+        height=70,
+        placeholder="What the user says first, word by word",
+    )
+    plan = st.text_area(
+        "Plan",
+        key=kept.widget("conversation_plan", begins.conversation_plan),
+        height=120,
+        placeholder="What the user is after, step by step",
+    )
+    persona, own = _persona(kept, begins)
+    model, limit = _model(kept, begins)
+    with st.expander("More about the model", type="compact", key="scenario_more"):
+        return ScenarioForm(
+            starting_prompt=prompt or "",
+            conversation_plan=plan or "",
+            persona=persona,
+            own_persona=own,
+            model=model,
+            limit=limit,
+            **_more(kept, begins),
+        )
+
+
+def _model(kept: Kept, begins: ScenarioForm) -> tuple[str, int]:
+    model = st.text_input(
+        "Model of the user",
+        key=kept.widget("model", begins.model),
+        placeholder="gemini-2.5-flash",
+        help="Any model that ADK can reach. Without one, the starting prompt goes out and then you are asked.",
+    )
+    reason = model_problem(model) if (model or "").strip() else None
+    if reason:
+        st.text(literal(reason))
+    limit = st.number_input(
+        "Most messages",
+        key=kept.widget("limit", begins.limit),
+        min_value=-1,
+        step=1,
+        help="The starting prompt counts; -1 is no limit",
+    )
+    return model or "", int(limit)
+
+
+def _more(kept: Kept, begins: ScenarioForm) -> dict[str, Any]:
+    """Draw what most scenarios leave to ADK; give it by the form's fields."""
+    configuration = st.text_area(
+        "Model configuration (JSON object)",
+        key=kept.widget("model_configuration", begins.model_configuration),
+        placeholder='{"temperature": 0.2}',
+        height=70,
+    )
+    instructions = st.text_area(
+        "Custom instructions",
+        key=kept.widget("custom_instructions", begins.custom_instructions),
+        help="Jinja, with {{ stop_signal }}, {{ conversation_plan }} and {{ conversation_history }}",
+        height=100,
+    )
+    calls = st.toggle(
+        "Include the agent's tool calls",
+        key=kept.widget("include_function_calls", begins.include_function_calls),
+    )
+    return {
+        "model_configuration": configuration or "",
+        "custom_instructions": instructions or "",
+        "include_function_calls": calls,
+    }
+
+
+def _persona(kept: Kept, begins: ScenarioForm) -> tuple[str, str]:
+    # Importing ADK's evaluation takes a second: not before a scenario is written.
+    known: dict[str, str] = importlib.import_module("simulator.runtime.adk.user_simulator").personas()
+    names = {NO_PERSONA: "None", **{each: each for each in known}, OWN_PERSONA: "My own (JSON)"}
+    persona = st.selectbox(
+        "Persona", list(names), format_func=names.__getitem__, key=kept.widget("persona", begins.persona)
+    )
+    if persona in known:
+        st.caption(known[persona])
+    if persona != OWN_PERSONA:
+        return persona, str(kept.value("own_persona") or "")
+    own = st.text_area(
+        "Persona (JSON object)",
+        key=kept.widget("own_persona", begins.own_persona),
+        placeholder='{"id": "SHY", "description": "...", "behaviors": []}',
+        height=140,
+    )
+    return persona, own or ""
+
+
+def save_scenario(form: ScenarioForm) -> None:
+    """Draw the way to keep the scenario in a file of its own."""
+    try:
+        text = evalset.scenarios_text([form.scenario()])
+    except (FormError, evalset.ScenarioError) as error:
+        st.caption("It can be saved as a file once it is complete.")
+        if form.starting_prompt.strip() and form.conversation_plan.strip():
+            st.text(literal(str(error)))
+        return
+    st.download_button(
+        "Save as a scenario file",
+        data=text,
+        file_name="scenarios.json",
+        mime="application/json",
+        key="scenario_save",
+        icon=":material/download:",
+        on_click="ignore",
+    )

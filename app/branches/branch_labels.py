@@ -1,0 +1,163 @@
+"""Says in a few words what a branch is: where it forks, what was done there instead, and how it ended. Pure."""
+
+from __future__ import annotations
+
+import itertools
+from datetime import UTC, datetime
+from typing import Any
+
+from app.forms.typed_json import show_json
+from app.session.provenance_labels import as_value
+from app.session.step_labels import step_words, text_said
+from app.session.timeline_view import Badge, arguments_line
+from simulator.branches.branch_comparison import Held, Side, differing
+from simulator.branches.branch_tree import BY_ITSELF, Branch
+from simulator.facts import (
+    AgentSelected,
+    CallStarted,
+    CodeAnswered,
+    Fact,
+    ModelAnswered,
+    SessionOpened,
+    ToolAnswered,
+    TurnEnded,
+    TurnStarted,
+)
+from simulator.journal import ROOT, Journal
+from simulator.session import fact_entries
+from simulator.session.adk_event_fields import content_text, final_event, final_output, open_calls
+
+_OF_TURNS = (TurnStarted, ModelAnswered, ToolAnswered, CodeAnswered, CallStarted, TurnEnded)
+_SHOWN = 200
+_PLACES = 3
+_COMPLETED = Badge(text="Completed", color="green", icon=":material/check_circle:")
+_PAUSED = Badge(text="Paused", color="orange", icon=":material/pause_circle:")
+_STOPPED = Badge(text="Stopped", color="gray", icon=":material/stop_circle:")
+_FAILED = Badge(text="Failed", color="red", icon=":material/error:")
+_ENDED = Badge(text="Ended", color="gray", icon=":material/check:")
+_READY = Badge(text="Ready", color="gray", icon=":material/edit:")
+
+
+def name(branch: Branch) -> str:
+    """Name a branch; it keeps its name while others grow."""
+    return f"Branch {branch.number}"
+
+
+def steps(count: int) -> str:
+    """Count steps."""
+    return f"{count} step{'' if count == 1 else 's'}"
+
+
+def at(branch: Branch) -> str:
+    """Say when the last fact of a branch was appended."""
+    return datetime.fromtimestamp(branch.at, UTC).strftime("%d %b, %H:%M:%S UTC")
+
+
+def ending(journal: Journal, tip: int) -> Badge:
+    """Say how a branch ended, in the words that a session's status has."""
+    last = next((fact for _, fact in journal.backwards(tip) if isinstance(fact, _OF_TURNS)), None)
+    if last is None:
+        return _READY
+    if not isinstance(last, TurnEnded):
+        return _PAUSED
+    if last.stopped or last.error is not None:
+        return _STOPPED if last.stopped else _FAILED
+    if any(not call.answered for call in open_calls(last.events)):
+        return _PAUSED
+    is_final = final_event(last.events) is not None or final_output(last.events) is not None
+    return _COMPLETED if is_final else _ENDED
+
+
+def step_before(journal: Journal, fork: int) -> Fact | None:
+    """Give the step after which a branch forks; None at the start."""
+    return next(
+        (
+            fact
+            for _, fact in (journal.backwards(fork) if fork != ROOT else ())
+            if not isinstance(fact, (*BY_ITSELF, CallStarted, SessionOpened, AgentSelected))
+        ),
+        None,
+    )
+
+
+def forks(journal: Journal, fork: int) -> str:
+    """Say where a branch forks; safe in a label."""
+    before = step_before(journal, fork)
+    return f"Forks after {step_words(before)}" if before else "Forks at the start"
+
+
+def brief(fact: Fact | None) -> str:
+    """Name a step in plain text, which may come from outside."""
+    match fact:
+        case None:
+            return "the start"
+        case ToolAnswered():
+            went_wrong = fact.outcome.kind in {"failed", "raised"}
+            return f"{fact.tool_name} {'failed' if went_wrong else 'answered'}"
+        case ModelAnswered():
+            called = [str(call.get("name")) for call in fact_entries.model_calls(fact)]
+            return f"{', '.join(called)} called" if called else f"turn of {fact.agent}"
+        case _:
+            return step_words(fact).removeprefix("the ")
+
+
+def done(fact: Fact) -> str:
+    """Say what somebody did, with what they said or answered, in plain text that may come from outside."""
+    return _short(brief(fact), _said(fact))
+
+
+def done_otherwise(there: Fact, here: Fact) -> tuple[str, str]:
+    """Say what was done there and what here, as `done`; of two answers of one tool only the places that differ."""
+    if (
+        isinstance(there, ToolAnswered)
+        and isinstance(here, ToolAnswered)
+        and there.tool_name == here.tool_name
+        and there.outcome.kind == here.outcome.kind
+    ):
+        answers = as_value(there.outcome), as_value(here.outcome)
+        places = list(itertools.islice(differing(*answers), _PLACES))
+        if places and all(place.path for place in places):
+            return (
+                _short(brief(there), ", ".join(f"{place.path}: {held(place.left)}" for place in places)),
+                _short(brief(here), ", ".join(f"{place.path}: {held(place.right)}" for place in places)),
+            )
+    return done(there), done(here)
+
+
+def held(side: Side) -> str:
+    """Write what one side of a comparison has at a place, in one line."""
+    return show_json(side.value) if isinstance(side, Held) else "not there"
+
+
+def _short(name: str, said: str) -> str:
+    line = " ".join(said.split())
+    short = line if len(line) <= _SHOWN else f"{line[: _SHOWN - 1]}\u2026"
+    return f"{name}: {short}" if short else name
+
+
+def _said(fact: Fact) -> str:
+    match fact:
+        case TurnStarted():
+            return text_said(fact) or content_text(fact.message)
+        case ToolAnswered():
+            return show_json(as_value(fact.outcome))
+        case ModelAnswered():
+            return _turn_said(fact)
+        case CodeAnswered():
+            return show_json(fact.result) if fact.result else fact.error.message if fact.error else ""
+        case _:
+            return ""
+
+
+def _turn_said(fact: ModelAnswered) -> str:
+    if fact.error is not None:
+        return f"{fact.error.short_type}: {fact.error.message}"
+    calls: Any = fact_entries.model_calls(fact)
+    texts = [content_text(each.get("content")) for each in fact.responses if each.get("content")]
+    called = [f"{call.get('name')}({arguments_line(call.get('args') or {})})" for call in calls]
+    return ", ".join(called) or " ".join(texts)
+
+
+def option(branch: Branch) -> str:
+    """Name a branch in a list to choose from."""
+    return f"{name(branch)} \u00b7 you are here" if branch.is_current else name(branch)

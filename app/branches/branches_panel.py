@@ -1,0 +1,335 @@
+"""The page of a session's branches: the tree of the ways that it went, a list of them, and two of them side by side."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Literal
+
+import streamlit as st
+
+from app.branches import branch_labels
+from app.branches.branch_graph import newest_of, tree_dot
+from app.branches.branch_labels import held, option, steps
+from app.forms.common_panel import badge, block, page_head, views
+from app.forms.dot_graph import DARK, LIGHT
+from app.forms.safe_labels import literal
+from app.forms.widget_sync import set_input
+from app.session import page_state
+from app.session.page_commands import CloseBranches, Command, GoTo
+from app.session.page_fragments import fragment
+from app.session.refresh_panel import look_again
+from app.session.session_context import Scene
+from app.session.session_summary import is_underway, status, title
+from app.session.timeline_view import Badge, blocks, step, tool_names
+from simulator.branches.branch_comparison import (
+    ComparedRow,
+    Missing,
+    PlaceDiffers,
+    Side,
+    compared,
+    shared_entries,
+)
+from simulator.branches.branch_tree import Branch, branches, first_step, history_at, tree
+
+if TYPE_CHECKING:
+    from simulator.journal import Journal
+    from simulator.session import HistoryEntry
+
+
+PAGE_BRANCHES = 20
+"""How many branches are listed at first, and how many more with each click."""
+
+LOOK_AGAIN_SECONDS = 1.0
+_VIEWS = ("Tree", "Compare")
+_VIEW_KEY = "branches_view"
+_HERE = Badge(text="you are here", color="blue", icon=":material/location_on:")
+_ONE_WAY = (
+    "This session went one way so far. Undo a step, or open one in the timeline and click **From here, another way**, "
+    "then answer it differently: both ways are kept, and stand here as branches that you can walk and compare."
+)
+
+
+def branches_page(scene: Scene) -> Command | None:
+    """Draw the page; give what was asked for."""
+    back = page_head("Branches", title(scene.session), status(scene.view), "branches")
+    asked: Command | None = CloseBranches() if back else None
+    journal = scene.live.simulation.journal
+    found = branches(journal)
+    if len(found) < 2:  # noqa: PLR2004 - one way is no choice
+        st.info(_ONE_WAY, icon=":material/alt_route:")
+    else:
+        with st.container(horizontal=True, vertical_alignment="center", gap="xsmall", key="branches_line"):
+            chosen = views("Part of the branches", _VIEWS, _VIEW_KEY)
+        if chosen == "Tree":
+            _picture(journal)
+            asked = _listed(found, scene) or asked
+        else:
+            comparison(journal, found, scene.session.session_id)
+    look_again(scene.live.session_id, scene.stamp, LOOK_AGAIN_SECONDS if is_underway(scene.view) else None)
+    return asked
+
+
+def _picture(journal: Journal) -> None:
+    drawn, hidden = newest_of(tree(journal))
+    palette = DARK if st.context.theme.type == "dark" else LIGHT
+    with st.container(border=True, key="branches_tree"):
+        st.graphviz_chart(
+            tree_dot(drawn, journal, palette),
+            width="content",
+            alt="The branches of the session; the list below says the same in words",
+        )
+    if hidden:
+        st.caption(f"{hidden} older branches are left out of the picture; all of them are in the list.")
+
+
+def _listed(found: tuple[Branch, ...], scene: Scene) -> Command | None:
+    """Draw the list, the newest branch first."""
+    asked: Command | None = None
+    current = next(branch.number for branch in found if branch.is_current)
+    count = PAGE_BRANCHES * (1 + int(page_state.get("branches_listed") or 0))
+    for branch in found[:count]:
+        asked = _card(branch, current, scene) or asked
+    hidden = len(found) - count
+    if hidden > 0 and st.button(
+        f"Show older \u00b7 {hidden} more",
+        key="branches_older",
+        type="tertiary",
+        icon=":material/expand_more:",
+    ):
+        page_state.put("branches_listed", int(page_state.get("branches_listed") or 0) + 1)
+        st.rerun()
+    return asked
+
+
+def _card(branch: Branch, here: int, scene: Scene) -> Command | None:
+    journal, head = scene.live.simulation.journal, scene.view.head
+    with st.container(border=True, gap="xsmall", key=f"branch_{branch.number}"):
+        with st.container(
+            horizontal=True, vertical_alignment="center", gap="xsmall", key=f"branch_line_{branch.number}"
+        ):
+            st.markdown(f"**{branch_labels.name(branch)}**", width="content")
+            badge(branch_labels.ending(journal, branch.tip))
+            if branch.is_current:
+                badge(_HERE)
+            st.space("stretch")
+            asked = _ways(branch, here, scene)
+        st.caption(_where(branch, journal))
+        _differs_first(branch, journal, head)
+    return asked
+
+
+def _ways(branch: Branch, here: int, scene: Scene) -> Command | None:
+    """Draw what can be done with a branch: set it beside the one where the session is, and go to its end."""
+    if not branch.is_current:
+        st.button(
+            "Compare",
+            key=f"branch_compare_{branch.number}",
+            type="tertiary",
+            icon=":material/compare_arrows:",
+            help="Set it beside the branch that you are on",
+            on_click=_compare,
+            args=(scene.session.session_id, here, branch.number),
+        )
+    is_end = branch.tip == scene.view.head
+    if not scene.live.read_only and st.button(
+        "Go to its end" if branch.is_current else "Go there",
+        key=f"branch_go_{branch.number}",
+        icon=":material/arrow_forward:",
+        disabled=is_end,
+        help="You are at its end"
+        if is_end
+        else "Go on from its end; nothing is deleted, and no model is asked",
+    ):
+        return GoTo(fact=branch.tip)
+    return None
+
+
+def _compare(session_id: str, here: int, number: int) -> None:
+    set_input(_VIEW_KEY, "Compare")
+    set_input(side_key("left", session_id), here)
+    set_input(side_key("right", session_id), number)
+
+
+def _where(branch: Branch, journal: Journal) -> str:
+    if branch.is_current:
+        ahead = f"Goes on for {branch_labels.steps(branch.steps)} after where you are" if branch.steps else ""
+        return " \u00b7 ".join(filter(None, (ahead, branch_labels.at(branch))))
+    own = f"{branch_labels.steps(branch.steps)} of its own"
+    return f"{branch_labels.forks(journal, branch.fork)} \u00b7 {own} \u00b7 {branch_labels.at(branch)}"
+
+
+def _differs_first(branch: Branch, journal: Journal, head: int) -> None:
+    """Say what was done first on the branch, and what on the way to where the session is; it may come from outside."""
+    if branch.begins is None:
+        return
+    there = journal.fact(branch.begins)
+    here = first_step(journal, branch, head)
+    if here is None:
+        st.text(literal(f"There: {branch_labels.done(there)}"))
+        return
+    sides = branch_labels.done_otherwise(there, journal.fact(here))
+    for where, said in zip(("There", "Here"), sides, strict=True):
+        st.text(literal(f"{where}: {said}"))
+
+
+# Draws two branches of a session side by side, row by row: what differs is marked, what is the same is folded away.
+
+
+MOST_ROWS = 100
+"""How many rows that differ are drawn: a page of more takes seconds."""
+
+MOST_PLACES = 8
+"""How many places of one answer are shown; of more, the number."""
+
+_SHOWN = 400
+_MARKS = {
+    "changed": " :orange-badge[differs]",
+    "only_left": " :violet-badge[only here]",
+    "only_right": " :violet-badge[only here]",
+    "same": "",
+}
+
+
+def side_key(side: Literal["left", "right"], session_id: str) -> str:
+    """Give the key of the list in which the branch for a side is chosen."""
+    return f"compare_{side}_{session_id[-6:]}"
+
+
+def comparison(journal: Journal, found: Sequence[Branch], session_id: str) -> None:
+    """Draw the choice of two branches, and what they have; opening a row reruns only this part of the page."""
+    fragment(_compared)(journal, {branch.number: branch for branch in found}, session_id)
+
+
+def _compared(journal: Journal, found: Mapping[int, Branch], session_id: str) -> None:
+    here = next(number for number, branch in found.items() if branch.is_current)
+    other = next(number for number in found if number != here)
+    columns = st.columns(2, gap="small")
+    with columns[0]:
+        left = _chosen("left", found, here, session_id)
+    with columns[1]:
+        right = _chosen("right", found, other, session_id)
+    if left == right:
+        st.info("Both sides are the same branch. Choose another one.", icon=":material/alt_route:")
+        return
+    ours, theirs = (history_at(journal, found[number].tip) for number in (left, right))
+    shared = shared_entries(ours, theirs)
+    rows = compared(ours, theirs)
+    changed = sum(row.kind != "same" for row in rows)
+    st.caption(f"Both begin with the same {steps(shared)}. {_counted(changed)} after that.")
+    names = tool_names(ours), tool_names(theirs)
+    _rows(rows, names)
+
+
+def _counted(changed: int) -> str:
+    return f"{changed} row{' differs' if changed == 1 else 's differ'}" if changed else "Nothing differs"
+
+
+def _chosen(
+    side: Literal["left", "right"], found: Mapping[int, Branch], default: int, session_id: str
+) -> int:
+    key = side_key(side, session_id)
+    if st.session_state.get(key) not in found:
+        st.session_state[key] = default
+    chosen: int = st.selectbox(
+        f"The branch on the {side}",
+        list(found),
+        format_func=lambda number: option(found[number]),
+        key=key,
+        label_visibility="collapsed",
+        persist_state="session",
+    )
+    return chosen
+
+
+def _rows(rows: Sequence[ComparedRow], names: tuple[Mapping[str, str], Mapping[str, str]]) -> None:
+    drawn, place = 0, 0
+    for is_same, group in itertools.groupby(rows, key=lambda row: row.kind == "same"):
+        members = list(group)
+        if is_same:
+            _folded(members, place, names)
+        else:
+            for number, row in enumerate(members[: MOST_ROWS - drawn], place):
+                _row(row, number, names)
+            drawn += len(members)
+        place += len(members)
+        if drawn > MOST_ROWS:
+            st.caption(f"Only the first {MOST_ROWS} rows that differ are drawn.")
+            return
+
+
+def _folded(
+    rows: Sequence[ComparedRow], place: int, names: tuple[Mapping[str, str], Mapping[str, str]]
+) -> None:
+    """Draw a line that stands for rows that are the same; they are drawn while it is open."""
+    words = "step is the same" if len(rows) == 1 else "steps are the same"
+    folded = st.expander(
+        f"{len(rows)} {words}", icon=":material/drag_handle:", key=f"same_rows_{place}", on_change="rerun"
+    )
+    with folded:
+        if not folded.open:
+            st.empty()
+            return
+        for number, row in enumerate(rows[:MOST_ROWS], place):
+            _row(row, number, names)
+        if len(rows) > MOST_ROWS:
+            st.caption(f"Only the first {MOST_ROWS} of them are drawn.")
+
+
+def _row(row: ComparedRow, place: int, names: tuple[Mapping[str, str], Mapping[str, str]]) -> None:
+    columns = st.columns(2, gap="small")
+    with columns[0]:
+        _cell(row.left, row, place, names[0], "left")
+    with columns[1]:
+        _cell(row.right, row, place, names[1], "right")
+
+
+def _cell(
+    entry: HistoryEntry | None,
+    row: ComparedRow,
+    place: int,
+    names: Mapping[str, str],
+    side: Literal["left", "right"],
+) -> None:
+    with st.container(border=True, gap="xsmall", key=f"compared_{side}_{row.kind}_{place}"):
+        if entry is None:
+            st.caption("\u2013")
+            return
+        line = step(place, entry, names)
+        body = st.expander(
+            f"{line.label}{_MARKS[row.kind]}",
+            type="step",
+            icon=line.icon,
+            key=f"compared_step_{side}_{place}",
+            on_change="rerun",
+        )
+        with body:
+            if body.open:
+                for shown in blocks(entry):
+                    block(shown)
+            else:
+                st.empty()
+        if row.differences:
+            st.code(literal(_places(row, side)), language=None, wrap_lines=True)
+
+
+def _places(row: ComparedRow, side: Literal["left", "right"]) -> str:
+    """Write the places that differ; beside an answer of the other sort, only what this side has."""
+    differing = [one for one in row.differences if not (_of_two_sorts(row) and _is_missing(one, side))]
+    lines = [f"{place.path}: {_value(getattr(place, side))}" for place in differing[:MOST_PLACES]]
+    more = len(differing) - MOST_PLACES
+    return "\n".join((*lines, *((f"and {more} more places",) if more > 0 else ())))
+
+
+def _of_two_sorts(row: ComparedRow) -> bool:
+    """Tell whether one side is an error and the other an answer: they have no place in common."""
+    return row.left is not None and row.right is not None and row.left.type != row.right.type
+
+
+def _is_missing(place: PlaceDiffers, side: Literal["left", "right"]) -> bool:
+    return isinstance(getattr(place, side), Missing)
+
+
+def _value(side: Side) -> str:
+    text = held(side)
+    return text if len(text) <= _SHOWN else f"{text[: _SHOWN - 1]}\u2026"

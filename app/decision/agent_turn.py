@@ -1,0 +1,192 @@
+"""What a person at the agent's seat is composing: the kinds of turn there are, and the calls in the making."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Literal, TypeAlias
+
+from pydantic import JsonValue
+
+from app.forms.typed_json import JsonTextError, parse_json, write_json
+from app.forms.widget_store import DraftStore, Kept
+from simulator.base.json_values import JsonObject, canonical
+from simulator.seats.requests import ModelRequest, ToolDeclaration
+
+Kind: TypeAlias = Literal["Say", "Final", "Call tools", "Transfer", "JSON"]
+
+TRANSFER = "transfer_to_agent"
+FINAL_TOOL = "set_model_response"
+
+
+class TurnInputs:
+    """The inputs in which a person makes the agent's next turn.
+
+    A proposal that is edited begins new inputs, so that what was written before stays where it was.
+
+    Args:
+        kept: Keeps the inputs.
+        request: The turn that is asked for.
+    """
+
+    def __init__(self, kept: Kept, request: ModelRequest) -> None:
+        self.kept = kept
+        self.request = request
+
+    @property
+    def kinds(self) -> tuple[Kind, ...]:
+        """Which kinds of turn this agent can make."""
+        kinds: list[Kind] = []
+        if self.request.response_schema is None:
+            kinds.append("Say")
+        if self.final_schema is not None:
+            kinds.append("Final")
+        if self.tools:
+            kinds.append("Call tools")
+        if self.request.transfer_targets:
+            kinds.append("Transfer")
+        return (*kinds, "JSON")
+
+    @property
+    def kind(self) -> Kind:
+        """Which kind of turn is being made."""
+        chosen = self.kept.value("kind")
+        return next((kind for kind in self.kinds if kind == chosen), self.kinds[0])
+
+    @property
+    def tools(self) -> dict[str, ToolDeclaration]:
+        """The tools to call, by name; those with a kind of turn of their own are left out."""
+        apart = {FINAL_TOOL} | ({TRANSFER} if self.request.transfer_targets else set())
+        return {tool.name: tool for tool in self.request.tools if tool.name not in apart}
+
+    @property
+    def final_tool(self) -> ToolDeclaration | None:
+        """The tool by which an agent with tools and an output schema gives its final answer."""
+        return next((tool for tool in self.request.tools if tool.name == FINAL_TOOL), None)
+
+    @property
+    def final_schema(self) -> JsonObject | None:
+        """What the final answer must look like, where the agent has an output schema."""
+        if self.final_tool is not None:
+            return dict(self.final_tool.parameters)
+        return self.request.response_schema
+
+    def final_parts(self, value: JsonValue) -> tuple[JsonObject, ...]:
+        """Give the final answer as the model would give it: by a tool where there is one, else as text."""
+        if self.final_tool is not None:
+            return ({"function_call": {"name": FINAL_TOOL, "args": value}},)
+        return ({"text": json.dumps(value, ensure_ascii=False)},)
+
+    # ------------------------------------------------------------ calls in the making
+
+    @property
+    def rows(self) -> list[int]:
+        """The numbers of the calls, in order; a call keeps its number when others are removed."""
+        return list(self.kept.value("rows", [0]))
+
+    def seed(self, row: int) -> JsonObject:
+        """Give what a call began with: its `name` and `args`, where it comes from a proposal."""
+        found = self.kept.value(f"seed{row}", {})
+        return found if isinstance(found, dict) else {}
+
+    def add_row(self) -> None:
+        """Begin another call."""
+        row = int(self.kept.value("next", 1))
+        self.kept.put("rows", [*self.rows, row])
+        self.kept.put("next", row + 1)
+
+    def remove_row(self, row: int) -> None:
+        """Drop a call."""
+        self.kept.put("rows", [other for other in self.rows if other != row])
+
+    # ------------------------------------------------------------ proposals
+
+    @property
+    def proposed(self) -> tuple[JsonObject, ...]:
+        """The parts that the agent's own model proposed; of a stream, those that are whole."""
+        return proposed_parts(self.request)
+
+    @property
+    def is_editing(self) -> bool:
+        """Whether the turn began with the proposal."""
+        return bool(self.kept.value("editing", initial=False))
+
+    def edit_proposal(self) -> None:
+        """Put the proposal into the inputs that suit it."""
+        parts = self.proposed
+        kind = self._kind_of(parts)
+        self.kept.put("editing", value=True)
+        self.kept.put("writing", value=True)
+        self.kept.put("kind", kind)
+        if kind == "Call tools":
+            self._seed_calls(parts)
+        elif kind in {"Say", "Final"}:
+            self.kept.put("say", _text_of(parts))
+        self.kept.put("response_parts", write_json([dict(part) for part in parts]))
+
+    def write_another(self) -> None:
+        """Leave the proposal as it is and begin a turn of one's own."""
+        self.kept.put("writing", value=True)
+        self.kept.put("editing", value=False)
+
+    def show_proposal(self) -> None:
+        """Go back to the proposal; what was written stays."""
+        self.kept.put("writing", value=False)
+
+    def final_seed(self) -> JsonValue:
+        """Give the final answer that a proposal holds, where it is edited; else None."""
+        if not self.is_editing:
+            return None
+        for part in self.proposed:
+            call = part.get("function_call")
+            if isinstance(call, dict) and call.get("name") == FINAL_TOOL:
+                return call.get("args")
+        try:
+            return parse_json(_text_of(self.proposed))
+        except JsonTextError:
+            return None
+
+    def _kind_of(self, parts: Sequence[JsonObject]) -> Kind:
+        names = [_name_of(part) for part in parts]
+        if "Final" in self.kinds and (names == [FINAL_TOOL] or (not any(names) and "Say" not in self.kinds)):
+            return "Final"
+        plain = all(set(part) <= {"text", "function_call"} for part in parts)
+        if plain and any(names) and "Call tools" in self.kinds and not {TRANSFER, FINAL_TOOL} & set(names):
+            return "Call tools"
+        return "Say" if plain and not any(names) and "Say" in self.kinds else "JSON"
+
+    def _seed_calls(self, parts: Sequence[JsonObject]) -> None:
+        calls = [call for part in parts if isinstance(call := part.get("function_call"), dict)]
+        first = int(self.kept.value("next", 1))
+        rows = list(range(first, first + len(calls)))
+        for row, call in zip(rows, calls, strict=True):
+            self.kept.put(f"seed{row}", {"name": call.get("name"), "args": call.get("args") or {}})
+        self.kept.put("rows", list(rows))
+        self.kept.put("next", first + len(calls))
+        self.kept.put("before", _text_of(parts))
+
+
+def proposed_parts(request: ModelRequest) -> tuple[JsonObject, ...]:
+    """Give the parts that a held model proposed; of a stream, those that are whole."""
+    parts: list[JsonObject] = []
+    for response in request.proposal or ():
+        content = response.get("content")
+        held = content.get("parts") if isinstance(content, dict) and not response.get("partial") else None
+        parts += [part for part in held or () if isinstance(part, dict)] if isinstance(held, list) else []
+    return tuple(parts)
+
+
+def turn_inputs(drafts: DraftStore, request: ModelRequest) -> TurnInputs:
+    """Give the inputs of one turn out of the session's drafts."""
+    shown = canonical([dict(content) for content in request.contents])
+    proposal = canonical([dict(response) for response in request.proposal or ()])
+    return TurnInputs(Kept(drafts, request.key, request.agent, shown, proposal), request)
+
+
+def _name_of(part: JsonObject) -> str:
+    call = part.get("function_call")
+    return str(call.get("name") or "") if isinstance(call, dict) else ""
+
+
+def _text_of(parts: Sequence[JsonObject]) -> str:
+    return "".join(str(part.get("text") or "") for part in parts if not part.get("thought"))

@@ -1,0 +1,394 @@
+"""Where a person sits in the agent's seat: makes its turn, or judges the one that its own model proposed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Literal, TypeAlias, assert_never
+
+import streamlit as st
+from pydantic import JsonValue
+
+from app.decision.agent_turn import TRANSFER, TurnInputs
+from app.decision.request_panel import (
+    accept,
+    choice,
+    details,
+    editor,
+    heading,
+    misfit_list,
+    not_ready,
+    was_clicked,
+)
+from app.forms.safe_labels import literal, safe_label
+from app.forms.schema_form import schema_form
+from app.forms.typed_json import JsonTextError, parse_json, show_json, write_json
+from app.forms.widget_store import slug
+from app.session.decision_context import NOTHING_AROUND, Surroundings
+from app.session.decisions import AnswerModel, Decision, RunReal
+from simulator.base.json_values import JsonObject
+from simulator.seats.answers import AnswerSource, ModelAnswer
+from simulator.seats.requests import ModelRequest
+
+View: TypeAlias = Literal["Turn", "Model sees"]
+VIEWS: tuple[View, ...] = ("Turn", "Model sees")
+
+
+def model_decision(inputs: TurnInputs, around: Surroundings = NOTHING_AROUND) -> Decision | None:
+    """Draw the agent's turn that waits; give the turn that was made."""
+    request = inputs.request
+    held = request.proposal is not None
+    heading(
+        request.agent,
+        ("next turn", ":material/smart_toy:", "gray"),
+        (safe_label(request.model_name or "no model", 28), "", "gray"),
+        *([("held", ":material/front_hand:", "orange")] if held else ()),
+    )
+    if inputs.kept.value("view") == "Model sees":
+        model_sees(request)
+        return None
+    _last_message(inputs)
+    if request.failure is not None:
+        st.error(
+            "The agent's own model failed. Make the turn yourself, or ask it once more.",
+            icon=":material/error:",
+        )
+        st.code(literal(request.failure), language=None, wrap_lines=True)
+    if held and request.failure is None and not inputs.kept.value("writing", initial=False):
+        return _proposal(inputs, around)
+    return _own_turn(inputs, around, held=held)
+
+
+def _last_message(inputs: TurnInputs) -> None:
+    """Show what the turn answers; everything before it is a click away."""
+    contents = inputs.request.contents
+    if not contents:
+        return
+    parts = contents[-1].get("parts")
+    with st.expander("What it answers", expanded=True, type="compact", key=inputs.kept.key("last_fold")):
+        draw_parts([part for part in parts if isinstance(part, dict)] if isinstance(parts, list) else [])
+
+
+def _proposal(inputs: TurnInputs, around: Surroundings) -> Decision | None:
+    kept, parts = inputs.kept, inputs.proposed
+    st.caption("The agent's own model proposes")
+    with st.container(border=True, gap="xsmall"):
+        draw_parts(parts)
+        if not parts:
+            st.caption("Nothing: its answer holds no text and no call.")
+    real = _real_tools(parts, around)
+    with st.container(horizontal=True, gap="small", vertical_alignment="center", key="decision_buttons"):
+        accepted = bool(parts) and accept(kept, "Accept", "accept_proposal", shortcut=not real)
+        if parts:
+            st.button("Edit", key=kept.key("edit"), icon=":material/edit:", on_click=inputs.edit_proposal)
+        st.button(
+            "Reject",
+            key=kept.key("write"),
+            icon=":material/block:",
+            help="Write another turn in its place",
+            on_click=inputs.write_another,
+        )
+        again = _own_model(inputs, around, "Ask again")
+    _say_what_holds_it(inputs, around, real)
+    if again:
+        return RunReal(key=inputs.request.key)
+    return _answer(inputs, parts, "generated") if accepted else None
+
+
+def _own_turn(inputs: TurnInputs, around: Surroundings, *, held: bool) -> Decision | None:
+    kept = inputs.kept
+    tried = was_clicked(kept, "accept")
+    parts = turn_form(inputs, tried=tried)
+    real = _real_tools(parts or (), around)
+    with st.container(horizontal=True, gap="small", vertical_alignment="center", key="decision_buttons"):
+        sent = accept(kept, "Make this turn", shortcut=not real)
+        if held:
+            st.button(
+                "Back to the proposal", key=kept.key("back"), type="tertiary", on_click=inputs.show_proposal
+            )
+        own = _own_model(inputs, around, "Ask the model again" if held else "Let the model answer")
+    _say_what_holds_it(inputs, around, real)
+    if own:
+        return RunReal(key=inputs.request.key)
+    if not sent or parts is None:
+        return None
+    return _answer(inputs, parts, _source(inputs, parts))
+
+
+def _real_tools(parts: Sequence[JsonObject], around: Surroundings) -> list[str]:
+    """Name the tools that would really run as soon as a turn is sent."""
+    calls = [part.get("functionCall") or part.get("function_call") for part in parts]
+    names = (str(call.get("name") or "") for call in calls if isinstance(call, dict))
+    return [name for name in dict.fromkeys(names) if around.seats.of_tool(name) == "real"]
+
+
+def _say_what_holds_it(inputs: TurnInputs, around: Surroundings, real: list[str]) -> None:
+    """Say why keys do not send a turn, and why its model cannot be asked; the words come from outside."""
+    if real:
+        st.caption("These tools really run when you send this turn, so only a click sends it:")
+        st.text(literal(", ".join(real)))
+    if reason := around.without_model.get(inputs.request.agent):
+        st.caption("The agent's own model cannot be asked:")
+        st.text(literal(reason))
+
+
+def _own_model(inputs: TurnInputs, around: Surroundings, label: str) -> bool:
+    return st.button(
+        label,
+        key=inputs.kept.key("own_model"),
+        type="tertiary",
+        icon=":material/smart_toy:",
+        disabled=inputs.request.agent in around.without_model,
+        help="The agent's own model takes this one turn; the next ones stay with whoever plays the agent",
+    )
+
+
+def _source(inputs: TurnInputs, parts: tuple[JsonObject, ...]) -> AnswerSource:
+    if not inputs.is_editing:
+        return "written"
+    return "generated" if parts == inputs.proposed else "edited"
+
+
+def _answer(inputs: TurnInputs, parts: tuple[JsonObject, ...], source: AnswerSource) -> AnswerModel:
+    return AnswerModel(key=inputs.request.key, answer=ModelAnswer(parts=parts, source=source))
+
+
+# Draws the inputs in which a person makes the agent's next turn, and gives its parts once they are whole.
+
+
+_ANY_OBJECT: JsonObject = {"type": "object"}
+_PARTS_EXAMPLE = '[{"text": ""}]'
+
+
+def turn_form(inputs: TurnInputs, *, tried: bool) -> tuple[JsonObject, ...] | None:
+    """Draw the turn in the making.
+
+    Args:
+        inputs: The inputs.
+        tried: Somebody wants to send it in this run: name everything that is missing.
+
+    Returns:
+        The turn's parts, or None while something is missing.
+    """
+    if len(inputs.kinds) > 1:
+        choice(inputs.kept, "kind", "Kind of turn", inputs.kinds)
+    kind = inputs.kind
+    match kind:
+        case "Say":
+            return _say(inputs, tried=tried)
+        case "Final":
+            return _final(inputs, tried=tried)
+        case "Call tools":
+            return _calls(inputs, tried=tried)
+        case "Transfer":
+            return _transfer(inputs, tried=tried)
+        case "JSON":
+            return _json(inputs)
+        case _:
+            assert_never(kind)
+
+
+def _say(inputs: TurnInputs, *, tried: bool) -> tuple[JsonObject, ...] | None:
+    text = editor(
+        inputs.kept, "say", "What the agent says; with no call beside it, this ends its turn", fewest=6
+    )
+    if text.strip():
+        return ({"text": text},)
+    if tried:
+        not_ready("There is nothing to say yet; write a text first.")
+    return None
+
+
+def _final(inputs: TurnInputs, *, tried: bool) -> tuple[JsonObject, ...] | None:
+    st.caption("The final answer, as the agent's output schema wants it")
+    name = "final_edited" if inputs.is_editing else "final"
+    result = schema_form(inputs.kept, name, inputs.final_schema or {}, inputs.final_seed(), tried=tried)
+    misfit_list(result.misfits)
+    if not result.problems:
+        return inputs.final_parts(result.value)
+    if tried:
+        not_ready("The final answer is not complete yet. Each field that needs something says what.")
+    return None
+
+
+def _calls(inputs: TurnInputs, *, tried: bool) -> tuple[JsonObject, ...] | None:
+    with st.expander("Say something before the calls", type="compact", key=inputs.kept.key("before_fold")):
+        before = editor(inputs.kept, "before", "Text before the calls", fewest=3, bare=True)
+    drawn = [_call(inputs, place, row, tried=tried) for place, row in enumerate(inputs.rows)]
+    st.button(
+        "Add a call" if drawn else "Add the first call",
+        key=inputs.kept.key("add_call"),
+        icon=":material/add:",
+        type="tertiary",
+        help="All calls of one turn are made at once",
+        on_click=inputs.add_row,
+    )
+    calls = [call for call in drawn if call is not None]
+    if calls and len(calls) == len(drawn):
+        said: list[JsonObject] = [{"text": before}] if before.strip() else []
+        return (*said, *calls)
+    if tried:
+        not_ready(
+            "A call is not complete yet: choose its tool, and fill in what it asks for."
+            if drawn
+            else "There is no call yet; add one first."
+        )
+    return None
+
+
+def _call(inputs: TurnInputs, place: int, row: int, *, tried: bool) -> JsonObject | None:
+    kept, tools, seed = inputs.kept, inputs.tools, inputs.seed(row)
+    only = next(iter(tools)) if len(tools) == 1 else None
+    first = str(seed["name"]) if seed.get("name") else only
+    with st.container(border=True, gap="small"):
+        with st.container(horizontal=True, vertical_alignment="bottom", gap="xsmall", wrap=False):
+            known = str(kept.value(f"tool{row}", first) or "")
+            name = st.selectbox(
+                f"Call {place + 1}",
+                list(tools) if known in tools or not known else [known, *tools],
+                index=None,
+                format_func=literal,
+                key=kept.widget(f"tool{row}", first),
+                placeholder="Choose a tool, or write a name",
+                accept_new_options=True,
+            )
+            st.button(
+                ":material/close:",
+                key=kept.key(f"remove{row}"),
+                type="tertiary",
+                help="Remove this call",
+                on_click=inputs.remove_row,
+                args=(row,),
+            )
+        return _arguments(inputs, row, str(name), tried=tried) if name else None
+
+
+def _arguments(inputs: TurnInputs, row: int, name: str, *, tried: bool) -> JsonObject | None:
+    tool, seed = inputs.tools.get(name), inputs.seed(row)
+    if tool is None:
+        st.caption("The agent has no tool of this name; the framework will answer that there is none.")
+    else:
+        details("What the tool says of itself", tool.description)
+    result = schema_form(
+        inputs.kept,
+        f"args{row}_{slug(name)}",
+        dict(tool.parameters) if tool else _ANY_OBJECT,
+        seed.get("args") if seed.get("name") == name else None,
+        tried=tried,
+    )
+    misfit_list(result.misfits)
+    if result.problems:
+        return None
+    if not isinstance(result.value, dict):
+        not_ready("The arguments of a call are a JSON object.")
+        return None
+    return {"function_call": {"name": name, "args": result.value}}
+
+
+def _transfer(inputs: TurnInputs, *, tried: bool) -> tuple[JsonObject, ...] | None:
+    target = st.selectbox(
+        "Hand over to",
+        inputs.request.transfer_targets,
+        index=None,
+        format_func=literal,
+        key=inputs.kept.widget("target"),
+        placeholder="Choose an agent",
+        on_change="ignore",
+    )
+    if target:
+        return ({"function_call": {"name": TRANSFER, "args": {"agent_name": target}}},)
+    if tried:
+        not_ready("Choose the agent first.")
+    return None
+
+
+def _json(inputs: TurnInputs) -> tuple[JsonObject, ...] | None:
+    text = editor(
+        inputs.kept,
+        "response_parts",
+        "Parts of the turn, as google-genai writes them (JSON)",
+        _PARTS_EXAMPLE,
+        fewest=8,
+    )
+    try:
+        return tuple(_objects(parse_json(text)))
+    except JsonTextError as error:
+        not_ready(f"The parts are not JSON yet. {error}")
+    except TypeError as error:
+        not_ready(str(error))
+    return None
+
+
+def _objects(value: object) -> Iterator[JsonObject]:
+    if not isinstance(value, list) or not value or not all(isinstance(part, dict) for part in value):
+        raise TypeError('The parts are a JSON list of objects, for example [{"text": "Hello"}].')
+    yield from value
+
+
+# Shows a model request exactly: the instruction, the conversation, the tools and every setting.
+
+
+_CALL = "function_call"
+_RESPONSE = "function_response"
+
+SHOWN_CONTENTS = 20
+"""How many messages are drawn one by one, the newest; all of them are in the JSON."""
+
+
+def model_sees(request: ModelRequest, prefix: str = "sees") -> None:
+    """Draw all that the model would be given, in the order in which it reads it; `prefix` begins the widgets' keys."""
+    st.caption("System instruction")
+    st.code(literal(request.system_instruction or "(none)"), language=None, wrap_lines=True)
+    _conversation(request.contents)
+    st.caption(f"Tools ({len(request.tools)})")
+    for index, tool in enumerate(request.tools):
+        with st.expander(safe_label(tool.name), type="compact", key=f"{prefix}_tool_{index}"):
+            st.text(literal(tool.description))
+            st.code(write_json(dict(tool.parameters)), language="json", wrap_lines=True)
+    if request.response_schema is not None:
+        st.caption("The final answer must fit")
+        st.code(write_json(dict(request.response_schema)), language="json", wrap_lines=True)
+    if request.other_config:
+        st.caption("Other settings")
+        st.code(write_json(dict(request.other_config)), language="json", wrap_lines=True)
+    body = st.expander("Conversation as JSON", type="compact", key=f"{prefix}_json", on_change="rerun")
+    if body.open:
+        body.code(
+            write_json([dict(content) for content in request.contents]), language="json", wrap_lines=True
+        )
+
+
+def _conversation(contents: Sequence[JsonObject]) -> None:
+    st.caption(f"Conversation ({len(contents)})")
+    if len(contents) > SHOWN_CONTENTS:
+        st.caption(f"{len(contents) - SHOWN_CONTENTS} earlier messages are in the JSON below.")
+    for content in contents[-SHOWN_CONTENTS:]:
+        draw_content(content)
+
+
+def draw_content(content: Mapping[str, JsonValue]) -> None:
+    """Draw one message: who speaks, and each of its parts."""
+    parts = content.get("parts")
+    with st.container(border=True, gap="xsmall"):
+        st.badge(safe_label(str(content.get("role") or "?")), color="gray")
+        draw_parts([part for part in parts if isinstance(part, dict)] if isinstance(parts, list) else [])
+
+
+def draw_parts(parts: Sequence[JsonObject]) -> None:
+    """Draw parts of a message: text as text, calls and responses as code, anything else as JSON."""
+    for part in parts:
+        text, call, response = part.get("text"), part.get(_CALL), part.get(_RESPONSE)
+        if isinstance(text, str):
+            if part.get("thought"):
+                st.caption("Thought")
+            st.text(literal(text))
+        elif isinstance(call, dict):
+            _named(":material/build:", call.get("name"), call.get("args") or {})
+        elif isinstance(response, dict):
+            _named(":material/keyboard_return:", response.get("name"), response.get("response"))
+        else:
+            st.code(show_json(part), language="json", wrap_lines=True)
+
+
+def _named(icon: str, name: JsonValue, value: JsonValue) -> None:
+    st.badge(safe_label(str(name)), icon=icon, color="primary")
+    st.code(show_json(value), language="json", wrap_lines=True)

@@ -1,0 +1,268 @@
+"""The middle pane: everything that waits for a person, one thing at a time."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, assert_never
+
+import streamlit as st
+from pydantic import JsonValue
+from streamlit.delta_generator import DeltaGenerator
+
+from app.decision.agent_turn import turn_inputs
+from app.decision.agent_turn_panel import VIEWS, model_decision
+from app.decision.queue_panel import Queue, Thing, answered_beside, waiting
+from app.decision.request_panel import (
+    accept,
+    arguments,
+    choice,
+    decision_head,
+    editor,
+    heading,
+    json_of,
+    may_have_run,
+    misfit_list,
+    not_ready,
+    run_for_real,
+    was_clicked,
+)
+from app.decision.tool_answer import NotReadyError, tool_inputs
+from app.decision.tool_panel import tool_decision
+from app.forms.common_panel import pane, reports
+from app.forms.safe_labels import literal, safe_label
+from app.forms.schema_form import schema_form
+from app.forms.typed_json import write_json
+from app.forms.widget_store import DraftStore, Kept
+from app.session.decision_context import NOTHING_AROUND, Surroundings
+from app.session.decisions import (
+    AnswerCode,
+    AnswerTool,
+    AnswerTools,
+    Confirm,
+    Decision,
+    GoOn,
+    Reply,
+    RunReal,
+    SubmitQuery,
+)
+from app.session.running_panel import running
+from app.session.step_labels import would_answer
+from simulator.seats.answers import CodeAnswer
+from simulator.seats.requests import CodeRequest, ModelRequest, ToolRequest
+from simulator.session.history import FinalResponse
+from simulator.session.model import OpenCall, SessionState, SimulationSession
+
+if TYPE_CHECKING:
+    from simulator.runtime import SimulationView
+
+
+_FEWEST_FOR_ALL = 2
+_ONE = "1 waits for you; you may also go on asking"
+
+
+def decision_panel(
+    view: SimulationView, drafts: DraftStore, around: Surroundings = NOTHING_AROUND
+) -> Decision | None:
+    """Draw what waits for a person, and what is at work; give what was decided."""
+    head = decision_head()
+    line = waiting(view)
+    with pane("decision"):
+        if view.session.is_running or view.running or view.busy:
+            reports(view.problems)
+        decided: Decision | None = running(view, alone=not line)
+        if not line:
+            if not (view.running or view.busy):
+                st.caption("Nothing waits for you.")
+            return decided
+        decided = came_back(view) or decided
+        queue = Queue(drafts, line)
+        chosen = queue.chosen.thing
+        if queue.is_line:
+            decided = _line_head(view, drafts, sum(each.thing is not None for each in line)) or decided
+            queue.draw()
+        return _draw(view, drafts, head, chosen, around) or decided
+
+
+def _draw(
+    view: SimulationView, drafts: DraftStore, head: DeltaGenerator, thing: Thing, around: Surroundings
+) -> Decision | None:
+    """Draw the one thing that was chosen."""
+    match thing:
+        case ToolRequest():
+            tool = tool_inputs(drafts, thing)
+            with head:
+                choice(tool.kept, "mode", "How to answer", tool.modes)
+            answered_beside(view, thing)
+            return tool_decision(tool, around, view.session.history)
+        case ModelRequest():
+            turn = turn_inputs(drafts, thing)
+            with head:
+                choice(turn.kept, "view", "What to show", VIEWS)
+            return model_decision(turn, around)
+        case CodeRequest():
+            return code_decision(Kept(drafts, thing.key, thing.code), thing)
+        case OpenCall():
+            return open_call(Kept(drafts, f"open {thing.call_id}"), thing)
+        case None:
+            again = Kept(drafts, "again", str(len(view.session.turns)))
+            return another_query(again, view.session)
+        case _:
+            assert_never(thing)
+
+
+def _line_head(view: SimulationView, drafts: DraftStore, count: int) -> AnswerTools | None:
+    """Draw the head of the line, with the way to answer all its tool calls at once."""
+    requests = [request for request in view.pending if isinstance(request, ToolRequest)]
+    with st.container(horizontal=True, vertical_alignment="center", gap="xsmall", key="line_head"):
+        st.caption(f"{count} wait for you, in any order" if count > 1 else _ONE, width="content")
+        st.space("stretch")
+        clicked = len(requests) >= _FEWEST_FOR_ALL and st.button(
+            f"Accept all {len(requests)} drafts",
+            key="accept_all",
+            type="tertiary",
+            icon=":material/done_all:",
+            help="Each call is answered with what stands in its editor: its draft, or what you made of it",
+        )
+    return _all_drafts(requests, drafts) if clicked else None
+
+
+def _all_drafts(requests: list[ToolRequest], drafts: DraftStore) -> AnswerTools | None:
+    """Answer each call with what its own inputs hold; say which of them holds no answer."""
+    answers: list[AnswerTool] = []
+    for place, request in enumerate(requests, start=1):
+        try:
+            answer = tool_inputs(drafts, request).answer()
+        except NotReadyError as error:
+            not_ready(f"Call {place} in the line can't be sent, so none was. {error}")
+            return None
+        answers.append(AnswerTool(key=request.key, answer=answer))
+    return AnswerTools(answers=tuple(answers))
+
+
+# Draws that a person came back to what waits, and who would answer it by themselves.
+
+
+def came_back(view: SimulationView) -> GoOn | None:
+    """Draw it where somebody would answer; give the wish that they do."""
+    names = dict.fromkeys(filter(None, map(would_answer, view.pending)))
+    if not names:
+        return None
+    with st.container(
+        border=True, horizontal=True, vertical_alignment="center", gap="small", key="came_back"
+    ):
+        with st.container(width="stretch", gap=None):
+            st.badge("You came back to here", icon=":material/history:", color="blue")
+            st.text(
+                literal(f"{', '.join(names)} would answer. Answer another way, or let it go on as it was.")
+            )
+        asked = st.button("Go on", key="go_on", icon=":material/play_arrow:")
+    return GoOn() if asked else None
+
+
+# Where a person says what a block of the agent's code prints, or lets it run.
+
+
+_TALL = 240
+_MANY_LINES = 11
+_WARNING = "The code runs in the agent's own code executor, with all that it does to the world."
+
+
+def code_decision(kept: Kept, request: CodeRequest) -> Decision | None:
+    """Draw the code; give what it is said to print."""
+    heading(request.agent, ("runs code", ":material/code:", "gray"))
+    if request.may_have_run:
+        may_have_run("code")
+    tall = request.code.count("\n") >= _MANY_LINES
+    st.code(literal(request.code), language="python", wrap_lines=True, height=_TALL if tall else "content")
+    printed = editor(kept, "response_stdout", "What it prints (stdout)", fewest=5)
+    errors = editor(kept, "response_stderr", "Errors (stderr)", fewest=2)
+    with st.container(horizontal=True, gap="small", vertical_alignment="center", key="decision_buttons"):
+        clicked = accept(kept, "Answer")
+        real = run_for_real(kept, "code", _WARNING)
+    if real:
+        return RunReal(key=request.key)
+    return AnswerCode(key=request.key, answer=CodeAnswer(stdout=printed, stderr=errors)) if clicked else None
+
+
+# Where the user answers what a turn left open: a confirmation, a late result, a question of the agent.
+
+
+def open_call(kept: Kept, call: OpenCall) -> Confirm | Reply | None:
+    """Draw one open call; give the user's answer to it."""
+    return _confirmation(kept, call) if call.is_confirmation else _late(kept, call)
+
+
+def _confirmation(kept: Kept, call: OpenCall) -> Confirm | None:
+    original = _object(call.arguments, "originalFunctionCall")
+    asked = _object(call.arguments, "toolConfirmation")
+    heading(str(original.get("name") or "tool"), ("asks for confirmation", ":material/front_hand:", "orange"))
+    st.text(literal(str(asked.get("hint") or "May this tool run?")))
+    arguments(original.get("args"))
+    payload, ready = _payload(kept, asked.get("payload"))
+    with st.container(horizontal=True, gap="small", key="decision_buttons"):
+        yes = accept(kept, "Confirm", "confirm", shortcut=False)
+        no = st.button("Reject", key=kept.key("reject"), icon=":material/close:")
+    if (yes and ready) or no:
+        return Confirm(call_id=call.call_id, confirmed=yes, payload=payload if ready else None)
+    return None
+
+
+def _payload(kept: Kept, wanted: JsonValue) -> tuple[JsonValue, bool]:
+    """Draw the editor for what the tool wants to know beside yes or no, if it does."""
+    if wanted is None:
+        return None, True
+    text = editor(kept, "response_payload", "What the tool wants to know (JSON)", write_json(wanted))
+    return json_of(text, "The payload")
+
+
+def _late(kept: Kept, call: OpenCall) -> Reply | None:
+    badge = ("has answered once", "", "gray") if call.answered else ("waits for its result", "", "orange")
+    heading(call.tool_name, (f"by {safe_label(call.agent, 28)}", ":material/smart_toy:", "gray"), badge)
+    schema: Any = call.arguments.get("response_schema") or call.arguments.get("responseSchema")
+    message = call.arguments.get("message")
+    if isinstance(message, str) and message:
+        st.text(literal(message))
+    others = {name: item for name, item in call.arguments.items() if name not in _SHOWN_APART}
+    if others:
+        arguments(others)
+    if isinstance(schema, dict) and schema:
+        return _by_form(kept, call, schema)
+    text = editor(kept, "response_late", "Late result (JSON)", '{"status": "done"}', fewest=6)
+    value, ready = json_of(text, "The result")
+    clicked = accept(kept, "Send the result")
+    return Reply(call_id=call.call_id, response=value) if clicked and ready else None
+
+
+_SHOWN_APART = frozenset({"message", "response_schema", "responseSchema"})
+
+
+def _by_form(kept: Kept, call: OpenCall, schema: dict[str, Any]) -> Reply | None:
+    tried = was_clicked(kept, "accept")
+    result = schema_form(kept, "answer", schema, tried=tried)
+    misfit_list(result.misfits)
+    if tried and result.problems:
+        not_ready("The answer is not complete yet.")
+    clicked = accept(kept, "Send the answer")
+    return Reply(call_id=call.call_id, response=result.value) if clicked and not result.problems else None
+
+
+def another_query(kept: Kept, session: SimulationSession) -> SubmitQuery | None:
+    """Draw the way to ask something while calls are open."""
+    final = session.history[-1] if session.history else None
+    if session.state is SessionState.COMPLETED and isinstance(final, FinalResponse):
+        st.success(
+            "The agent has answered. Export the trace, or go on asking.", icon=":material/check_circle:"
+        )
+        st.text(literal(final.content))
+    else:
+        st.caption("What is open stays open; the agent hears your query first.")
+    text = editor(kept, "again_text", "Query", fewest=5)
+    if accept(kept, "Send"):
+        if text.strip():
+            return SubmitQuery(message=text)
+        not_ready("There is nothing to send yet; write a query first.")
+    return None
+
+
+def _object(value: dict[str, JsonValue], name: str) -> dict[str, JsonValue]:
+    found = value.get(name)
+    return found if isinstance(found, dict) else {}

@@ -1,0 +1,241 @@
+"""Draws where the draft of a tool call comes from, the ways to another one, and a draft that came while somebody typed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal, NamedTuple
+
+import streamlit as st
+
+from app.decision.pasted_examples import read_example, take_example
+from app.decision.ready_answers import keep_typed_text, newer_against_typed, take_draft
+from app.decision.ready_answers_panel import difference_lines
+from app.decision.request_panel import misfit_list, not_ready
+from app.decision.tool_answer import ToolInputs
+from app.environment.environment_commands import ChangeSettings
+from app.forms.safe_labels import literal, safe_label
+from app.forms.typed_json import JsonTextError
+from app.forms.widget_store import Kept
+from app.session.decisions import AskForDraft, DrawAgain, StopDrafting
+from app.session.page_commands import ShapeEnvironment
+from app.session.player_names import NO_MODEL
+from simulator.environment.drafts.blanks import Blank, is_guess
+from simulator.environment.world.tool_settings import EnvironmentSettings
+
+_LABEL = 28
+_ASKED = "model_asked"
+
+
+def draft_source(
+    inputs: ToolInputs, settings: EnvironmentSettings
+) -> AskForDraft | StopDrafting | DrawAgain | ShapeEnvironment | None:
+    """Draw where the draft comes from and what it does not know; give what was asked for.
+
+    Args:
+        inputs: The inputs of the call.
+        settings: Those of the environment: its model, and whether that is asked once for each call without a click.
+    """
+    request = inputs.request
+    asked = _at_work(inputs) if request.drafting else _offline_or_made(inputs, settings)
+    if request.draft_problem:
+        with st.container(horizontal=True, gap="xsmall", key="draft_problem"):
+            st.badge("No draft by the model", icon=":material/warning:", color="orange")
+            st.text(literal(request.draft_problem))
+    if inputs.newer_draft:
+        _newer(inputs)
+    by_itself = settings.simulation_model and settings.drafts_by_model
+    if asked is None and by_itself and _is_first_time(inputs):
+        return AskForDraft(key=request.key)
+    return asked
+
+
+def _is_first_time(inputs: ToolInputs) -> bool:
+    """Tell whether the model was never asked for this call; from now on it was."""
+    request, kept = inputs.request, inputs.kept
+    is_tried = bool(request.drafting or request.draft_problem) or request.draft_by != "offline"
+    if is_tried or kept.value(_ASKED, initial=False):
+        return False
+    kept.put(_ASKED, value=True)
+    return True
+
+
+def _at_work(inputs: ToolInputs) -> StopDrafting | None:
+    with st.container(horizontal=True, vertical_alignment="center", gap="xsmall", key="drafting"):
+        st.badge("Model at work", icon=":material/progress_activity:", color="blue")
+        st.text(literal(inputs.request.drafting))
+        st.space("stretch")
+        stop = st.button(
+            "Stop", key=inputs.kept.key("stop_drafting"), icon=":material/stop_circle:", type="tertiary"
+        )
+    return StopDrafting(key=inputs.request.key) if stop else None
+
+
+def _offline_or_made(
+    inputs: ToolInputs, settings: EnvironmentSettings
+) -> AskForDraft | DrawAgain | ShapeEnvironment | None:
+    request, is_model = inputs.request, inputs.request.draft_by != "offline"
+    asks = draws = False
+    with st.container(horizontal=True, vertical_alignment="center", gap="xsmall", key="draft_source"):
+        if request.draft_from or is_model:
+            words = f"Draft by {safe_label(request.draft_by, _LABEL)}" if is_model else "Draft"
+            st.badge(
+                words,
+                icon=":material/smart_toy:" if is_model else None,
+                color="violet" if is_model else "gray",
+            )
+            st.text(literal("; ".join(request.draft_from)))
+        st.space("stretch")
+        if request.draft_varies:
+            draws = _draw_button(inputs)
+        if settings.simulation_model and not is_guess(request.draft_blanks):
+            asks = _ask_button(
+                inputs, settings.simulation_model, again=is_model or bool(request.draft_problem)
+            )
+    if drawn := [blank for blank in request.draft_blanks if blank.drawn]:
+        drawn_places(drawn)
+    way = guess(inputs, settings) if is_guess(request.draft_blanks) else WayOut()
+    if way.example is not None:
+        return ShapeEnvironment(what=way.example)
+    if asks or way.asks_model:
+        return AskForDraft(key=request.key)
+    return DrawAgain(key=request.key) if draws else None
+
+
+def _draw_button(inputs: ToolInputs) -> bool:
+    return st.button(
+        "Another one",
+        key=inputs.kept.key("draw_again"),
+        icon=":material/casino:",
+        type="tertiary",
+        help="Draw anew what is drawn in this draft, such as names and numbers. Undo brings this one back",
+    )
+
+
+def _ask_button(inputs: ToolInputs, model: str, *, again: bool) -> bool:
+    return st.button(
+        f"{'Ask again' if again else 'Ask'} {safe_label(model, _LABEL)}",
+        key=inputs.kept.key("ask_model"),
+        icon=":material/auto_awesome:",
+        type="tertiary",
+        help="Let the environment's model draft an answer; you can answer meanwhile",
+    )
+
+
+def _newer(inputs: ToolInputs) -> None:
+    """Offer a draft that has become another one since somebody began to type."""
+    with st.container(border=True, gap="xsmall", key="newer_draft"):
+        st.badge("The draft has changed since you began to write", icon=":material/difference:", color="blue")
+        found = newer_against_typed(inputs)
+        st.caption("What is yours has a plus, what the draft says now a minus.")
+        difference_lines(found.text, is_cut=found.is_cut)
+        with st.container(horizontal=True, gap="xsmall"):
+            kept = inputs.kept
+            st.button("Take the new draft", key=kept.key("take_draft"), on_click=take_draft, args=(inputs,))
+            st.button(
+                "Keep mine",
+                key=kept.key("keep_mine"),
+                type="tertiary",
+                on_click=keep_typed_text,
+                args=(inputs,),
+            )
+
+
+# Draws what a draft does not know: its blanks by their path, and the two ways out, a model and a pasted example.
+
+
+_MOST_BLANKS = 12
+_LONGEST_PATH = 60
+_LONGEST_NAME = 28
+_OPEN = "example_open"
+
+
+class WayOut(NamedTuple):
+    """What was asked for in place of a guess: a draft by the model, or a change of settings that holds an example."""
+
+    asks_model: bool = False
+    example: ChangeSettings | None = None
+
+
+def guess(inputs: ToolInputs, settings: EnvironmentSettings) -> WayOut:
+    """Draw the blanks of a draft, with the ways out beside them."""
+    blanks = [blank for blank in inputs.request.draft_blanks if not blank.drawn]
+    with st.container(gap="xsmall", key="draft_guess"):
+        with st.container(horizontal=True, gap="xsmall", vertical_alignment="center"):
+            st.badge("Guess", icon=":material/help:", color="orange")
+            st.caption("No source for:", width="content")
+            _places(blanks, ":material/check_box_outline_blank:", "orange")
+        with st.container(horizontal=True, gap="small", vertical_alignment="center"):
+            asks = _ask(inputs, settings.simulation_model)
+            st.button(
+                "Paste an example",
+                key=inputs.kept.key("paste_example"),
+                icon=":material/content_paste:",
+                type="tertiary",
+                help="Paste a response of this tool: it becomes the draft, and the shape of later drafts",
+                on_click=_open_or_close,
+                args=(inputs.kept,),
+            )
+            if not settings.simulation_model:
+                st.caption(NO_MODEL, width="content")
+        is_open = bool(inputs.kept.value(_OPEN, initial=False))
+        return WayOut(asks_model=asks, example=_paste(inputs, settings) if is_open else None)
+
+
+def drawn_places(blanks: Sequence[Blank]) -> None:
+    """Draw the places of a draft whose values were drawn: no source says what they are."""
+    with st.container(horizontal=True, gap="xsmall", vertical_alignment="center", key="draft_drawn"):
+        st.caption("Drawn, with no source:", width="content")
+        _places(blanks, ":material/casino:", "gray")
+
+
+def _places(blanks: Sequence[Blank], icon: str, color: Literal["orange", "gray"]) -> None:
+    for blank in blanks[:_MOST_BLANKS]:
+        st.badge(blank_words(blank), icon=icon, color=color)
+    if len(blanks) > _MOST_BLANKS:
+        st.caption(f"and {len(blanks) - _MOST_BLANKS} more", width="content")
+
+
+def _open_or_close(kept: Kept) -> None:
+    kept.put(_OPEN, value=not kept.value(_OPEN, initial=False))
+
+
+def blank_words(blank: Blank) -> str:
+    """Name a blank by its path and its type; safe in a label."""
+    path = safe_label(blank.path, _LONGEST_PATH)
+    return f"{path} ({blank.kind})" if blank.kind else path
+
+
+def _ask(inputs: ToolInputs, model: str) -> bool:
+    return st.button(
+        f"Ask {safe_label(model, _LONGEST_NAME)}" if model else "Ask a model",
+        key=inputs.kept.key("ask_model"),
+        icon=":material/auto_awesome:",
+        type="tertiary",
+        disabled=not model,
+        help="The environment's model drafts a response; you can answer meanwhile" if model else NO_MODEL,
+    )
+
+
+def _paste(inputs: ToolInputs, settings: EnvironmentSettings) -> ChangeSettings | None:
+    """Draw the field for an example; give the change that it asks for."""
+    kept, request = inputs.kept, inputs.request
+    text = st.text_area(
+        "Example of a response (JSON or plain text)",
+        key=kept.widget("example_text", ""),
+        height=110,
+        placeholder='{"status": "done"}',
+        on_change="ignore",
+    )
+    if not st.button("Use as example", key=kept.key("use_example"), icon=":material/check:"):
+        return None
+    try:
+        example = read_example(text or "", request.response_schema)
+    except JsonTextError as error:
+        not_ready(f"The example is not JSON. {error}")
+        return None
+    if example.misfits:
+        not_ready("The example does not fit the output schema of the tool.")
+        misfit_list(example.misfits)
+        return None
+    kept.put(_OPEN, value=False)
+    return take_example(settings, request.tool_name, request.response_schema, example.value)

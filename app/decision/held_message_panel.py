@@ -1,0 +1,82 @@
+"""Draws what whoever speaks for the user has said or why they say nothing, with the ways to go on, or to read."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from app.forms.safe_labels import literal
+from app.forms.typed_json import show_json
+from app.session.decisions import GoOn
+from app.session.page_commands import SeatUser
+from app.session.user_form import seat_words, text_of
+
+if TYPE_CHECKING:
+    from simulator.runtime import SimulationView
+
+_STATUSES = {
+    "success": ("Held for you", "orange"),
+    "turn_limit_reached": ("Limit reached", "gray"),
+    "stop_signal_detected": ("Finished", "green"),
+    "no_message_generated": ("No message", "gray"),
+    "failed": ("Failed", "red"),
+    "stopped": ("Stopped", "gray"),
+}
+
+
+def held_message(view: SimulationView) -> GoOn | SeatUser | None:
+    """Draw it where somebody else speaks for the user; give the wish that they go on, or that a person takes over."""
+    seat = view.user.seat
+    if seat.player == "person":
+        return None
+    with st.container(border=True, gap="xsmall", key="user_speaks"):
+        proposed = seat.proposed
+        if proposed is not None:
+            text, color = _STATUSES[proposed.status]
+            st.badge(text, color=color, icon=":material/record_voice_over:")  # type: ignore[arg-type] # from the table above
+        st.caption(seat_words(seat))
+        if view.user.words:
+            st.text(literal(view.user.words))
+        with st.container(horizontal=True, gap="xsmall"):
+            goes_on = view.user.may_go_on and st.button(
+                "Let it speak", key="user_go_on", icon=":material/play_arrow:"
+            )
+            takes = st.button(
+                "Take over for good",
+                key="user_take_over",
+                type="tertiary",
+                icon=":material/front_hand:",
+                help="You speak for the user from now on; under Seats it can be given back",
+            )
+    if goes_on:
+        return GoOn()
+    return SeatUser(player="person") if takes else None
+
+
+def held_to_read(view: SimulationView) -> bool:
+    """Draw the same for somebody who may only look, with the message that waits; False where there is nothing to see."""
+    seat = view.user.seat
+    if seat.ended:
+        st.success("The conversation is over.", icon=":material/task_alt:")
+        return True
+    if seat.player == "person":
+        return False
+    with st.container(border=True, gap="xsmall", key="user_speaks"):
+        proposed = seat.proposed
+        if proposed is not None:
+            text, color = _STATUSES[proposed.status]
+            shown = "Held for its owner" if proposed.status == "success" else text
+            st.badge(shown, color=color, icon=":material/record_voice_over:")  # type: ignore[arg-type] # from the table above
+        st.caption(seat_words(seat, "its owner"))
+        if view.user.words:
+            st.text(literal(view.user.words))
+        held = view.user.held
+        if held is not None:
+            said = text_of(held)
+            st.caption("What the user would say next")
+            if said is None:
+                st.code(show_json(held), language="json", wrap_lines=True)
+            else:
+                st.text(literal(said))
+    return True

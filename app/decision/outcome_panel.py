@@ -1,0 +1,195 @@
+"""Draws the inputs for the ways in which a tool call can end, and says what the agent will see of each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import streamlit as st
+
+from app.decision.request_panel import choice, editor, misfit_list, not_ready
+from app.decision.tool_answer import (
+    FIRST_CODE,
+    FIRST_EXCEPTION,
+    FIRST_MESSAGE,
+    NotReadyError,
+    ToolInputs,
+    seen_of,
+)
+from app.forms.safe_labels import literal
+from app.forms.typed_json import show_json
+from app.forms.widget_store import Kept
+from app.session.page_fragments import fragment
+from simulator.facts import Failed, Raised, RaisedError, Returned
+
+LOOK_AGAIN_SECONDS = 1.0
+"""How often a preview is drawn anew: what is typed changes it, without a rerun of the page."""
+
+_FOLLOWS = " (as soon as you leave a field, with what you typed)"
+
+_ERRORS = (
+    ("404", "Not found"),
+    ("429", "Too many requests"),
+    ("500", "Internal error"),
+    ("503", "Unavailable"),
+)
+_EXCEPTIONS = ("RuntimeError", "ValueError", "TimeoutError", "ConnectionError", "PermissionError", "KeyError")
+
+
+def response_inputs(inputs: ToolInputs, *, tried: bool) -> None:
+    """Draw the response: as JSON and in a form beside it, in one of them, or as plain text."""
+    kept = inputs.kept
+    with st.container(horizontal=True, vertical_alignment="center", gap="xsmall", key="style_line"):
+        st.caption("Response", width="content")
+        st.space("stretch")
+        choice(kept, "style", "How to write the response", inputs.styles)
+    match inputs.style:
+        case "Both":
+            with st.container(horizontal=True, gap="small", key="both_sides"):
+                with st.container(key="side_text", gap="xsmall"):
+                    _json(inputs)
+                    _wrong(inputs, tried=tried)
+                with st.container(key="side_form", gap="xsmall"):
+                    _form(inputs, tried=tried)
+        case "JSON":
+            _json(inputs)
+        case "Form" if not inputs.form.shows_text:  # the text that is no JSON has to be seen to be mended
+            _json(inputs)
+            _form(inputs, tried=tried)
+        case "Form":
+            _form(inputs, tried=tried)
+        case "Text":
+            editor(kept, "response_text", 'Text; the agent sees it as {"result": "..."}', fewest=6)
+    if inputs.style != "Both":
+        _wrong(inputs, tried=tried)
+
+
+def _wrong(inputs: ToolInputs, *, tried: bool) -> None:
+    """Say what is wrong with the response: that it is none, or where it breaks the schema."""
+    say_unready(inputs.outcome, always=inputs.style != "Text", tried=tried)
+    misfit_list(inputs.misfits())
+
+
+def say_unready(read: Callable[[], object], *, always: bool, tried: bool) -> None:
+    """Name what is wrong with an input: a mistake in JSON always, what is still empty once it was to be sent."""
+    try:
+        read()
+    except NotReadyError as error:
+        if tried or always:
+            not_ready(str(error))
+
+
+def _json(inputs: ToolInputs) -> None:
+    """Draw the editor; leaving it, or Ctrl with Enter, draws the page anew, so that what is wrong is said."""
+    editor(inputs.kept, "response", "Response (JSON)", inputs.draft_text, fewest=7, bare=True, live=True)
+
+
+def _form(inputs: ToolInputs, *, tried: bool) -> None:
+    if not inputs.form.shows_text:
+        st.caption("The text is no JSON now: the form shows what it said before.")
+    inputs.form.draw(tried=tried or inputs.form.is_last, misfits=inputs.misfits(), live=True)
+
+
+def error_inputs(inputs: ToolInputs) -> None:
+    """Draw an error's code and message, with common ones to choose from."""
+    kept = inputs.kept
+    st.caption("The tool answers with an error, as data: the agent goes on and can react.")
+    with st.container(horizontal=True, gap="xsmall"):
+        for code, message in _ERRORS:
+            st.button(
+                f"{code} {message}",
+                key=kept.key(f"preset_{code}"),
+                type="tertiary",
+                on_click=_preset,
+                args=(kept, code, message),
+            )
+    left, right = st.columns((1, 2.6))
+    left.text_input("Code", key=kept.widget("error_code", FIRST_CODE), on_change="ignore")
+    right.text_input("Message", key=kept.widget("error_message", FIRST_MESSAGE), on_change="ignore")
+    if inputs.error_shape is not None:
+        st.toggle(
+            "As this tool words its errors",
+            key=kept.widget("error_own", initial=True),
+            help="In the shape of the tool's own errors; else just a code and a message",
+        )
+    _live_preview(inputs)
+
+
+def _preset(kept: Kept, code: str, message: str) -> None:
+    kept.put("error_code", code)
+    kept.put("error_message", message)
+
+
+def exception_inputs(inputs: ToolInputs) -> None:
+    """Draw an exception's type and message."""
+    kept = inputs.kept
+    st.caption(
+        "The tool raises. An error handler of the agent may answer in its place; without one the turn ends."
+    )
+    known = str(kept.value("exception_type", FIRST_EXCEPTION) or "")
+    options = _EXCEPTIONS if known in _EXCEPTIONS or not known else (known, *_EXCEPTIONS)
+    st.selectbox(
+        "Type",
+        options,
+        key=kept.widget("exception_type", FIRST_EXCEPTION),
+        accept_new_options=True,
+        help="A built-in exception, or module:Name of a class that the agent's code has loaded",
+    )
+    editor(kept, "exception_message", "Message", fewest=3)
+    _live_preview(inputs)
+
+
+def later_words() -> None:
+    """Say what the agent will see of a call that is answered later."""
+    st.caption(
+        "The tool keeps working. For now the agent sees no response to this call: its turn goes on with the "
+        "responses to the other calls beside it, and ends where there are none. The late result is given here "
+        "once the turn has ended, and the agent sees it in a turn of its own."
+    )
+
+
+def _live_preview(inputs: ToolInputs) -> None:
+    fragment(_preview, LOOK_AGAIN_SECONDS)(inputs)
+
+
+def _preview(inputs: ToolInputs) -> None:
+    """Show what comes of the inputs as they are now; nothing where they are no answer yet."""
+    try:
+        outcome = inputs.outcome()
+    except NotReadyError:
+        st.empty()
+        return
+    match outcome:
+        case Failed() | Returned():
+            st.caption(f"The agent sees{_FOLLOWS}")
+            st.code(literal(show_json(seen_of(outcome))), language="json", wrap_lines=True)
+        case Raised():
+            st.caption(f"The agent's code sees{_FOLLOWS}")
+            st.code(literal(_as_raised(outcome.error)), language=None, wrap_lines=True)
+        case _:
+            st.empty()
+
+
+def _as_raised(error: RaisedError) -> str:
+    """Give the exception as Python's traceback would: one without a message is its class alone."""
+    from simulator.runtime.adk.codec import made_error  # noqa: PLC0415 - importing ADK takes a second: not before a call
+
+    made = made_error(error)
+    return f"{type(made).__name__}: {made}" if str(made) else f"{type(made).__name__} (without a message)"
+
+
+def state_inputs(inputs: ToolInputs) -> None:
+    """Draw the changes of the session's state that come with the answer, folded until there are some."""
+    kept = inputs.kept
+    try:
+        changed = len(inputs.state_delta())
+        words = "State changes" + (f" :blue-badge[{changed}]" if changed else "")
+    except NotReadyError:
+        words = "State changes :red-badge[not JSON]"
+    with st.expander(words, type="compact", key=kept.key("state_fold")):
+        editor(
+            kept,
+            "state_delta",
+            "What the call writes into the session's state (JSON object)",
+            placeholder='{"last_order": "A-1"}',
+            fewest=3,
+        )

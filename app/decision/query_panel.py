@@ -1,0 +1,249 @@
+"""Where the user speaks: the first query of a session, and the next one after each answer."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, TypeAlias
+
+import streamlit as st
+
+from app.decision.held_message_panel import held_message
+from app.decision.request_panel import SEND_KEYS, misfit_list, not_ready
+from app.forms.common_panel import pane, pane_head, problem
+from app.forms.safe_labels import literal
+from app.forms.schema_form import schema_form
+from app.forms.typed_json import JsonTextError, parse_object, show_json
+from app.forms.widget_store import Kept
+from app.live.unsent_texts import Drafts
+from app.session.decisions import AnswerYourself, Complete, GoOn, SubmitQuery
+from app.session.failed_turn import FailedStep
+from app.session.page_commands import SeatUser
+from app.session.step_labels import text_said
+from app.session.user_form import text_of
+from simulator.base.json_values import JsonObject, canonical
+from simulator.session.history import FinalResponse
+from simulator.session.model import SessionState
+
+if TYPE_CHECKING:
+    from simulator.runtime import SimulationView
+
+
+Asked: TypeAlias = SubmitQuery | AnswerYourself | GoOn | SeatUser | Complete
+"""What can be asked for where the user speaks."""
+
+FORMS = ("Text", "JSON")
+FORMS_BY_SCHEMA = ("Form", *FORMS)
+
+
+def query(
+    view: SimulationView, drafts: Drafts, schema: JsonObject | None, failed: FailedStep | None = None
+) -> Asked | None:
+    """Draw the pane; give the query that was sent.
+
+    Args:
+        view: The session.
+        drafts: Its unsent texts.
+        schema: What the agent expects, where it expects JSON.
+        failed: The answer that ended the last turn with an error.
+    """
+    if view.user.seat.ended:
+        return over(view)
+    if view.session.is_running and view.problems:
+        _interrupted(view)
+        return None
+    held = view.user.held
+    if held is not None:
+        return _held(view, drafts, held)
+    if schema is None:
+        chosen = pane_head("Query", FORMS, "query_form")
+    else:
+        chosen = pane_head("Query", FORMS_BY_SCHEMA, "query_form_by_schema")
+    with pane("decision"):
+        _before(view)
+        asked: Asked | None = _yourself(failed) or complete(view)
+        asked = held_message(view) or asked
+        kept = Kept(drafts, "query", str(len(view.session.turns)))
+        if schema is not None:
+            _expected(schema)
+            if chosen == "Form":
+                return _form(kept, schema) or asked
+        if chosen == "Text":
+            before = text_said(view.redoes) or _typed_for_the_turn_before(view, drafts)
+            return _text(kept, before, is_first=not view.session.turns) or asked
+        return _json(kept) or asked
+
+
+def _typed_for_the_turn_before(view: SimulationView, drafts: Drafts) -> str:
+    """Give what was typed here while somebody else was faster: in another tab, or a script."""
+    turns = view.session.turns
+    if not turns:
+        return ""
+    typed = str(Kept(drafts, "query", str(len(turns) - 1)).value("query_text") or "")
+    return "" if typed == text_of(turns[-1].message) else typed
+
+
+def _held(view: SimulationView, drafts: Drafts, held: JsonObject) -> Asked | None:
+    """Draw a message that waits for a person, in an editor of its own."""
+    text = text_of(held)
+    pane_head("Query", ("Held message",), "query_held")
+    with pane("decision"):
+        _before(view)
+        asked: Asked | None = complete(view)
+        asked = held_message(view) or asked
+        about = str(len(view.session.turns)), canonical(held)
+        kept = Kept(drafts, "held", *about)
+        another = bool(kept.value("another", initial=False))
+        st.button(
+            "Back to the held message" if another else "Write another",
+            key="held_another",
+            type="tertiary",
+            on_click=lambda: kept.put("another", not another),
+        )
+        if another:
+            return _text(Kept(drafts, "another", *about), "", is_first=False) or asked
+        sent = _json(kept, held) if text is None else _text(kept, text, is_first=True, of_held=True)
+    return sent.model_copy(update={"of_held": True}) if sent is not None else asked
+
+
+def _interrupted(view: SimulationView) -> None:
+    """Say why a turn that has not ended does not go on, as where the agent's process ends again and again."""
+    st.markdown("**Query**")
+    with pane("decision"):
+        problem("The turn cannot go on. Undo a step, or stop the turn.", " ".join(view.problems))
+
+
+def _before(view: SimulationView) -> None:
+    """Say what came of the turn before."""
+    session = view.session
+    last = session.turns[-1] if session.turns else None
+    final = session.history[-1] if session.history else None
+    if last is None:
+        st.markdown("**What shall the agent be asked?**")
+        st.caption(
+            "Then you play its world: each tool call waits here for your answer, with a draft to start from."
+        )
+    elif session.state is SessionState.COMPLETED and isinstance(final, FinalResponse):
+        st.success(
+            "The agent has answered. Export the trace, or go on asking.", icon=":material/check_circle:"
+        )
+        st.text(literal(final.content))
+    elif last.stopped:
+        st.info("You stopped the turn. Ask again, or undo a step to go on from there.")
+    elif last.error is not None:
+        problem("The turn ended with an error.", f"{last.error.short_type}: {last.error.message}")
+    elif session.state is SessionState.AWAITING_QUERY:
+        st.info("The agent ended this turn without an answer.", icon=":material/info:")
+
+
+def _yourself(failed: FailedStep | None) -> AnswerYourself | None:
+    """Draw the way back before the answer that ended the turn."""
+    if failed is None:
+        return None
+    clicked = st.button(
+        "Undo and answer yourself",
+        key="answer_yourself",
+        icon=":material/undo:",
+        help="Go back to where it was asked, and give the answer. You keep this seat until you hand it on.",
+    )
+    return AnswerYourself(before=failed.before, seat=failed.seat, target=failed.target) if clicked else None
+
+
+def _expected(schema: JsonObject) -> None:
+    """Say what the agent expects; the schema comes from outside."""
+    st.caption(
+        "This agent has an input schema: it expects a JSON object that fits, as the text of the message"
+    )
+    body = st.expander("Input schema", type="compact")
+    body.code(show_json(schema), language="json", wrap_lines=True)
+
+
+def _form(kept: Kept, schema: JsonObject) -> SubmitQuery | None:
+    tried = bool(st.session_state.get("query_send"))
+    result = schema_form(kept, "query_form", schema, tried=tried)
+    misfit_list(result.misfits if tried else ())
+    if tried and result.problems:
+        not_ready("The query is not complete yet.")
+    if not _send(is_first=True) or result.problems:
+        return None
+    return SubmitQuery(message=json.dumps(result.value, ensure_ascii=False))
+
+
+def _text(kept: Kept, before: str, *, is_first: bool, of_held: bool = False) -> SubmitQuery | None:
+    text = st.text_area(
+        "What the user would say" if of_held else "Query" if is_first else "Next query",
+        key=kept.widget("query_text", before),
+        placeholder="Write what a user would say.",
+        height=140,
+        on_change="ignore",
+    )
+    if not _send(is_first=is_first, of_held=of_held):
+        return None
+    if not (text or "").strip():
+        problem("There is nothing to send yet; write a query first.")
+        return None
+    return SubmitQuery(message=text or "")
+
+
+def _json(kept: Kept, held: JsonObject | None = None) -> SubmitQuery | None:
+    st.caption("A whole message as google-genai's Content, for files or several parts")
+    text = st.text_area(
+        "Message (JSON)",
+        key=kept.widget("query_json", show_json(held) if held else '{"parts": [{"text": ""}]}'),
+        height=220,
+        on_change="ignore",
+    )
+    if not _send(is_first=True, of_held=held is not None):
+        return None
+    try:
+        return SubmitQuery(message=parse_object(text or ""))
+    except JsonTextError as error:
+        problem("The message was not sent.", str(error))
+        return None
+
+
+def _send(*, is_first: bool, of_held: bool = False) -> bool:
+    """Draw the button that sends; a held message is there already, so that keys pressed once too often would send it unseen."""
+    return st.button(
+        "Accept" if of_held else "Send",
+        key="query_send",
+        type="primary" if is_first else "secondary",
+        icon=":material/send:",
+        shortcut=None if of_held else SEND_KEYS,
+    )
+
+
+# Where a person says that the conversation is over, and where they go back on it.
+
+
+def complete(view: SimulationView) -> Complete | None:
+    """Draw the way to end the conversation, where the agent has given its final response."""
+    if view.session.state is not SessionState.COMPLETED:
+        return None
+    ended = st.button(
+        "Complete",
+        key="complete",
+        icon=":material/task_alt:",
+        help="Say that the conversation is over: nobody speaks for the user any more. You can go back on it.",
+    )
+    return Complete(over=True) if ended else None
+
+
+def over(view: SimulationView) -> Complete | None:
+    """Draw what stands where the user would speak, when the conversation is over."""
+    pane_head("Query", ("Over",), "query_over")
+    with pane("decision"):
+        turns = len(view.session.turns)
+        st.success(
+            f"The conversation is over, after {turns} turn{'' if turns == 1 else 's'}. Export the trace.",
+            icon=":material/task_alt:",
+        )
+        final = view.session.history[-1]
+        if isinstance(final, FinalResponse):
+            st.text(literal(final.content))
+        again = st.button(
+            "Go on after all",
+            key="go_on_after_all",
+            icon=":material/chat:",
+            help="The user speaks again, whoever sits there",
+        )
+    return Complete(over=False) if again else None

@@ -1,0 +1,145 @@
+"""Puts ready answers into the inputs of a tool call, and sets aside what they take the place of, so that it can be brought back."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from pydantic import JsonValue
+
+from app.decision.tool_answer import FIRST_CODE, FIRST_MESSAGE, NotReadyError, ToolInputs, seen_of
+from app.forms.text_diff import Difference, difference, value_difference
+from app.forms.typed_json import write_json
+from simulator.base.json_values import JsonObject, same
+from simulator.environment.drafts.candidates import Candidate
+
+LONGEST_PREVIEW = 160
+
+_ASIDE = "aside"
+
+
+def preview(candidate: Candidate, expected: JsonValue = None) -> str:
+    """Write an answer in one line; of one that is like the expected one, only the fields that are not."""
+    shown = candidate.value
+    if isinstance(shown, dict) and isinstance(expected, dict) and candidate.kind == "value":
+        other = {name: value for name, value in shown.items() if not same(value, expected.get(name))}
+        gone = [name for name in expected if name not in shown]
+        words = [f"{name}: {json.dumps(value, ensure_ascii=False)}" for name, value in other.items()]
+        words += [f"no {name}" for name in gone]
+        return _cut(", ".join(words) or json.dumps(shown, ensure_ascii=False))
+    return _cut(json.dumps(shown, ensure_ascii=False))
+
+
+def _cut(line: str) -> str:
+    return line if len(line) <= LONGEST_PREVIEW else f"{line[: LONGEST_PREVIEW - 1]}\u2026"
+
+
+def choose(inputs: ToolInputs, candidate: Candidate) -> None:
+    """Put a ready answer into the inputs; an error goes where errors are written. Only in a callback, as all of these."""
+    if candidate.kind == "error" and isinstance(candidate.value, dict):
+        set_aside(inputs)
+        kept = inputs.kept
+        kept.put("mode", "Error")
+        kept.put("error_code", str(candidate.error_code) if candidate.error_code else FIRST_CODE)
+        kept.put("error_message", candidate.error_message or FIRST_MESSAGE)
+        kept.put("error_shape", candidate.value)
+        kept.put("error_own", value=True)
+    else:
+        put_value(inputs, candidate.value)
+
+
+def put_value(inputs: ToolInputs, value: JsonValue) -> None:
+    """Put a value into the editor."""
+    set_aside(inputs)
+    inputs.kept.put("mode", "Response")
+    if inputs.style == "Text":
+        inputs.kept.put("style", inputs.styles[0])
+    inputs.kept.put("response", write_json(value))
+
+
+def take_draft(inputs: ToolInputs) -> None:
+    """Take the draft as it is now in place of what was typed."""
+    set_aside(inputs)
+    inputs.kept.put("mode", "Response")
+    inputs.kept.put("response", inputs.draft_text)
+    inputs.kept.put("offered", inputs.draft_text)
+
+
+def keep_typed_text(inputs: ToolInputs) -> None:
+    """Stay with what was typed: the draft as it is now is known, and not wanted."""
+    inputs.kept.put("offered", inputs.draft_text)
+
+
+def set_aside(inputs: ToolInputs, response: str | None = None) -> None:
+    """Remember what the inputs hold, if somebody typed it: it is no draft and no ready answer.
+
+    Args:
+        inputs: The inputs.
+        response: The text of the response, where it is not what stands there now.
+    """
+    if response is not None or is_own(inputs):
+        inputs.kept.put(_ASIDE, {**_held(inputs), **({} if response is None else {"response": response})})
+
+
+def bring_back(inputs: ToolInputs) -> None:
+    """Put back what was set aside; what stands there now is set aside for it, if somebody typed it."""
+    aside = set_aside_now(inputs)
+    if aside is None:
+        return
+    inputs.kept.put(_ASIDE, _held(inputs) if is_own(inputs) else None)
+    for name, value in aside.items():
+        inputs.kept.put(name, value)
+
+
+def set_aside_now(inputs: ToolInputs) -> JsonObject | None:
+    """Give what was set aside; None where nothing was, or where it stands in the inputs again."""
+    aside: Any = inputs.kept.value(_ASIDE)
+    return aside if isinstance(aside, dict) and aside != _held(inputs) else None
+
+
+def is_own(inputs: ToolInputs) -> bool:
+    """Tell whether the inputs hold what somebody typed, and no draft, ready answer or first setting."""
+    if inputs.mode == "Exception" or (inputs.mode == "Response" and inputs.style == "Text"):
+        return bool(inputs.kept.value("exception_message" if inputs.mode == "Exception" else "response_text"))
+    try:
+        inputs.outcome()
+    except NotReadyError:
+        return True
+    is_first = inputs.mode == "Error" and _first_error(inputs)
+    return inputs.mode != "Later" and not (inputs.is_draft() or inputs.offer() or is_first)
+
+
+def _first_error(inputs: ToolInputs) -> bool:
+    held = _held(inputs)
+    return (held["error_code"], held["error_message"]) == (FIRST_CODE, FIRST_MESSAGE)
+
+
+def _held(inputs: ToolInputs) -> JsonObject:
+    value = inputs.kept.value
+    return {
+        "mode": inputs.mode,
+        "style": inputs.style,
+        "response": inputs.text,
+        "response_text": value("response_text", "") or "",
+        "error_code": value("error_code", FIRST_CODE),
+        "error_message": value("error_message", FIRST_MESSAGE),
+        "error_shape": value("error_shape"),
+        "error_own": value("error_own", initial=True),
+    }
+
+
+def against_draft(inputs: ToolInputs) -> Difference:
+    """Compare what the inputs hold with the draft; no difference where that is no data."""
+    if inputs.mode == "Response" and inputs.style != "Text":
+        return value_difference(inputs.request.draft, inputs.text)
+    try:
+        outcome = inputs.outcome()
+    except NotReadyError:
+        return Difference()
+    seen = seen_of(outcome)
+    return Difference() if seen is None else difference(inputs.draft_text, write_json(seen))
+
+
+def newer_against_typed(inputs: ToolInputs) -> Difference:
+    """Compare what was typed with the draft as it has become meanwhile."""
+    return value_difference(inputs.request.draft, inputs.text)

@@ -1,0 +1,121 @@
+"""Draws the ready answers to a tool call: a line for each, which a key chooses or gives at once."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from app.decision.ready_answers import against_draft, bring_back, choose, preview, set_aside_now
+from app.decision.request_panel import misfit_list, was_clicked
+from app.decision.tool_answer import ToolInputs
+from app.forms.safe_labels import literal
+from simulator.environment.drafts.candidates import Candidate
+
+_NAMES = {
+    "expected": "Expected",
+    "outcome": "Outcome",
+    "empty": "Empty",
+    "error": "Error",
+    "edge": "Extreme",
+    "hostile": "Hostile",
+}
+
+_MOST_LINES = 9
+_TALL = 200
+"""A longer difference scrolls inside, so that the editor below it stays near."""
+
+
+def ready_answers(inputs: ToolInputs) -> bool:
+    """Draw the ready answers; True where one was chosen to be given at once, and it is in the inputs then."""
+    offered = inputs.request.candidates
+    if not offered:
+        return False
+    kept = inputs.kept
+    with st.container(horizontal=True, vertical_alignment="center", gap="xsmall", key="ready_head"):
+        st.caption("Ready answers", width="content", help=_HELP)
+        st.space("stretch")
+        if set_aside_now(inputs) is not None:
+            st.button(
+                "Bring back what you typed",
+                key=kept.key("bring_back"),
+                type="tertiary",
+                icon=":material/restore:",
+                on_click=bring_back,
+                args=(inputs,),
+            )
+    held = inputs.offer()
+    with st.container(gap=None, key="ready_answers"):
+        for place, candidate in enumerate(offered, start=1):
+            _line(inputs, candidate, place, is_held=candidate == held)
+    return any(was_clicked(kept, f"give_{_key(one, place)}") for place, one in enumerate(offered, start=1))
+
+
+def _key(candidate: Candidate, place: int) -> str:
+    """Name a ready answer; there may be several outcomes of a tool's code."""
+    return f"outcome_{place}" if candidate.label == "outcome" else candidate.label
+
+
+_HELP = (
+    "A number puts the answer into the editor, Shift with the number gives it at once. "
+    "The keys work while no input has the cursor."
+)
+
+
+def _line(inputs: ToolInputs, candidate: Candidate, place: int, *, is_held: bool) -> None:
+    kept, label = inputs.kept, _key(candidate, place)
+    shown = "shown" if is_held else "other"
+    with st.container(
+        horizontal=True, vertical_alignment="center", gap="xsmall", key=f"ready_{shown}_{label}", wrap=False
+    ):
+        st.button(
+            _NAMES[candidate.label],
+            key=kept.key(f"choose_{label}"),
+            type="tertiary",
+            shortcut=str(place),
+            on_click=choose,
+            args=(inputs, candidate),
+            width=94,
+        )
+        with st.container(gap=None, key=f"ready_words_{label}"):
+            expected = inputs.request.candidates[0]
+            st.text(
+                literal(preview(candidate, None if candidate is expected else expected.value)), wrap=False
+            )
+            st.text(literal(_source(candidate)), wrap=False)
+        st.button(
+            "Give",
+            key=kept.key(f"give_{label}"),
+            type="tertiary",
+            shortcut=f"Shift+{place}",
+            on_click=choose,
+            args=(inputs, candidate),
+            help="Give this answer at once",
+        )
+    if is_held:
+        misfit_list(candidate.problems)
+
+
+def _source(candidate: Candidate) -> str:
+    """Say where an answer comes from, and how much of it is not known."""
+    count = len(candidate.blanks)
+    blank = "1 blank" if count == 1 else f"{count} blanks"
+    return f"{candidate.why} ({blank})" if count else candidate.why
+
+
+def draft_difference(inputs: ToolInputs) -> None:
+    """Show what differs from the draft: at once for a ready answer, folded for an error and for what somebody typed."""
+    found = against_draft(inputs)
+    if not found.text and not found.is_cut:
+        return
+    is_offer = inputs.mode == "Response" and inputs.offer() is not None
+    words = f"Against the draft: :green-badge[+{found.added}] :red-badge[\u2212{found.removed}]"
+    key = inputs.kept.key(f"diff_{'offer' if is_offer else 'typed'}")
+    with st.expander(words, type="compact", key=key, expanded=is_offer):
+        difference_lines(found.text, is_cut=found.is_cut)
+
+
+def difference_lines(text: str, *, is_cut: bool = False) -> None:
+    """Show a difference as code: what comes from outside stays a text."""
+    is_tall = text.count("\n") >= _MOST_LINES
+    st.code(literal(text), language="diff", wrap_lines=True, height=_TALL if is_tall else "content")
+    if is_cut:
+        st.caption("The rest of this long text was not compared.")

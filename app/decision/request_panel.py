@@ -1,0 +1,186 @@
+"""What the panels of all decisions draw alike: the head, editors for JSON, what was asked, the way to the real thing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TypeVar
+
+import streamlit as st
+from pydantic import JsonValue
+from streamlit.delta_generator import DeltaGenerator
+
+from app.forms.safe_labels import literal, safe_label
+from app.forms.typed_json import JsonTextError, parse_json, show_json
+from app.forms.widget_store import Kept
+from simulator.environment.schema.schema_checks import Problem
+
+SEND_KEYS = "Mod+Enter"
+"""Ctrl or Cmd with Enter."""
+
+_LINE = 21
+_FRAME = 34
+_FEWEST_LINES = 4
+_MOST_LINES = 20
+_TALL = 200
+_SHOWN_MISFITS = 5
+
+Option = TypeVar("Option", bound=str)
+
+
+def decision_head() -> DeltaGenerator:
+    """Draw the title of the pane; give the line that it stands in, where a choice may follow."""
+    line = st.container(
+        horizontal=True, vertical_alignment="center", gap="xsmall", wrap=False, key="head_decision"
+    )
+    line.markdown("**Decision**", width="content")
+    line.space("stretch")
+    return line
+
+
+def choice(
+    kept: Kept,
+    name: str,
+    label: str,
+    options: Sequence[Option],
+    *,
+    on_change: Callable[[], None] | None = None,
+) -> None:
+    """Draw a choice between a few words of ours; what was chosen is kept under its name."""
+    if kept.value(name, options[0]) not in options:
+        kept.put(name, options[0])
+    st.segmented_control(
+        label,
+        options,
+        required=True,
+        key=kept.widget(name, options[0]),
+        label_visibility="collapsed",
+        on_change=on_change or "rerun",
+    )
+
+
+def heading(name: str, *badges: tuple[str, str, str]) -> DeltaGenerator:
+    """Name what is asked: a tool, an agent; each badge is a safe text, an icon and a colour. Give the line for more."""
+    line = st.container(horizontal=True, vertical_alignment="center", gap="xsmall", key="decision_heading")
+    with line:
+        st.badge(safe_label(name), color="primary")
+        for text, icon, color in badges:
+            st.badge(text, icon=icon or None, color=color)  # type: ignore[arg-type] # one of its colours
+    return line
+
+
+def arguments(value: JsonValue, title: str = "Arguments") -> None:
+    """Show the arguments of a call, as far as they are not too long to leave room for the answer."""
+    if not value:
+        st.caption("Called without arguments")
+        return
+    st.caption(title)
+    text = show_json(value)
+    tall = text.count("\n") > _TALL // _LINE
+    st.code(literal(text), language="json", wrap_lines=True, height=_TALL if tall else "content")
+
+
+def details(title: str, text: str) -> None:
+    """Show a text from outside that may be long, folded."""
+    if text.strip():
+        st.expander(title, type="compact").text(literal(text))
+
+
+def editor(
+    kept: Kept,
+    name: str,
+    label: str,
+    initial: str = "",
+    *,
+    placeholder: str | None = None,
+    fewest: int = _FEWEST_LINES,
+    bare: bool = False,
+    live: bool = False,
+) -> str:
+    """Draw an editor; give the text as far as it is known.
+
+    The text reaches the server with the next click; of a `live` one also when it is left, which draws the page anew.
+    A bare one shows no label; `fewest` is how many lines it has room for at least.
+    """
+    known = str(kept.value(name, initial) or "")
+    lines = min(max(known.count("\n") + 2, fewest), _MOST_LINES)
+    text = st.text_area(
+        label,
+        key=kept.widget(name, initial),
+        height=lines * _LINE + _FRAME,
+        on_change="rerun" if live else "ignore",
+        placeholder=placeholder,
+        label_visibility="collapsed" if bare else "visible",
+    )
+    return text or ""
+
+
+def json_of(text: str, what: str) -> tuple[JsonValue, bool]:
+    """Read an editor's text; say what is wrong with it where it is no JSON.
+
+    Returns:
+        The value, and whether there is one.
+    """
+    try:
+        return parse_json(text), True
+    except JsonTextError as error:
+        not_ready(f"{what} is not JSON yet. {error}")
+        return None, False
+
+
+def not_ready(words: str) -> None:
+    """Say why something cannot be sent yet; the words are ours and hold nothing from outside."""
+    st.error(words, icon=":material/error:")
+
+
+def misfit_list(misfits: Sequence[Problem]) -> None:
+    """Say where a value breaks its schema; the words come from outside."""
+    if not misfits:
+        return
+    with st.container(gap="xsmall"):
+        for misfit in misfits[:_SHOWN_MISFITS]:
+            with st.container(horizontal=True, gap="xsmall"):
+                st.badge("Schema", icon=":material/warning:", color="orange")
+                st.text(literal(f"{misfit.path}: {misfit.message}"))
+        if len(misfits) > _SHOWN_MISFITS:
+            st.caption(f"and {len(misfits) - _SHOWN_MISFITS} more")
+
+
+def was_clicked(kept: Kept, name: str) -> bool:
+    """Tell before a button is drawn whether it was clicked."""
+    return bool(st.session_state.get(kept.key(name)))
+
+
+def accept(kept: Kept, label: str = "Accept", name: str = "accept", *, shortcut: bool = True) -> bool:
+    """Draw the one button that sends, also by Ctrl or Cmd with Enter.
+
+    Args:
+        kept: Whose it is.
+        label: Its words.
+        name: Its name among the inputs.
+        shortcut: Let keys press it. Never where something happens that no undo takes back: keys that are pressed once too often,
+            for what stood there before, would do it unseen.
+    """
+    return st.button(
+        label,
+        key=kept.key(name),
+        type="primary",
+        icon=":material/check:",
+        shortcut=SEND_KEYS if shortcut else None,
+    )
+
+
+def run_for_real(kept: Kept, what: str, warning: str) -> bool:
+    """Draw the way to let the real thing answer, behind a second click; True when it was asked for."""
+    with st.popover(f"Run real {what}", icon=":material/bolt:", key=kept.key("real_menu")):
+        st.caption(warning)
+        return st.button(f"Run the real {what} now", key=kept.key("real"), icon=":material/bolt:")
+
+
+def may_have_run(what: str) -> None:
+    """Warn that the real thing ran before: its answer never arrived, or the step was taken back."""
+    st.warning(
+        f"The real {what} has been started for this once before. Its answer is not part of this session: it never "
+        "arrived, or the step was undone. Undoing a step does not undo what was really done. Look there "
+        "first; run it again only if doing so twice is harmless.",
+        icon=":material/history:",
+    )

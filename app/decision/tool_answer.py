@@ -1,0 +1,271 @@
+"""Reads what the inputs of a tool call say as the answer to it, whether they are on the screen or not."""
+
+from __future__ import annotations
+
+import re
+from typing import Literal, TypeAlias, assert_never
+
+from pydantic import JsonValue
+
+from app.forms.schema_form import SchemaForm
+from app.forms.typed_json import JsonTextError, parse_json, parse_object, write_json
+from app.forms.widget_store import DraftStore, Kept
+from simulator.base.json_values import JsonObject, canonical, same
+from simulator.environment.drafts.candidates import Candidate
+from simulator.environment.drafts.error_drafts import error_places
+from simulator.environment.schema.inferred_schema import inferred_schema
+from simulator.environment.schema.schema_checks import Problem, check
+from simulator.facts import Deferred, Failed, Outcome, Returned
+from simulator.seats.answers import AnswerSource, ToolAnswer, raised
+from simulator.seats.requests import ToolRequest
+
+Mode: TypeAlias = Literal["Response", "Error", "Exception", "Later"]
+Style: TypeAlias = Literal["Both", "JSON", "Form", "Text"]
+
+FIRST_CODE = "500"
+FIRST_MESSAGE = "Internal error"
+FIRST_EXCEPTION = "RuntimeError"
+_ADK_ERROR = ("error_code", "error_message")
+_GUESSED = "A guess"
+
+
+class NotReadyError(ValueError):
+    """The inputs give no answer yet; the text says why, in words of ours only."""
+
+
+class ToolInputs:
+    """The inputs in which a tool call is answered; what was typed is kept for each mode and style.
+
+    The response is one text, which a form beside it shows and changes. Until somebody changes it, it is the draft.
+
+    Args:
+        kept: Keeps the inputs.
+        request: The call.
+    """
+
+    def __init__(self, kept: Kept, request: ToolRequest) -> None:
+        self.kept = kept
+        self.request = request
+        text = None if request.draft is None else write_json(request.draft)
+        self._shape = _shape_of(request)
+        self.form = SchemaForm(kept, "response", self._shape or {}, request.draft, text)
+
+    @property
+    def modes(self) -> tuple[Mode, ...]:
+        """How this call can be answered."""
+        all_tools: tuple[Mode, ...] = ("Response", "Error", "Exception")
+        return (*all_tools, "Later") if self.request.is_long_running else all_tools
+
+    @property
+    def has_form(self) -> bool:
+        """Tell whether enough is known of the answer's shape to make a form of it."""
+        return self._shape is not None
+
+    @property
+    def styles(self) -> tuple[Style, ...]:
+        """In which ways a response can be written."""
+        return ("Both", "JSON", "Form", "Text") if self.has_form else ("JSON", "Text")
+
+    @property
+    def mode(self) -> Mode:
+        """How the call is answered."""
+        chosen = self.kept.value("mode")
+        return next((mode for mode in self.modes if mode == chosen), self.modes[0])
+
+    @property
+    def style(self) -> Style:
+        """How the response is written."""
+        chosen = self.kept.value("style")
+        return next((style for style in self.styles if style == chosen), self.styles[0])
+
+    # ------------------------------------------------------------ the draft and the text
+
+    @property
+    def draft_text(self) -> str:
+        """The draft as it is offered now."""
+        return self.form.initial_text()
+
+    @property
+    def text(self) -> str:
+        """The response as text: the draft as it is now, where nobody changed it."""
+        held = self.kept.value("response")
+        is_untouched = held is None or held == self.kept.value("offered")
+        return self.draft_text if is_untouched else str(held)
+
+    @property
+    def newer_draft(self) -> bool:
+        """Tell whether the draft has become another one since somebody began to change it."""
+        return bool(self.kept.value("offered", self.draft_text) != self.draft_text)
+
+    def begin(self) -> str | None:
+        """Bring the inputs up to date; call it once, before they are drawn.
+
+        An untouched editor follows the draft; text and form say the same then.
+
+        Returns:
+            A text that was no JSON and that the form took the place of; None where there was none.
+        """
+        now, held, offered = self.draft_text, self.kept.value("response"), self.kept.value("offered")
+        if held in {None, now, offered}:
+            if offered != now:
+                self.kept.put("offered", now)
+            if held not in {None, now}:
+                self.kept.put("response", now)
+        return self.form.sync() if self.has_form and self.mode == "Response" else None
+
+    # ------------------------------------------------------------ the answer
+
+    def answer(self, *, despite_contradictions: bool = False) -> ToolAnswer:
+        """Give the answer.
+
+        Raises:
+            NotReadyError: An input says nothing usable.
+        """
+        outcome, delta = self.outcome(), self.state_delta()
+        source, notes = self._source(outcome, delta)
+        return ToolAnswer(
+            outcome=outcome,
+            state_delta=delta,
+            source=source,
+            notes=notes,
+            despite_contradictions=despite_contradictions,
+        )
+
+    def outcome(self) -> Outcome:
+        """Give the answer's outcome.
+
+        Raises:
+            NotReadyError: As `answer`.
+        """
+        mode = self.mode
+        match mode:
+            case "Response":
+                return Returned(value=self._value())
+            case "Error":
+                return self._failed()
+            case "Exception":
+                return self._raised()
+            case "Later":
+                return Deferred()
+            case _:
+                assert_never(mode)
+
+    def state_delta(self) -> JsonObject:
+        """Give what the call changes in the session's state.
+
+        Raises:
+            NotReadyError: The text is no JSON object.
+        """
+        try:
+            return parse_object(self.kept.value("state_delta", "") or "")
+        except JsonTextError as error:
+            raise NotReadyError(f"The state changes are not JSON yet. {error}") from error
+
+    def misfits(self) -> tuple[Problem, ...]:
+        """Say where the response breaks the tool's schema; nothing where there is no response or no schema."""
+        if self.mode != "Response" or self.request.response_schema is None:
+            return ()
+        try:
+            return check(self._value(), self.request.response_schema)
+        except NotReadyError:
+            return ()
+
+    def is_draft(self) -> bool:
+        """Tell whether the answer is the draft as it was offered."""
+        try:
+            outcome = self.outcome()
+            return not self.state_delta() and self._is_draft(outcome)
+        except NotReadyError:
+            return False
+
+    def offer(self) -> Candidate | None:
+        """Give the ready answer that the inputs hold as it was offered; None where they hold another one."""
+        try:
+            seen = seen_of(self.outcome())
+        except NotReadyError:
+            return None
+        return next((one for one in self.request.candidates if same(one.value, seen)), None)
+
+    def _value(self) -> JsonValue:
+        style = self.style
+        if style == "Text":
+            return str(self.kept.value("response_text", "") or "")
+        is_form = style == "Form" or (style == "Both" and self.form.is_last)
+        if is_form and self.form.shows_text and self.form.result().problems:
+            raise NotReadyError("The form is not complete. Each field that needs something says what.")
+        try:
+            return parse_json(self.text)
+        except JsonTextError as error:
+            raise NotReadyError(f"The response is not JSON yet. {error}") from error
+
+    def _failed(self) -> Outcome:
+        code = str(self.kept.value("error_code", FIRST_CODE) or "").strip()
+        if not code:
+            raise NotReadyError("An error needs a code: a number such as 503, or a word.")
+        message = str(self.kept.value("error_message", FIRST_MESSAGE) or "")
+        is_number = re.fullmatch(r"-?[0-9]{1,9}", code) is not None
+        said: int | str = int(code) if is_number else code
+        shape = self.error_shape
+        if shape is None or not self.kept.value("error_own", initial=True):
+            return Failed(error_code=said, error_message=message)
+        if set(_ADK_ERROR) <= shape.keys():
+            details = {name: value for name, value in shape.items() if name not in _ADK_ERROR}
+            return Failed(error_code=said, error_message=message, details=details)
+        places = zip(error_places(shape), (said, message), strict=True)
+        return Returned(value={**shape, **{name: value for name, value in places if name}})
+
+    @property
+    def error_shape(self) -> JsonObject | None:
+        """The error of the tool's own that was chosen among the ready answers, or None."""
+        shape = self.kept.value("error_shape")
+        return shape if isinstance(shape, dict) and shape.keys() != set(_ADK_ERROR) else None
+
+    def _raised(self) -> Outcome:
+        name = str(self.kept.value("exception_type", FIRST_EXCEPTION) or "").strip()
+        if not re.fullmatch(r"([A-Za-z_][\w.]*:)?[A-Za-z_][\w.]*", name):
+            raise NotReadyError("An exception needs its type: a name such as TimeoutError, or module:Name.")
+        return raised(name, str(self.kept.value("exception_message", "") or "")).outcome
+
+    # ------------------------------------------------------------ where it comes from
+
+    def _is_draft(self, outcome: Outcome) -> bool:
+        if not isinstance(outcome, Returned) or self.mode != "Response" or self.style == "Text":
+            return False
+        return self.request.draft is not None and same(outcome.value, self.request.draft)
+
+    def _source(self, outcome: Outcome, delta: JsonObject) -> tuple[AnswerSource, tuple[str, ...]]:
+        """Say how the answer was authored, and what it was made of where it was generated."""
+        if self._is_draft(outcome):
+            return ("edited", ()) if delta else ("generated", self.request.draft_from)
+        offer = self.offer()
+        if offer is not None:
+            return ("edited", ()) if delta else ("generated", (f"{offer.title}: {offer.why}",))
+        if self.mode == "Response" and self.style != "Text" and self.request.draft is not None:
+            return "edited", ()
+        return "written", ()
+
+
+def seen_of(outcome: Outcome) -> JsonValue:
+    """Give what the agent sees of an answer that is data."""
+    match outcome:
+        case Returned(value=value):
+            return value
+        case Failed():
+            return outcome.response()
+        case _:
+            return None
+
+
+def _shape_of(request: ToolRequest) -> JsonObject | None:
+    """Give the schema for a form: the tool's own; else that of the draft, unless that was made up from nothing."""
+    if request.response_schema:
+        return request.response_schema
+    is_guess = not request.draft_from or request.draft_from[0].startswith(_GUESSED)
+    if is_guess or not isinstance(request.draft, dict) or not request.draft:
+        return None
+    return inferred_schema([request.draft], request.tool_name, closed=False)
+
+
+def tool_inputs(drafts: DraftStore, request: ToolRequest) -> ToolInputs:
+    """Give the inputs of one call out of the session's drafts; after an undo another call may come under its key."""
+    return ToolInputs(Kept(drafts, request.key, request.tool_name, canonical(request.arguments)), request)

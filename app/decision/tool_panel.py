@@ -1,0 +1,344 @@
+"""Where a person answers a tool call: with a value, an error, an exception, later, or by the real tool."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import streamlit as st
+
+from app.decision.draft_source_panel import draft_source
+from app.decision.outcome_panel import (
+    error_inputs,
+    exception_inputs,
+    later_words,
+    response_inputs,
+    say_unready,
+    state_inputs,
+)
+from app.decision.ready_answers import put_value, set_aside
+from app.decision.ready_answers_panel import draft_difference, ready_answers
+from app.decision.request_panel import (
+    accept,
+    arguments,
+    details,
+    heading,
+    may_have_run,
+    run_for_real,
+    was_clicked,
+)
+from app.decision.tool_answer import NotReadyError, ToolInputs
+from app.forms.common_panel import block
+from app.forms.safe_labels import literal, safe_label
+from app.forms.typed_json import show_json
+from app.forms.widget_store import Kept
+from app.session.decision_context import NOTHING_AROUND, Surroundings
+from app.session.decisions import AnswerTool, Decision, RunReal
+from app.session.page_commands import ChangeSeat
+from app.session.past_calls import unanswered
+from app.session.player_names import PLAYERS, lacks
+from app.session.timeline_view import blocks
+from simulator.base.json_values import canonical, digest
+from simulator.environment.drafts.blanks import is_guess
+from simulator.environment.recordings.nearest_calls import Near, nearest
+from simulator.environment.world.entities import Contradiction
+from simulator.facts import ToolPlayer
+from simulator.session.history import HistoryEntry
+
+_HELD = "held"
+_WARNING = (
+    "The tool's own code runs, with these arguments and with whatever it does to the world. "
+    "The other calls stay with you."
+)
+_OFF_SCHEMA = ("off schema", ":material/warning:", "orange")
+_ON_SCHEMA = ("schema ok", ":material/check:", "green")
+_GUESS = ("guess", ":material/help:", "orange")
+_LABELS = {
+    "Response": "Accept",
+    "Error": "Answer with this error",
+    "Exception": "Raise this exception",
+    "Later": "Answer later",
+}
+
+
+def tool_decision(
+    inputs: ToolInputs, around: Surroundings = NOTHING_AROUND, history: Sequence[HistoryEntry] = ()
+) -> Decision | None:
+    """Draw one tool call; give how it was answered, or what else was asked for.
+
+    Args:
+        inputs: The inputs of the call.
+        around: What is known of the session beside the call.
+        history: What has happened, for what an answer contradicts.
+    """
+    kept = inputs.kept
+    lost = inputs.begin()
+    if lost is not None:
+        set_aside(inputs, lost)
+    other = _asked(inputs, around)
+    at_once = ready_answers(inputs)
+    settings = around.settings
+    asked = draft_source(inputs, settings)
+    draft_difference(inputs)
+    tried = was_clicked(kept, "accept") or at_once
+    _inputs(inputs, tried=tried)
+    insists = _contradictions(inputs, around, history, tried=tried)
+    clicked, real = _buttons(inputs)
+    if real:
+        return RunReal(key=inputs.request.key)
+    sent = insists or ((clicked or at_once) and not _is_held(inputs))
+    return (_answer(inputs, despite=insists) if sent else None) or other or asked
+
+
+def _inputs(inputs: ToolInputs, *, tried: bool) -> None:
+    """Draw what the answer is written in, and what is wrong with it."""
+    match inputs.mode:
+        case "Response":
+            response_inputs(inputs, tried=tried)
+        case "Error":
+            error_inputs(inputs)
+        case "Exception":
+            exception_inputs(inputs)
+        case "Later":
+            later_words()
+    if inputs.mode != "Response":
+        say_unready(inputs.outcome, always=True, tried=tried)
+    state_inputs(inputs)
+    say_unready(inputs.state_delta, always=True, tried=tried)
+
+
+def _asked(inputs: ToolInputs, around: Surroundings) -> ChangeSeat | None:
+    """Draw what the agent wants of which tool, and why a person has to say it; give a change of who answers."""
+    request = inputs.request
+    line = heading(request.tool_name, *_badges(inputs))
+    with line:
+        st.space("stretch")
+        changed = from_now_on(inputs.kept, request.tool_name, around)
+    if request.may_have_run:
+        may_have_run("tool")
+    why_mine(inputs, around)
+    arguments(dict(request.arguments))
+    what_else(inputs, around)
+    return changed
+
+
+def _contradictions(
+    inputs: ToolInputs, around: Surroundings, history: Sequence[HistoryEntry], *, tried: bool
+) -> bool:
+    """Hold the answer against the world; one that was to be given and contradicts it is held. True: give it all the same."""
+    try:
+        outcome = inputs.outcome()
+    except NotReadyError:
+        return False
+    found = around.against(inputs.request.key, outcome)
+    mark = digest(canonical(outcome.model_dump(mode="json")))
+    if tried or not found:
+        inputs.kept.put(_HELD, mark if found else None) if found or _is_held(inputs) else None
+    is_held = bool(found) and inputs.kept.value(_HELD) == mark
+    return contradictions(inputs.kept, found, history, is_held=is_held)
+
+
+def _is_held(inputs: ToolInputs) -> bool:
+    return inputs.kept.value(_HELD) is not None
+
+
+def _badges(inputs: ToolInputs) -> list[tuple[str, str, str]]:
+    request = inputs.request
+    badges = [(f"by {safe_label(request.agent, 28)}", ":material/smart_toy:", "gray")]
+    if request.is_long_running:
+        badges.append(("long-running", ":material/schedule:", "violet"))
+    if inputs.mode != "Response":
+        return badges
+    if not _is_ready(inputs):
+        return [*badges, ("not ready", ":material/error:", "red")]
+    if request.response_schema is not None:
+        badges.append(_OFF_SCHEMA if inputs.misfits() else _ON_SCHEMA)
+    if inputs.is_draft():
+        return [*badges, _GUESS if is_guess(request.draft_blanks) else ("draft", "", "gray")]
+    offer = inputs.offer()
+    if offer is not None:
+        return [*badges, (safe_label(offer.title, 28), "", "violet")]
+    if request.draft is not None:
+        badges.append(("edited", "", "green"))
+    return badges
+
+
+def _is_ready(inputs: ToolInputs) -> bool:
+    try:
+        inputs.answer()
+    except NotReadyError:
+        return False
+    return True
+
+
+def _buttons(inputs: ToolInputs) -> tuple[bool, bool]:
+    """Draw the row of buttons; give whether the answer was sent, and whether the real tool was asked for."""
+    kept = inputs.kept
+    with st.container(horizontal=True, gap="small", vertical_alignment="center", key="decision_buttons"):
+        clicked = accept(kept, _LABELS[inputs.mode])
+        real = run_for_real(kept, "tool", _WARNING)
+        st.button(
+            "Reset",
+            key=kept.key("reset"),
+            type="tertiary",
+            help="Go back to the draft as it was offered",
+            on_click=_reset,
+            args=(kept,),
+        )
+    return clicked, real
+
+
+def _reset(kept: Kept) -> None:
+    kept.forget()
+
+
+def _answer(inputs: ToolInputs, *, despite: bool) -> AnswerTool | None:
+    try:
+        return AnswerTool(key=inputs.request.key, answer=inputs.answer(despite_contradictions=despite))
+    except NotReadyError:
+        return None
+
+
+# Draws who shall answer a tool from now on, in the decision pane itself.
+
+
+_NAME = 28
+
+
+def from_now_on(kept: Kept, tool_name: str, around: Surroundings) -> ChangeSeat | None:
+    """Draw the choice, its body only while it is open; give the change of seats. This call moves along, too."""
+    now = around.seats.of_tool(tool_name)
+    body = st.popover(
+        f"From now on: {PLAYERS[now].short}",
+        icon=":material/switch_account:",
+        key=kept.key("players"),
+        on_change="rerun",
+    )
+    if not body.open:
+        return None
+    with body:
+        return _players(kept, tool_name, now, around)
+
+
+def _players(kept: Kept, tool_name: str, now: ToolPlayer, around: Surroundings) -> ChangeSeat | None:
+    chosen: ChangeSeat | None = None
+    st.caption(f"Who answers {safe_label(tool_name, _NAME)} from now on, this call too")
+    for player, words in PLAYERS.items():
+        missing = lacks(player, tool_name, around.settings.simulation_model, around.recorded)
+        with st.container(gap=None, key=f"player_{player}"):
+            clicked = st.button(
+                words.name,
+                key=kept.key(f"play_{player}"),
+                type="tertiary",
+                icon=":material/check:" if player == now else ":material/radio_button_unchecked:",
+                disabled=bool(missing) or player == now,
+            )
+            st.caption(missing or words.does)
+        if clicked:
+            chosen = ChangeSeat(seat="tool", target=tool_name, player=player)
+    return chosen
+
+
+# Draws what an answer contradicts, each with the earlier turn, and the second step that gives it all the same.
+
+
+_MOST = 5
+
+
+def contradictions(
+    kept: Kept, found: Sequence[Contradiction], history: Sequence[HistoryEntry], *, is_held: bool
+) -> bool:
+    """Draw the contradictions; True where the answer shall be given all the same.
+
+    Args:
+        kept: Names the widgets.
+        found: What the answer contradicts.
+        history: What has happened.
+        is_held: The answer was to be given, and is held because of them.
+    """
+    if not found:
+        return False
+    insists = False
+    with st.container(border=True, gap="xsmall", key="contradictions"):
+        count = "a contradiction" if len(found) == 1 else f"{len(found)} contradictions"
+        words = f"Not given: it holds {count}" if is_held else f"This answer holds {count}"
+        st.badge(words, icon=":material/error:", color="red" if is_held else "orange")
+        for place, each in enumerate(found[:_MOST]):
+            st.text(literal(each.what))
+            if each.earlier is not None:
+                _earlier(kept, place, each, history)
+        if len(found) > _MOST:
+            st.caption(f"and {len(found) - _MOST} more")
+        if is_held:
+            st.caption("Change the answer, or give it as it is: it will be marked in the world.")
+            insists = st.button(
+                "Give it all the same", key=kept.key("insist"), icon=":material/priority_high:"
+            )
+    return insists
+
+
+def _earlier(kept: Kept, place: int, found: Contradiction, history: Sequence[HistoryEntry]) -> None:
+    """Show the earlier step itself; one that is no answer of a tool is only named in the sentence."""
+    earlier = found.earlier
+    steps = [entry for entry in history if earlier is not None and entry.fact == earlier.fact]
+    if not steps or earlier is None:
+        return
+    with st.expander(
+        f"See {safe_label(earlier.words())}",
+        type="compact",
+        key=kept.key(f"earlier_{place}"),
+        icon=":material/history:",
+    ):
+        for shown in blocks(steps[0])[:2]:
+            block(shown)
+
+
+# Draws why a tool call came to a person, what will happen to the answer, and what might have answered instead.
+
+
+_MOST_DIFFERENCES = 6
+
+
+def why_mine(inputs: ToolInputs, around: Surroundings) -> None:
+    """Draw the reason where there is one, and the rules that will change whatever is answered."""
+    request = inputs.request
+    is_auto = around.seats.of_tool(request.tool_name) == "auto"
+    if (request.note or is_auto) and not request.would_answer:
+        with st.container(border=True, gap=None, key="why_mine"):
+            words = "Auto stopped here for you" if is_auto else "Why this call is yours"
+            st.badge(words, icon=":material/pan_tool:", color="orange")
+            st.text(literal(request.note or "A rule, or what is open here, needs a person."))
+            if is_auto:
+                st.caption("Once you have answered, it goes on by itself.")
+    for label in request.modifiers:
+        with st.container(horizontal=True, gap="xsmall", vertical_alignment="center"):
+            st.badge(safe_label(label), icon=":material/tune:", color="violet")
+            st.caption("will delay, change or lose whatever you answer", width="content")
+
+
+def what_else(inputs: ToolInputs, around: Surroundings) -> None:
+    """Draw what the tool says of itself, why no rule answered, and the recorded call that is nearest."""
+    request = inputs.request
+    details("What the tool says of itself", request.description)
+    reasons = "\n".join(f"{miss.rule_id}: {miss.reason}" for miss in unanswered(request, around.rules))
+    details("Why no rule answered, nearest first", reasons)
+    found = nearest(around.recorded, request.tool_name, request.arguments, n=1)
+    if found:
+        _nearest(inputs, found[0], is_open=around.seats.of_tool(request.tool_name) == "recorded")
+
+
+def _nearest(inputs: ToolInputs, near: Near, *, is_open: bool) -> None:
+    with st.expander(
+        "Nearest recorded call", type="compact", key=inputs.kept.key("nearest"), expanded=is_open
+    ):
+        st.text(literal(near.call.place))
+        for words in near.differs[:_MOST_DIFFERENCES]:
+            st.text(literal(words))
+        if not near.differs:
+            st.caption("It was called with the same arguments.")
+        st.code(literal(show_json(near.call.response)), language="json", wrap_lines=True)
+        st.button(
+            "Put its answer into the editor",
+            key=inputs.kept.key("take_recorded"),
+            on_click=put_value,
+            args=(inputs, near.call.response),
+        )

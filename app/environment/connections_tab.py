@@ -1,0 +1,170 @@
+"""How the tools of an agent hang together: as a graph, and as a table that can be edited."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import streamlit as st
+
+from app.environment.connection_rows import PARTS, USES, ConnectionRow, read_edits, rows_of
+from app.environment.environment_commands import AnalyseConnections, ChangeSettings, Shape, StopAnalysing
+from app.forms.common_panel import problem
+from app.forms.data_frames import frame
+from app.forms.dot_graph import DARK, LIGHT, MOST_EDGES, dot, graph_of
+from app.forms.model_names import model_problem
+from app.forms.safe_labels import literal, safe_label
+from app.forms.table_editors import editor_state, height, is_new, problems
+from app.session.page_commands import Command, ShapeEnvironment
+from app.session.session_context import Scene
+from simulator.base.json_values import canonical, digest
+from simulator.environment.world.connections import NO_EDITS
+
+if TYPE_CHECKING:
+    from simulator.runtime.knowledge.world_view import WorldView
+    from simulator.session.environment_state import SessionEnvironment
+
+
+_COLUMNS = ("tool", "part", "place", "kind", "use", "said_by", "why")
+_NOTHING = (
+    "No tool of this agent is known yet. They are known as soon as the agent has been asked something, and the tools "
+    "that you declare at once."
+)
+_HELP = (
+    "What the environment takes each tool for: it decides which things a call makes, changes, reads or deletes. "
+    "Change a cell, add a row, or delete one; **tool** says what it does as a whole."
+)
+_PART_HELP = "A parameter of the tool, a field of its answer, or the tool as a whole"
+_PLACE_HELP = (
+    "The parameter, or the field of the answer: order_id, items[*].sku; empty for the tool as a whole"
+)
+_USE_HELP = "What the call does to the thing; an answer gives ids of things that are there, or creates them"
+
+
+def connections_tab(scene: Scene) -> Command | None:
+    """Draw the connections; give what was asked for."""
+    environment = scene.live.simulation.environment
+    world = environment.world()
+    if not world.tools and not world.connections.roles:
+        st.caption(_NOTHING)
+        return None
+    now = environment.now
+    connections_graph(world)
+    asked: Shape | None = analysis(world, now)
+    rows = rows_of(world.connections, now.analysed_by)
+    asked = _table(scene, world, rows) or asked
+    if now.settings.connections != NO_EDITS and st.button(
+        "Back to what was found", key="connections_reset", icon=":material/undo:", type="tertiary"
+    ):
+        asked = ChangeSettings(fields={"connections": NO_EDITS})
+    return ShapeEnvironment(what=asked) if asked is not None else None
+
+
+def connections_graph(world: WorldView) -> None:
+    """Draw the tools and the kinds of things they work on, or some of them."""
+    tools = [tool.name for tool in world.tools]
+    every = graph_of(world.connections, tools)
+    names = [*every.tools, *(kind for kind in every.kinds if kind not in every.tools)]
+    if "connections_only" in st.session_state:
+        st.session_state["connections_only"] = [
+            name for name in st.session_state["connections_only"] if name in names
+        ]
+    only = st.multiselect(
+        "Show only these tools and kinds",
+        names,
+        format_func=literal,
+        key="connections_only",
+        placeholder="All of them",
+        persist_state="session",
+    )
+    graph = graph_of(world.connections, tools, only=only)
+    palette = DARK if st.context.theme.type == "dark" else LIGHT
+    with st.container(border=True, key="connections_graph"):
+        st.graphviz_chart(
+            dot(graph, palette),
+            width="content",
+            alt="Tools and the kinds of things they work on; the table below says the same in words",
+        )
+    if graph.hidden:
+        st.caption(f"{graph.hidden} more are left out: {MOST_EDGES} are drawn. Choose tools or kinds above.")
+
+
+def _table(scene: Scene, world: WorldView, rows: tuple[ConnectionRow, ...]) -> Shape | None:
+    st.caption(_HELP)
+    key = f"connections_{digest(canonical([row.model_dump(mode='json') for row in rows]))[:10]}"
+    tools = list(dict.fromkeys((*(tool.name for tool in world.tools), *(row.tool for row in rows))))
+    st.data_editor(
+        frame({name: [getattr(row, name) for row in rows] for name in _COLUMNS}),
+        key=key,
+        num_rows="dynamic",
+        hide_index=True,
+        disabled=["said_by", "why"],
+        column_config=_config(tools),
+        height=height(len(rows)),
+        alt="The connections of the tools",
+    )
+    done = editor_state(key)
+    settings = scene.live.simulation.environment.settings
+    read = read_edits(rows, done, settings.connections, world.tools)
+    problems(read.problems)
+    if read.waits:
+        st.caption("The new row counts as soon as its tool, part, place, kind and use are there.")
+    if read.problems or read.edits == settings.connections or not is_new(key, done, scene.view.version):
+        return None
+    return ChangeSettings(fields={"connections": read.edits})
+
+
+def _config(tools: list[str]) -> dict[str, Any]:
+    column = st.column_config
+    return {
+        "tool": column.SelectboxColumn("Tool", options=tools, required=True, width="medium"),
+        "part": column.SelectboxColumn("Part", options=list(PARTS), required=True, help=_PART_HELP),
+        "place": column.TextColumn("Parameter or field", help=_PLACE_HELP, width="medium"),
+        "kind": column.TextColumn("Kind", help="What sort of thing it is, in the singular: order"),
+        "use": column.SelectboxColumn("Use", options=list(USES), required=True, help=_USE_HELP),
+        "said_by": column.TextColumn("Said by", help="The names of tools and parameters, a model, or you"),
+        "why": column.TextColumn("Why", width="large"),
+    }
+
+
+# The way to ask a model how the tools hang together: its name, what it is at, and why it said nothing.
+
+
+_FAILED = "The model has said nothing that can be used; what was found in names still counts."
+
+
+def analysis(world: WorldView, now: SessionEnvironment) -> Shape | None:
+    """Draw the line about the model; give what was asked for."""
+    model = now.settings.simulation_model
+    asked: Shape | None = None
+    with st.container(
+        border=True, horizontal=True, vertical_alignment="center", gap="small", key="connections_model"
+    ):
+        st.markdown(f":material/neurology: {_words(world, now, model)}", width="content")
+        st.space("stretch")
+        if world.analysing:
+            if st.button("Stop", key="analysis_stop", icon=":material/stop_circle:"):
+                asked = StopAnalysing()
+        elif st.button(
+            "Ask again" if now.analysed_by else "Ask a model",
+            key="analysis_ask",
+            icon=":material/hub:",
+            disabled=not model,
+            help="One request with the names, descriptions and schemas of all tools",
+        ):
+            asked = AnalyseConnections()
+    reason = model_problem(model) if model else None
+    if reason:
+        st.text(literal(f"{model} cannot be asked from here: {reason}"))
+    if now.not_analysed and not world.analysing:
+        problem(_FAILED, now.not_analysed)
+    return asked
+
+
+def _words(world: WorldView, now: SessionEnvironment, model: str) -> str:
+    if world.analysing:
+        return f"**{safe_label(model, 48)}** looks at the tools: {safe_label(world.analysing, 80)}"
+    if now.by_model is not None and not now.not_analysed:
+        return f"Found in names and schemas, and by **{safe_label(now.analysed_by, 48)}**"
+    if model:
+        return f"Found in names, schemas and descriptions. **{safe_label(model, 48)}** can be asked, too"
+    return "Found in names, schemas and descriptions. Set a model in **Sources** to ask it, too"

@@ -1,0 +1,82 @@
+"""The page of a session's environment: its tabs, what waits meanwhile, and the way back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TypeAlias
+
+import streamlit as st
+
+from app.environment.connections_tab import connections_tab
+from app.environment.sources_tab import sources_tab
+from app.environment.tools_tab import tools_tab
+from app.environment.world_tab import world_tab
+from app.forms.common_panel import page_head, views
+from app.forms.safe_labels import safe_label
+from app.rules.rules_tab import rules_tab
+from app.session.page_commands import CloseEnvironment, Command
+from app.session.refresh_panel import look_again
+from app.session.session_context import Scene
+from app.session.session_summary import is_underway, status, title, waits_for_reply
+from simulator.seats.requests import CodeRequest, ModelRequest, Request, ToolRequest
+
+Tab: TypeAlias = Callable[[Scene], Command | None]
+"""Draws one tab below the head; gives what was asked for in it."""
+
+TABS: Mapping[str, Tab] = {
+    "Rules": rules_tab,
+    "World": world_tab,
+    "Connections": connections_tab,
+    "Sources": sources_tab,
+    "Tools": tools_tab,
+}
+"""The tabs by name, in their order; another one is a panel of its own and a line here."""
+
+LOOK_AGAIN_SECONDS = 0.5
+
+
+def environment(scene: Scene) -> Command | None:
+    """Draw the page; give what was asked for."""
+    back = page_head(
+        "Environment",
+        title(scene.session),
+        status(scene.view),
+        "environment",
+        way_back="Everything here is kept",
+    )
+    asked: Command | None = CloseEnvironment() if back else None
+    with st.container(horizontal=True, vertical_alignment="center", gap="xsmall", key="environment_line"):
+        chosen = views("Part of the environment", list(TABS), "environment_tab")
+        st.space("stretch")
+        asked = CloseEnvironment() if _waiting(scene) else asked
+    with st.container(key=f"shape_{chosen.lower()}", gap="small"):
+        asked = TABS[chosen](scene) or asked
+    look_again(scene.live.session_id, scene.stamp, LOOK_AGAIN_SECONDS if is_underway(scene.view) else None)
+    return asked
+
+
+def _waiting(scene: Scene) -> bool:
+    """Say in a line what waits for a person in the session; tell whether they go there."""
+    words = _waiting_words(scene)
+    if not words:
+        return False
+    st.markdown(f":material/hourglass_top: {words}", width="content")
+    return st.button("Go there", key="environment_answer", icon=":material/arrow_forward:", type="tertiary")
+
+
+def _waiting_words(scene: Scene) -> str:
+    pending = scene.view.pending
+    if pending:
+        more = f", and {len(pending) - 1} more" if len(pending) > 1 else ""
+        return f"{_asks(pending[0])} waits for you in the session{more}"
+    return "The agent asks you something in the session" if waits_for_reply(scene.session) else ""
+
+
+def _asks(request: Request) -> str:
+    match request:
+        case ToolRequest():
+            return f"A call of **{safe_label(request.tool_name, 32)}**"
+        case ModelRequest():
+            return f"The turn of **{safe_label(request.agent, 32)}**"
+        case CodeRequest():
+            return f"The code of **{safe_label(request.agent, 32)}**"

@@ -1,0 +1,24 @@
+"""Draws a tab of the environment that has parts of its own, one of them at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, TypeAlias
+
+from app.environment.environment_commands import Shape
+from app.forms.common_panel import views
+from app.session.page_commands import Command, ShapeEnvironment
+from app.session.session_context import Scene
+
+if TYPE_CHECKING:
+    from simulator.runtime.knowledge.world_view import WorldView
+
+Part: TypeAlias = Callable[[Scene, "WorldView"], Shape | None]
+"""Draws one part; gives what was asked for in it."""
+
+
+def parted_tab(scene: Scene, label: str, parts: Mapping[str, Part], key: str) -> Command | None:
+    """Draw the choice of a part, and the chosen one; give what was asked for."""
+    chosen = views(label, list(parts), key)
+    asked = parts[chosen](scene, scene.live.simulation.environment.world())
+    return ShapeEnvironment(what=asked) if asked is not None else None

@@ -1,0 +1,217 @@
+"""Tools that do not exist yet: declared here, called by the agent, answered by the environment."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import streamlit as st
+
+from app.environment.declared_tool_form import (
+    STYLES,
+    DeclaredForm,
+    DeclaredFormError,
+    SchemaForm,
+    Style,
+    form_of_tool,
+    parameters_line,
+    read_declared,
+)
+from app.environment.environment_commands import DeclareTools, Shape
+from app.environment.schema_rows import TYPES, SchemaRow, SchemaRowsError, rows_read
+from app.forms.common_panel import problem
+from app.forms.data_frames import YES_OR_NO, frame, rows_of
+from app.forms.safe_labels import literal
+from app.forms.table_editors import height
+from app.forms.typed_json import write_json
+from app.forms.widget_store import Kept, slug
+from app.session import page_state
+from app.session.page_commands import Command, ShapeEnvironment
+from app.session.session_context import Scene
+from simulator.base.json_values import canonical
+from simulator.environment.declared_tools import DeclaredTool
+
+_HELP = (
+    "A tool that is only declared joins the agent from the next turn on: its model sees the name, the description and "
+    "the parameters, and may call it. The environment answers, as for every other tool; nothing is ever run."
+)
+
+
+def tools_tab(scene: Scene) -> Command | None:
+    """Draw the declared tools and the form; give what was asked for."""
+    declared = scene.live.simulation.environment.now.declared
+    left, right = st.columns([1, 1.3], gap="medium")
+    with left:
+        st.caption(_HELP)
+        asked = _list(scene, declared)
+    with right:
+        asked = _form(scene, declared) or asked
+    return ShapeEnvironment(what=asked) if asked is not None else None
+
+
+def _list(scene: Scene, declared: tuple[DeclaredTool, ...]) -> Shape | None:
+    if not declared:
+        st.caption("None yet.")
+    asked: Shape | None = None
+    for tool in declared:
+        with st.container(border=True, gap="xsmall", key=f"declared_{slug(tool.name)}"):
+            with st.container(horizontal=True, vertical_alignment="center", gap="xsmall"):
+                st.text(literal(tool.name))
+                st.space("stretch")
+                if st.button(
+                    "Edit", key=f"declared_edit_{slug(tool.name)}", type="tertiary", icon=":material/edit:"
+                ):
+                    page_state.put("editing_tool", tool.name)
+                    st.rerun()
+                if st.button(
+                    "Remove",
+                    key=f"declared_drop_{slug(tool.name)}",
+                    type="tertiary",
+                    icon=":material/delete:",
+                    help="It goes into the form, from where it can be declared again",
+                    on_click=lambda tool=tool: _put_back(scene, len(declared) - 1, tool),
+                ):
+                    asked = DeclareTools(tools=tuple(other for other in declared if other is not tool))
+            st.text(literal(parameters_line(tool)))
+            if tool.description:
+                st.text(literal(tool.description))
+    return asked
+
+
+def _form(scene: Scene, declared: tuple[DeclaredTool, ...]) -> Shape | None:
+    wanted = page_state.get("editing_tool")
+    tool = next((each for each in declared if each.name == wanted), None)
+    if tool is None:
+        kept = _new_inputs(scene, len(declared))
+    else:
+        kept = Kept(scene.drafts, f"declared-{tool.name}", canonical(tool.model_dump(mode="json")))
+    initial = DeclaredForm() if tool is None else form_of_tool(tool)
+    with st.container(border=True, gap="small", key="declared_form"):
+        st.markdown("**New tool**" if tool is None else "**Edit tool**")
+        try:
+            form = _fields(kept, initial)
+        except SchemaRowsError as error:
+            problem("A row cannot be read.", str(error))
+            return None
+        with st.container(horizontal=True, gap="xsmall"):
+            save = st.button(
+                "Declare" if tool is None else "Save",
+                key="declared_save",
+                type="primary",
+                icon=":material/check:",
+            )
+            if tool is not None and st.button("Cancel", key="declared_cancel", type="tertiary"):
+                scene.drafts.pop(kept.owner, None)
+                page_state.put("editing_tool", None)
+                st.rerun()
+        if not save:
+            return None
+        others = tuple(each for each in declared if each is not tool)
+        taken = {*(each.name for each in others), *(set(scene.tools()) - {each.name for each in declared})}
+        try:
+            made = read_declared(form, taken)
+        except DeclaredFormError as error:
+            problem("The tool was not declared.", str(error))
+            return None
+    page_state.put("editing_tool", None)
+    return DeclareTools(
+        tools=tuple(made if each is tool else each for each in declared) if tool else (*declared, made)
+    )
+
+
+def _new_inputs(scene: Scene, count: int) -> Kept:
+    """Give the inputs for one more tool; others for each number of them, so that what was declared leaves them."""
+    return Kept(scene.drafts, f"declare-{count}")
+
+
+def _put_back(scene: Scene, count: int, tool: DeclaredTool) -> None:
+    kept = _new_inputs(scene, count)
+    kept.put("tool_name", tool.name)
+    kept.put("tool_words", tool.description)
+    for name, schema in (("parameters", tool.parameters), ("output", tool.output_schema)):
+        kept.put(f"{name}_style", "JSON schema")
+        kept.put(f"{name}_json", "" if schema is None else write_json(schema))
+
+
+def _fields(kept: Kept, initial: DeclaredForm) -> DeclaredForm:
+    name = st.text_input(
+        "Name", key=kept.widget("tool_name", initial.name), placeholder="track_parcel", on_change="ignore"
+    )
+    description = st.text_area(
+        "Description",
+        key=kept.widget("tool_words", initial.description),
+        placeholder="Say where a parcel is. Returns its place and the day of its delivery.",
+        height=90,
+        on_change="ignore",
+    )
+    return DeclaredForm(
+        name=name or "",
+        description=description or "",
+        parameters=_schema(kept, "parameters", "Parameters", initial.parameters),
+        output=_schema(kept, "output", "Answer (optional)", initial.output),
+    )
+
+
+def _schema(kept: Kept, name: str, label: str, initial: SchemaForm) -> SchemaForm:
+    with st.container(horizontal=True, vertical_alignment="center", gap="xsmall"):
+        st.markdown(f"**{label}**", width="content")
+        st.space("stretch")
+        style: Style | None = st.segmented_control(
+            f"{label}: written as",
+            STYLES,
+            required=True,
+            key=kept.widget(f"{name}_style", initial.style),
+            label_visibility="collapsed",
+        )
+    if style == "JSON schema":
+        text = st.text_area(
+            f"{label}: JSON schema",
+            key=kept.widget(f"{name}_json", initial.text),
+            height=200,
+            placeholder='{"type": "object", "properties": {"parcel_id": {"type": "string"}}}',
+            on_change="ignore",
+        )
+        return SchemaForm(style="JSON schema", text=text or "")
+    st.caption("A row for each field; a click into the empty row begins another one.")
+    rows: tuple[SchemaRow, ...] = rows_read(schema_rows(kept, f"{name}_rows", label, initial.rows))
+    return SchemaForm(style="Fields", rows=rows)
+
+
+# A table in which the fields of an object are written, a row each; what was written is kept like any other input.
+
+
+_COLUMNS = ("name", "type", "description", "required", "choices")
+
+
+def schema_rows(kept: Kept, name: str, label: str, initial: Sequence[SchemaRow]) -> list[Mapping[str, Any]]:
+    """Draw the table; give its rows as they stand, cell by cell.
+
+    A table editor adds what is done to what it was given first, so that it must be given the same as long as it is on
+    the screen; after a refresh it begins with what was written last.
+    """
+    key = kept.key(name)
+    base_key = f"base_{key}"
+    if key not in st.session_state or base_key not in st.session_state:
+        st.session_state[base_key] = kept.value(f"kept_{name}", [row.model_dump() for row in initial])
+    base = st.session_state[base_key]
+    column = st.column_config
+    written = st.data_editor(
+        frame({name: [row.get(name) for row in base] for name in _COLUMNS}, {"required": YES_OR_NO}),
+        key=key,
+        num_rows="dynamic",
+        hide_index=True,
+        column_config={
+            "name": column.TextColumn("Name", required=True),
+            "type": column.SelectboxColumn("Type", options=list(TYPES), default="text", required=True),
+            "description": column.TextColumn("Description", width="medium"),
+            "required": column.CheckboxColumn("Required", default=True),
+            "choices": column.TextColumn(
+                "Only these", help="The only values it may have, with commas between"
+            ),
+        },
+        height=height(len(base)),
+        alt=f"{label}: a row for each field",
+    )
+    rows: list[Mapping[str, Any]] = [*rows_of(written)]
+    kept.put(f"kept_{name}", [dict(row) for row in rows])
+    return rows

@@ -1,0 +1,439 @@
+"""One case of a set: its timeline, and beside it the editor of a part, or what is done with the case as a whole."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import streamlit as st
+
+from app.evalsets.cases.case_fields import ADD, NOTE, RENAME, Part, edit_of, name_of
+from app.evalsets.set_context import (
+    STEP_ICONS,
+    ApplyEdits,
+    EditPart,
+    OpenCase,
+    PlayCase,
+    SetCommand,
+    SetScene,
+    step_value,
+)
+from app.forms.common_panel import pane, problem
+from app.forms.safe_labels import literal, safe_label
+from app.forms.typed_json import show_json
+from app.forms.widget_store import Kept, slug
+from app.session import page_state
+from evalset.editing.case_edits import (
+    DeleteCase,
+    DuplicateCase,
+    MergeCases,
+    MoveCall,
+    MoveCase,
+    MoveTurn,
+    RemoveCall,
+    RemoveTurn,
+    SplitCase,
+)
+from evalset.editing.case_parts import (
+    Step,
+    Where,
+    agent_of,
+    field,
+    is_plain_text,
+    steps_of,
+    text_of,
+    turns_of,
+)
+from evalset.files.eval_names import unique_eval_id
+
+COLUMNS = (1.25, 1)
+
+
+def case_page(scene: SetScene, key: str, part: Part | None) -> SetCommand | None:
+    """Draw the case with this key, and the editor of a part of it; give what was asked for."""
+    asked = _head(scene, key)
+    left, right = st.columns(COLUMNS, gap="small")
+    agent = _agent(scene, key)
+    with right, pane("case_side"):
+        if part is not None:
+            failed = page_state.get("part_failed")
+            asked = part_editor(scene, key, part, str(failed) if failed else None) or asked
+        else:
+            asked = _of_case(scene, key, agent) or asked
+    with left:
+        return case_timeline(scene, key, agent) or asked
+
+
+def _agent(scene: SetScene, key: str) -> str:
+    """Give the agent that plays the case: the one that was chosen, else the one that the case names, else the set's."""
+    chosen = st.session_state.get("play_agent")
+    if chosen in scene.agents:
+        return str(chosen)
+    named = agent_of(scene.work.case(key))
+    return named if named in scene.agents else next(iter(scene.agents), "")
+
+
+def _head(scene: SetScene, key: str) -> SetCommand | None:
+    row, order = scene.work.row(key), scene.work.state.order
+    place = order.index(key)
+    asked: SetCommand | None = None
+    with st.container(horizontal=True, vertical_alignment="center", gap="xsmall", key="case_head"):
+        if st.button("All cases", key="case_back", icon=":material/arrow_back:", type="tertiary"):
+            asked = OpenCase()
+        with st.container(key="case_title", width="content"):
+            st.text(literal(row.eval_id), wrap=False)
+        if scene.work.is_recorded(key):
+            st.badge("Recorded", icon=":material/radio_button_checked:", color="green")
+        for tag in scene.work.note(key).tags:
+            st.badge(safe_label(tag, 24), color="gray")
+        st.space("stretch")
+        st.caption(f"{place + 1:,} of {len(order):,}", width="content")
+        if st.button(
+            ":material/chevron_left:",
+            key="case_before",
+            type="tertiary",
+            disabled=not place,
+            help="The case before",
+        ):
+            asked = OpenCase(key=order[place - 1])
+        is_last = place + 1 == len(order)
+        if st.button(
+            ":material/chevron_right:",
+            key="case_after",
+            type="tertiary",
+            disabled=is_last,
+            help="The next case",
+        ):
+            asked = OpenCase(key=order[place + 1])
+    return asked
+
+
+def _of_case(scene: SetScene, key: str, agent: str) -> SetCommand | None:
+    asked = _play(scene, key, agent)
+    asked = _note(scene, key) or asked
+    return _ways(scene, key) or _merge(scene, key) or asked
+
+
+def _play(scene: SetScene, key: str, agent: str) -> SetCommand | None:
+    """Draw the way into the simulator."""
+    case = scene.work.case(key)
+    turns = len(turns_of(case))
+    st.markdown("**Open in the simulator**")
+    if not turns:
+        st.caption(
+            "A scenario has no steps to play again: begin a session and seat the scenario for the user there."
+        )
+        return None
+    if not scene.agents:
+        st.caption("There is no agent that could play it. Start the studio with a folder of agents.")
+        return None
+    recorded = " Its tools answer as they were recorded." if scene.work.is_recorded(key) else ""
+    st.caption(
+        f"Plays the case up to a turn's end; you go on from there by hand.{recorded} Each step has a way there, too."
+    )
+    with st.container(horizontal=True, gap="xsmall", vertical_alignment="bottom", key="play_line"):
+        options = list(scene.agents)
+        chosen = st.selectbox(
+            "Agent",
+            options,
+            index=options.index(agent) if agent in options else 0,
+            key="play_agent",
+            format_func=literal,
+        )
+        until = st.selectbox(
+            "Up to",
+            range(turns),
+            index=turns - 1,
+            key="play_turn",
+            format_func=lambda turn: f"the end of turn {turn + 1}",
+        )
+        played = st.button("Open", key="play_case", icon=":material/play_circle:")
+    turn = min(until if until is not None else turns - 1, turns - 1)
+    return PlayCase(agent=chosen, key=key, turn=turn, steps=len(steps_of(case, turn))) if played else None
+
+
+def _note(scene: SetScene, key: str) -> SetCommand | None:
+    note = scene.work.note(key)
+    with st.container(horizontal=True, vertical_alignment="center", gap="xsmall", key="note_line"):
+        st.markdown("**Note**", width="content")
+        edited = st.button("Edit", key="note_edit", icon=":material/edit:", type="tertiary")
+    if note.text:
+        st.text(literal(note.text))
+    elif not edited:
+        st.caption("None. A note and tags are kept beside the set; cases are found by their tags.")
+    return EditPart(name=NOTE) if edited else None
+
+
+def _ways(scene: SetScene, key: str) -> SetCommand | None:
+    order = scene.work.state.order
+    place = order.index(key)
+    asked: SetCommand | None = None
+    st.markdown("**This case**")
+    with st.container(horizontal=True, gap="xsmall", key="case_ways"):
+        if st.button("Duplicate", key="case_duplicate", icon=":material/content_copy:"):
+            asked = ApplyEdits(
+                edits=(DuplicateCase(case=key, eval_id=free_id(scene, key, "copy")),), then="new"
+            )
+        if st.button("Rename", key="case_rename", icon=":material/label:"):
+            asked = EditPart(name=RENAME)
+        if st.button("Edit as JSON", key="case_json", icon=":material/data_object:"):
+            asked = EditPart(name=name_of(()))
+        if st.button("Move up", key="case_up", icon=":material/arrow_upward:", disabled=not place):
+            asked = ApplyEdits(edits=(MoveCase(case=key, to=place - 1),))
+        is_last = place + 1 == len(order)
+        if st.button("Move down", key="case_down", icon=":material/arrow_downward:", disabled=is_last):
+            asked = ApplyEdits(edits=(MoveCase(case=key, to=place + 1),))
+        if st.button("Delete", key="case_delete", icon=":material/delete:", help="Undo brings it back"):
+            asked = ApplyEdits(edits=(DeleteCase(case=key),), then="all")
+    return asked
+
+
+def _merge(scene: SetScene, key: str) -> SetCommand | None:
+    """Draw the way to join two cases."""
+    rows = scene.work.rows()
+    if len(rows) == 1 or not turns_of(scene.work.case(key)):
+        return None
+    st.markdown("**Merge with another case**")
+    with st.container(horizontal=True, gap="xsmall", vertical_alignment="bottom", key="merge_line"):
+        wanted = st.text_input(
+            "Eval id of the other case", key="merge_with", placeholder="Its turns follow those of this case"
+        )
+        merged = st.button(
+            "Merge", key="case_merge", icon=":material/call_merge:", disabled=not (wanted or "").strip()
+        )
+    if not merged:
+        return None
+    other = next((row.key for row in rows if row.eval_id == (wanted or "").strip()), (wanted or "").strip())
+    return ApplyEdits(edits=(MergeCases(case=key, other=other),))
+
+
+# A case as a timeline: its turns with what is asked, called, answered and said, and its state; each part can be edited.
+
+
+PAGE_TURNS = 10
+_SHORT = 76
+
+
+def case_timeline(scene: SetScene, key: str, agent: str) -> SetCommand | None:
+    """Draw it; give what was asked for. `agent` plays the case where that is asked."""
+    case = scene.work.case(key)
+    turns = turns_of(case)
+    asked: SetCommand | None = None
+    with pane("case"):
+        start = field(field(case, "session_input"), "state")
+        has_start = field(case, "session_input") is not None
+        asked = _value("State at the start", start or {}, ("session_input", "state")) if has_start else None
+        page = 1
+        if len(turns) > PAGE_TURNS:
+            page = int(
+                st.pagination(-(-len(turns) // PAGE_TURNS), key="case_turn_page", width="content") or 1
+            )
+        first = (page - 1) * PAGE_TURNS
+        for number in range(first, min(first + PAGE_TURNS, len(turns))):
+            asked = _turn(scene, key, number, agent) or asked
+        if field(case, "conversation_scenario") is not None:
+            where: Where = ("conversation_scenario",)
+            asked = _value("Scenario", field(case, "conversation_scenario"), where) or asked
+        end: Where = ("final_session_state",)
+        asked = _value("State at the end", field(case, "final_session_state", {}), end) or asked
+        return _value("Rubrics of the case", field(case, "rubrics", []), ("rubrics",)) or asked
+
+
+def _turn(scene: SetScene, key: str, number: int, agent: str) -> SetCommand | None:
+    case = scene.work.case(key)
+    with st.container(horizontal=True, vertical_alignment="center", gap="xsmall", key=f"case_turn_{number}"):
+        st.markdown(f"**Turn {number + 1}**", width="content")
+        rubrics = field(turns_of(case)[number], "rubrics", [])
+        if rubrics:
+            st.badge(f"{len(rubrics)} rubric{'s' if len(rubrics) > 1 else ''}", color="gray")
+        st.space("stretch")
+        asked = turn_menu(scene, key, number)
+    steps = steps_of(case, number)
+    for place, step in enumerate(steps):
+        name = f"{slug(key)}_{number}_{place}"
+        body = st.expander(
+            _label(step), type="step", icon=STEP_ICONS[step.kind], key=f"case_step_{name}", on_change="rerun"
+        )
+        with body:
+            if body.open:
+                _body(step)
+                asked = _buttons(key, step, name, place + 1, agent) or asked
+            else:
+                st.empty()
+    return asked
+
+
+def _value(name: str, value: Any, where: Where) -> SetCommand | None:
+    """Draw what stands beside the turns, with a way to edit it."""
+    words = f"{name} \u00b7 {safe_label(show_json(value), _SHORT)}" if value else f"{name} \u00b7 none"
+    key = slug("_".join(map(str, where)))
+    body = st.expander(
+        words, type="step", icon=":material/database:", key=f"case_value_{key}", on_change="rerun"
+    )
+    with body:
+        if not body.open:
+            st.empty()
+            return None
+        st.code(show_json(value), language="json", wrap_lines=True)
+        edited = st.button("Edit", key=f"edit_value_{key}", type="tertiary", icon=":material/edit:")
+    return EditPart(name=name_of(where)) if edited else None
+
+
+def _body(step: Step) -> None:
+    value = step_value(step)
+    if step.kind in {"query", "text", "final"} and is_plain_text(value):
+        st.text(literal(text_of(value)))
+    else:
+        st.code(show_json(value), language="json", wrap_lines=True)
+
+
+def _buttons(key: str, step: Step, name: str, steps: int, agent: str) -> SetCommand | None:
+    asked: SetCommand | None = None
+    with st.container(horizontal=True, gap="xsmall", key=f"step_buttons_{name}"):
+        if st.button("Edit", key=f"edit_{name}", type="tertiary", icon=":material/edit:"):
+            asked = EditPart(name=name_of(step.where))
+        if step.kind == "call":
+            asked = _call_buttons(key, step, name) or asked
+        if st.button(
+            "Play to here",
+            key=f"play_{name}",
+            type="tertiary",
+            icon=":material/play_circle:",
+            disabled=not agent,
+            help="Opens a session in which the case is played up to this step; you go on from there by hand",
+        ):
+            asked = PlayCase(agent=agent, key=key, turn=step.turn, steps=steps)
+    return asked
+
+
+def _call_buttons(key: str, step: Step, name: str) -> SetCommand | None:
+    if st.button(":material/arrow_upward:", key=f"up_{name}", type="tertiary", help="Before the call above"):
+        return ApplyEdits(edits=(MoveCall(case=key, where=step.where, by=-1),))
+    if st.button(
+        ":material/arrow_downward:", key=f"down_{name}", type="tertiary", help="Behind the call below"
+    ):
+        return ApplyEdits(edits=(MoveCall(case=key, where=step.where, by=1),))
+    if st.button("Remove", key=f"remove_{name}", type="tertiary", icon=":material/delete:"):
+        return ApplyEdits(edits=(RemoveCall(case=key, where=step.where),))
+    return None
+
+
+def _label(step: Step) -> str:
+    text = safe_label(text_of(step.value), _SHORT) if step.kind in {"query", "text", "final"} else ""
+    match step.kind:
+        case "query":
+            return f"**User** \u00b7 {text}"
+        case "call":
+            return f"**{safe_label(step.name, 40)}** \u00b7 {safe_label(show_json(step_value(step)), _SHORT)}"
+        case "response":
+            return f"**{safe_label(step.name, 40)}** returned \u00b7 {safe_label(show_json(step_value(step)), _SHORT)}"
+        case "text":
+            return f"**{safe_label(step.author or 'Agent', 32)}** \u00b7 {text}"
+        case "final":
+            return f"**Final response** \u00b7 {text}"
+
+
+# The editor of one part of a case: a text, a call, an answer, a state, rubrics, a note.
+
+
+_RUBRICS = (
+    "A list of rubrics: each has a `rubric_id` and a `rubric_content` with a `text_property`, the sentence that a judge "
+    "model answers with yes or no."
+)
+_LABELS = {
+    ("note", "text"): "Note",
+    ("note", "tags"): "Tags, with commas between them",
+    ("rename", "name"): "Eval id",
+    ("call", "name"): "Tool",
+    ("call", "json"): "Arguments (JSON object)",
+    ("add", "name"): "Tool",
+    ("add", "json"): "Arguments (JSON object)",
+    ("add", "response"): "Answer (JSON object; empty for none)",
+    ("response", "json"): "Answer (JSON object)",
+    ("json", "json"): "JSON",
+    ("text", "text"): "Text",
+}
+_HEIGHT = 300
+_LOW = 120
+
+
+def part_editor(scene: SetScene, key: str, part: Part, failed: str | None) -> SetCommand | None:
+    """Draw it; give what was asked for. `failed` says why what was typed was not taken over."""
+    kept = Kept(scene.drafts, f"part {key} {part.name}", part.about)
+    with st.container(key="part_head", gap=None):
+        st.markdown(f"**{part.title}**")
+        if part.where[-1:] == ("rubrics",):
+            st.caption(_RUBRICS)
+        if part.kind == "note":
+            st.caption("Kept beside the eval set, which itself holds only what ADK knows.")
+    typed = {name: _input(kept, part, name, value) for name, value in part.shown.items()}
+    if failed:
+        problem("It was not taken over.", failed)
+    with st.container(horizontal=True, gap="xsmall", key="part_buttons"):
+        accepted = st.button(
+            "Accept", key="part_accept", type="primary", icon=":material/check:", shortcut="Mod+Enter"
+        )
+        cancelled = st.button("Cancel", key="part_cancel", type="tertiary", on_click=kept.forget)
+    if cancelled:
+        return EditPart(name=None)
+    if accepted:
+        try:
+            edit = edit_of(key, part, typed)
+        except ValueError as error:
+            return EditPart(name=part.name, failed=str(error))
+        return ApplyEdits(edits=(edit,), part=part.name)
+    return None
+
+
+def _input(kept: Kept, part: Part, name: str, value: str) -> str:
+    label = _LABELS[part.kind, name]
+    if name in {"name", "tags"}:
+        return st.text_input(label, key=kept.widget(name, value)) or ""
+    height = _LOW if part.kind in {"add", "note"} else _HEIGHT
+    return st.text_area(label, key=kept.widget(name, value), height=height, on_change="ignore") or ""
+
+
+# The menu of a turn of a case: what is done with the turn as a whole.
+
+
+def turn_menu(scene: SetScene, key: str, number: int) -> SetCommand | None:
+    """Draw it; give what was asked for."""
+    name = f"turn_menu_{number}"
+    if page_state.get("turn_menu_done") == number:  # it is closed before it is drawn again
+        page_state.put("turn_menu_done", None)
+        st.session_state[name] = False
+    menu = st.popover("Turn", icon=":material/more_horiz:", type="tertiary", key=name, on_change="rerun")
+    if not menu.open:
+        return None
+    with menu:
+        asked = _entries(scene, key, number)
+    if asked is not None:
+        page_state.put("turn_menu_done", number)
+    return asked
+
+
+def _entries(scene: SetScene, key: str, number: int) -> SetCommand | None:  # noqa: PLR0911 - one for each entry
+    turns = len(turns_of(scene.work.case(key)))
+    is_last = number == turns - 1
+    if _entry("Edit its rubrics", f"turn_rubrics_{number}", ":material/rule:"):
+        return EditPart(name=name_of(("conversation", number, "rubrics")))
+    if _entry("Add a call", f"turn_add_{number}", ":material/add:"):
+        return EditPart(name=f"{ADD}{number}")
+    if _entry("Move it up", f"turn_up_{number}", ":material/arrow_upward:", disabled=not number):
+        return ApplyEdits(edits=(MoveTurn(case=key, turn=number, by=-1),))
+    if _entry("Move it down", f"turn_down_{number}", ":material/arrow_downward:", disabled=is_last):
+        return ApplyEdits(edits=(MoveTurn(case=key, turn=number, by=1),))
+    if _entry("Split the case here", f"turn_split_{number}", ":material/call_split:", disabled=not number):
+        return ApplyEdits(edits=(SplitCase(case=key, turn=number, eval_id=free_id(scene, key, "rest")),))
+    if _entry("Remove it", f"turn_remove_{number}", ":material/delete:", disabled=turns == 1):
+        return ApplyEdits(edits=(RemoveTurn(case=key, turn=number),))
+    return None
+
+
+def _entry(words: str, key: str, icon: str, *, disabled: bool = False) -> bool:
+    return st.button(words, key=key, icon=icon, type="tertiary", disabled=disabled)
+
+
+def free_id(scene: SetScene, key: str, ending: str) -> str:
+    """Give an eval id that no case has: that of a case with another ending."""
+    taken = {row.eval_id for row in scene.work.rows()}
+    return unique_eval_id(f"{field(scene.work.case(key), 'eval_id', 'case')}_{ending}", taken)

@@ -1,0 +1,205 @@
+"""The cases of a set in a table, with search and filters; a page of them at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import streamlit as st
+
+from app.evalsets.choices_panel import keep_option, option_key
+from app.evalsets.download_panel import csv_button
+from app.evalsets.set_context import OpenCase, SetCommand, SetScene
+from app.evalsets.workspace import Bench
+from app.forms.safe_labels import literal
+from app.session import page_state
+from evalset.editing.opened_set import CaseRow
+
+PAGE_CASES = 50
+_LOW = 12
+"""So many rows have room in a window; a table of more scrolls."""
+
+_MOST_OPTIONS = 200
+_TURNS = {"Any length": (0, 10**9), "1 turn": (1, 1), "2 to 4 turns": (2, 4), "5 turns or more": (5, 10**9)}
+_KINDS = ("Conversations", "Scenarios", "Recorded", "Not recorded", "With rubrics", "Noted")
+
+
+def cases_tab(scene: SetScene) -> SetCommand | None:
+    """Draw the table; give the case that was chosen."""
+    rows = scene.work.rows()
+    if not rows:
+        st.caption(
+            "This set has no case yet. Play a session and export it into this set; its case then stands here."
+        )
+        return None
+    found = _filtered(scene, rows)
+    with st.container(horizontal=True, vertical_alignment="center", gap="small", key="cases_count"):
+        of = f" of {len(rows):,}" if len(found) < len(rows) else ""
+        many = f"{len(found):,}{of} case{'' if len(rows) == 1 else 's'}"
+        st.caption(many, width="content")
+        # At the left: while the mouse is on the table, its own buttons lie over what is above its right end.
+        csv_button(lambda: found, "cases.csv", "cases_csv")
+        pages = -(-len(found) // PAGE_CASES) or 1
+        page = 1
+        if pages > 1:
+            page = int(st.pagination(pages, key="cases_page", width="content") or 1)
+    if not found:
+        st.caption("No case fits. Take a filter away, or search for other words.")
+        return None
+    shown = found[(page - 1) * PAGE_CASES : page * PAGE_CASES]
+    return _table(scene, shown)
+
+
+def _table(scene: SetScene, shown: Sequence[CaseRow]) -> SetCommand | None:
+    picked: Any = st.dataframe(
+        [_line(scene, row) for row in shown],
+        key=f"cases_table_{page_state.get('cases_drawn') or 0}",
+        hide_index=True,
+        height="auto" if len(shown) <= _LOW else 460,
+        on_select="rerun",
+        selection_mode="single-row",
+        column_config={
+            "case": st.column_config.TextColumn(width="medium"),
+            "first query": st.column_config.TextColumn(width="medium"),
+            "turns": st.column_config.NumberColumn(width="small"),
+        },
+        alt="The cases of the set",
+    )
+    st.caption("Select a line to open its case.")
+    places = picked.selection.rows
+    if places and places[0] < len(shown):
+        return OpenCase(key=shown[places[0]].key)
+    return None
+
+
+def _line(scene: SetScene, row: CaseRow) -> dict[str, Any]:
+    work = scene.work
+    what = (
+        ["edited"]
+        if row.key in work.state.held and work.state.held[row.key] is not work.saved.held.get(row.key)
+        else []
+    )
+    what += ["recorded"] if work.is_recorded(row.key) else []
+    what += ["scenario"] if row.is_scenario else []
+    what += [f"{row.rubrics} rubric{'s' if row.rubrics > 1 else ''}"] if row.rubrics else []
+    return {
+        "case": literal(row.eval_id),
+        "first query": literal(row.query),
+        "turns": row.turns,
+        "tools": literal(", ".join(row.tools)),
+        "agents": literal(", ".join(row.agents)),
+        "what": ", ".join(what),
+        "tags": literal(", ".join(work.note(row.key).tags)),
+    }
+
+
+def _filtered(scene: SetScene, rows: list[CaseRow]) -> list[CaseRow]:
+    with st.container(horizontal=True, gap="small", vertical_alignment="bottom", key="case_filters"):
+        words = st.text_input(
+            "Search cases",
+            key="case_search",
+            placeholder="Search by id, query or tool",
+            icon=":material/search:",
+            label_visibility="collapsed",
+            persist_state="session",
+        )
+        tools = _choices("Tools", "case_tools", (row.tools for row in rows))
+        agents = _choices("Agents", "case_agents", (row.agents for row in rows))
+        tags = _choices("Tags", "case_tags", (note.tags for note in _notes(scene)))
+        length = st.selectbox(
+            "Length", list(_TURNS), key="case_turns", label_visibility="collapsed", persist_state="session"
+        )
+        kinds = st.multiselect(
+            "Kind",
+            _KINDS,
+            key="case_kinds",
+            placeholder="Kind",
+            label_visibility="collapsed",
+            persist_state="session",
+        )
+    wanted = (words or "").casefold().split()
+    least, most = _TURNS[length or "Any length"]
+    return [
+        row
+        for row in rows
+        if (not wanted or row.holds(wanted))
+        and (not tools or not set(tools).isdisjoint(row.tools))
+        and (not agents or not set(agents).isdisjoint(row.agents))
+        and (not tags or not set(tags).isdisjoint(scene.work.note(row.key).tags))
+        and (length == "Any length" or least <= row.turns <= most)
+        and all(_is(scene, row, kind) for kind in kinds)
+    ]
+
+
+def _notes(scene: SetScene) -> list[Any]:
+    held = [each.note for each in scene.work.state.held.values()]
+    return [*scene.work.beside.notes.values(), *held]
+
+
+def _choices(name: str, key: str, found: Any) -> list[str]:
+    """Draw a filter by words that the cases have, where there are some."""
+    options = sorted({each for several in found for each in several if each})[:_MOST_OPTIONS]
+    if not options:
+        return []
+    chosen = st.session_state.get(key)
+    if chosen and not set(chosen) <= set(options):
+        st.session_state[key] = [each for each in chosen if each in options]
+    return st.multiselect(
+        name,
+        options,
+        key=key,
+        format_func=literal,
+        placeholder=name,
+        label_visibility="collapsed",
+        persist_state="session",
+    )
+
+
+def _is(scene: SetScene, row: CaseRow, kind: str) -> bool:
+    match kind:
+        case "Conversations":
+            return not row.is_scenario
+        case "Scenarios":
+            return row.is_scenario
+        case "Recorded":
+            return scene.work.is_recorded(row.key)
+        case "Not recorded":
+            return not scene.work.is_recorded(row.key)
+        case "With rubrics":
+            return row.rubrics > 0
+        case _:
+            note = scene.work.note(row.key)
+            return bool(note.text or note.tags)
+
+
+# The line above a table of results: words to be found in it, and a choice of what each line is.
+
+
+def find_bar(
+    bench: Bench, tab: str, find: tuple[str, str], kind: str, choices: Mapping[str, str]
+) -> tuple[str, str]:
+    """Draw it; give the words and the choice, which is "all" where nothing was chosen.
+
+    Args:
+        bench: Where both are kept.
+        tab: The tab's name, with which the keys begin.
+        find: What is said of the words, and what stands where none are.
+        kind: What is said of the choice.
+        choices: What a line can be, and how that is shown.
+    """
+    label, placeholder = find
+    words_name, kind_name = f"{tab}_find", f"{tab}_{kind.lower()}"
+    with st.container(horizontal=True, gap="xsmall", vertical_alignment="bottom", key=f"{tab}_filter"):
+        words = st.text_input(
+            label, key=option_key(bench, words_name, ""), placeholder=placeholder, width=260
+        )
+        chosen = st.selectbox(
+            kind,
+            ("all", *choices),
+            key=option_key(bench, kind_name, "all"),
+            format_func=lambda each: choices.get(each, each),
+            width=180,
+        )
+    keep_option(bench, words_name, words or "")
+    keep_option(bench, kind_name, chosen)
+    return words or "", chosen

@@ -1,0 +1,185 @@
+"""What the doctor's tab asks of the doctor: examinations, previews, mends and migrations as work on the server; no drawing here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from threading import Event
+from typing import TYPE_CHECKING
+
+from app.forms.safe_labels import literal
+from app.live.agent_catalogue import catalogue
+from app.live.background_jobs import Job, Progress, Report
+from evalset.doctor import examine, known_agent, mend, migrate, preview, preview_migration
+from evalset.recorded.recording_files import sidecar_of
+from simulator.facts import Value
+
+if TYPE_CHECKING:
+    from evalset.doctor import Changes, Examination, ExamineProgress, Finding, KnownAgent, Migration
+
+EXAMINED = "examined"
+CHANGES = "changes"
+"""The names of the works at a bench: what was found, and what would be changed or was."""
+
+SEVERITIES = ("error", "warning", "note")
+MARKS = {"error": "✗ error", "warning": "! warning", "note": "note"}
+
+
+class Ward(Value):
+    """What is examined, and how: the files, the agent that calls are checked against (empty for none), and for which ADKs."""
+
+    paths: tuple[Path, ...]
+    agent: str = ""
+    portable: bool = False
+
+
+class ChangedSinceError(ValueError):
+    """A file is not any more what was shown; nothing was written."""
+
+
+MOST_AT_ONCE = 8_000_000
+"""Files of more bytes together take seconds: they are examined when somebody wants it, not as soon as they are looked at."""
+
+
+def is_quick(ward: Ward) -> bool:
+    """Tell whether files are examined in a moment; of a folder nobody knows."""
+    return all(path.is_file() for path in ward.paths) and (
+        sum(path.stat().st_size for path in ward.paths) <= MOST_AT_ONCE
+    )
+
+
+def ward_of(eval_set: Path, agent: str, *, portable: bool, whole_folder: bool) -> Ward:
+    """Say what is examined for an eval set: it and what is recorded beside it, or all that lies in its folder."""
+    sidecar = sidecar_of(eval_set)
+    beside = (sidecar,) if sidecar.is_file() else ()
+    paths = (eval_set.parent,) if whole_folder else (eval_set, *beside)
+    return Ward(paths=paths, agent=agent, portable=portable)
+
+
+def examined(ward: Ward) -> Job[Examination]:
+    """Begin an examination."""
+
+    def work(report: Report, stop: Event) -> Examination:
+        report(Progress(words="Loading the agent" if ward.agent else "Examining"))
+        agents = _agents(ward)
+        return examine(
+            ward.paths,
+            agents=agents,
+            portable=ward.portable,
+            on_progress=lambda now: report(_progress(now)),
+            stop=stop,
+        )
+
+    return Job(work, "examine", may_be_left=True)
+
+
+def _progress(now: ExamineProgress) -> Progress:
+    if not now.total:
+        return Progress(words=f"Reading {now.file.name}")
+    words = f"{now.file.name}: {now.done:,} of {now.total:,} cases"
+    return Progress(done=now.done, total=now.total, words=words)
+
+
+def previewed(ward: Ward, what: Sequence[str] | Migration) -> Job[Changes]:
+    """Begin to look what a mend of these codes, or a migration, would change."""
+
+    def work(report: Report, _: Event) -> Changes:
+        report(Progress(words="Looking what would change"))
+        agents = _agents(ward)
+        if isinstance(what, Sequence):
+            return preview(ward.paths, agents=agents, portable=ward.portable, codes=what)
+        return preview_migration(ward.paths, what, agents=agents)
+
+    return Job(work, "preview-mend", may_be_left=True)
+
+
+def written(
+    ward: Ward, what: Sequence[str] | Migration, shown: Changes, done: Callable[[], None]
+) -> Job[Changes]:
+    """Begin to mend or to migrate, as it was shown; a file that is another one by now is left alone, and so are all others.
+
+    Args:
+        ward: As for `previewed`.
+        what: As for `previewed`.
+        shown: What was shown.
+        done: Called when it is over.
+    """
+
+    def work(report: Report, _: Event) -> Changes:
+        report(Progress(words="Writing"))
+        try:
+            for change in shown.files:
+                if not change.problem and change.file.read_bytes() != change.before:
+                    raise ChangedSinceError(
+                        f"{change.file} was changed since this was shown; look again what would change"
+                    )
+            agents = _agents(ward)
+            if isinstance(what, Sequence):
+                return mend(ward.paths, agents=agents, portable=ward.portable, codes=what)
+            return migrate(ward.paths, what, agents=agents)
+        finally:
+            done()
+
+    return Job(work, "mend")
+
+
+def _agents(ward: Ward) -> Mapping[str, KnownAgent] | None:
+    """Load the agent that calls are checked against.
+
+    Raises:
+        ValueError: It cannot be loaded.
+    """
+    if not ward.agent:
+        return None
+    config = catalogue().config_of_now(ward.agent)
+    return {config.app_name: known_agent(config)}
+
+
+def finding_rows(findings: Sequence[Finding]) -> list[dict[str, str]]:
+    """Give a row for each finding, as plain text."""
+    return [
+        {
+            "severity": MARKS[finding.severity],
+            "case": literal(finding.eval_id),
+            "what it means": literal(_meaning(finding)),
+            "what to do": literal(_remedy(finding)),
+            "place": literal(_place(finding)),
+            "file": literal(finding.file.name),
+        }
+        for finding in findings
+    ]
+
+
+def sentences(findings: Sequence[Finding]) -> str:
+    """Write findings as lines that say all of each."""
+    return "\n".join(
+        f"{MARKS[finding.severity]} {finding.file.name} {_place(finding)}: {_meaning(finding)} {_remedy(finding)}".strip()
+        for finding in findings
+    )
+
+
+def _meaning(finding: Finding) -> str:
+    times = f" ({finding.count} times)" if finding.count > 1 else ""
+    return f"{finding.meaning}{times}"
+
+
+def _remedy(finding: Finding) -> str:
+    return f"Can be mended: {finding.remedy}" if finding.mendable else finding.remedy
+
+
+def _place(finding: Finding) -> str:
+    line = f"line {finding.line}" if finding.line else ""
+    return ", ".join(part for part in (finding.place, line) if part)
+
+
+def fitting(findings: Sequence[Finding], severity: str, text: str) -> list[Finding]:
+    """Give the findings of a severity, "all" for any, that hold a text, the worst first."""
+    wanted = text.strip().lower()
+    found = [
+        finding
+        for finding in findings
+        if severity in {"all", finding.severity}
+        and wanted
+        in f"{finding.meaning} {finding.place} {finding.eval_id} {finding.code} {finding.file.name}".lower()
+    ]
+    return sorted(found, key=lambda finding: SEVERITIES.index(finding.severity))

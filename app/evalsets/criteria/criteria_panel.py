@@ -1,0 +1,481 @@
+"""The editor of an evaluation's criteria: a form, the JSON behind it, what is wrong with it, and the file that it is saved in."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import streamlit as st
+from pydantic import JsonValue
+
+from app.evalsets.choices_panel import followed_key, keep_option, key_of, option_key
+from app.evalsets.criteria.criteria_needs import unmet
+from app.evalsets.run.adk_eval_jobs import TOLERANT
+from app.evalsets.set_facts import environment_of
+from app.evalsets.workspace import Bench
+from app.forms.common_panel import problem, views
+from app.forms.safe_labels import literal
+from app.forms.widget_store import slug
+from evalset.eval_config.adk_criteria import ALWAYS_REPORTED, CRITERIA, NEEDS, Criterion, criterion_named
+from evalset.eval_config.config_checks import Flaw, check
+from evalset.eval_config.config_edits import (
+    criteria_in,
+    custom_metrics,
+    option,
+    rubric_lines,
+    rubrics_from,
+    threshold,
+    value_at,
+    with_option,
+    with_threshold,
+    with_value,
+)
+from simulator.base.json_values import JsonObject
+
+SIDES = ("Form", "JSON")
+
+
+def criteria_editor(bench: Bench, scenarios: int = 0) -> None:
+    """Draw the editor; `scenarios` counts the cases that a simulated user plays."""
+    draft = bench.criteria
+    with st.container(
+        horizontal=True, vertical_alignment="center", gap="xsmall", key="head_criteria", wrap=False
+    ):
+        st.markdown("**Criteria**", width="content")
+        _kept(bench)
+        st.space("stretch")
+        side = views("Criteria: view", SIDES, "criteria_side")
+    if draft.problem:
+        problem("The criteria were not loaded or saved.", draft.problem)
+    document = draft.document
+    if document is None:
+        problem("This is no JSON, so there is no form and no run.", draft.flaw)
+    if side == "JSON" or document is None:
+        _raw(bench)
+    else:
+        _form(bench, document)
+    if document is not None:
+        _flaws(check(document))
+        _unmet(list(unmet(document, os.environ, scenarios=scenarios)))
+    _buttons(bench)
+
+
+def _kept(bench: Bench) -> None:
+    draft = bench.criteria
+    if draft.is_saved:
+        st.badge("Saved", icon=":material/check:", color="green")
+    elif draft.has_file:
+        st.badge("Changed", icon=":material/edit:", color="orange")
+    else:
+        st.badge("Not in a file yet", color="gray")
+
+
+def _form(bench: Bench, document: JsonObject) -> None:
+    criteria_form(bench, document)
+    with st.expander("Metrics of your own", key="own_metrics", type="compact"):
+        own_metrics(bench, document)
+    with st.expander("Simulated user", key="simulated_user", type="compact"):
+        st.caption("For cases that hold a scenario and no conversation; it asks a model.")
+        simulated_user(bench, document)
+    with st.expander("Live mode", key="live_mode", type="compact"):
+        live_mode(bench, document)
+
+
+def _raw(bench: Bench) -> None:
+    said = st.text_area(
+        "An EvalConfig of ADK as JSON",
+        key=followed_key(bench, "criteria_json", bench.criteria.text),
+        height=380,
+        label_visibility="collapsed",
+    )
+    if said is not None and said != bench.criteria.text:
+        bench.criteria.text = said
+        st.rerun()
+
+
+def _flaws(flaws: tuple[Flaw, ...]) -> None:
+    for severity, words, show in (
+        ("error", "`adk eval` cannot work with these criteria as they are meant.", st.error),
+        ("warning", "This may not be what is meant.", st.warning),
+    ):
+        found = [flaw for flaw in flaws if flaw.severity == severity]
+        if found:
+            show(words, icon=":material/error:" if severity == "error" else ":material/warning:")
+            lines = "\n".join(f"{flaw.place}: {flaw.sentence}" for flaw in found)
+            st.code(literal(lines), language=None, wrap_lines=True)
+
+
+def _unmet(sentences: list[str]) -> None:
+    if sentences:
+        st.warning(
+            "This cannot be asked with the keys that the studio was started with; the agent's `.env` may hold others. A metric "
+            "without a score fails no case.",
+            icon=":material/key_off:",
+        )
+        st.code(literal("\n".join(sentences)), language=None, wrap_lines=True)
+
+
+def _buttons(bench: Bench) -> None:
+    draft = bench.criteria
+    with st.container(horizontal=True, gap="xsmall", vertical_alignment="center"):
+        if st.button(
+            "Save",
+            key=key_of(bench, "criteria_save"),
+            icon=":material/save:",
+            disabled=draft.is_saved or draft.document is None,
+            help="Where `adk eval` finds them by itself for the sets in this folder",
+        ):
+            draft.save()
+            st.rerun()
+        if st.button(
+            "Load again",
+            key=key_of(bench, "criteria_load"),
+            type="tertiary",
+            icon=":material/refresh:",
+            help="What is not saved is given up",
+        ):
+            draft.load()
+            st.rerun()
+        with st.container(key="criteria_path"):
+            st.text(literal(str(draft.path)), wrap=False)
+
+
+# The criteria of an evaluation as a form: each of ADK's switched on or off, with its threshold and what else it can be told.
+
+
+_NEEDS_ICONS = {"nothing": "", "judge": ":material/psychology:", "vertex": ":material/cloud:"}
+_NEEDS_WORDS = {"nothing": "", "judge": "needs a model", "vertex": "needs Vertex AI"}
+_MATCHES = {
+    "EXACT": "Exactly these calls",
+    "IN_ORDER": "These in order, others between",
+    "ANY_ORDER": "These in any order, others too",
+}
+_NUMBERS = ("0", "1", "2")
+_COLUMNS = (2.4, 1)
+_JUDGE = "judge_model_options"
+
+
+def criteria_form(bench: Bench, document: JsonObject) -> None:
+    """Draw a line for each criterion; what is changed goes into the bench's draft."""
+    named = criteria_in(document)
+    for criterion in CRITERIA:
+        with st.container(key=f"criterion_{criterion.name}", gap="xsmall"):
+            _line(bench, document, criterion, is_on=criterion.name in named)
+    st.caption(
+        "ADK reports calls, model calls, tokens and seconds of each run by itself: "
+        + ", ".join(f"`{name}`" for name in ALWAYS_REPORTED)
+        + "."
+    )
+
+
+def _line(bench: Bench, document: JsonObject, criterion: Criterion, *, is_on: bool) -> None:
+    if not is_on:
+        _switch(bench, criterion, is_on=False)
+        return
+    left, right = st.columns(_COLUMNS, gap="small", vertical_alignment="center")
+    with left:
+        _switch(bench, criterion, is_on=True)
+    with right:
+        _threshold(bench, document, criterion)
+    if criterion.kind != "plain":
+        with st.expander("More", key=f"more_{criterion.name}", type="compact"):
+            _more(bench, document, criterion)
+
+
+def _switch(bench: Bench, criterion: Criterion, *, is_on: bool) -> None:
+    with st.container(horizontal=True, gap="xsmall", vertical_alignment="center"):
+        wanted = st.toggle(
+            criterion.title,
+            key=followed_key(bench, f"on_{criterion.name}", is_on),
+            help=f"`{criterion.name}`: {criterion.sentence} {NEEDS[criterion.needs]}",
+        )
+        if criterion.needs != "nothing":
+            st.badge(_NEEDS_WORDS[criterion.needs], icon=_NEEDS_ICONS[criterion.needs], color="gray")
+    if wanted != is_on:
+        bench.criteria.switch(criterion.name, on=wanted)
+        st.rerun()
+
+
+def _threshold(bench: Bench, document: JsonObject, criterion: Criterion) -> None:
+    now = threshold(document, criterion.name)
+    if now is None:
+        st.caption("Its threshold is no number; see the JSON.")
+        return
+    said = st.number_input(
+        f"Threshold of {criterion.title}",
+        key=followed_key(bench, f"least_{criterion.name}", now),
+        step=0.05,
+        format="%.2f",
+        label_visibility="collapsed",
+        help=f"From {criterion.lowest:g} to {criterion.highest:g}: a score of at least this passes",
+    )
+    if said is not None and said != now:
+        bench.criteria.take(with_threshold(document, criterion.name, said))
+        st.rerun()
+
+
+def _more(bench: Bench, document: JsonObject, criterion: Criterion) -> None:
+    options = _Options(bench, document, criterion.name)
+    match criterion.kind:
+        case "trajectory":
+            _trajectory(options)
+        case "rubrics":
+            _rubrics(options, criterion)
+        case "hallucinations":
+            options.flag("evaluate_intermediate_nl_responses", "Look at texts between the calls too")
+        case "user_simulator":
+            options.line(("stop_signal",), "Stop signal", "</finished>")
+    if criterion.kind in {"judge", "rubrics"}:
+        options.flag(
+            "include_intermediate_responses_in_final", "Show texts between the calls to the judge too"
+        )
+    if criterion.kind != "trajectory":
+        _judge(options)
+
+
+class _Options(NamedTuple):
+    """What one criterion can be told beside its threshold."""
+
+    bench: Bench
+    document: JsonObject
+    name: str
+
+    def held(self, *path: str) -> Any:
+        """Give an option as the document has it."""
+        return option(self.document, self.name, path)
+
+    def key(self, field: str, value: JsonValue) -> str:
+        """Let the input of an option show what the document has."""
+        return followed_key(self.bench, f"{field}_{self.name}", value)
+
+    def put(self, path: Sequence[str], value: JsonValue) -> None:
+        """Put an option into the draft; None takes it away."""
+        self.bench.criteria.take(with_option(self.document, self.name, path, value))
+        st.rerun()
+
+    def flag(self, field: str, label: str) -> None:
+        """Draw an option that is on or off, and off where nothing is said."""
+        now = self.held(field) is True
+        wanted = st.checkbox(label, key=self.key(field, now))
+        if wanted != now:
+            self.put((field,), True if wanted else None)
+
+    def line(self, path: Sequence[str], label: str, usual: str) -> None:
+        """Draw an option that is a text, with the usual one where nothing is said."""
+        now = str(self.held(*path) or "")
+        said = (st.text_input(label, key=self.key(path[-1], now), placeholder=usual) or "").strip()
+        if said != now.strip():
+            self.put(path, said or None)
+
+    def number(self, path: Sequence[str], label: str, usual: int) -> None:
+        """Draw an option that counts, with the usual number where nothing is said."""
+        held = self.held(*path)
+        now = held if isinstance(held, int) and not isinstance(held, bool) and held > 0 else usual
+        said = st.number_input(label, key=self.key(path[-1], now), min_value=1, step=1)
+        if said is not None and said != now:
+            self.put(path, None if said == usual else said)
+
+
+def _trajectory(options: _Options) -> None:
+    said = str(options.held("match_type") or "EXACT")
+    plain = said.strip().upper().replace("-", "_").replace(" ", "_")
+    now = dict(zip(_NUMBERS, _MATCHES, strict=True)).get(plain, plain)
+    if now in _MATCHES:
+        wanted = st.selectbox(
+            "The calls match",
+            list(_MATCHES),
+            key=options.key("match", now),
+            format_func=lambda match: _MATCHES[match],
+        )
+        if wanted != now:
+            options.put(("match_type",), None if wanted == "EXACT" else wanted)
+    else:
+        st.caption("Its `match_type` is none that ADK knows; see the JSON.")
+    options.flag("ignore_args", "Compare the names of the tools alone, and not the arguments")
+
+
+def _rubrics(options: _Options, criterion: Criterion) -> None:
+    before = options.held("rubrics")
+    now = rubric_lines(before)
+    said = st.text_area(
+        "Rubrics, one in a line: `id: what it wants`",
+        key=options.key("rubrics", now),
+        height=110,
+        placeholder="polite: The response is polite.\nnames_order: The response names the order.",
+        help=f"Cases may bring their own, of the type `{criterion.rubric_type}`; both are asked about",
+    )
+    if said is not None and said.strip() != now.strip():
+        made: JsonValue = rubrics_from(said, before) or None
+        options.put(("rubrics",), made)
+
+
+def _judge(options: _Options) -> None:
+    left, middle, right = st.columns((2, 1, 1), gap="small")
+    with left:
+        options.line((_JUDGE, "judge_model"), "Judge", "gemini-2.5-flash")
+    with middle:
+        options.number((_JUDGE, "num_samples"), "Asked so often", 5)
+    with right:
+        options.number((_JUDGE, "parallelism_limit"), "At once", 1)
+
+
+# What else an evaluation can be told beside ADK's own criteria: metrics of one's own, the simulated user, live mode.
+
+
+_USER = "user_simulator_config"
+_LIVE = "live_model_config"
+_LIVE_SECONDS = 300
+_MOST_TURNS = 20
+
+
+def own_metrics(bench: Bench, document: JsonObject) -> None:
+    """Draw the metrics of one's own, and the way to add one."""
+    if environment_of(bench.eval_set) is not None and st.button(
+        "Heed the tolerances of the recording",
+        key=key_of(bench, "own_tolerant"),
+        icon=":material/rule:",
+        disabled=TOLERANT in custom_metrics(document).values(),
+        help="Compares the calls as `tool_trajectory_avg_score` does, but for the arguments that may differ",
+    ):
+        bench.criteria.heed_tolerances(bench.eval_set)
+        st.rerun()
+    for name, path in custom_metrics(document).items():
+        _own_metric(bench, document, name, path)
+    left, middle, right = st.columns((1, 1.6, 0.6), gap="small", vertical_alignment="bottom")
+    with left:
+        name = st.text_input("Name", key=option_key(bench, "own_name", ""), placeholder="names_the_order")
+    with middle:
+        path = st.text_input(
+            "Function",
+            key=option_key(bench, "own_path", ""),
+            placeholder="package.module.function",
+            help="Where Python finds it: ADK calls it with the metric, the actual and the expected turns, and the scenario",
+        )
+    keep_option(bench, "own_name", name or "")
+    keep_option(bench, "own_path", path or "")
+    with right:
+        added = st.button("Add", key=key_of(bench, "own_add"), icon=":material/add:")
+    if not added:
+        return
+    said, where = (name or "").strip(), (path or "").strip()
+    if problem := _refused(said, where):
+        st.error(problem, icon=":material/error:")
+        return
+    bench.criteria.own_metric(said, where)
+    bench.options.update(own_name="", own_path="")
+    st.rerun()
+
+
+def _refused(name: str, path: str) -> str:
+    if not name or not path:
+        return "A metric of your own needs a name and the path of its function."
+    if criterion_named(name) is not None:
+        return "ADK has a metric of this name; take another one."
+    return ""
+
+
+def _own_metric(bench: Bench, document: JsonObject, name: str, path: str) -> None:
+    left, middle, right = st.columns((2, 1, 0.6), gap="small", vertical_alignment="center")
+    with left:
+        st.text(literal(f"{name}: {path}"))
+    now = threshold(document, name)
+    with middle:
+        said = st.number_input(
+            "Threshold of a metric of one's own",
+            key=followed_key(bench, f"least_own_{slug(name)}", 0.0 if now is None else now),
+            step=0.05,
+            format="%.2f",
+            label_visibility="collapsed",
+        )
+    if now is not None and said is not None and said != now:
+        bench.criteria.take(with_threshold(document, name, said))
+        st.rerun()
+    with right:
+        if st.button(
+            "Remove", key=key_of(bench, f"own_gone_{slug(name)}"), type="tertiary", icon=":material/delete:"
+        ):
+            bench.criteria.own_metric(name, None)
+            st.rerun()
+
+
+def simulated_user(bench: Bench, document: JsonObject) -> None:
+    """Draw what ADK's simulated user is told, who plays the cases that hold a scenario."""
+    left, right = st.columns((2, 1), gap="small")
+    with left:
+        _user_text(bench, document, "model", "Model", "gemini-2.5-flash")
+    with right:
+        held = value_at(document, (_USER, "max_allowed_invocations"))
+        now = held if isinstance(held, int) and not isinstance(held, bool) else _MOST_TURNS
+        said = st.number_input(
+            "Most turns",
+            key=followed_key(bench, "user_turns", now),
+            min_value=-1,
+            step=1,
+            help="The first message counts; -1 sets no limit, and a conversation may then never end",
+        )
+        _set(
+            bench,
+            document,
+            (_USER, "max_allowed_invocations"),
+            None if said == _MOST_TURNS else said,
+            said != now,
+        )
+    shown = value_at(document, (_USER, "include_function_calls")) is True
+    wanted = st.checkbox("It sees the calls and their answers", key=followed_key(bench, "user_calls", shown))
+    _set(bench, document, (_USER, "include_function_calls"), True if wanted else None, wanted != shown)
+    _user_text(
+        bench,
+        document,
+        "custom_instructions",
+        "Instructions",
+        "Jinja with {{ stop_signal }}, {{ conversation_plan }} and {{ conversation_history }}; ADK's own where empty",
+        lines=True,
+    )
+
+
+def _user_text(
+    bench: Bench, document: JsonObject, field: str, label: str, hint: str, *, lines: bool = False
+) -> None:
+    now = str(value_at(document, (_USER, field)) or "")
+    key = followed_key(bench, f"user_{field}", now)
+    said = (
+        st.text_area(label, key=key, placeholder=hint, height=90)
+        if lines
+        else st.text_input(label, key=key, placeholder=hint)
+    ) or ""
+    _set(bench, document, (_USER, field), said if said.strip() else None, said != now)
+
+
+def live_mode(bench: Bench, document: JsonObject) -> None:
+    """Draw whether the agent is run live, as models for speech want it."""
+    held = value_at(document, (_LIVE,))
+    is_on = isinstance(held, dict)
+    wanted = st.checkbox(
+        "Run the agent live (bidirectional streaming)",
+        key=followed_key(bench, "live", is_on),
+        help="For models of the Live API",
+    )
+    _set(bench, document, (_LIVE,), {"timeout_seconds": _LIVE_SECONDS} if wanted else None, wanted != is_on)
+    if not is_on:
+        return
+    seconds = value_at(document, (_LIVE, "timeout_seconds"))
+    now = (
+        seconds
+        if isinstance(seconds, int) and not isinstance(seconds, bool) and seconds > 0
+        else _LIVE_SECONDS
+    )
+    said = st.number_input(
+        "Seconds for a turn", key=followed_key(bench, "live_seconds", now), min_value=1, step=10
+    )
+    _set(bench, document, (_LIVE, "timeout_seconds"), said, said != now)
+
+
+def _set(bench: Bench, document: JsonObject, path: tuple[str, ...], value: JsonValue, is_new: bool) -> None:
+    if not is_new:
+        return
+    made = with_value(document, path, value)
+    if value_at(made, path[:1]) == {}:
+        made = with_value(made, path[:1], None)
+    bench.criteria.take(made)
+    st.rerun()

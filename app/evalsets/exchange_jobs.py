@@ -1,0 +1,159 @@
+"""What the tab of imports and exports asks for: files that are looked into, and cases written in other forms, as work on the server."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from threading import Event
+from typing import TYPE_CHECKING
+
+from app.forms.safe_labels import literal
+from app.forms.typed_paths import typed_path, upload_name
+from app.live.background_jobs import Job, Progress, Report
+from evalset.editing.case_edits import InsertCase
+from evalset.files.eval_names import unique_eval_id
+from simulator.facts import Value
+
+if TYPE_CHECKING:
+    from google.adk.evaluation.eval_case import EvalCase
+
+    from evalset.editing.set_work import SetWork
+    from evalset.exporting.export_forms import Exported, ExportForm
+    from evalset.importing.gathered import Imported
+
+IMPORTED, EXPORTED = "imported", "exported_set"
+"""The names of the works at a bench."""
+
+FORM_NAMES: dict[ExportForm, str] = {
+    "evalset": "Eval set, with what is recorded",
+    "pytest": "pytest file that replays it without a key",
+    "adk_test": "Tests for `adk test`",
+    "scenarios": "Scenario file",
+    "simulation_json": "ADK simulation config (JSON)",
+    "simulation_yaml": "ADK simulation config (YAML)",
+    "simulation_python": "ADK simulation config (Python)",
+}
+_NAMELESS = "file"
+
+
+class Upload(Value):
+    """A file that was brought along; its name comes from outside."""
+
+    name: str
+    content: bytes
+
+
+def looked_into(uploads: Sequence[Upload], path: Path | str | None = None) -> Job[Imported]:
+    """Begin to look what cases files hold: those that were uploaded, or the file or folder at a path of the server."""
+
+    def work(report: Report, stop: Event) -> Imported:
+        from evalset.importing.import_files import import_cases  # noqa: PLC0415 - importing ADK's evaluation takes a second
+
+        def goes_on(found: int) -> bool:
+            report(Progress(words=f"Looking into the files: {found:,} cases"))
+            return not stop.is_set()
+
+        goes_on(0)
+        try:
+            if path is not None:
+                return import_cases(typed_path(str(path)), goes_on=goes_on)
+            with tempfile.TemporaryDirectory(prefix="imports-") as folder:
+                return import_cases(_written(uploads, Path(folder)), goes_on=goes_on)
+        except OSError as error:
+            raise ValueError(f"{path or 'The upload'} cannot be read: {error.strerror or error}") from error
+
+    return Job(work, "import-cases")
+
+
+def _written(uploads: Sequence[Upload], folder: Path) -> Path:
+    """Write uploads where they can be read like any files; one alone gives its own path, so that nothing of it is passed over."""
+    for number, upload in enumerate(uploads):
+        name = upload_name(upload.name, _NAMELESS)
+        target = folder / name
+        if target.exists():
+            target = folder / str(number) / name
+            target.parent.mkdir()
+        target.write_bytes(upload.content)
+    return target if len(uploads) == 1 else folder
+
+
+def import_rows(imported: Imported) -> list[dict[str, str | int]]:
+    """Give a row for each case, as plain text."""
+    return [
+        {
+            "case": literal(case.eval_id),
+            "first query": literal(_first_query(case)),
+            "turns": len(case.conversation or ()),
+            "environment": "recorded" if case.eval_id in imported.environments else "",
+        }
+        for case in imported.cases
+    ]
+
+
+def _first_query(case: EvalCase) -> str:
+    if case.conversation_scenario is not None:
+        return case.conversation_scenario.starting_prompt
+    parts = (case.conversation[0].user_content.parts if case.conversation else None) or ()
+    return "\n".join(part.text for part in parts if part.text)
+
+
+def insertions(imported: Imported, chosen: Sequence[str], work: SetWork) -> tuple[InsertCase, ...]:
+    """Give the edits that take cases into a set; an id that is taken there becomes another. None chosen are all."""
+    from evalset.files.case_text import case_json  # noqa: PLC0415 - as above
+
+    taken = {row.eval_id for row in work.rows()}
+    found: list[InsertCase] = []
+    for case in imported.cases:
+        if chosen and case.eval_id not in chosen:
+            continue
+        free = unique_eval_id(case.eval_id, taken)
+        taken.add(free)
+        value = json.loads(case_json(case.model_copy(update={"eval_id": free})))
+        found.append(InsertCase(value=value, recorded=imported.environments.get(case.eval_id)))
+    return tuple(found)
+
+
+def prepared(
+    work: SetWork, keys: Sequence[str], form: ExportForm, name: str, agents_dir: str
+) -> Job[Exported]:
+    """Begin to write cases of a set, as it is on the screen, in another form; no key stands for all.
+
+    Args:
+        work: The set.
+        keys: The keys of the cases.
+        form: The form.
+        name: What the files are called.
+        agents_dir: For pytest: where the agents lie, from the folder of the test file.
+    """
+    chosen = tuple(keys) or work.state.order
+    held = {key: work.held(key) for key in chosen}
+
+    def export(report: Report, stop: Event) -> Exported:
+        from google.adk.evaluation.eval_case import EvalCase  # noqa: PLC0415 - as above
+
+        from evalset.exporting.export_forms import export_cases  # noqa: PLC0415 - as above
+
+        report(Progress(words="Writing the cases"))
+        cases = [EvalCase.model_validate(each.case) for each in held.values() if not stop.is_set()]
+        if len(cases) < len(held):
+            raise ValueError("It was stopped.")
+        known = {
+            case.eval_id: each.recorded
+            for case, each in zip(cases, held.values(), strict=True)
+            if each.recorded
+        }
+        return export_cases(cases, form, environments=known, name=name, agents_dir=agents_dir)
+
+    return Job(export, "export-cases")
+
+
+def case_names(work: SetWork) -> Mapping[str, str]:
+    """Give the eval ids of a set's cases by their keys, in their order."""
+    return dict(_named(work))
+
+
+def _named(work: SetWork) -> Iterator[tuple[str, str]]:
+    for row in work.rows():
+        yield row.key, row.eval_id

@@ -1,0 +1,211 @@
+"""The tab of imports and exports: cases of other files are looked at and taken in, and the set's own leave in other forms."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import streamlit as st
+
+from app.evalsets.choices_panel import keep_option, key_of, option_key
+from app.evalsets.exchange_jobs import (
+    EXPORTED,
+    FORM_NAMES,
+    IMPORTED,
+    Upload,
+    case_names,
+    import_rows,
+    insertions,
+    looked_into,
+    prepared,
+)
+from app.evalsets.set_context import ApplyEdits, SetScene
+from app.evalsets.workspace import Bench
+from app.forms.common_panel import problem
+from app.forms.safe_labels import literal
+from app.server.owners import LOCAL
+from app.session.progress_panel import AT_ONCE_SECONDS, waiting
+
+if TYPE_CHECKING:
+    from app.live.background_jobs import Job
+    from evalset.exporting.export_forms import Exported
+    from evalset.importing.gathered import Imported
+
+_TYPES = ["json", "zip", "db", "sqlite", "sqlite3"]
+_MOST_ROWS, _FEW_ROWS, _TABLE_HEIGHT = 1_000, 9, 360
+_MOST_LISTED = 400
+_MOST_SENTENCES = 200
+
+
+def exchange_tab(bench: Bench, scene: SetScene) -> ApplyEdits | None:
+    """Draw the tab; give the edits that take cases into the set."""
+    left, right = st.columns(2, gap="medium")
+    with left, st.container(key="set_import", gap="small"):
+        asked = _import(bench, scene)
+    with right, st.container(key="set_export", gap="small"):
+        _export(bench, scene)
+    return asked
+
+
+# ---------------------------------------------------------------- import
+
+
+def _import(bench: Bench, scene: SetScene) -> ApplyEdits | None:
+    st.markdown("**Import cases**")
+    st.caption(
+        "Eval sets in today's and in ADK's older form, test files, ADK sessions as JSON or in the database of `adk web`, tests of "
+        "`adk test`, sessions of the studio, and ZIP archives of these, as they are downloaded here."
+    )
+    uploaded: Any = st.file_uploader(
+        "Files", type=_TYPES, accept_multiple_files=True, key=key_of(bench, "import_files")
+    )
+    path = ""
+    if bench.owner == LOCAL:
+        path = (
+            st.text_input(
+                "Or a file or folder on the server",
+                key=option_key(bench, "import_path", ""),
+                placeholder="path/to/sessions",
+            )
+            or ""
+        )
+        keep_option(bench, "import_path", path)
+    look = st.button(
+        "Look into them",
+        key=key_of(bench, "import_look"),
+        icon=":material/search:",
+        disabled=not (uploaded or path.strip()),
+    )
+    if look:
+        uploads = [Upload(name=str(each.name), content=each.getvalue()) for each in uploaded or ()]
+        given = None if uploads else path
+        job = bench.jobs[IMPORTED] = looked_into(uploads, given)
+        job.wait(AT_ONCE_SECONDS)
+        st.rerun()
+    return _imported(bench, scene)
+
+
+def _imported(bench: Bench, scene: SetScene) -> ApplyEdits | None:
+    """Show what was found, and take it in where that is wanted."""
+    job: Job[Imported] | None = bench.jobs.get(IMPORTED)
+    if job is None:
+        return None
+    if job.state == "running":
+        waiting(job, "import")
+        return None
+    if job.problem:
+        problem("That cannot be imported.", job.problem)
+    found = job.result
+    if found is None:
+        return None
+    asked = _found(bench, scene, found) if found.cases else None
+    if not found.cases:
+        st.caption("There is no case in it.")
+    if found.problems:
+        st.caption("What was left out or changed, and what is not known")
+        more = len(found.problems) - _MOST_SENTENCES
+        lines = [*found.problems[:_MOST_SENTENCES], *([f"and {more} more"] if more > 0 else [])]
+        st.code(literal("\n".join(lines)), language=None, wrap_lines=True)
+    return asked
+
+
+def _found(bench: Bench, scene: SetScene, found: Imported) -> ApplyEdits | None:
+    rows = import_rows(found)
+    st.dataframe(
+        rows[:_MOST_ROWS],
+        key=key_of(bench, "import_table"),
+        hide_index=True,
+        height=_TABLE_HEIGHT if len(rows) > _FEW_ROWS else "auto",
+        alt="The cases that were found",
+    )
+    names = [case.eval_id for case in found.cases][:_MOST_LISTED]
+    chosen = st.multiselect(
+        "Cases to take in",
+        names,
+        key=key_of(bench, "import_cases"),
+        format_func=literal,
+        placeholder=f"All {len(found.cases):,}",
+    )
+    count = len(chosen) or len(found.cases)
+    if not st.button(
+        f"Add {count:,} case{'' if count == 1 else 's'} to this set",
+        key=key_of(bench, "import_add"),
+        type="primary",
+        icon=":material/library_add:",
+    ):
+        return None
+    del bench.jobs[IMPORTED]
+    return ApplyEdits(edits=insertions(found, chosen, scene.work))
+
+
+# ---------------------------------------------------------------- export
+
+
+def _export(bench: Bench, scene: SetScene) -> None:
+    st.markdown("**Export cases**")
+    form = st.selectbox(
+        "Form",
+        list(FORM_NAMES),
+        format_func=FORM_NAMES.__getitem__,
+        key=option_key(bench, "export_form", "evalset"),
+    )
+    keep_option(bench, "export_form", form)
+    names = case_names(scene.work)
+    listed = list(names)[:_MOST_LISTED]
+    chosen = st.multiselect(
+        "Cases",
+        listed,
+        key=key_of(bench, "export_cases"),
+        format_func=lambda key: literal(names.get(key, key)),
+        placeholder=f"All {len(names):,}",
+    )
+    agents_dir = _agents_dir(bench) if form == "pytest" else ""
+    about = f"{form} {sorted(chosen)} {agents_dir} {len(scene.work.edits)} {scene.work.opened.identity}"
+    if st.button(
+        "Prepare", key=key_of(bench, "export_prepare"), icon=":material/outbox:", disabled=not names
+    ):
+        name = scene.path.name.partition(".")[0]
+        job = bench.jobs[EXPORTED] = prepared(scene.work, chosen, form, name, agents_dir.strip())
+        bench.options["export_about"] = about
+        job.wait(AT_ONCE_SECONDS)
+        st.rerun()
+    if bench.options.get("export_about") == about:
+        _exported(bench)
+
+
+def _agents_dir(bench: Bench) -> str:
+    said = st.text_input(
+        "Folder of the agents, from that of the test file",
+        key=option_key(bench, "export_agents", ""),
+        placeholder="the same folder",
+        help="The test file, the eval set and what is recorded lie side by side",
+    )
+    keep_option(bench, "export_agents", said or "")
+    return said or ""
+
+
+def _exported(bench: Bench) -> None:
+    """Offer what was written, and say what the form has no words for."""
+    job: Job[Exported] | None = bench.jobs.get(EXPORTED)
+    if job is None:
+        return
+    if job.state == "running":
+        waiting(job, "export")
+        return
+    if job.problem:
+        problem("These cases cannot be exported so.", job.problem)
+    made = job.result
+    if made is None:
+        return
+    st.download_button(
+        "Download",
+        data=made.content,
+        file_name=made.name,
+        key=key_of(bench, "export_download"),
+        type="primary",
+        icon=":material/download:",
+        on_click="ignore",
+    )
+    st.code(literal("\n".join(file.path for file in made.files[:_MOST_SENTENCES])), language=None)
+    if made.losses:
+        st.caption("What this form cannot say")
+        st.code(literal("\n".join(made.losses[:_MOST_SENTENCES])), language=None, wrap_lines=True)

@@ -1,0 +1,77 @@
+"""Makes an eval set of a file that is none, but holds cases: a session, a database, an archive; no drawing here."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from app.evalsets.set_discovery import ENDING
+from evalset.files.file_kinds import importable_kind
+
+_HEAD = 8_000_000
+"""A larger file is looked at in the import alone."""
+
+
+def apart(content: bytes) -> tuple[bytes, bytes]:
+    """Part an uploaded eval set from the recording inside of it; the second is empty where it holds none.
+
+    Raises:
+        ValueError: What stands in the place of the recording is none.
+    """
+    if b'"recorded_environment"' not in content:
+        return content, b""
+    from evalset.recorded.embedded_recording import parted  # noqa: PLC0415 - most sets hold none
+    from evalset.recorded.recording_files import environment_text  # noqa: PLC0415 - as above
+
+    try:
+        found = parted("the upload", content.decode("utf-8-sig"))
+    except UnicodeDecodeError:
+        return content, b""
+    if found.environment is None:
+        return content, b""
+    return found.text.encode(), environment_text(found.environment).encode()
+
+
+def importable(path: Path) -> str:
+    """Say what a file is whose cases can be imported; empty where it is nothing of the kind."""
+    try:
+        with path.open("rb") as file:
+            return importable_kind(file.read(_HEAD))
+    except OSError:
+        return ""
+
+
+def imported_beside(path: Path) -> Path:
+    """Import the cases of a file into a new eval set beside it; give the set.
+
+    Raises:
+        ValueError: It holds no case, or the set cannot be written; the text says why.
+    """
+    from evalset.files.spool import SpoolError  # noqa: PLC0415 - as above
+    from evalset.importing.gathered import Gathered, Harvest, add_to_set  # noqa: PLC0415 - importing ADK's evaluation takes a second
+    from evalset.importing.import_files import take_path  # noqa: PLC0415 - as above
+
+    try:
+        with Gathered() as gathered:
+            harvest = Harvest(gathered)
+            take_path(path, harvest)
+            if not gathered:
+                raise ValueError("\n".join(harvest.problems) or f"{path.name} holds no case.")
+            added = add_to_set(_free(path), gathered)
+    except OSError as error:
+        raise ValueError(f"{path.name} cannot be imported: {error.strerror or error}") from error
+    except SpoolError as error:
+        raise ValueError(f"{path.name} cannot be imported: {error}") from error
+    if added.trouble:
+        raise ValueError(
+            f"The cases were written to {added.path}, and their recorded responses were not: {added.trouble}"
+        )
+    return added.path
+
+
+def _free(path: Path) -> Path:
+    stem, number = path.name.partition(".")[0] or "imported", 1
+    target = path.with_name(f"{stem}_imported{ENDING}")
+    while target.exists():
+        number += 1
+        target = path.with_name(f"{stem}_imported_{number}{ENDING}")
+    return target

@@ -1,0 +1,177 @@
+"""Keeps what people have edited in eval sets and not saved, and what they have typed there: on the server, and in its store."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections import OrderedDict
+from pathlib import Path
+from threading import RLock
+from types import ModuleType
+from typing import NamedTuple
+
+from app.live.session_store import shelf
+from app.live.unsent_texts import Drafts
+from evalset.editing.opened_set import OpenedSet, identity_at, open_set
+from evalset.editing.recording_beside import Beside, open_beside
+from evalset.editing.set_saving import has_changed_on_disk
+from evalset.editing.set_work import SetWork
+from evalset.editing.unsaved_work import KeptWork, RestoreError, kept_work, restored_work
+
+MOST_WORKS = 60
+MOST_OPENED = 6
+MOST_BYTES = 600_000_000
+"""So much do the sets hold that people have open; those in which nothing waits to be saved are let go of first."""
+
+_HOLDER = "golden_trace_studio_sets"
+
+
+class Restored(NamedTuple):
+    """Unsaved work that an earlier server has left.
+
+    Attributes:
+        at: When it was changed last, in seconds since the epoch.
+        problem: Why it cannot be gone on with; empty where it is.
+        body: What cannot be gone on with.
+    """
+
+    at: float
+    problem: str = ""
+    body: str = ""
+
+
+class Desk(NamedTuple):
+    """Somebody's work on one set, what they have typed and not taken over, and what was restored of it."""
+
+    work: SetWork
+    drafts: Drafts
+    restored: Restored | None = None
+
+
+class Desks:
+    """The work of everybody. Safe to use from several threads.
+
+    A set that nobody has edited is opened anew when its file has changed; one that somebody edits stays as they opened it.
+    """
+
+    def __init__(self) -> None:
+        self._lock = RLock()
+        self._desks: OrderedDict[tuple[str, str], Desk] = OrderedDict()
+        self._opened: OrderedDict[str, tuple[OpenedSet, Beside]] = OrderedDict()
+        self._kept: dict[tuple[str, str], object] = {}
+
+    def of(self, owner: str, path: Path) -> Desk:
+        """Give somebody's desk for a set; the set is opened where it is not yet.
+
+        Raises:
+            evalset.errors.EvalSetError: It cannot be opened; the text says why and where.
+        """
+        key = owner, str(path)
+        with self._lock:
+            desk = self._desks.get(key)
+            if desk is None:
+                desk = self._desks[key] = self._restored(owner, path)
+            elif self._is_stale(desk):
+                desk = self._desks[key] = Desk(SetWork(*self._open(path)), desk.drafts)
+            self._desks.move_to_end(key)
+            self._make_room()
+        return desk
+
+    def keep(self, owner: str, path: Path) -> None:
+        """Keep somebody's unsaved work in the store, where it has changed; `app.live.storage_wait` waits for it."""
+        store, key = shelf().store, (owner, str(path))
+        with self._lock:
+            desk = self._desks.get(key)
+            if store is None or desk is None:
+                return
+            mark = (id(desk.work), desk.work.state, desk.work.saved, desk.work.undone, dict(desk.drafts))
+            before = self._kept.get(key)
+            if before == mark:
+                return
+            kept = kept_work(desk.work, desk.drafts)
+            if kept is None and desk.restored is not None and desk.restored.problem:
+                return  # it stays until somebody drops it, or edits anew
+            if kept is not None:
+                store.put_unsaved(*key, kept.body, kept.base, kept.beside)
+            elif before is not None or desk.restored is not None:
+                store.drop_unsaved(*key)
+            self._kept[key] = mark
+
+    def put(self, owner: str, path: Path, work: SetWork) -> None:
+        """Put another work in the place of somebody's."""
+        with self._lock:
+            self._desks[owner, str(path)] = Desk(work, Drafts())
+
+    def drafts(self, owner: str, path: str) -> Drafts:
+        """Give what somebody has typed on the page of a set; drafts that nobody keeps where it is not open."""
+        with self._lock:
+            desk = self._desks.get((owner, path))
+        return desk.drafts if desk is not None else Drafts()
+
+    def reload(self, owner: str, path: Path) -> None:
+        """Drop what somebody has edited, and open the set anew when it is asked for."""
+        with self._lock:
+            self._desks.pop((owner, str(path)), None)
+            self._kept.pop((owner, str(path)), None)
+        if (store := shelf().store) is not None:
+            store.drop_unsaved(owner, str(path))
+
+    def clear(self) -> None:
+        """Drop everything."""
+        with self._lock:
+            self._desks.clear()
+            self._kept.clear()
+            self._opened.clear()
+
+    def _restored(self, owner: str, path: Path) -> Desk:
+        """Give the desk as an earlier server has left it, or a new one."""
+        store = shelf().store
+        try:
+            left = store.unsaved(owner, str(path)) if store is not None else None
+        except ValueError as error:  # a StoreError: what is kept comes to light once it answers
+            return Desk(SetWork(*self._open(path)), Drafts(), Restored(time.time(), str(error)))
+        if left is None:
+            return Desk(SetWork(*self._open(path)), Drafts())
+        try:
+            work, texts = restored_work(path, KeptWork(left.body, left.base, left.beside))
+        except RestoreError as error:
+            return Desk(SetWork(*self._open(path)), Drafts(), Restored(left.at, str(error), left.body))
+        if work is None:
+            return Desk(SetWork(*self._open(path)), Drafts(before=texts), None)
+        return Desk(work, Drafts(before=texts), Restored(left.at))
+
+    def _is_stale(self, desk: Desk) -> bool:
+        work = desk.work
+        if work.is_changed or work.edits or work.undone:
+            return False
+        return has_changed_on_disk(work) or identity_at(work.beside.path) != work.beside_identity
+
+    def _open(self, path: Path) -> tuple[OpenedSet, Beside]:
+        known = self._opened.get(str(path))
+        opened = known[0] if known and known[0].identity == identity_at(path) else open_set(path)
+        beside = known[1] if known and known[1].identity == identity_at(known[1].path) else open_beside(path)
+        self._opened[str(path)] = opened, beside
+        self._opened.move_to_end(str(path))
+        while len(self._opened) > MOST_OPENED:
+            self._opened.popitem(last=False)
+        return opened, beside
+
+    def _make_room(self) -> None:
+        """Let go of what was looked at longest ago: first of sets in which nothing waits to be saved."""
+        while len(self._desks) > MOST_WORKS or (len(self._desks) > 1 and self._bytes() > MOST_BYTES):
+            *before, _ = self._desks.items()  # the last one is looked at now
+            idle = [key for key, desk in before if not desk.work.is_changed]
+            if not idle and len(self._desks) <= MOST_WORKS:
+                return
+            del self._desks[idle[0] if idle else before[0][0]]
+
+    def _bytes(self) -> int:
+        opened = {id(desk.work.opened): len(desk.work.opened.text) for desk in self._desks.values()}
+        return sum(opened.values())
+
+
+def desks() -> Desks:
+    """Give the desks of this process; a reload of the code does not touch them."""
+    holder = sys.modules.setdefault(_HOLDER, ModuleType(_HOLDER))
+    found: Desks = holder.__dict__.setdefault("desks", Desks())
+    return found

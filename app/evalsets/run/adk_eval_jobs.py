@@ -1,0 +1,89 @@
+"""Makes of what was chosen in the tab what a run of `adk eval` is given; no drawing here."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from app.evalsets.set_agents import history_of, place_of
+from app.evalsets.set_facts import environment_of
+from app.evalsets.workspace import Bench
+from app.server.owners import LOCAL
+from evalset.adk_runs.run_spec import EvalRunSpec
+from evalset.eval_config.config_checks import check
+from evalset.eval_config.config_edits import custom_metrics, option
+from evalset.recorded.recording_files import recording_of, sidecar_of
+from evalset.replay.unrecorded_calls import Policy
+from simulator.agent_config import SimulatedAgentConfig
+from simulator.agents import AgentCatalogue
+from simulator.base.json_values import JsonObject
+from simulator.facts import Value
+
+TOLERANT = "evalset.verify.metric.tolerant_trajectory"
+"""The studio's own metric: the trajectory with the tolerances of a recorded environment."""
+
+TOLERANT_RESPONSE = "evalset.verify.metric.tolerant_response"
+"""The same for the response match."""
+
+
+class Choice(Value):
+    """What was chosen: the agent, the cases (none for all), and who stands for the tools and the models."""
+
+    agent: str = ""
+    cases: tuple[str, ...] = ()
+    hermetic: bool = True
+    recorded_models: bool = False
+    unrecorded: Policy = "fail"
+
+
+def spec_of(bench: Bench, choice: Choice, agents: AgentCatalogue) -> EvalRunSpec:
+    """Give what is run.
+
+    Raises:
+        ValueError: The agent cannot be loaded, the criteria cannot work, or hold what somebody may not run here.
+    """
+    document = bench.criteria.document
+    if document is None:
+        raise ValueError(f"The criteria are no JSON: {bench.criteria.flaw}")
+    errors = [flaw for flaw in check(document) if flaw.severity == "error"]
+    if errors:
+        raise ValueError("\n".join(f"{flaw.place}: {flaw.sentence}" for flaw in errors))
+    if bench.owner != LOCAL and (own := _of_others(document, bench.eval_set)):
+        raise ValueError(
+            f"Several people use this server, so nobody's own metrics run in it: {', '.join(own)}. "
+            "Run `adk eval` with them in a terminal."
+        )
+    config = agents.config(choice.agent)
+    entry = next(each for each in agents.entries() if each.name == choice.agent)
+    return EvalRunSpec(
+        eval_set=bench.eval_set,
+        agent=place_of(entry, config, agents.settings),
+        cases=choice.cases,
+        config=document,
+        environment=_environment(bench.eval_set) if choice.hermetic else None,
+        models="recorded" if choice.hermetic and choice.recorded_models else "real",
+        unrecorded=choice.unrecorded,
+        history=_history(bench, config),
+    )
+
+
+def _history(bench: Bench, config: SimulatedAgentConfig) -> Path | None:
+    """Say where the results are kept: with the agent, if its set lies with it, and nobody else sees them there."""
+    home = config.resolve_eval_set_path().parent
+    return history_of(config) if bench.owner == LOCAL and home in bench.eval_set.parents else None
+
+
+def _of_others(document: JsonObject, eval_set: Path) -> list[str]:
+    """Name the metrics that run code, or read files, which are not the studio's own for this set."""
+    ours = {str(recording_of(eval_set)), str(sidecar_of(eval_set))}
+    return [
+        name
+        for name, path in custom_metrics(document).items()
+        if path not in {TOLERANT, TOLERANT_RESPONSE} or option(document, name, ("environment",)) not in ours
+    ]
+
+
+def _environment(eval_set: Path) -> Path:
+    found = environment_of(eval_set)
+    if found is None:
+        raise ValueError("No recorded environment lies beside the set any more, so it cannot be replayed.")
+    return found

@@ -1,0 +1,390 @@
+"""The tab that runs `adk eval` itself on an eval set: its criteria, how it is run, how far it is, and what it found."""
+
+from __future__ import annotations
+
+import time
+
+import streamlit as st
+
+from app.evalsets.choices_panel import agent_and_cases, keep_option, key_of, option_key, unrecorded_choice
+from app.evalsets.criteria.criteria_panel import criteria_editor
+from app.evalsets.download_panel import csv_button
+from app.evalsets.run.adk_eval_jobs import Choice, spec_of
+from app.evalsets.run.eval_tables import (
+    MARKS,
+    call_lines,
+    case_rows,
+    fitting,
+    metric_rows,
+    rubric_rows,
+    unevaluated,
+)
+from app.evalsets.set_facts import SetFacts, environment_of
+from app.evalsets.stale_result_panel import is_out_of_date, out_of_date
+from app.evalsets.workspace import Bench, benches
+from app.forms.common_panel import problem, views
+from app.forms.safe_labels import literal, safe_label
+from app.live.agent_catalogue import catalogue
+from app.server.owners import LOCAL
+from app.session.page_fragments import fragment
+from app.session.shell_commands import eval_command_of
+from evalset.adk_runs.eval_process import AdkEvalRun, RunView
+from evalset.adk_runs.eval_results import CaseResult, ResultsError, RunResults, TurnResult, read_results
+from evalset.adk_runs.installed import INSTALL, missing
+from evalset.adk_runs.kept_results import kept_results
+from evalset.replay.unrecorded_calls import Policy
+
+LOOK_AGAIN_SECONDS = 0.5
+COLUMNS = (1, 1.45)
+HOW = ("hermetic", "real")
+_HOW_WORDS = {"hermetic": "Replay hermetically", "real": "As it is: real tools run"}
+SIDES = ("Results", "Output", "Earlier results")
+
+
+def adk_eval_tab(bench: Bench, facts: SetFacts, *, unsaved: bool = False) -> None:
+    """Draw the tab; `unsaved` says that the set has edits that are not saved."""
+    lacking = missing()
+    if lacking:
+        problem(
+            "`adk eval` is not installed completely. Install it where the studio runs, and start the studio anew:",
+            f"{INSTALL}\n\nmissing: {', '.join(lacking)}",
+        )
+    left, right = st.columns(COLUMNS, gap="medium")
+    with left:
+        choice = _choice(bench, facts)
+        _run(bench, choice, facts, may_run=not lacking)
+        criteria_editor(bench, facts.scenarios)
+    with right:
+        _results(bench, choice, unsaved=unsaved)
+
+
+def _choice(bench: Bench, facts: SetFacts) -> Choice:
+    """Draw what is run and how."""
+    agent, cases = agent_and_cases(bench, facts)
+    environment = environment_of(bench.eval_set)
+    hermetic = models = False
+    unrecorded: Policy = "fail"
+    if environment is None:
+        st.caption("No recorded environment lies beside this set, so it cannot be replayed hermetically.")
+    else:
+        how = st.segmented_control(
+            "How it is run",
+            HOW,
+            key=option_key(bench, "adk_how", "hermetic"),
+            format_func=lambda each: _HOW_WORDS[each],
+            required=True,
+        )
+        keep_option(bench, "adk_how", how)
+        hermetic = how == "hermetic"
+    if hermetic:
+        models = st.checkbox(
+            "The models' turns come from the recording too",
+            key=option_key(bench, "adk_models", initial=False),
+            help="No key is needed then, and what the agent does is what it did",
+        )
+        keep_option(bench, "adk_models", models)
+        unrecorded = unrecorded_choice(bench, "adk")
+    else:
+        st.warning(
+            "The agent's real tools run: what they change in the world is changed, for each case.",
+            icon=":material/warning:",
+        )
+    return Choice(agent=agent, cases=cases, hermetic=hermetic, recorded_models=models, unrecorded=unrecorded)
+
+
+def _run(bench: Bench, choice: Choice, facts: SetFacts, *, may_run: bool) -> None:
+    """Draw the buttons, and do what they say."""
+    run = bench.run
+    running = run is not None and not run.view().is_over
+    with st.container(horizontal=True, gap="xsmall", vertical_alignment="center"):
+        began = st.button(
+            "Run adk eval",
+            key=key_of(bench, "adk_run"),
+            type="primary",
+            icon=":material/play_arrow:",
+            disabled=running
+            or not may_run
+            or not choice.agent
+            or not facts.eval_ids
+            or bench.criteria.document is None,
+        )
+        if (
+            running
+            and st.button("Stop", key=key_of(bench, "adk_stop"), icon=":material/stop_circle:")
+            and run
+        ):
+            run.stop()
+            run.wait(0.3)
+            st.rerun()
+    if said := bench.notes.pop("adk_run", ""):
+        problem("The run did not begin.", said)
+    if began:
+        _begin(bench, choice)
+
+
+def _begin(bench: Bench, choice: Choice) -> None:
+    try:
+        with st.spinner("Starting `adk eval`"):
+            benches().start(bench, spec_of(bench, choice, catalogue()))
+    except (
+        ValueError
+    ) as error:  # the agent could not be loaded, the criteria are not theirs to run, or too many run
+        bench.notes["adk_run"] = str(error)
+    st.rerun()
+
+
+def _results(bench: Bench, choice: Choice, *, unsaved: bool) -> None:
+    with st.container(
+        horizontal=True, vertical_alignment="center", gap="xsmall", wrap=False, key="head_adk_results"
+    ):
+        st.markdown("**adk eval**", width="content")
+        run = bench.run
+        if run is not None:
+            _badge(run.view(), unsaved=unsaved)
+        st.space("stretch")
+        side = views("adk eval: view", SIDES, "adk_side")
+    if run is not None and not run.view().is_over:
+        _progress(run)
+    match side:
+        case "Earlier results":
+            _earlier(bench, choice)
+        case "Output":
+            _output(run)
+        case _:
+            _found(bench, run, choice, unsaved=unsaved)
+
+
+def _badge(view: RunView, *, unsaved: bool) -> None:
+    shown = {
+        "preparing": ("Preparing", "blue"),
+        "running": ("Running", "blue"),
+        "passed": ("All passed", "green"),
+        "failed": ("Not all passed", "red"),
+        "stopped": ("Stopped", "gray"),
+        "broken": ("Did not work", "red"),
+    }
+    words, color = shown[view.state]
+    if view.is_over and is_out_of_date(view.measured, unsaved=unsaved):
+        color = "gray"
+    st.badge(words, color=color)  # type: ignore[arg-type] # the colours are all ones that badges have
+
+
+def _progress(run: AdkEvalRun) -> None:
+    """Show how far a run is, and draw the page anew when it is over."""
+
+    def look() -> None:
+        view = run.view()
+        if view.is_over:
+            st.rerun()
+        words = _words(view)
+        share = min(1.0, view.turns_done / view.turns) if view.turns else 0.0
+        st.progress(share, text=words)
+        if view.output:
+            last = "\n".join(view.output.splitlines()[-3:])
+            st.code(literal(last), language=None, height=110)
+
+    fragment(look, LOOK_AGAIN_SECONDS)()
+
+
+def _words(view: RunView) -> str:
+    seconds = f"{view.seconds:.0f} s"
+    if view.state == "preparing":
+        return f"Reading the cases, {seconds}"
+    if view.turns is not None and view.turns_done >= view.turns:
+        return f"All {view.turns} turns are taken; scoring, {seconds}"
+    of = "" if view.turns is None else f" of {view.turns}"
+    return f"{view.turns_done}{of} turns taken, {seconds}"
+
+
+def _found(bench: Bench, run: AdkEvalRun | None, choice: Choice, *, unsaved: bool) -> None:
+    if run is None:
+        st.caption("Nothing was run yet. Criteria and agent are on the left; results come here, as tables.")
+        return
+    view = run.view()
+    if view.is_over and out_of_date(bench, "adk", view.measured, unsaved=unsaved):
+        _begin(bench, choice)
+    if view.problem:
+        problem("There are no results.", view.problem)
+        st.caption("The output says more.")
+    if view.state == "stopped":
+        st.caption("It was stopped, and left no results.")
+    if view.results is None:
+        return
+    st.caption(f"{summary(view.results)}, in {view.seconds:.0f} s")
+    adk_results(bench, view.results, "adk")
+    _kept(view)
+
+
+def _kept(view: RunView) -> None:
+    kept = view.kept
+    if kept is None:
+        return
+    with st.container(horizontal=True, gap="xsmall", vertical_alignment="center"):
+        st.download_button(
+            "Results of ADK",
+            data=kept.read_bytes if kept.is_file() else b"",
+            file_name=kept.name,
+            mime="application/json",
+            icon=":material/download:",
+            key="adk_results_file",
+            on_click="ignore",
+            disabled=not kept.is_file(),
+        )
+        if view.results is not None:
+            results = view.results
+            csv_button(lambda: results, "adk_eval.csv", "adk_results_csv")
+        with st.container(key="adk_results_path"):
+            st.text(literal(str(kept)), wrap=False)
+
+
+def _output(run: AdkEvalRun | None) -> None:
+    if run is None:
+        st.caption("Nothing was run yet.")
+        return
+    output = run.view().output
+    st.caption("The end of what the process has printed")
+    st.code(literal(output or "(nothing)"), language=None, height=420, wrap_lines=True)
+    agents = catalogue()
+    command = eval_command_of(run.spec, agents.entries(), agents.settings)
+    if command:
+        st.caption("The same run in a terminal, with the criteria that are saved beside the set")
+        st.code(literal(command), language="bash", wrap_lines=True)
+
+
+def _earlier(bench: Bench, choice: Choice) -> None:
+    """Show what `adk eval` and `adk web` have kept for the agent, and runs of the studio."""
+    if bench.owner != LOCAL:
+        st.caption("Several people use this server, so results stay with the run that they came from.")
+        return
+    entry = next((each for each in catalogue().entries() if each.name == choice.agent), None)
+    if entry is None or entry.config is None:
+        st.caption("Choose an agent that is loaded.")
+        return
+    from app.evalsets.set_agents import history_of  # noqa: PLC0415 - importing ADK's evaluation takes a second
+
+    kept = kept_results(history_of(entry.config))
+    if not kept:
+        st.caption("None was kept for this agent.")
+        return
+    names = [each.name for each in kept]
+    when = {each.name: time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(each.written)) for each in kept}
+    name = st.selectbox(
+        "Results",
+        names,
+        key=option_key(bench, "adk_earlier", names[0]),
+        format_func=lambda each: f"{when[each]}  {literal(each)}",
+    )
+    keep_option(bench, "adk_earlier", name)
+    path = next(each.path for each in kept if each.name == name)
+    try:
+        results = read_results(path.read_bytes())
+    except (ResultsError, OSError) as error:
+        problem("These results cannot be read.", str(error))
+        return
+    st.caption(summary(results))
+    adk_results(bench, results, "earlier")
+
+
+# The detailed results of an `adk eval`: a table of the cases, and of one of them its metrics, its rubrics and its turns.
+
+
+_VERDICTS = ("all", "failed", "passed", "not evaluated")
+_FEW_ROWS, _TABLE_HEIGHT = 7, 300
+_MOST_CHOICES = 1_000
+
+
+def adk_results(bench: Bench, results: RunResults, name: str) -> None:
+    """Draw results; `name` tells the inputs of two results apart."""
+    with st.container(horizontal=True, gap="xsmall", vertical_alignment="bottom", key=f"filter_{name}"):
+        text = st.text_input(
+            "Find a case", key=option_key(bench, f"{name}_find", ""), placeholder="Part of its id", width=260
+        )
+        verdict = st.selectbox(
+            "Verdict", _VERDICTS, key=option_key(bench, f"{name}_verdict", "all"), width=160
+        )
+    keep_option(bench, f"{name}_find", text or "")
+    keep_option(bench, f"{name}_verdict", verdict)
+    found = fitting(results, text or "", verdict)
+    if not found:
+        st.caption("No case is like this.")
+        return
+    for name_of, count in unevaluated(results).items():
+        st.warning(
+            f"`{safe_label(name_of)}` was not evaluated in {count} cases, and fails none of them for that. The output says more.",
+            icon=":material/warning:",
+        )
+    rows = case_rows(found, results.metric_names)
+    st.dataframe(
+        rows,
+        hide_index=True,
+        height="content" if len(rows) <= _FEW_ROWS else _TABLE_HEIGHT,
+        alt="The cases with their verdicts and scores",
+    )
+    _one(bench, found, name)
+
+
+def _one(bench: Bench, found: list[CaseResult], name: str) -> None:
+    """Draw one case, at first one that did not pass."""
+    ids = [case.eval_id for case in found[:_MOST_CHOICES]]
+    first = next((case.eval_id for case in found if case.status != "passed"), ids[0])
+    before = bench.options.get(f"{name}_case")
+    shown = before if before in ids else first if first in ids else ids[0]
+    bench.options[f"{name}_case"] = shown
+    chosen = st.selectbox(
+        "Case", ids, key=option_key(bench, f"{name}_case", shown), format_func=literal, width=420
+    )
+    keep_option(bench, f"{name}_case", chosen)
+    case = next(case for case in found if case.eval_id == chosen)
+    if case.problem:
+        st.error("The agent did not come through, so nothing was measured.", icon=":material/error:")
+        st.code(literal(case.problem), language=None, wrap_lines=True)
+    elif not case.turns:
+        st.caption("No turn of it was measured; the output says why.")
+    if case.metrics:
+        st.dataframe(metric_rows(case.metrics), hide_index=True, alt="The metrics of the case")
+    if rubrics := rubric_rows(case.metrics):
+        st.dataframe(rubrics, hide_index=True, alt="What the judges said of each rubric")
+    for number, turn in enumerate(case.turns, 1):
+        _turn(turn, number, name)
+
+
+def _turn(turn: TurnResult, number: int, name: str) -> None:
+    failed = any(metric.status == "failed" for metric in turn.metrics)
+    body = st.expander(
+        f"Turn {number}: {safe_label(turn.asked, 90)}",
+        expanded=failed,
+        icon=":material/close:" if failed else ":material/check:",
+        key=f"turn_{name}_{number}",
+        on_change="rerun",
+    )
+    if not body.open:
+        return
+    with body:
+        left, right = st.columns(2, gap="small")
+        with left:
+            st.caption("Expected")
+            if turn.expected_calls is None:
+                st.caption("Nothing: a simulated user has played it.")
+            else:
+                st.code(literal(call_lines(turn.expected_calls)), language="python", wrap_lines=True)
+                st.text(literal(turn.expected_text or "(no text)"))
+        with right:
+            st.caption("Actual" if _is_same(turn) else "Actual, which differs")
+            st.code(literal(call_lines(turn.actual_calls)), language="python", wrap_lines=True)
+            st.text(literal(turn.actual_text or "(no text)"))
+        if turn.metrics:
+            st.dataframe(metric_rows(turn.metrics), hide_index=True, alt=f"The metrics of turn {number}")
+        if rubrics := rubric_rows(turn.metrics):
+            st.dataframe(rubrics, hide_index=True, alt=f"What the judges said of turn {number}")
+
+
+def _is_same(turn: TurnResult) -> bool:
+    same_calls = turn.expected_calls is None or turn.expected_calls == turn.actual_calls
+    return same_calls and turn.expected_text in {None, turn.actual_text}
+
+
+def summary(results: RunResults) -> str:
+    """Say in a few words how it went."""
+    counts = {status: sum(case.status == status for case in results.cases) for status in MARKS}
+    told = [f"{count} {status}" for status, count in counts.items() if count]
+    return ", ".join(told) or "no case"

@@ -1,0 +1,55 @@
+"""Makes the edit that changes a golden after a run, and says how far a case is played to look at it; no drawing here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from app.evalsets.run.verify_jobs import steps_before
+from app.evalsets.set_context import PlayCase
+from app.live.agent_catalogue import catalogue
+from evalset.editing.case_parts import EditError, steps_of, turns_of
+from evalset.verify import accepting, repairing
+
+if TYPE_CHECKING:
+    from app.evalsets.run.verify_tab import Mend, OpenAt
+    from app.evalsets.set_context import SetScene
+    from evalset.editing.case_edits import Edit
+    from evalset.editing.set_work import Held
+
+
+def _held(scene: SetScene, eval_id: str) -> Held:
+    """Give a case as it is edited; cases keep the key that they had in the file."""
+    if eval_id not in scene.work.state.order:
+        raise EditError(f"there is no case {eval_id!r} any more")
+    return scene.work.held(eval_id)
+
+
+def played_until(scene: SetScene, asked: OpenAt) -> PlayCase:
+    """Say how far a case is played, so that a session stops before a step.
+
+    Raises:
+        ValueError: The set has no such case any more, or no such turn.
+    """
+    held = _held(scene, asked.eval_id)
+    if asked.turn >= len(turns_of(held.case)):
+        raise EditError(f"the case {asked.eval_id!r} has no turn {asked.turn + 1} any more")
+    kinds = [step.kind for step in steps_of(held.case, asked.turn)]
+    played = steps_before(asked.golden, asked.step, kinds)
+    return PlayCase(agent=asked.agent, key=asked.eval_id, turn=asked.turn, steps=played)
+
+
+def edit_of(scene: SetScene, mend: Mend) -> Callable[[], Edit]:
+    """Give the work that makes the edit; it raises a ValueError where the golden cannot be changed like this.
+
+    Raises:
+        ValueError: The set has no such case any more.
+    """
+    held = _held(scene, mend.eval_id)
+
+    def work() -> Edit:
+        if mend.action == "accept":
+            return accepting(held, mend.eval_id, mend.run)
+        return repairing(held, mend.eval_id, catalogue().config(mend.agent))
+
+    return work

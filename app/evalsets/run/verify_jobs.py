@@ -1,0 +1,220 @@
+"""What the tab of the verification asks for: verifications as work on the server, and their results as plain text; no drawing here."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from threading import Event
+from typing import Literal
+
+from pydantic import Field
+
+from app.forms.safe_labels import literal
+from app.live import agent_catalogue as of_server
+from app.live.agent_catalogue import catalogue
+from app.live.background_jobs import Job, Progress, Report
+from evalset.replay.unrecorded_calls import Policy
+from evalset.verify import Criteria, VerifyProgress, verify
+from evalset.verify.results import CaseResult, Divergence, Pair, Step, TextPiece, Verification
+from evalset.verify.verify_workers import interpreter_for, kernels_with
+from simulator.facts import Value
+
+VERIFIED = "verified"
+"""The name of the work at a bench."""
+
+MARKS = {"passed": "✓ passed", "failed": "✗ failed", "error": "! could not be run", "stopped": "stopped"}
+VERDICTS = {
+    "agent_changed": "The agent changed",
+    "golden_stale": "The golden was edited",
+    "environment_changed": "The environment changed",
+    "user_changed": "The query was edited",
+    "varies": "Differs in each run",
+}
+MOST_SHOWN = 4_000
+"""Of longer texts only so many letters are shown side by side."""
+
+
+class Asked(Value):
+    """What is verified.
+
+    Attributes:
+        eval_set: The eval set.
+        agent: The agent's name; empty for the one that each case names.
+        cases: The ids of the cases; none for all.
+        runs: How often each is replayed.
+        models: Who answers for the agents' models.
+        unrecorded: What becomes of a call that was not recorded.
+        criteria: What is compared.
+        renamed: The new name of each agent that was renamed since the recording, by its old one.
+    """
+
+    eval_set: Path
+    agent: str = ""
+    cases: tuple[str, ...] = ()
+    runs: int = 1
+    models: Literal["auto", "real", "recorded"] = "auto"
+    unrecorded: Policy = "fail"
+    criteria: Criteria = Criteria()
+    renamed: Mapping[str, str] = Field(default_factory=dict)
+
+
+def verifying(asked: Asked) -> Job[Verification]:
+    """Begin a verification."""
+
+    def work(report: Report, stop: Event) -> Verification:
+        report(Progress(words="Loading the agent and the cases"))
+        agents = catalogue()
+        executor = None
+        if of_server.LOADS_NONE_HERE and not asked.agent:
+            # Each case names its agent: processes find them, and this one imports none.
+            settings = agents.settings
+            python = settings.python or interpreter_for(asked.eval_set, None, settings.agents_dir)
+            executor = kernels_with(python or Path(sys.executable), os.cpu_count() or 1)
+        try:
+            return verify(
+                asked.eval_set,
+                agent=agents.config_of_now(asked.agent) if asked.agent else None,
+                agents_dir=agents.settings.agents_dir,
+                cases=asked.cases,
+                runs=asked.runs,
+                models=asked.models,
+                unrecorded=asked.unrecorded,
+                criteria=asked.criteria,
+                processes=None,
+                executor=executor,
+                renamed=asked.renamed,
+                on_progress=lambda now: report(_progress(now)),
+                stop=stop,
+            )
+        finally:
+            if executor is not None:
+                executor.shutdown(wait=False)
+
+    return Job(work, "verify")
+
+
+def _progress(now: VerifyProgress) -> Progress:
+    return Progress(done=now.done, total=now.total, words=f"{now.done} of {now.total} runs")
+
+
+def steps_before(golden: Sequence[Step], step: int, kinds: Sequence[str]) -> int:
+    """Say how many steps of a turn are played, so that a session stops before a step of the golden.
+
+    Args:
+        golden: The golden's steps in the turn, as a verification counts them.
+        step: The place of the step among them; how many there are, for what comes behind the last one.
+        kinds: The kinds of the steps as an eval set has them: calls may all come before their answers there.
+    """
+    calls = [place for place, kind in enumerate(kinds) if kind == "call"]
+    before = sum(each.kind == "call" for each in golden[:step])
+    kind = golden[step].kind if step < len(golden) else "text"
+    if kind == "query" or not kinds:
+        return 1
+    if kind == "call" and before < len(calls):
+        return max(1, calls[before])
+    if kind == "response" and 0 < before <= len(calls):
+        return calls[before - 1] + 1
+    return max(1, len(kinds) - (kinds[-1] == "final"))
+
+
+def case_rows(cases: Sequence[CaseResult], runs: int) -> list[dict[str, str]]:
+    """Give a row for each case, as plain text."""
+    return [
+        {
+            "case": literal(case.eval_id),
+            "verdict": MARKS[case.status],
+            **(_of_runs(case, runs) if runs > 1 else {}),
+            "first divergence": _where(case.divergence),
+            "what happened": literal(case.error or _why(case)),
+        }
+        for case in cases
+    ]
+
+
+def _of_runs(case: CaseResult, runs: int) -> dict[str, str]:
+    passed = sum(run.passed for run in case.runs)
+    power = f"{case.pass_power(runs):.2f}" if len(case.runs) >= runs else ""
+    return {"runs passed": f"{passed} of {len(case.runs)}", f"pass^{runs}": power}
+
+
+def _where(divergence: Divergence | None) -> str:
+    if divergence is None:
+        return ""
+    return f"turn {divergence.turn + 1}, step {divergence.step + 1}: {verdict_words(divergence)}"
+
+
+def verdict_words(divergence: Divergence) -> str:
+    """Say what has changed: more than one thing, where more than one has."""
+    return ", ".join(VERDICTS[each] for each in (divergence.verdict, *divergence.also))
+
+
+def _why(case: CaseResult) -> str:
+    """Say why a case did not pass, in the words of the first run that did not."""
+    failed = next((run for run in case.runs if not run.passed), None)
+    if failed is None:
+        return ""
+    if failed.divergence is None and failed.edited:
+        return " ".join(failed.edited)
+    if failed.divergence is None:
+        checks = (
+            check.detail or check.name for check in failed.checks if check.status in {"failed", "error"}
+        )
+        return failed.error or "; ".join(checks)
+    return failed.divergence.sentence
+
+
+def fitting(cases: Sequence[CaseResult], text: str, verdict: str) -> list[CaseResult]:
+    """Give the cases whose id holds a text, and that have a verdict; "all" for any."""
+    wanted = text.strip().lower()
+    return [case for case in cases if wanted in case.eval_id.lower() and verdict in {"all", case.status}]
+
+
+def step_text(step: Step | None) -> str:
+    """Write a step as it is shown beside another one."""
+    if step is None:
+        return "(nothing)"
+    match step.kind:
+        case "call":
+            return _short(f"{step.tool}({_json(step.value)})")
+        case "response":
+            return _short(f"{step.tool} answers\n{_json(step.value)}")
+        case "state":
+            return _short(f"state\n{_json(step.value)}")
+        case "query":
+            return _short(f"user: {step.text}")
+        case _:
+            return _short(f"agent: {step.text}")
+
+
+def _json(value: object) -> str:
+    return json.dumps(value, indent=2, ensure_ascii=False, sort_keys=True)
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= MOST_SHOWN else f"{text[:MOST_SHOWN]}\n... {len(text):,} characters"
+
+
+def difference_rows(divergence: Divergence) -> list[dict[str, str]]:
+    """Give a row for each place at which arguments, a response or the state differ."""
+    return [
+        {
+            "place": literal(each.path or "(all of it)"),
+            "golden": literal(_short(_json(each.golden))) if each.in_golden else "(not there)",
+            "actual": literal(_short(_json(each.actual))) if each.in_actual else "(not there)",
+        }
+        for each in divergence.differences
+    ]
+
+
+def marked_text(pieces: Sequence[TextPiece]) -> str:
+    """Write two texts as one: `[-only in the golden-]`, `{+only in the actual one+}`."""
+    marks = {"same": ("", ""), "golden": ("[-", "-]"), "actual": ("{+", "+}")}
+    return _short("".join(f"{marks[each.kind][0]}{each.text}{marks[each.kind][1]}" for each in pieces))
+
+
+def side_by_side(pairs: Sequence[Pair]) -> list[tuple[str, str, bool]]:
+    """Give golden, actual, and whether they differ, for each pair of steps."""
+    return [(step_text(pair.golden), step_text(pair.actual), pair.differs) for pair in pairs]

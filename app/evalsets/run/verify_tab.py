@@ -1,0 +1,721 @@
+"""The tab of the verification: replays the cases without their world, and shows where the agent goes another way, and why."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, cast
+
+import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
+
+from app.evalsets.cases.cases_tab import find_bar
+from app.evalsets.choices_panel import (
+    agent_and_cases,
+    followed_key,
+    keep_option,
+    key_of,
+    option_key,
+    unrecorded_choice,
+)
+from app.evalsets.download_panel import csv_button
+from app.evalsets.run.tolerance_rows import (
+    HINTS,
+    KINDS,
+    OF,
+    WITHOUT_TOOL,
+    Row,
+    RowError,
+    new_row,
+    row_of,
+    tolerances_from,
+)
+from app.evalsets.run.verify_jobs import (
+    MARKS,
+    VERDICTS,
+    VERIFIED,
+    Asked,
+    case_rows,
+    difference_rows,
+    fitting,
+    marked_text,
+    side_by_side,
+    verifying,
+)
+from app.evalsets.set_facts import SetFacts, environment_of, environment_trouble
+from app.evalsets.stale_result_panel import is_out_of_date, out_of_date
+from app.evalsets.workspace import Bench
+from app.forms.common_panel import problem
+from app.forms.safe_labels import literal
+from app.live.background_jobs import Job
+from app.session.progress_panel import AT_ONCE_SECONDS, waiting
+from evalset.verify import (
+    Criteria,
+    VerifyError,
+    add_tolerances,
+    keep_tolerances,
+    propose_tolerances,
+    tolerances_of,
+)
+from evalset.verify.report import junit
+from evalset.verify.results import Divergence, RunResult
+
+if TYPE_CHECKING:
+    from evalset.editing.case_edits import Edit
+    from evalset.verify.results import CaseResult, RunResult, Step, Verification
+
+
+COLUMNS = (1, 1.9)
+_MATCHES = {
+    "exact": "Exactly these calls",
+    "in_order": "These in order, others between",
+    "any_order": "These in any order, others too",
+}
+_MODELS = {
+    "auto": "As it can be: asked, or recorded where no key is there",
+    "real": "The models themselves",
+    "recorded": "The recording",
+}
+_MOST_RUNS = 50
+EDITED = "edited"
+"""The name of the work at a bench that makes an edit."""
+
+_FEW_ROWS, _TABLE_HEIGHT, _MOST_CHOICES = 8, 320, 1_000
+
+
+class OpenAt(NamedTuple):
+    """Open a case in a session of this agent, at a step of a turn, both from 0; `golden` are the steps of the turn."""
+
+    agent: str
+    eval_id: str
+    turn: int
+    step: int
+    golden: tuple[Step, ...]
+
+
+class Mend(NamedTuple):
+    """Change the golden of a case after a run: accept what the agent did, or repair it from the recording."""
+
+    action: Literal["accept", "repair"]
+    agent: str
+    eval_id: str
+    run: RunResult
+
+
+class _About(NamedTuple):
+    """A run of a case that is shown, and the agent that it is opened with."""
+
+    agent: str
+    case: CaseResult
+    run: RunResult
+
+
+def verify_tab(
+    bench: Bench, facts: SetFacts, edit: Callable[[Mend], Callable[[], Edit]], *, unsaved: bool = False
+) -> OpenAt | Edit | None:
+    """Draw the tab.
+
+    Args:
+        bench: The set's bench.
+        facts: What is known of the set.
+        edit: Gives the work that makes an edit of a mend; it may take a while, and raises a ValueError where there is none.
+        unsaved: The set has edits that are not saved.
+
+    Returns:
+        The session that shall be opened, or the edit that shall be made.
+    """
+    mended = _mended(bench)
+    if mended is not None:
+        return mended
+    left, right = st.columns(COLUMNS, gap="medium")
+    with left:
+        asked = _asked(bench, facts)
+        job: Job[Verification] | None = bench.jobs.get(VERIFIED)
+        _run(bench, asked, facts, job)
+    with right:
+        return _outcome(bench, asked, edit, unsaved=unsaved)
+
+
+def _mended(bench: Bench) -> Edit | None:
+    """Give the edit that was asked for, once it is made."""
+    job: Job[Edit] | None = bench.jobs.get(EDITED)
+    if job is None:
+        return None
+    if job.state == "running":
+        waiting(job, "mend", can_stop=False)
+        return None
+    del bench.jobs[EDITED]
+    if job.problem:
+        bench.notes["verify"] = job.problem
+        return None
+    bench.notes["verify_done"] = "The golden is changed, and not saved yet. Save the set, and verify again."
+    return job.result
+
+
+def _asked(bench: Bench, facts: SetFacts) -> Asked:
+    agent, cases = agent_and_cases(bench, facts)
+    runs, match = _runs_and_match(bench)
+    models = st.selectbox(
+        "Who answers for the models",
+        list(_MODELS),
+        key=option_key(bench, "verify_models", "auto"),
+        format_func=lambda each: _MODELS[each],
+    )
+    keep_option(bench, "verify_models", models)
+    return Asked.model_validate(
+        {
+            "eval_set": bench.eval_set,
+            "agent": agent,
+            "cases": cases,
+            "runs": runs,
+            "models": models,
+            "unrecorded": unrecorded_choice(bench, "verify"),
+            "criteria": _criteria(bench, match),
+        }
+    )
+
+
+def _runs_and_match(bench: Bench) -> tuple[int, str]:
+    first, second = st.columns(2, gap="small")
+    with first:
+        runs = st.number_input(
+            "Runs",
+            key=option_key(bench, "verify_runs", 1),
+            min_value=1,
+            max_value=_MOST_RUNS,
+            step=1,
+            help="Of each case. Of several runs pass^k is told: how likely k in a row all pass",
+        )
+    with second:
+        match = st.selectbox(
+            "The calls match",
+            list(_MATCHES),
+            key=option_key(bench, "verify_match", "exact"),
+            format_func=lambda each: _MATCHES[each],
+        )
+    keep_option(bench, "verify_runs", runs)
+    keep_option(bench, "verify_match", match)
+    return runs, match
+
+
+def _criteria(bench: Bench, match: str) -> Criteria:
+    with st.expander("What else is compared", key="verify_more", type="compact"):
+        response = st.number_input(
+            "Words of the response, at least",
+            key=option_key(bench, "verify_response", Criteria().response),
+            min_value=0.0,
+            max_value=1.0,
+            step=0.05,
+            help="ROUGE-1, as ADK's response_match_score; empty leaves it out",
+        )
+        keep_option(bench, "verify_response", response)
+        flags = {
+            "ignore_args": ("Ignore the arguments of calls", False),
+            "state": ("The session's final state", True),
+            "responses": ("The tool responses that the set holds", True),
+            "tolerances": ("Heed the tolerances", True),
+        }
+        said: dict[str, bool] = {}
+        for name, (label, usual) in flags.items():
+            said[name] = st.checkbox(label, key=option_key(bench, f"verify_{name}", usual))
+            keep_option(bench, f"verify_{name}", said[name])
+    return Criteria.model_validate({"match": match, "response": response, **said})
+
+
+def _run(bench: Bench, asked: Asked, facts: SetFacts, job: Job[Verification] | None) -> None:
+    recorded = environment_of(bench.eval_set) is not None
+    running = job is not None and job.state == "running"
+    if not recorded:
+        st.caption(
+            "No recorded environment lies beside this set, so there is nothing to replay: export cases from a session, or run "
+            "`adk eval` with the real tools."
+        )
+    trouble = environment_trouble(bench.eval_set)
+    if trouble:
+        st.caption("What is recorded beside this set cannot be used, so there is nothing to replay:")
+        st.text(literal(trouble))
+    if st.button(
+        "Verify",
+        key=key_of(bench, "verify_go"),
+        type="primary",
+        icon=":material/verified:",
+        disabled=running or not recorded or bool(trouble) or not facts.eval_ids,
+        help="No real tool runs",
+    ):
+        _begin(bench, asked)
+    if job is not None and running:
+        waiting(job, "verify")
+
+
+def _begin(bench: Bench, asked: Asked) -> None:
+    _forget_notes(bench)
+    begun = bench.jobs[VERIFIED] = verifying(asked)
+    begun.wait(AT_ONCE_SECONDS)
+    st.rerun()
+
+
+def _forget_notes(bench: Bench) -> None:
+    for name in ("verify", "verify_done"):
+        bench.notes.pop(name, None)
+
+
+def _outcome(
+    bench: Bench, asked: Asked, edit: Callable[[Mend], Callable[[], Edit]], *, unsaved: bool
+) -> OpenAt | None:
+    if wrong := bench.notes.get("verify"):
+        problem("That was not done.", wrong)
+    if said := bench.notes.get("verify_done"):
+        st.success(said, icon=":material/check:")
+    job: Job[Verification] | None = bench.jobs.get(VERIFIED)
+    if job is None:
+        st.caption(
+            "Nothing was verified yet. The cases are replayed with what was recorded, and no real tool runs."
+        )
+        return None
+    if job.problem:
+        problem("The verification did not come to an end.", job.problem)
+    verification = job.result
+    if verification is None:
+        return None
+    if out_of_date(bench, "verify", verification.measured, unsaved=unsaved):
+        _begin(bench, asked)
+    if verification.renamed and _renamed(bench, verification):
+        _begin(bench, asked.model_copy(update={"renamed": dict(verification.renamed)}))
+    _sum(bench, verification, is_of_now=not is_out_of_date(verification.measured, unsaved=unsaved))
+    found = _found(bench, verification)
+    if not found:
+        st.caption("No case is like this.")
+        return None
+    rows = case_rows(found, verification.runs)
+    st.dataframe(
+        rows,
+        hide_index=True,
+        height="content" if len(rows) <= _FEW_ROWS else _TABLE_HEIGHT,
+        alt="The cases with their verdicts and where they first go another way",
+    )
+    return _case(bench, found, asked.agent, edit)
+
+
+def _renamed(bench: Bench, verification: Verification) -> bool:
+    """Draw the agents that may have been renamed; True when the cases shall be verified with the new names."""
+    with st.container(border=True, gap="xsmall", key="verify_renamed"):
+        for old, new in verification.renamed.items():
+            st.text(
+                literal(f"No agent is called {old}, and {new} alone declares the same tools. Was it renamed?")
+            )
+        st.caption("The files keep the old name until the doctor renames it there.")
+        return st.button(
+            "Verify with the new name",
+            key=key_of(bench, "verify_new_name"),
+            icon=":material/drive_file_rename_outline:",
+        )
+
+
+def _found(bench: Bench, verification: Verification) -> list[CaseResult]:
+    """Draw the filter; give the cases that are like it."""
+    words, verdict = find_bar(bench, "verify", ("Find a case", "Part of its id"), "Verdict", MARKS)
+    return fitting(verification.cases, words, verdict)
+
+
+def _sum(bench: Bench, verification: Verification, *, is_of_now: bool) -> None:
+    with st.container(horizontal=True, gap="xsmall", vertical_alignment="center", key="verify_sum"):
+        shown: Any = {"passed": "green", "failed": "red", "error": "red", "stopped": "gray"}
+        for status in MARKS:
+            if count := verification.count(status):  # type: ignore[arg-type] # the marks are of all statuses
+                st.badge(f"{count} {MARKS[status]}", color=shown[status] if is_of_now else "gray")
+        power = verification.pass_power(verification.runs)
+        if verification.runs > 1 and power is not None:
+            st.badge(f"pass^{verification.runs} = {power:.2f}", color="blue")
+        st.caption(f"{verification.seconds:.1f} s", width="content")
+        st.space("stretch")
+        st.download_button(
+            "JUnit",
+            data=lambda: junit(verification),
+            file_name="verify.xml",
+            mime="application/xml",
+            icon=":material/download:",
+            key=key_of(bench, "verify_junit"),
+            on_click="ignore",
+        )
+        st.download_button(
+            "JSON",
+            data=lambda: json.dumps(verification.model_dump(mode="json"), indent=2, ensure_ascii=False),
+            file_name="verify.json",
+            mime="application/json",
+            icon=":material/download:",
+            key=key_of(bench, "verify_json"),
+            on_click="ignore",
+        )
+        csv_button(lambda: verification, "verify.csv", key_of(bench, "verify_csv"))
+    for sentence in verification.models:
+        st.text(literal(sentence))
+
+
+def _case(
+    bench: Bench, found: list[CaseResult], agent: str, edit: Callable[[Mend], Callable[[], Edit]]
+) -> OpenAt | None:
+    """Draw one case, at first one that did not pass."""
+    ids = [case.eval_id for case in found[:_MOST_CHOICES]]
+    first = next((case.eval_id for case in found if case.status != "passed"), ids[0])
+    if bench.options.get("verify_case") not in ids:
+        bench.options["verify_case"] = first if first in ids else ids[0]
+    chosen = st.selectbox(
+        "Case", ids, key=option_key(bench, "verify_case", first), format_func=literal, width=420
+    )
+    keep_option(bench, "verify_case", chosen)
+    case = next(case for case in found if case.eval_id == chosen)
+    if case.error:
+        problem("The case could not be run.", case.error)
+    run = _one_run(bench, case)
+    opened = None
+    if run is not None:
+        if run.divergence is not None:
+            action = divergence_panel(bench, run.divergence, can_accept=run.came_to_its_end)
+            opened = _done(bench, _About(agent or case.agent, case, run), action, edit)
+        else:
+            for sentence in run.edited:
+                st.text(literal(sentence))
+        if run.error and (run.divergence is None or run.error not in run.divergence.evidence):
+            problem("The run stopped early.", run.error)
+        _checks(run)
+    with st.expander("Tolerances of this case", key="verify_tolerances", type="compact"):
+        tolerance_editor(bench, case.eval_id, case.runs)
+    return opened
+
+
+def _one_run(bench: Bench, case: CaseResult) -> RunResult | None:
+    if not case.runs:
+        return None
+    if len(case.runs) == 1:
+        return case.runs[0]
+    numbers = [run.number for run in case.runs]
+    failed = next((run.number for run in case.runs if not run.passed), numbers[0])
+    if bench.options.get("verify_which") not in numbers:
+        bench.options["verify_which"] = failed
+    passed = {run.number: run.passed for run in case.runs}
+    number = st.segmented_control(
+        "Run",
+        numbers,
+        key=option_key(bench, "verify_which", failed),
+        format_func=lambda each: f"{'✓' if passed[each] else '✗'} {each}",
+        required=True,
+    )
+    keep_option(bench, "verify_which", number)
+    return next(run for run in case.runs if run.number == number)
+
+
+def _checks(run: RunResult) -> None:
+    rows = [
+        {
+            "check": literal(check.name),
+            "verdict": check.status,
+            "score": "" if check.score is None else f"{check.score:.2f}",
+            "at least": "" if check.threshold is None else f"{check.threshold:.2f}",
+            "what is wrong": literal(check.detail),
+        }
+        for check in run.checks
+    ]
+    if rows:
+        st.dataframe(rows, hide_index=True, alt="What was looked at in this run")
+
+
+def _tolerate(bench: Bench, eval_id: str, run: RunResult) -> None:
+    """Keep the tolerances for what differs in each run."""
+    try:
+        add_tolerances(bench.eval_set, eval_id, [each.tolerance for each in run.varying])
+    except VerifyError as error:
+        bench.notes["verify"] = str(error)
+    else:
+        bench.wrote()
+    st.rerun()
+
+
+def _done(
+    bench: Bench, about: _About, action: Action | None, edit: Callable[[Mend], Callable[[], Edit]]
+) -> OpenAt | None:
+    """Do what shall be done about a divergence; give the session that shall be opened."""
+    case, run, divergence = about.case, about.run, about.run.divergence
+    if action is None or divergence is None:
+        return None
+    if action == "open":
+        golden = case.golden[divergence.turn] if divergence.turn < len(case.golden) else ()
+        return OpenAt(about.agent, case.eval_id, divergence.turn, divergence.step, golden)
+    if action == "tolerate":
+        _tolerate(bench, case.eval_id, run)
+        return None
+    _forget_notes(bench)
+    try:
+        work = edit(Mend(action, about.agent, case.eval_id, run))
+    except ValueError as error:  # an EditError: the case is another one in the edits
+        bench.notes["verify"] = str(error)
+        return st.rerun()
+    job = bench.jobs[EDITED] = Job(lambda *_: work(), "mend-golden")
+    job.wait(AT_ONCE_SECONDS)
+    return st.rerun()
+
+
+# The first step at which a run goes another way than its golden: both side by side, what speaks for the verdict, and what to do about it.
+
+
+Action: TypeAlias = Literal["accept", "repair", "open", "tolerate"]
+
+_COLORS = {
+    "agent_changed": "orange",
+    "golden_stale": "violet",
+    "environment_changed": "red",
+    "user_changed": "blue",
+    "varies": "gray",
+}
+_DIVERGENCE_COLUMNS = (0.05, 1, 1)
+_MOST_PAIRS = 12
+_LABELS: dict[Action, tuple[str, str, str]] = {
+    "accept": (
+        "Accept the new behaviour",
+        ":material/check:",
+        "What the agent does now becomes the golden; you see what changes, and save it",
+    ),
+    "repair": (
+        "Repair the golden",
+        ":material/healing:",
+        "The golden is put right from what was recorded; you see what changes, and save it",
+    ),
+    "open": (
+        "Open the session at this step",
+        ":material/play_arrow:",
+        "The case is played up to here, and you go on",
+    ),
+    "tolerate": (
+        "Keep the tolerances",
+        ":material/rule:",
+        "What differs by itself is not compared any more. You see and change it under Tolerances of this case",
+    ),
+}
+
+
+def divergence_panel(bench: Bench, divergence: Divergence, *, can_accept: bool) -> Action | None:
+    """Draw a divergence; give what shall be done about it. A run that did not come to its end can not be accepted."""
+    with st.container(border=True, gap="xsmall", key="divergence"):
+        _verdict(divergence)
+        asked = _actions(bench, divergence.action, can_accept=can_accept)
+        _differences(divergence)
+        _pairs(divergence)
+    return asked
+
+
+def divergence_shown(divergence: Divergence) -> None:
+    """Draw a divergence, with nothing to do about it."""
+    with st.container(gap="xsmall", key="divergence_shown"):
+        _verdict(divergence)
+        _differences(divergence)
+        _pairs(divergence)
+
+
+def _verdict(divergence: Divergence) -> None:
+    """Say where it is, what it means, and what speaks for that."""
+    with st.container(horizontal=True, gap="xsmall", vertical_alignment="center"):
+        st.markdown(
+            f"**First divergence: turn {divergence.turn + 1}, step {divergence.step + 1}**", width="content"
+        )
+        for verdict in (divergence.verdict, *divergence.also):
+            st.badge(VERDICTS[verdict], color=_COLORS[verdict])  # type: ignore[arg-type] # colours that badges have
+    st.text(literal(divergence.sentence))
+    for sentence in divergence.evidence:
+        st.text(literal(f"· {sentence}"))
+
+
+def _actions(bench: Bench, first: Action, *, can_accept: bool) -> Action | None:
+    """Draw the one thing to do, and beside it the way to look at it oneself."""
+    asked: Action | None = None
+    others: tuple[Action, ...] = () if first == "open" else ("open",)
+    with st.container(horizontal=True, gap="xsmall", vertical_alignment="center"):
+        for action in (first, *others):
+            label, icon, words = _LABELS[action]
+            if st.button(
+                label,
+                key=key_of(bench, f"divergence_{action}"),
+                icon=icon,
+                type="primary" if action == first else "tertiary",
+                help=words,
+                disabled=action == "accept" and not can_accept,
+            ):
+                asked = action
+    if first == "accept" and not can_accept:
+        st.caption("The run did not come to its end, so it is no golden.")
+    return asked
+
+
+def _differences(divergence: Divergence) -> None:
+    rows = difference_rows(divergence)
+    if rows:
+        st.dataframe(rows, hide_index=True, alt="Where golden and actual values differ")
+    if divergence.text:
+        st.caption("`[-only in the golden-]` and `{+only in the actual text+}`")
+        st.code(literal(marked_text(divergence.text)), language=None, wrap_lines=True)
+
+
+def _pairs(divergence: Divergence) -> None:
+    _, left, right = st.columns(_DIVERGENCE_COLUMNS, gap="xsmall")
+    with left:
+        st.caption("Golden, from this step on")
+    with right:
+        st.caption("Actual")
+    for golden, actual, differs in side_by_side(divergence.pairs[:_MOST_PAIRS]):
+        mark, left, right = st.columns(_DIVERGENCE_COLUMNS, gap="xsmall")
+        with mark:
+            st.markdown(":red[:material/difference:]" if differs else ":gray[:material/check:]")
+        with left:
+            st.code(literal(golden), language=None, wrap_lines=True)
+        with right:
+            st.code(literal(actual), language=None, wrap_lines=True)
+    if len(divergence.pairs) > _MOST_PAIRS:
+        st.caption(f"and {len(divergence.pairs) - _MOST_PAIRS} more steps of this turn")
+
+
+# The tolerances of a case as rows: what may differ from what was recorded, and how far.
+
+
+_TOLERANCE_COLUMNS = (1.1, 1.0, 1.5, 1.3, 1.4, 0.85)
+_FEWEST_RUNS = 2
+
+
+class _Case(NamedTuple):
+    """A case whose tolerances are edited: the rows as they are now, as they are saved, and its runs."""
+
+    bench: Bench
+    eval_id: str
+    rows: list[Row]
+    saved: list[Row]
+    runs: Sequence[RunResult]
+
+    @property
+    def name(self) -> str:
+        """The name of the option at the bench."""
+        return _name(self.eval_id)
+
+    def key(self, number: int, field: str) -> str:
+        """Let the input of a field show what its row says; give its key."""
+        return followed_key(self.bench, f"{field} {number} {self.name}", self.rows[number][field])
+
+    def put(self, rows: list[Row] | None) -> None:
+        """Keep other rows, None for those that are saved, and draw them."""
+        held: Any = rows
+        if rows is None:
+            self.bench.options.pop(self.name, None)
+        else:
+            self.bench.options[self.name] = held
+        st.rerun()
+
+
+def tolerance_editor(bench: Bench, eval_id: str, runs: Sequence[RunResult]) -> None:
+    """Draw the tolerances of a case, which stay at the bench until they are saved."""
+    try:
+        saved = [row_of(each) for each in tolerances_of(bench.eval_set, eval_id)]
+    except VerifyError as error:
+        problem("The tolerances cannot be read.", str(error))
+        return
+    held: Any = bench.options.get(_name(eval_id))
+    case = _Case(bench, eval_id, saved if held is None else [dict(row) for row in held], saved, runs)
+    for number in range(len(case.rows)):
+        _row(case, number)
+    if not case.rows:
+        st.caption("None: everything that is compared has to be as it was recorded.")
+    with st.container(horizontal=True, gap="xsmall", vertical_alignment="center"):
+        _buttons(case)
+    if wrong := bench.notes.pop(case.name, ""):
+        problem("The tolerances were not saved.", wrong)
+
+
+def _name(eval_id: str) -> str:
+    return f"tolerances {eval_id}"
+
+
+def _row(case: _Case, number: int) -> None:
+    rows = case.rows
+    *columns, last = st.columns(_TOLERANCE_COLUMNS, gap="xsmall", vertical_alignment="bottom")
+    now = _said(case, number, columns)
+    with last:
+        if st.button(
+            "Remove",
+            key=key_of(case.bench, f"gone {number} {case.name}"),
+            icon=":material/delete:",
+            type="tertiary",
+        ):
+            case.put(rows[:number] + rows[number + 1 :])
+    if now != rows[number]:
+        case.put([*rows[:number], now, *rows[number + 1 :]])
+
+
+def _said(case: _Case, number: int, columns: Sequence[DeltaGenerator]) -> Row:
+    """Draw the inputs of a row; give what they say."""
+    row, seen = case.rows[number], cast("Any", "visible" if number == 0 else "collapsed")
+    of, tool, path, kind, more = columns
+    key = case.key
+    said = {
+        "of": of.selectbox(
+            "Of", list(OF), key=key(number, "of"), format_func=lambda each: OF[each], label_visibility=seen
+        ),
+        "tool": tool.text_input(
+            "Tool",
+            key=key(number, "tool"),
+            label_visibility=seen,
+            placeholder="*",
+            disabled=row["of"] in WITHOUT_TOOL,
+        ),
+        "path": path.text_input(
+            "Place",
+            key=key(number, "path"),
+            label_visibility=seen,
+            placeholder="items[*].price; empty: all",
+        ),
+        "kind": kind.selectbox(
+            "May be",
+            list(KINDS),
+            key=key(number, "kind"),
+            format_func=lambda each: KINDS[each],
+            label_visibility=seen,
+        ),
+        "more": more.text_input(
+            "Which",
+            key=key(number, "more"),
+            label_visibility=seen,
+            placeholder=HINTS.get(row["kind"], ""),
+            disabled=row["kind"] not in HINTS,
+        ),
+    }
+    return {field: value or "" for field, value in said.items()}
+
+
+def _buttons(case: _Case) -> None:
+    if st.button("Add", key=key_of(case.bench, f"add {case.name}"), icon=":material/add:"):
+        case.put([*case.rows, new_row()])
+    if st.button(
+        "Propose from repeated runs",
+        key=key_of(case.bench, f"propose {case.name}"),
+        icon=":material/auto_fix_high:",
+        disabled=len(case.runs) < _FEWEST_RUNS,
+        help="What differs from run to run of this case. Run it several times, with the arguments ignored, so that no run ends early",
+    ):
+        proposed = [row_of(each) for each in propose_tolerances(case.runs)]
+        case.put([*case.rows, *(row for row in proposed if row not in case.rows)])
+    if st.button(
+        "Save",
+        key=key_of(case.bench, f"save {case.name}"),
+        icon=":material/save:",
+        disabled=case.rows == case.saved,
+        help="Kept with the recording: replays and verifications heed it",
+    ):
+        _save(case)
+    if case.rows != case.saved and st.button(
+        "Undo", key=key_of(case.bench, f"undo {case.name}"), icon=":material/undo:", type="tertiary"
+    ):
+        case.put(None)
+
+
+def _save(case: _Case) -> None:
+    try:
+        keep_tolerances(case.bench.eval_set, case.eval_id, tolerances_from(case.rows))
+    except (RowError, VerifyError) as error:
+        case.bench.notes[case.name] = str(error)
+        case.put(case.rows)
+    case.bench.wrote()
+    case.put(None)

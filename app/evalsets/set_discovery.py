@@ -1,0 +1,155 @@
+"""Says which eval sets there are in the agents' folders, and which files somebody may open."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import tempfile
+from collections.abc import Iterable, Iterator
+from functools import cache
+from pathlib import Path
+
+from app.forms.typed_paths import typed_path, upload_name
+from app.live.destinations import own_place
+from app.live.recent_sets import recent_sets
+from app.server.owners import LOCAL
+from simulator.agents import DEMOS_DIR, AgentEntry, demo_eval_set
+from simulator.facts import Value
+
+ENDING = ".evalset.json"
+IMPORTED = (".zip", ".db", ".sqlite", ".sqlite3")
+"""The endings of files that are no eval sets, and whose cases can be imported."""
+MOST_SETS = 500
+_DEEPEST = 3
+_SKIPPED = frozenset({"node_modules", "__pycache__", "site-packages"})
+
+
+class SetLine(Value):
+    """An eval set in the list: its file, the agent in whose folder it lies (empty for an upload), its size and age."""
+
+    path: str
+    name: str
+    agent: str = ""
+    size: int = 0
+    modified: float = 0.0
+
+
+def folders(entries: Iterable[AgentEntry], owner: str = LOCAL) -> dict[Path, str]:
+    """Give the folders of agents, each with the agent's name; those of agents that are not loaded too, where they are known.
+
+    The eval sets of a demo agent lie among the user's data, in a folder of the owner's.
+    """
+    found: dict[Path, str] = {}
+    for entry in entries:
+        if entry.source == "folder":
+            found.setdefault(_folder(Path(entry.location)), entry.name)
+        elif entry.source == "demo":
+            found.setdefault(own_place(owner, demo_eval_set(entry.name)).parent, entry.name)
+            found.setdefault(DEMOS_DIR / entry.name, entry.name)
+        if entry.config is not None and entry.source != "demo":
+            found.setdefault(entry.config.resolve_eval_set_path().parent, entry.name)
+    return {folder: name for folder, name in found.items() if folder.is_dir()}
+
+
+def _folder(place: Path) -> Path:
+    return place if place.is_dir() else place.parent
+
+
+def found_sets(homes: dict[Path, str], owner: str) -> list[SetLine]:
+    """List the eval sets in these folders, those that somebody has used elsewhere, and uploads; those changed last first."""
+    lines: dict[str, SetLine] = {}
+    own = uploads_of(owner)
+    for folder, agent in ((own, ""), *homes.items()):
+        for path in _sets_below(folder):
+            if len(lines) >= MOST_SETS:
+                break
+            if (line := _line(path, agent)) is not None:
+                lines.setdefault(str(path.resolve()), line)
+    for used in recent_sets(owner):
+        if (line := _line(Path(used.path), used.agent)) is not None:
+            lines.setdefault(str(Path(used.path).resolve()), line)
+    return sorted(lines.values(), key=lambda line: -line.modified)
+
+
+def _sets_below(folder: Path) -> Iterator[Path]:
+    depth = len(folder.parts)
+    for base, names, files in os.walk(folder):
+        names[:] = sorted(
+            name
+            for name in names
+            if not name.startswith(".") and name not in _SKIPPED and len(Path(base).parts) - depth < _DEEPEST
+        )
+        yield from (Path(base, name) for name in sorted(files) if _is_set(name))
+
+
+def _is_set(name: str) -> bool:
+    return not name.startswith(".") and name.endswith((ENDING, ".test.json"))
+
+
+def _line(path: Path, agent: str) -> SetLine | None:
+    try:
+        status = path.stat()
+    except OSError:
+        return None
+    name = path.name.removesuffix(ENDING)
+    return SetLine(path=str(path), name=name, agent=agent, size=status.st_size, modified=status.st_mtime)
+
+
+def check_set(path: str, owner: str, homes: Iterable[Path]) -> Path:
+    """Give the file behind a path that was typed, or stands in the address.
+
+    Whose the machine is may open any file. Where others use the server too, they open what lies in an agent's folder,
+    and what they have uploaded.
+
+    Raises:
+        ValueError: It is no path, or not for them; the text says what is.
+    """
+    try:
+        wanted = typed_path(path)
+        real = wanted.resolve()
+    except (RuntimeError, OSError) as error:
+        raise ValueError(f"{path!r} is no path of a file: {error}") from error
+    if not path.strip():
+        raise ValueError("There is no file to open; give the path of an eval-set file.")
+    if owner == LOCAL:
+        return wanted
+    if real.is_relative_to(uploads_of(owner).resolve()):
+        return wanted
+    if any(real == Path(used.path).resolve() for used in recent_sets(owner)):
+        return wanted
+    if real.suffix == ".json" and any(real.is_relative_to(folder.resolve()) for folder in homes):
+        return wanted
+    raise ValueError(
+        "Several people use this server, so what can be opened are the .json files in the agents' folders, and what you upload."
+    )
+
+
+def uploads_of(owner: str) -> Path:
+    """Give the folder in which what somebody uploads is kept as long as the server runs; it need not be there."""
+    return Path(_uploads().name) / hashlib.sha256(owner.encode()).hexdigest()[:32]
+
+
+@cache
+def _uploads() -> tempfile.TemporaryDirectory[str]:
+    return tempfile.TemporaryDirectory(prefix="golden-trace-sets-")
+
+
+def take_upload(owner: str, name: str, content: bytes) -> Path:
+    """Keep an uploaded eval set, or an archive or a database of cases, where its owner alone finds it; none is written over.
+
+    Raises:
+        OSError: The disk refused.
+        ValueError: No file can have that name; says why.
+    """
+    plain = upload_name(name, "uploaded")
+    folder = uploads_of(owner)
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    suffix = Path(plain).suffix if Path(plain).suffix in IMPORTED else ""
+    stem = plain.removesuffix(suffix or ".json").removesuffix(".evalset") or "uploaded"
+    number, ending = 1, suffix or ENDING
+    path = folder / f"{stem}{ending}"
+    while path.exists() and path.read_bytes() != content:
+        number += 1
+        path = folder / f"{stem}_{number}{ending}"
+    path.write_bytes(content)
+    return path

@@ -1,0 +1,164 @@
+"""The list of eval sets: those in the agents' folders, and the ways in for any other."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import streamlit as st
+
+from app.evalsets.imported_sets import importable
+from app.evalsets.set_context import CloseSet, ImportFile, OpenSet, SetCommand, UploadSet
+from app.evalsets.set_discovery import IMPORTED, SetLine
+from app.evalsets.set_facts import facts_of
+from app.evalsets.workspace import benches
+from app.forms.common_panel import problem
+from app.forms.safe_labels import literal, safe_label
+from app.forms.widget_store import slug
+
+PAGE_SETS = 25
+_KB = 1024
+COLUMNS = (1.8, 1)
+
+
+def set_list(lines: Sequence[SetLine], failed: str | None) -> SetCommand | None:
+    """Draw the page; give what was asked for. `failed` says why the last set was not opened."""
+    with st.container(key="sets_head", gap="xxsmall"):
+        st.subheader("Eval sets", anchor=False)
+        st.caption(
+            "Golden traces in the form that `adk eval` and `adk web` read. Open a set to look through its cases, to change "
+            "anything in them, and to play one again up to any step."
+        )
+    if failed:
+        problem("The eval set was not opened.", failed)
+    left, right = st.columns(COLUMNS, gap="medium")
+    with left:
+        asked = _found(lines)
+    with right, st.container(border=True, key="set_other", gap="small"):
+        return _other() or asked
+
+
+def _found(lines: Sequence[SetLine]) -> SetCommand | None:
+    if not lines:
+        st.markdown("**None yet**")
+        st.caption(
+            "There is no eval set in the agents' folders. Play a session with an agent and export it: the first export "
+            "makes the set. Or open one from elsewhere on the right."
+        )
+        return None
+    words = st.text_input(
+        "Search eval sets",
+        key="set_search",
+        placeholder="Search by name, agent or folder",
+        icon=":material/search:",
+        label_visibility="collapsed",
+    )
+    wanted = (words or "").casefold().split()
+    shown = [line for line in lines if _holds(line, wanted)]
+    if not shown:
+        st.caption("No eval set has these words.")
+    asked: SetCommand | None = None
+    for line in shown[:PAGE_SETS]:
+        asked = _line(line) or asked
+    if len(shown) > PAGE_SETS:
+        st.caption(f"and {len(shown) - PAGE_SETS} more; search for them")
+    return asked
+
+
+def _holds(line: SetLine, wanted: Sequence[str]) -> bool:
+    text = f"{line.name}\n{line.agent}\n{line.path}".casefold()
+    return all(word in text for word in wanted)
+
+
+def _line(line: SetLine) -> SetCommand | None:
+    key = slug(line.path)
+    with st.container(border=True, key=f"set_line_{key}", gap=None):
+        with st.container(horizontal=True, gap="xsmall", vertical_alignment="center"):
+            opened = st.button(
+                safe_label(line.name, 60),
+                key=f"open_set_{key}",
+                type="tertiary",
+                icon=":material/checklist:",
+            )
+            st.space("stretch")
+            if line.agent:
+                st.badge(safe_label(line.agent, 32), icon=":material/smart_toy:", color="gray")
+            st.caption(f"{_size(line.size)} \u00b7 {_day(line.modified)}", width="content")
+        st.text(literal(line.path), wrap=False)
+    return OpenSet(path=line.path) if opened else None
+
+
+def _size(size: int) -> str:
+    kb = size / _KB
+    return f"{kb:,.0f} KB" if kb < _KB else f"{kb / _KB:,.1f} MB"
+
+
+def _day(seconds: float) -> str:
+    return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%d %H:%M} UTC"
+
+
+def _other() -> SetCommand | None:
+    st.markdown("**Open another one**")
+    path = st.text_input(
+        "Path of an eval set on the server", key="set_path_typed", placeholder="path/to/set.evalset.json"
+    )
+    typed = st.button(
+        "Open", key="set_open_typed", icon=":material/folder_open:", disabled=not (path or "").strip()
+    )
+    types = ["json", *(ending.removeprefix(".") for ending in IMPORTED)]
+    uploaded: Any = st.file_uploader("Or upload one", type=types, key="set_upload")
+    taken = uploaded is not None and st.button(
+        "Open the upload", key="set_open_upload", icon=":material/upload:"
+    )
+    if taken:
+        return UploadSet(name=str(uploaded.name), content=uploaded.getvalue())
+    if uploaded is None:
+        st.caption(
+            "An upload stays with you until the server ends; what you change in it you download again. Of a session, a database or "
+            "a ZIP archive, the cases are imported."
+        )
+    return OpenSet(path=path) if typed and path else None
+
+
+# The page of an eval set that cannot be opened: why, and what helps: an import, or the doctor.
+
+
+def broken_set(path: Path, owner: str, why: str, failed: str | None = None) -> CloseSet | ImportFile | None:
+    """Draw the page; give what was asked for. `failed` says why the last import of it was not possible."""
+    asked: CloseSet | ImportFile | None = None
+    with st.container(horizontal=True, vertical_alignment="center", gap="xsmall", key="set_head"):
+        with st.container(key="session_title", width="content"):
+            st.text(literal(path.name), wrap=False)
+        st.space("stretch")
+        if st.button("All eval sets", key="set_back", icon=":material/arrow_back:", type="tertiary"):
+            asked = CloseSet()
+    if what := importable(path):
+        return _import(path, what, failed) or asked
+    problem("The eval set was not opened.", why)
+    if path.is_file():
+        from app.evalsets.checks.doctor_tab import doctor_tab  # noqa: PLC0415 - not before a set is broken
+
+        st.caption(
+            "The doctor says what is wrong with it, and mends what can be mended. It opens as soon as it can be read."
+        )
+        doctor_tab(benches().of(owner, path), facts_of(path))
+    return asked
+
+
+def _import(path: Path, what: str, failed: str | None) -> ImportFile | None:
+    """Offer to import a file that is no eval set, but holds cases."""
+    st.info(
+        f"This file is {what}, not an eval set. Its cases can be imported into one.", icon=":material/input:"
+    )
+    if failed:
+        problem("It cannot be imported.", failed)
+    asked = st.button(
+        "Import as a new eval set",
+        key="import_as_set",
+        type="primary",
+        icon=":material/library_add:",
+        help="The new set is written beside the file, with the tool responses as far as they are known. The file stays as it is",
+    )
+    return ImportFile(path=str(path)) if asked else None

@@ -1,0 +1,348 @@
+"""The page of one eval set: its head, its tabs, and the case that is open."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+import streamlit as st
+
+from app.evalsets.cases.case_fields import Part
+from app.evalsets.cases.case_panel import case_page
+from app.evalsets.cases.cases_tab import cases_tab
+from app.evalsets.replay_lines_panel import replay_lines
+from app.evalsets.set_context import (
+    ApplyEdits,
+    AskToSave,
+    CloseSet,
+    MergeSet,
+    RedoEdit,
+    ReloadSet,
+    SaveSet,
+    SetCommand,
+    SetScene,
+    Tab,
+    UndoEdit,
+)
+from app.evalsets.set_facts import environment_of, facts_of
+from app.evalsets.workspace import benches
+from app.forms.common_panel import problem, views
+from app.forms.safe_labels import literal, safe_label
+from app.forms.text_diff import difference
+from app.forms.widget_store import slug
+from evalset.editing.case_edits import words_of
+from evalset.editing.set_changes import CaseChange, Changes, changes
+from evalset.editing.set_saving import Conflict, text_of_set
+from evalset.editing.set_work import SetWork
+
+
+@dataclass(frozen=True)
+class Shown:
+    """What of a set is on the screen.
+
+    Attributes:
+        case: The case that is open; None for the tabs.
+        part: The part of it whose editor is open.
+        saving: What a save would change is shown first.
+        failed: Why the last command did not work.
+        done: What the last save did, in sentences of which some words come from outside.
+        both: The cases that were changed here and there; None where the file is as it was.
+    """
+
+    case: str | None = None
+    part: Part | None = None
+    saving: bool = False
+    failed: str | None = None
+    done: tuple[str, ...] = ()
+    both: Sequence[Conflict] | None = None
+
+
+def set_page(scene: SetScene, shown: Shown) -> SetCommand | None:
+    """Draw the page; give what was asked for."""
+    asked = _head(scene, saving=shown.saving)
+    if scene.work.beside.trouble:
+        problem("What is recorded beside this set cannot be used.", scene.work.beside.trouble)
+    if scene.work.beside.is_inside and scene.work.beside_identity is None:
+        st.caption(
+            "The recording inside of this file is used, as no file lies beside it. The first change of it makes the file beside."
+        )
+    asked = _restored(scene) or asked
+    if shown.done:
+        st.success("The eval set was saved.", icon=":material/check_circle:")
+        for sentence in shown.done:
+            st.text(literal(sentence))
+    if shown.both is not None:
+        return conflict_page(shown.both) or asked
+    if shown.saving:
+        return save_page(scene, shown.failed) or asked
+    if shown.failed:
+        problem("That did not work; nothing was changed.", shown.failed)
+    if shown.case is not None:
+        return case_page(scene, shown.case, shown.part) or asked
+    chosen = views("Part of the eval set", list(TABS), "set_tab")
+    if scene.work.is_changed and chosen != next(iter(TABS)):
+        st.info(
+            "This looks at the file as it was saved last; save your edits to have them in it.",
+            icon=":material/edit:",
+        )
+    with st.container(key=f"set_{slug(chosen.lower())}", gap="small"):
+        return TABS[chosen](scene) or asked
+
+
+def _restored(scene: SetScene) -> SetCommand | None:
+    """Say what an earlier server has left, with the way to drop it."""
+    left = scene.restored
+    if left is None or not (scene.work.is_changed or left.problem):
+        return None
+    when = datetime.fromtimestamp(left.at).astimezone()
+    time = when.strftime("%H:%M" if when.date() == datetime.now().astimezone().date() else "%Y-%m-%d %H:%M")
+    with st.container(horizontal=True, vertical_alignment="center", gap="xsmall", key="set_restored"):
+        if left.problem:
+            st.warning(f"Unsaved edits from {time} cannot be restored.", icon=":material/history:")
+        else:
+            st.info(f"Unsaved edits from {time} restored.", icon=":material/history:")
+        dropped = st.button("Discard them", key="set_discard", type="tertiary", icon=":material/delete:")
+    if left.problem:
+        st.text(literal(left.problem))
+    if left.body:
+        st.download_button(
+            "Download them", data=left.body, file_name="edits.json", key="set_edits", on_click="ignore"
+        )
+    return ReloadSet() if dropped else None
+
+
+def _head(scene: SetScene, *, saving: bool) -> SetCommand | None:
+    work = scene.work
+    with st.container(horizontal=True, vertical_alignment="center", gap="xsmall", key="set_head"):
+        with st.container(key="session_title", width="content"):
+            st.text(literal(scene.path.name), wrap=False)
+        if work.is_changed:
+            st.badge("Not saved", icon=":material/edit:", color="orange")
+        if work.opened.old_text is not None:
+            words = "Saving writes it in today's form, and keeps a copy of the old one"
+            st.badge("Old form", icon=":material/history:", color="orange", help=words)
+        st.space("stretch")
+        asked = _steps(work)
+        st.download_button(
+            "Download",
+            data=lambda: text_of_set(work),
+            file_name=scene.path.name,
+            mime="application/json",
+            key="set_download",
+            icon=":material/download:",
+            type="tertiary",
+            on_click="ignore",
+        )
+        if st.button("All eval sets", key="set_back", icon=":material/arrow_back:", type="tertiary"):
+            asked = CloseSet()
+        if st.button(
+            "Save",
+            key="set_save",
+            icon=":material/save:",
+            type="primary",
+            disabled=saving or not work.is_changed,
+            help="Shows what changes first",
+        ):
+            asked = AskToSave()
+    return asked
+
+
+def _steps(work: SetWork) -> SetCommand | None:
+    """Draw the ways back and forth, each with what it takes back or brings back."""
+    asked: SetCommand | None = None
+    last = words_of(work.edits[-1]) if work.edits else None
+    undone = words_of(work.undone) if work.undone else None
+    if st.button(
+        "Undo", key="set_undo", icon=":material/undo:", type="tertiary", disabled=last is None, help=last
+    ):
+        asked = UndoEdit()
+    if st.button(
+        "Redo", key="set_redo", icon=":material/redo:", type="tertiary", disabled=undone is None, help=undone
+    ):
+        asked = RedoEdit()
+    return asked
+
+
+# The tabs of an eval set's page by name, in their order; another one is a module here and a line below.
+
+
+def _verify(scene: SetScene) -> SetCommand | None:
+    from app.evalsets.run.golden_edits import edit_of, played_until  # noqa: PLC0415 - not before somebody looks there
+    from app.evalsets.run.verify_tab import OpenAt, verify_tab  # noqa: PLC0415 - as above
+
+    bench = benches().of(scene.owner, scene.path)
+    asked = verify_tab(
+        bench, facts_of(scene.path), lambda mend: edit_of(scene, mend), unsaved=scene.work.is_changed
+    )
+    if asked is None:
+        _replay(scene)
+        return None
+    if not isinstance(asked, OpenAt):
+        return ApplyEdits(edits=(asked,))
+    try:
+        return played_until(scene, asked)
+    except ValueError as error:  # an EditError: the case is another one in the edits
+        bench.notes["verify"] = str(error)
+        return st.rerun()
+
+
+def _replay(scene: SetScene) -> None:
+    """Show how an agent is replayed with what lies beside the set, outside of the page."""
+    environment = environment_of(scene.path)
+    if environment is None:
+        return
+    from evalset.recorded.recording_export import replay_lines as lines_of  # noqa: PLC0415 - as above
+
+    folder = scene.path.parent
+    app_names = facts_of(scene.path).app_names
+    is_agent = any((folder / name).is_file() for name in ("agent.py", "__init__.py", "root_agent.yaml"))
+    app_name = app_names[0] if app_names else folder.name
+    replay_lines(lines_of(app_name, environment, folder if is_agent else None), "set_replay")
+
+
+def _adk_eval(scene: SetScene) -> SetCommand | None:
+    from app.evalsets.run.adk_eval_tab import adk_eval_tab  # noqa: PLC0415 - not before somebody looks there
+
+    adk_eval_tab(benches().of(scene.owner, scene.path), facts_of(scene.path), unsaved=scene.work.is_changed)
+    return None
+
+
+def _doctor(scene: SetScene) -> SetCommand | None:
+    from app.evalsets.checks.doctor_tab import doctor_tab  # noqa: PLC0415 - not before somebody looks there
+
+    bench = benches().of(scene.owner, scene.path)
+    doctor_tab(bench, facts_of(scene.path), unsaved=scene.work.is_changed)
+    return None
+
+
+def _exchange(scene: SetScene) -> SetCommand | None:
+    from app.evalsets.exchange_tab import exchange_tab  # noqa: PLC0415 - not before somebody looks there
+
+    return exchange_tab(benches().of(scene.owner, scene.path), scene)
+
+
+TABS: Mapping[str, Tab] = {
+    "Cases": cases_tab,
+    "Verify": _verify,
+    "Doctor": _doctor,
+    "adk eval": _adk_eval,
+    "Import & export": _exchange,
+}
+
+
+# What a save would change, case by case, before it is done; and what to do where somebody else has written the file.
+
+
+MOST_SHOWN = 50
+_AROUND = 3
+_COLORS = {"added": "green", "removed": "red", "changed": "blue"}
+
+
+def save_page(scene: SetScene, failed: str | None) -> SetCommand | None:
+    """Draw it; give what was asked for. `failed` says why the last save was refused."""
+    found = changes(scene.work)
+    if failed:
+        problem("The eval set was not saved.", failed)
+    asked: SetCommand | None = None
+    with st.container(horizontal=True, gap="xsmall", vertical_alignment="center", key="save_line"):
+        st.markdown(f"**{_count(found)}**", width="content")
+        st.space("stretch")
+        if st.button("Back to editing", key="save_back", type="tertiary", icon=":material/arrow_back:"):
+            asked = AskToSave(shown=False)
+        if st.button(
+            "Save to file",
+            key="save_set",
+            type="primary",
+            icon=":material/save:",
+            shortcut="Mod+Enter",
+            disabled=not found.any,
+        ):
+            asked = SaveSet()
+    if found.reordered:
+        st.caption("The cases stand in another order.")
+    for place, change in enumerate(found.cases[:MOST_SHOWN]):
+        _change(change, is_open=place == 0)
+    if len(found.cases) > MOST_SHOWN:
+        st.caption(f"and {len(found.cases) - MOST_SHOWN} more cases")
+    return asked
+
+
+def _count(found: Changes) -> str:
+    count = len(found.cases)
+    if not count:
+        return "Nothing is different from the file" if not found.reordered else "Another order"
+    return f"{count} case{'s' if count > 1 else ''} will be different"
+
+
+def _change(change: CaseChange, *, is_open: bool) -> None:
+    words = ", ".join(safe_label(word, 40) for word in change.words[:6])
+    body = st.expander(
+        f"{safe_label(change.eval_id, 48)} \u00b7 {words}",
+        icon=":material/difference:",
+        key=f"change_{slug(change.key)}",
+        expanded=is_open,
+    )
+    with body:
+        with st.container(horizontal=True, gap="xsmall"):
+            st.badge(change.kind, color=_COLORS[change.kind])  # type: ignore[arg-type] # the colours are those of badges
+            if change.recorded:
+                st.badge("also in what is recorded beside it", color="gray")
+        shown = difference(*_trimmed(change.before, change.after))
+        st.code(literal(shown.text), language="diff", wrap_lines=True)
+        if shown.is_cut:
+            st.caption("Only the beginning of what is different is shown.")
+
+
+def _trimmed(before: str, after: str) -> tuple[str, str]:
+    """Leave out what is alike at the beginning and at the end of two long texts, but for a few lines."""
+    old, new = before.splitlines(), after.splitlines()
+    shortest = min(len(old), len(new))
+    head = next((place for place in range(shortest) if old[place] != new[place]), shortest)
+    tail = next(
+        (place for place in range(shortest - head) if old[-1 - place] != new[-1 - place]), shortest - head
+    )
+    start, cut = max(0, head - _AROUND), max(0, tail - _AROUND)
+    return "\n".join(old[start : len(old) - cut]), "\n".join(new[start : len(new) - cut])
+
+
+def conflict_page(both: Sequence[Conflict]) -> SetCommand | None:
+    """Draw what to do where the file has changed meanwhile; give what was asked for."""
+    st.warning("The file was changed by somebody else since you opened it.", icon=":material/sync_problem:")
+    if both:
+        st.caption(
+            "These cases were changed here and there. Choose whose each shall be; all others go together by themselves."
+        )
+    else:
+        st.caption("No case was changed here and there, so both go together.")
+    mine = [conflict.key for conflict in both[:MOST_SHOWN] if _whose(conflict) == "Mine"]
+    with st.container(horizontal=True, gap="xsmall", key="conflict_buttons"):
+        merged = st.button(
+            "Bring my edits onto it", key="conflict_merge", type="primary", icon=":material/merge:"
+        )
+        dropped = st.button("Drop my edits and reload", key="conflict_reload", icon=":material/refresh:")
+    if merged:
+        return MergeSet(keep_mine=tuple(mine))
+    return ReloadSet() if dropped else None
+
+
+def _whose(conflict: Conflict) -> str:
+    with st.container(border=True, gap="xsmall", key=f"conflict_{slug(conflict.key)}"):
+        st.text(literal(conflict.eval_id))
+        gone = (
+            " (deleted here)"
+            if conflict.mine is None
+            else " (deleted there)"
+            if conflict.theirs is None
+            else ""
+        )
+        st.caption(f"Changed here and there{gone}")
+        chosen = st.segmented_control(
+            "Whose it shall be",
+            ["Mine", "Theirs"],
+            default="Theirs",
+            required=True,
+            key=f"whose_{slug(conflict.key)}",
+            label_visibility="collapsed",
+        )
+    return chosen or "Theirs"

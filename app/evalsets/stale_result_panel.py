@@ -1,0 +1,60 @@
+"""Says that a result is of before a change, and offers to measure anew."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from app.evalsets.choices_panel import key_of
+from app.evalsets.workspace import Bench
+from app.forms.safe_labels import literal
+from app.session.page_fragments import fragment
+
+if TYPE_CHECKING:
+    from evalset.measured import Measured
+
+LOOK_AGAIN_SECONDS = 3.0
+"""How often the page looks by itself whether another process has changed a file."""
+
+_UNSAVED = "the set has edits that are not saved"
+
+
+def is_out_of_date(measured: Measured | None, *, unsaved: bool) -> bool:
+    """Tell whether something has changed since a result was measured."""
+    return unsaved or (measured is not None and bool(measured.changes()))
+
+
+def out_of_date(bench: Bench, name: str, measured: Measured | None, *, unsaved: bool = False) -> bool:
+    """Draw what has changed since a result was measured, where something has; True when it shall be measured anew.
+
+    Args:
+        bench: The set's bench.
+        name: The name of the result, for its inputs.
+        measured: What it was measured on; None where nobody knows.
+        unsaved: The set on the page has edits that its file does not have.
+    """
+    changes = () if measured is None else measured.changes()
+    _look_by_itself(measured, changes)
+    words = [_UNSAVED] if unsaved else []
+    if changes:
+        words.append(f"{' and '.join(changes)} changed")
+    if not words:
+        return False
+    with st.container(
+        horizontal=True, gap="small", vertical_alignment="center", key=f"out_of_date_{name}", border=True
+    ):
+        st.badge("Out of date", icon=":material/update:", color="orange")
+        st.text(literal(f"Out of date: {'; '.join(words)}."))
+        if unsaved:
+            st.caption("Save the set, then run again.", width="content")
+            return False
+        return st.button("Run again", key=key_of(bench, f"{name}_again"), icon=":material/replay:")
+
+
+def _look_by_itself(measured: Measured | None, drawn: tuple[str, ...]) -> None:
+    def look() -> None:
+        if measured is not None and measured.changes() != drawn:
+            st.rerun()
+
+    fragment(look, LOOK_AGAIN_SECONDS)()

@@ -1,0 +1,261 @@
+"""Makes the eval case of a session, checks it with ADK's own loader, and writes it; no drawing here."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+import evalset
+from app.forms.safe_labels import literal
+from evalset.adk_runs.process_agents import agent_folder
+from evalset.cli.shell_lines import ShownCommands
+from simulator.agent_config import SimulatedAgentConfig
+from simulator.facts import Fact, Value
+from simulator.session import SimulationSession
+
+if TYPE_CHECKING:
+    from google.adk.evaluation.eval_case import EvalCase
+    from google.genai.types import Content
+
+    from evalset.recorded.recording import RecordedCase
+
+TraceForm: TypeAlias = Literal["intermediate_data", "invocation_events"]
+
+_WHOLE_FILE_BYTES = 500_000
+"""ADK's loader takes about half a millisecond for each thousand bytes; a larger file is not read in whole."""
+
+
+class ExportForm(Value):
+    """What a person chose for the export."""
+
+    form: TraceForm = "intermediate_data"
+    eval_id: str
+    path: str
+
+
+class Written(Value):
+    """What was written, for the page to show.
+
+    `environment` is the file with what the world answered, and `replay` the lines that let an agent be evaluated with it;
+    where that was not written, `unrecorded` says why. `commands` run the case in a shell; None where the agent has no name there.
+    """
+
+    path: str
+    eval_id: str
+    form: TraceForm
+    head: int
+    created: bool
+    converted_copy: str | None = None
+    environment: str = ""
+    replay: str = ""
+    unrecorded: str = ""
+    commands: ShownCommands | None = None
+
+
+class CallLine(Value):
+    """One tool call of a case, as plain text for a table."""
+
+    tool: str
+    arguments: str
+    response: str
+
+
+class TurnOutline(Value):
+    """One turn of a case for people who read no JSON; every text comes from outside."""
+
+    asked: str
+    calls: tuple[CallLine, ...]
+    answered: str
+
+
+@dataclass(frozen=True)
+class Exportable:
+    """A case that may leave the house.
+
+    Attributes:
+        case: The case.
+        text: The case as JSON.
+        document: A new eval set with this case alone, as JSON, what was recorded of it inside: one file that holds both.
+        warnings: What plain `adk eval` cannot replay of it, in sentences.
+        misread: Why ADK's own loader does not read it back equal; None where it does.
+        archive: The eval set and what the world answered in the case, in a ZIP file; empty where that was not to be told.
+    """
+
+    case: EvalCase
+    text: str
+    document: str
+    warnings: tuple[str, ...]
+    misread: str | None
+    archive: bytes = b""
+
+
+def exportable(
+    session: SimulationSession,
+    form: TraceForm,
+    eval_id: str,
+    facts: Iterable[Fact] = (),
+    config: SimulatedAgentConfig | None = None,
+) -> Exportable:
+    """Build a session's case, and check that ADK's own loader reads it back from a file equal.
+
+    With the session's facts and its agent, what the world answered goes along with it.
+
+    Raises:
+        evalset.GoldenTraceError: The session is not completed, or the eval id cannot be used.
+        ValueError: It holds a number that JSON has no word for.
+    """
+    from evalset.recorded.embedded_recording import joined  # noqa: PLC0415 - a page without an export waits for none of it
+    from evalset.recorded.recording import RecordedEnvironment  # noqa: PLC0415 - as above
+
+    case = _built(session, form, eval_id)
+    known = _known(case, session, facts, config) if config is not None else {}
+    document = joined(
+        evalset.case_document(session.agent_name, case, at=session.start_timestamp, eval_set_id=case.eval_id),
+        RecordedEnvironment(cases=known),
+    )
+    return Exportable(
+        case=case,
+        text=evalset.case_json(case),
+        document=document,
+        warnings=evalset.warnings(session),
+        misread=_misread(document, case),
+        archive=_archive(case, known) if known else b"",
+    )
+
+
+def _known(
+    case: EvalCase, session: SimulationSession, facts: Iterable[Fact], config: SimulatedAgentConfig
+) -> dict[str, RecordedCase]:
+    from evalset.recorded.recording_export import recorded_for  # noqa: PLC0415 - importing ADK takes a second
+
+    return {case.eval_id: recorded_for(session, facts, config.root_agent)}
+
+
+def _archive(case: EvalCase, known: dict[str, RecordedCase]) -> bytes:
+    return evalset.export_cases([case], "evalset", environments=known, name=case.eval_id).content
+
+
+def _built(session: SimulationSession, form: TraceForm, eval_id: str) -> EvalCase:
+    return evalset.GoldenTraceBuilder(session, form=form, eval_id=eval_id, confirmations="beside").build()
+
+
+def _misread(document: str, case: EvalCase) -> str | None:
+    try:
+        evalset.read_back(document, case)
+    except evalset.ReadBackError as error:
+        return str(error)
+    return None
+
+
+def outline(case: EvalCase) -> tuple[TurnOutline, ...]:
+    """Give a case turn by turn: what was asked, which tools were called, what was answered."""
+    # Importing ADK's evaluation takes a second: not before there is a case.
+    from google.adk.evaluation.eval_case import get_all_tool_calls_with_responses  # noqa: PLC0415 - as above
+
+    return tuple(
+        TurnOutline(
+            asked=_text_of(turn.user_content),
+            calls=tuple(
+                CallLine(
+                    tool=literal(call.name or ""),
+                    arguments=_one_line(call.args or {}),
+                    response=_one_line(response.response) if response else "(none)",
+                )
+                for call, response in get_all_tool_calls_with_responses(turn.intermediate_data)
+            ),
+            answered=_text_of(turn.final_response),
+        )
+        for turn in case.conversation or ()
+    )
+
+
+def _one_line(value: object) -> str:
+    return literal(json.dumps(value, ensure_ascii=False))
+
+
+def _text_of(content: Content | None) -> str:
+    texts = [part.text for part in (content.parts if content else None) or () if part.text]
+    return "\n".join(texts) or "(no text)"
+
+
+def free_eval_id(session: SimulationSession, path: str) -> str:
+    """Give the session's own eval id, or the next free one where the file holds it already.
+
+    A file that cannot be read counts as empty here: writing to it says what is wrong.
+    """
+    wanted = evalset.eval_id_for(session.agent_name, session.start_timestamp)
+    try:
+        taken = evalset.EvalSetWriter(path, session.agent_name).eval_ids() if path.strip() else frozenset()
+    except evalset.EvalSetError:
+        return wanted
+    return evalset.unique_eval_id(wanted, taken)
+
+
+def write(
+    session: SimulationSession,
+    config: SimulatedAgentConfig,
+    chosen: ExportForm,
+    head: int,
+    facts: Iterable[Fact] = (),
+) -> Written:
+    """Check that ADK's own loader reads the case back equal, and write it into its eval set, its environment beside it.
+
+    It is read from the file as it will be; where that is long, from an eval set with this case alone. What raises
+    has changed nothing. `facts` are all of the session up to the one with the number `head`.
+
+    Raises:
+        evalset.GoldenTraceError: As `exportable`.
+        evalset.EvalSetError: The file cannot take the case.
+        evalset.ReadBackError: ADK's loader does not give the case back equal, or cannot read the file.
+        ValueError: No path was given.
+    """
+    writer, case = _checked(session, chosen)
+    written = writer.write_eval_case(case)
+    return _recorded(
+        session,
+        config,
+        facts,
+        Written(
+            path=str(written.path),
+            eval_id=case.eval_id,
+            form=chosen.form,
+            head=head,
+            created=written.created,
+            converted_copy=str(written.converted_copy) if written.converted_copy else None,
+        ),
+    )
+
+
+def _checked(session: SimulationSession, chosen: ExportForm) -> tuple[evalset.EvalSetWriter, EvalCase]:
+    """Build the case, and see that ADK's own loader reads it back equal from where it is going to be."""
+    if not chosen.path.strip():
+        raise ValueError("There is no file to write to; give the path of an eval-set file.")
+    case = _built(session, chosen.form, chosen.eval_id)
+    writer = evalset.EvalSetWriter(chosen.path.strip(), session.agent_name)
+    is_long = writer.path.is_file() and writer.path.stat().st_size > _WHOLE_FILE_BYTES
+    document = evalset.case_document(session.agent_name, case, at=session.start_timestamp)
+    evalset.read_back(document if is_long else writer.preview(case), case)
+    return writer, case
+
+
+def _recorded(
+    session: SimulationSession, config: SimulatedAgentConfig, facts: Iterable[Fact], written: Written
+) -> Written:
+    """Write the environment of a case that is written; where that cannot be, say why: the case is there all the same."""
+    from evalset.recorded.recording_export import record, replay_lines  # noqa: PLC0415 - importing ADK takes a second
+    from simulator.runtime.models.reachability import model_reachability  # noqa: PLC0415 - as above
+
+    try:
+        environment = record(written.path, written.eval_id, session, facts, config.root_agent)
+    except (ValueError, OSError) as error:  # a RecordedEnvironmentError
+        return written.model_copy(update={"unrecorded": str(error)})
+    lines = replay_lines(
+        session.app_name,
+        environment,
+        agent_folder(config),
+        models="recorded" if model_reachability(config) else "real",
+        has_app=getattr(config, "has_app", config.agent is not config.root_agent),
+    )
+    return written.model_copy(update={"environment": str(environment), "replay": lines})

@@ -1,0 +1,511 @@
+"""The export of a session: the golden trace as it will be, the checks on it, and the ways out for it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
+
+import streamlit as st
+
+from app.export.export_case import Exportable, ExportForm, TraceForm, Written, outline
+from app.forms.common_panel import pane, pane_head, problem
+from app.forms.safe_labels import literal
+from app.forms.typed_json import show_json
+from app.forms.widget_store import Kept
+from app.live.destinations import is_among_data
+from app.session import page_state
+from app.session.page_commands import CloseExport, ExportCommand, ReplayCase, WriteTrace
+from app.session.progress_panel import waiting
+
+if TYPE_CHECKING:
+    from app.export.export_replay import Replayed
+    from app.live.background_jobs import Job
+    from evalset.verify.results import CaseResult
+
+
+# What stands below a case that was written: whether its replay agrees with it, and the commands that run it, the surest first.
+
+
+_LINES = (
+    "Put them at the end of the agent's module. `adk eval`, `adk web`, pytest and every `Runner` then get the recorded responses, and no "
+    "real tool runs."
+)
+_REAL = (
+    "Without the lines above, `adk eval` runs the agent's real tools and models: what they change is changed, and the case passes only "
+    "where they respond as when it was recorded."
+)
+
+
+def exported(written: Written, replay: Job[Replayed] | None, differs: Sequence[str]) -> bool:
+    """Draw what was written; True when it shall be replayed again.
+
+    Args:
+        written: What was written.
+        replay: Its replay; None where there is none.
+        differs: What plain `adk eval` does differently, in sentences.
+    """
+    with st.container(gap="xsmall", key="export_done"):
+        what = "A new eval set was written." if written.created else "The case was added to the eval set."
+        st.success(what, icon=":material/check_circle:")
+        st.code(literal(written.path), language=None, wrap_lines=True)
+        if written.converted_copy:
+            st.caption("The file was in ADK's old form and was converted; a copy of the old one is kept:")
+            st.code(literal(written.converted_copy), language=None, wrap_lines=True)
+        if written.unrecorded:
+            problem("What the world answered was not kept beside it.", written.unrecorded)
+        again = bool(written.environment) and _replay(replay)
+        found = replay.result if replay is not None else None
+        _commands(written, differs, tolerates=found is not None and bool(found.tolerances))
+        st.button(
+            "Open it in its eval set",
+            key="export_open_set",
+            icon=":material/checklist:",
+            help="There it can be edited. The session stays in the list on the left",
+            on_click=page_state.show_sets,
+            args=(written.path, written.eval_id),
+        )
+    return again
+
+
+def _replay(job: Job[Replayed] | None) -> bool:
+    """Draw the replay; True when it shall be made again."""
+    with st.container(gap="xsmall", key="export_verified"):
+        if job is None:
+            st.caption("The case was not replayed yet.")
+            return _again("Replay it now")
+        if job.state == "running":
+            waiting(job, "export_replay")
+            return False
+        if job.result is None:
+            problem("The case could not be replayed.", job.problem)
+            return _again("Replay again")
+        return _outcome(job.result)
+
+
+def _tolerances(lines: Sequence[str]) -> None:
+    """Say what is not compared, as the agent's own code makes it anew in each run."""
+    if not lines:
+        return
+    st.caption(
+        "The agent's own code makes this anew in each run, though all answers are the same. It was kept as tolerances, which you can change "
+        "under Verify in the eval set:"
+    )
+    for line in lines:
+        st.text(literal(f"· {line}"))
+
+
+def _outcome(replayed: Replayed) -> bool:
+    found = replayed.verification
+    _tolerances(replayed.tolerances)
+    changes = found.measured.changes() if found.measured is not None else ()
+    if changes:
+        st.warning(
+            f"Out of date: {' and '.join(changes)} changed since the replay.", icon=":material/update:"
+        )
+        return _again("Replay again")
+    case = found.cases[0] if found.cases else None
+    if case is None or case.status == "stopped":
+        st.caption("The replay was stopped.")
+        return _again("Replay again")
+    if case.status == "passed":
+        st.success(
+            "**Verified**: replayed with the recorded responses, the agent makes the same calls, gives the same answers, and ends in "
+            "the same state.",
+            icon=":material/verified:",
+        )
+        return False
+    _failed(case)
+    return _again("Replay again")
+
+
+def _failed(case: CaseResult) -> None:
+    """Show why a replay does not agree with its case."""
+    if case.error:
+        problem("The case could not be replayed.", case.error)
+        return
+    st.error(
+        "Replayed with its own recording, the case does not give the same again.",
+        icon=":material/difference:",
+    )
+    run = next((each for each in case.runs if not each.passed), None)
+    if run is None:
+        return
+    if run.error:
+        st.text(literal(run.error))
+    if run.divergence is not None:
+        from app.evalsets.run.verify_tab import divergence_shown  # noqa: PLC0415 - it imports ADK's evaluation
+
+        divergence_shown(run.divergence)
+        return
+    for check in run.checks:
+        if check.status in {"failed", "error"}:
+            st.text(literal(check.detail or check.name))
+
+
+def _again(label: str) -> bool:
+    return st.button(label, key="export_replay_again", icon=":material/replay:", type="tertiary")
+
+
+# ---------------------------------------------------------------- commands
+
+
+def _commands(written: Written, differs: Sequence[str], *, tolerates: bool) -> None:
+    """Draw the commands, which can be pasted into a shell in any folder; the case may have got tolerances."""
+    commands = written.commands
+    if written.environment and commands is not None:
+        st.markdown("**Run it with ADK**")
+        st.caption(
+            "ADK's own `adk eval`, with the recorded responses: no real tool runs, and no line of the agent changes."
+            + (" The first line installs what `adk eval` needs." if commands.lacks_eval else "")
+        )
+        st.code(literal(commands.evaluate), language="bash", wrap_lines=True)
+        with st.expander("As a pytest file", key="export_pytest", icon=":material/labs:"):
+            st.caption(
+                "Writes a test file beside the set, which replays every recorded case without a key, and runs it for this case."
+                + (" The first line installs pytest." if commands.lacks_pytest else "")
+            )
+            st.code(literal(commands.pytest), language="bash", wrap_lines=True)
+    if written.environment:
+        _lines(written, tolerates=tolerates)
+    _real_tools(written, differs)
+
+
+def _lines(written: Written, *, tolerates: bool) -> None:
+    commands = written.commands
+    with st.expander("Three lines in the agent", key="export_replay", icon=":material/replay:"):
+        st.caption(_LINES)
+        st.code(literal(written.replay), language="python", wrap_lines=True)
+        if commands is not None and commands.plain:
+            st.caption(
+                "Then plain `adk eval` passes as well, with criteria that heed the tolerances of this case:"
+                if tolerates
+                else "Then plain `adk eval` passes as well:"
+            )
+            st.code(
+                literal(commands.tolerant if tolerates else commands.plain), language="bash", wrap_lines=True
+            )
+
+
+def _real_tools(written: Written, differs: Sequence[str]) -> None:
+    with st.expander("adk eval with the real tools", key="export_real_tools", icon=":material/warning:"):
+        st.caption(_REAL)
+        for sentence in differs:
+            st.text(literal(f"\u00b7 {sentence}"))
+        plain = written.commands.plain if written.commands is not None else ""
+        if plain:
+            st.code(literal(plain), language="bash", wrap_lines=True)
+        else:
+            st.caption("`adk eval` itself cannot load this agent: it takes a folder with an `__init__.py`.")
+
+
+# A session as a script: a look at it, and the download.
+
+
+Agent: TypeAlias = Literal["moves", "model"]
+_AGENTS: dict[Agent, str] = {"moves": "Its moves, word by word", "model": "Played by its own model"}
+_COLUMNS = (1.35, 1)
+_PLAY_IT = (
+    "Change a line and play it again: here on the start page, or with `golden-trace run AGENT --script FILE "
+    "--out SET`."
+)
+_NO_TRACE_YET = "There is no golden trace yet: it ends with the agent's final answer, and this session has not come to one."
+_SO_FAR = (
+    "You can download what was done so far as a script: a file that plays these steps again, the same answers included, "
+    "and then asks you what comes next. Keep it beside a bug report, try other answers in it, or go on from it another day."
+)
+
+
+def script_export(kept: Kept, name: str, written: Callable[[Agent], str]) -> None:
+    """Draw it, once somebody looks.
+
+    Args:
+        kept: The inputs of the export.
+        name: What the file is called, without its ending.
+        written: Gives the script; a ValueError says why there is none.
+    """
+    body = st.expander(
+        "Download as a script", icon=":material/description:", key="export_script", on_change="rerun"
+    )
+    if not body.open:
+        return
+    with body:
+        st.caption(_PLAY_IT)
+        text = _text(_whose_moves(kept), written)
+        if text is not None:
+            _download_script(name, text, is_main=False)
+            st.code(literal(text), language="yaml", height=360)
+
+
+def script_so_far(kept: Kept, name: str, written: Callable[[Agent], str]) -> None:
+    """Draw what there is to take along of a session that has no golden trace yet: its script. As `script_export`."""
+    left, right = st.columns(_COLUMNS, gap="small")
+    with right:
+        _head("export_ways", "Destination")
+        with pane("export_ways"):
+            st.info(_NO_TRACE_YET, icon=":material/hourglass_empty:")
+            st.caption(_SO_FAR)
+            text = _text(_whose_moves(kept), written)
+            if text is not None:
+                with st.container(horizontal=True, gap="xsmall", key="export_buttons"):
+                    _download_script(name, text, is_main=True)
+                st.caption(_PLAY_IT)
+    with left:
+        _head("export_script", "The session so far, as a script")
+        with pane("export_case"):
+            if text is not None:
+                st.code(literal(text), language="yaml", wrap_lines=True)
+
+
+def _head(key: str, title: str) -> None:
+    with st.container(
+        horizontal=True, vertical_alignment="center", gap="xsmall", wrap=False, key=f"head_{key}"
+    ):
+        st.markdown(f"**{title}**", width="content")
+
+
+def _whose_moves(kept: Kept) -> Agent:
+    chosen = st.segmented_control(
+        "The agent",
+        list(_AGENTS),
+        format_func=_AGENTS.__getitem__,
+        required=True,
+        key=kept.widget("export_script_agent", "moves"),
+    )
+    return chosen or "moves"
+
+
+def _text(agent: Agent, written: Callable[[Agent], str]) -> str | None:
+    """Give the script, or say why there is none."""
+    try:
+        return written(agent)
+    except ValueError as error:  # a ScriptError
+        problem("This session cannot be made a script.", str(error))
+        return None
+
+
+def _download_script(name: str, text: str, *, is_main: bool) -> None:
+    st.download_button(
+        "Download the script",
+        data=text,
+        file_name=f"{name or 'session'}.script.yaml",
+        mime="application/yaml",
+        key="download_script",
+        type="primary" if is_main else "secondary",
+        icon=":material/download:",
+        on_click="ignore",
+    )
+
+
+# The export of a session: the golden trace as it will be, the checks on it, and the ways out for it.
+
+
+COLUMNS = (1.35, 1)
+VIEWS = ("Outline", "Case JSON")
+_FORMS: dict[TraceForm, str] = {
+    "intermediate_data": "Intermediate data",
+    "invocation_events": "Invocation events",
+}
+assert set(_FORMS) == set(get_args(TraceForm))  # noqa: S101 - a new form must get a name here
+
+
+@dataclass(frozen=True)
+class ExportView:
+    """What the page knows: the case, or why there is none; the last write, or why it failed; how the session is as a script.
+
+    `of_scenario` says that a scenario spoke for the user, `is_over` that the agent has given its final response; a
+    session that is not has no case, and its script is all there is of it. `replay` is that of the last write.
+    """
+
+    result: Exportable | None
+    refused: str | None
+    failed: str | None
+    written: Written | None
+    script: Callable[[Agent], str]
+    of_scenario: bool = False
+    is_over: bool = True
+    replay: Job[Replayed] | None = None
+
+
+def fields(kept: Kept, default_path: str) -> ExportForm:
+    """Give what the fields hold before they are drawn; the eval id is empty where nobody named one yet."""
+    return ExportForm(
+        form=kept.value("export_form", "intermediate_data"),
+        eval_id=str(kept.value("export_eval_id", "") or ""),
+        path=str(kept.value("export_path", default_path) or ""),
+    )
+
+
+def export(
+    kept: Kept, chosen: ExportForm, shown: ExportView, *, may_write: bool = True
+) -> ExportCommand | None:
+    """Draw the panel; give what was asked for. `may_write` offers to write to a file of the server."""
+    with st.container(horizontal=True, vertical_alignment="center", gap="xsmall", key="export_head"):
+        title = "Export the golden trace" if shown.is_over else "Export the session so far"
+        st.subheader(title, anchor=False, width="content")
+        st.space("stretch")
+        back = st.button(
+            "Back to the session", key="export_back", type="tertiary", icon=":material/arrow_back:"
+        )
+    asked: ExportCommand | None = None
+    if shown.is_over:
+        asked = _of_trace(kept, chosen, shown, may_write=may_write)
+    else:
+        script_so_far(kept, chosen.eval_id, shown.script)
+    return CloseExport() if back else asked
+
+
+def _of_trace(kept: Kept, chosen: ExportForm, shown: ExportView, *, may_write: bool) -> ExportCommand | None:
+    left, right = st.columns(COLUMNS, gap="small")
+    with left:
+        view = pane_head("Case", VIEWS, "export_view")
+        with pane("export_case"):
+            _case(view, shown)
+    with right:
+        with st.container(
+            horizontal=True, vertical_alignment="center", gap="xsmall", wrap=False, key="head_export_ways"
+        ):
+            st.markdown("**Destination**", width="content")
+        with pane("export_ways"):
+            return _ways(kept, chosen, shown, may_write=may_write)
+
+
+def _case(view: str, shown: ExportView) -> None:
+    if shown.result is None:
+        problem("There is no case to show.", shown.refused or "")
+    elif view == "Case JSON":
+        st.code(literal(shown.result.text), language="json", wrap_lines=True)
+    else:
+        _outline(shown.result)
+
+
+def _outline(result: Exportable) -> None:
+    """Show a case turn by turn; every text in it comes from outside."""
+    for number, turn in enumerate(outline(result.case), start=1):
+        with st.container(gap="xsmall", key=f"outline_{number}"):
+            st.markdown(f"**Turn {number}**")
+            st.caption("The user asks")
+            st.text(literal(turn.asked))
+            st.caption(f"{len(turn.calls)} tool call{'' if len(turn.calls) == 1 else 's'}")
+            if turn.calls:
+                st.dataframe(
+                    [call.model_dump() for call in turn.calls],
+                    hide_index=True,
+                    column_config={"tool": st.column_config.TextColumn(width="small")},
+                    alt="Tool calls of the turn with their responses",
+                )
+            st.caption("The agent answers")
+            st.text(literal(turn.answered))
+    started = result.case.session_input.state if result.case.session_input else {}
+    for title, value in (
+        ("State at the start", started),
+        ("State at the end", result.case.final_session_state),
+    ):
+        if value:
+            st.caption(title)
+            st.code(show_json(value), language="json", wrap_lines=True)
+
+
+def _ways(kept: Kept, chosen: ExportForm, shown: ExportView, *, may_write: bool) -> ExportCommand | None:
+    _checks(shown)
+    if shown.of_scenario and shown.result is not None:
+        st.info(
+            "The scenario is frozen: the case holds what was said, word by word, and `adk eval` says it again without a model "
+            "for the user.",
+            icon=":material/ac_unit:",
+        )
+    st.segmented_control(
+        "Steps are kept as",
+        list(_FORMS),
+        format_func=_FORMS.__getitem__,
+        required=True,
+        key=kept.widget("export_form", "intermediate_data"),
+        help="Intermediate data lists calls, responses and texts; invocation events keep them in their order. "
+        "`adk eval` reads both.",
+    )
+    st.text_input("Eval id", key=kept.widget("export_eval_id", chosen.eval_id))
+    if may_write:
+        st.text_input(
+            "Eval-set file",
+            key=kept.widget("export_path", chosen.path),
+            help="Created where it is not there yet; other cases in it stay as they are",
+        )
+        if is_among_data(chosen.path):
+            st.caption(
+                "The eval sets of the demo agents are kept among your data. Any other path works as well."
+            )
+    asked = _buttons(chosen, shown, may_write=may_write)
+    script_export(kept, chosen.eval_id, shown.script)
+    return asked
+
+
+def _buttons(chosen: ExportForm, shown: ExportView, *, may_write: bool) -> ExportCommand | None:
+    result = shown.result
+    done = shown.written is not None and (shown.written.eval_id, shown.written.path) == (
+        chosen.eval_id,
+        os.path.abspath(os.path.expanduser(chosen.path)),  # noqa: PTH100,PTH111 - a `Path` raises where there is no such user
+    )
+    with st.container(horizontal=True, gap="xsmall", key="export_buttons"):
+        write = may_write and st.button(
+            "Written" if done else "Write to file",
+            key="export_write",
+            type="primary",
+            icon=":material/check:" if done else ":material/save:",
+            shortcut="Mod+Enter",
+            disabled=result is None or result.misread is not None or done,
+        )
+        _download(chosen, result)
+        with st.popover("More", icon=":material/more_horiz:", key="export_copy", disabled=result is None):
+            _archive(chosen, result)
+            st.caption("An eval set with this case; copy it with the button in its corner")
+            st.code(literal(result.document if result else ""), language="json", height=320)
+    if shown.failed:
+        problem("The case was not written.", shown.failed)
+    differs = result.warnings if result is not None else ()
+    if shown.written is not None and exported(shown.written, shown.replay, differs):
+        return ReplayCase(path=shown.written.path, eval_id=shown.written.eval_id)
+    return WriteTrace(form=chosen) if write else None
+
+
+def _download(chosen: ExportForm, result: Exportable | None) -> None:
+    st.download_button(
+        "Download",
+        data=result.document if result else "",
+        file_name=f"{chosen.eval_id or 'golden_trace'}.evalset.json",
+        mime="application/json",
+        key="export_download",
+        icon=":material/download:",
+        on_click="ignore",
+        disabled=result is None,
+        help="An eval set with this case and what was recorded in it, confirmations too. ADK reads it and passes over the recording",
+    )
+
+
+def _archive(chosen: ExportForm, result: Exportable | None) -> None:
+    """Offer the case with what the world answered in it."""
+    st.download_button(
+        "Download with its world",
+        data=result.archive if result else b"",
+        file_name=f"{chosen.eval_id or 'golden_trace'}.zip",
+        mime="application/zip",
+        key="export_archive",
+        icon=":material/folder_zip:",
+        on_click="ignore",
+        disabled=result is None or not result.archive,
+        help="The eval set and what the world answered, confirmations too, side by side: replayed with it, no real tool runs",
+    )
+
+
+def _checks(shown: ExportView) -> None:
+    if shown.result is None:
+        return
+    if shown.result.misread is None:
+        st.success("Checked: ADK loads this case unchanged.", icon=":material/verified:")
+    else:
+        problem("ADK's own loader does not read this case back equal.", shown.result.misread)
+    if shown.result.warnings and shown.written is None:
+        with st.container(gap="xsmall", key="export_warnings", border=True):
+            st.badge("With the real tools, adk eval will differ", icon=":material/info:", color="orange")
+            for sentence in shown.result.warnings:
+                st.text(literal(sentence))

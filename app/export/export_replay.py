@@ -1,0 +1,37 @@
+"""Replays a case as soon as it is written, against its own recording: no tool runs and no model is asked. No drawing here."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from pathlib import Path
+from threading import Event
+from typing import TYPE_CHECKING, NamedTuple
+
+from app.live.background_jobs import Job, Progress, Report
+from simulator.agent_config import SimulatedAgentConfig
+
+if TYPE_CHECKING:
+    from evalset.verify.results import Verification
+
+
+class Replayed(NamedTuple):
+    """How a written case stands, and the tolerances that it got, in a line each: what the agent's own code makes anew in each run."""
+
+    verification: Verification
+    tolerances: tuple[str, ...] = ()
+
+
+def replayed(eval_set: Path, eval_id: str, config: SimulatedAgentConfig) -> Job[Replayed]:
+    """Begin to replay one case of a set; what varies by itself gets a tolerance first."""
+
+    def work(report: Report, stop: Event) -> Replayed:
+        from evalset.verify import VerifyError, replay_written, verify  # noqa: PLC0415 - importing ADK's evaluation takes a second
+
+        report(Progress(words="Replaying the case with its recorded responses"))
+        lines: tuple[str, ...] = ()
+        with suppress(VerifyError):  # the verification says the same of the case
+            lines = replay_written(eval_set, eval_id, agent=config, keep=True).lines
+        found = verify(eval_set, agent=config, cases=[eval_id], models="recorded", stop=stop)
+        return Replayed(found, lines)
+
+    return Job(work, "replay-export")

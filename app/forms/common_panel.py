@@ -1,0 +1,115 @@
+"""What several panels draw alike: the head of a pane, its frame, and text from outside."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TypeVar
+
+import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
+
+from app.forms.safe_labels import literal
+from app.session.timeline_view import Badge, Block
+
+PANE_HEIGHT = 620
+"""In pixels, before the style sheet fits the panes to the window."""
+
+SHOWN_REPORTS = 3
+
+Option = TypeVar("Option", bound=str)
+
+
+def pane_head(title: str, options: Sequence[Option], key: str) -> Option:
+    """Draw a pane's title with the views it offers, and give the chosen one."""
+    with st.container(
+        horizontal=True, vertical_alignment="center", gap="xsmall", wrap=False, key=f"head_{key}"
+    ):
+        st.markdown(f"**{title}**", width="content")
+        st.space("stretch")
+        return views(f"{title}: view", options, key)
+
+
+def page_head(name: str, session: str, shown: Badge, key: str, *, way_back: str | None = None) -> bool:
+    """Draw the head of a page of a session; True when it was asked for the session itself.
+
+    Args:
+        name: The page's name.
+        session: The session's title, which may come from outside.
+        shown: How the session stands.
+        key: What the keys begin with.
+        way_back: What is said of the way back.
+    """
+    with st.container(
+        horizontal=True, vertical_alignment="center", gap="xsmall", key=f"{key}_head", wrap=False
+    ):
+        st.subheader(name, anchor=False, width="content")
+        with st.container(key="session_title", width="content"):
+            st.text(literal(session), wrap=False)
+        badge(shown)
+        st.space("stretch")
+        return st.button(
+            "Back to the session",
+            key=f"{key}_back",
+            type="tertiary",
+            icon=":material/arrow_back:",
+            help=way_back,
+        )
+
+
+def views(label: str, options: Sequence[Option], key: str) -> Option:
+    """Draw a choice between views, which stays for the session; give the chosen one."""
+    chosen = st.segmented_control(
+        label,
+        options,
+        default=options[0],
+        required=True,
+        key=key,
+        label_visibility="collapsed",
+        persist_state="session",
+    )
+    return chosen or options[0]
+
+
+def pane(name: str, *, autoscroll: bool = False) -> DeltaGenerator:
+    """Give the frame of a pane; all have the same height and scroll inside."""
+    return st.container(
+        border=True, height=PANE_HEIGHT, key=f"pane_{name}", gap="xsmall", autoscroll=autoscroll
+    )
+
+
+def badge(shown: Badge) -> None:
+    """Draw a badge."""
+    st.badge(shown.text, icon=shown.icon or None, color=shown.color)
+
+
+def block(shown: Block) -> None:
+    """Draw a text from outside: as text or code, which nothing in it can make into anything else."""
+    if shown.title:
+        st.caption(shown.title)
+    if shown.language is None:
+        st.text(literal(shown.text))
+    else:
+        language = None if shown.language == "text" else shown.language
+        st.code(literal(shown.text), language=language, wrap_lines=True)
+
+
+def reports(texts: Sequence[str]) -> None:
+    """Show what parts of the agent reported, the newest first; every word of it comes from outside."""
+    if not texts:
+        return
+    with st.container(border=True, gap="xsmall", key="reports"):
+        st.warning(
+            "A part of the agent reported a problem in this turn.",
+            icon=":material/warning:",
+        )
+        for text in list(reversed(texts))[:SHOWN_REPORTS]:
+            st.code(literal(text), language=None, wrap_lines=True)
+        if len(texts) > SHOWN_REPORTS:
+            st.caption("All of them are in the notes above.")
+
+
+def problem(title: str, detail: str = "") -> None:
+    """Say that something went wrong. `title` is our own sentence, `detail` may come from outside."""
+    st.error(title, icon=":material/error:")
+    if detail:
+        st.code(literal(detail), language=None, wrap_lines=True)

@@ -1,0 +1,312 @@
+"""Draws the inputs of a form, one kind of field after the other."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime
+from typing import Literal, TypedDict, assert_never
+
+import streamlit as st
+
+from app.forms.form_raw import (
+    Raw,
+    RawArray,
+    RawChoice,
+    RawConst,
+    RawFlag,
+    RawJson,
+    RawMember,
+    RawNullable,
+    RawNumber,
+    RawObject,
+    RawText,
+    RawUnion,
+)
+from app.forms.form_reading import Path
+from app.forms.form_state import member_name, picker_of, row_seed, rows_of
+from app.forms.form_tree import (
+    ArrayField,
+    ChoiceField,
+    ConstField,
+    Field,
+    Member,
+    NullableField,
+    NumberField,
+    ObjectField,
+    TextField,
+    UnionField,
+)
+from app.forms.safe_labels import literal, safe_label
+from app.forms.typed_json import show_json
+from app.forms.widget_store import Kept
+
+_EARLIEST = datetime.min  # noqa: DTZ901 - the picker knows no zones
+_LATEST = datetime.max  # noqa: DTZ901 - as _EARLIEST
+LONG = 60
+"""A longer text gets an input of several lines."""
+_HELP = 300
+_SIMPLE = (RawText, RawNumber, RawFlag, RawChoice, RawConst)
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where an input stands: its name, its way from the form's value, its label, and whether that is shown."""
+
+    name: str
+    path: Path
+    label: str
+    shows_label: bool = True
+
+
+class _Named(TypedDict):
+    label: str
+    help: str | None
+    label_visibility: Literal["visible", "collapsed"]
+
+
+class FieldDrawer:
+    """Draws the fields of one form; `notes` are the problems by the way to their field.
+
+    Where it is `live`, the page is drawn anew with each input that is left; else with the next click.
+    """
+
+    def __init__(self, kept: Kept, notes: Mapping[Path, Sequence[str]], *, live: bool = False) -> None:
+        self._kept = kept
+        self._notes = notes
+        self._on_change: Literal["rerun", "ignore"] = "rerun" if live else "ignore"
+
+    def draw(self, field: Field, seed: Raw, place: Place) -> None:
+        """Draw a field, which at first shows `seed`, and what is wrong with it."""
+        self._input(field, seed, place)
+        for note in self._notes.get(place.path, ()):
+            problem_line(note)
+
+    def _input(self, field: Field, seed: Raw, place: Place) -> None:
+        match seed:
+            case RawText() | RawNumber() | RawFlag() | RawChoice() | RawConst():
+                self._simple(field, seed, place)
+            case RawJson():
+                self._json(f"json:{place.name}", seed.text, place, field)
+            case RawNullable():
+                self._nullable(field, seed, place)
+            case RawUnion():
+                self._union(field, seed, place)
+            case RawArray():
+                self._array(field, seed, place)
+            case RawObject():
+                self._object(field, seed, place)
+            case _:
+                assert_never(seed)
+
+    def _simple(
+        self, field: Field, seed: RawText | RawNumber | RawFlag | RawChoice | RawConst, place: Place
+    ) -> None:
+        match seed:
+            case RawText():
+                self._text(field, seed.text, place)
+            case RawNumber():
+                self._number(field, seed.number, place)
+            case RawFlag():
+                key = self._kept.widget(place.name, seed.on)
+                named = _named(field, place)
+                if not place.shows_label:
+                    named = {"label": "true", "help": None, "label_visibility": "visible"}
+                st.toggle(**named, key=key, on_change=self._on_change)
+            case RawChoice():
+                self._choice(field, seed.index, place)
+            case RawConst():
+                value = field.value if isinstance(field, ConstField) else None
+                key = self._kept.key(place.name)
+                st.text_input(**_named(field, place), value=show_json(value), key=key, disabled=True)
+            case _:
+                assert_never(seed)
+
+    def _text(self, field: Field, text: str, place: Place) -> None:
+        picker = picker_of(field, text)
+        named = _named(field, place)
+        if picker == "date":
+            key = self._kept.widget(place.name, text or None, date.fromisoformat)
+            st.date_input(
+                **named,
+                value=None,
+                key=key,
+                format="YYYY-MM-DD",
+                on_change=self._on_change,
+                min_value=date.min,
+                max_value=date.max,
+            )
+        elif picker == "date-time":
+            key = self._kept.widget(place.name, text or None, _naive)
+            st.datetime_input(
+                **named,
+                value=None,
+                key=key,
+                format="YYYY-MM-DD",
+                on_change=self._on_change,
+                min_value=_EARLIEST,
+                max_value=_LATEST,
+            )
+        elif (isinstance(field, TextField) and field.is_long) or len(text) > LONG or "\n" in text:
+            st.text_area(**named, key=self._kept.widget(place.name, text), on_change=self._on_change)
+        else:
+            st.text_input(**named, key=self._kept.widget(place.name, text), on_change=self._on_change)
+
+    def _number(self, field: Field, number: float | None, place: Place) -> None:
+        named = _named(field, place)
+        if isinstance(field, NumberField) and field.is_integer:
+            key = self._kept.widget(place.name, number, int)
+            st.number_input(**named, value=None, step=1, key=key, on_change=self._on_change)
+        else:
+            key = self._kept.widget(place.name, number, float)
+            st.number_input(**named, value=None, step=1.0, format="%g", key=key, on_change=self._on_change)
+
+    def _choice(self, field: Field, index: int | None, place: Place) -> None:
+        options = field.options if isinstance(field, ChoiceField) else ()
+        st.selectbox(
+            **_named(field, place),
+            options=range(len(options)),
+            index=None,
+            format_func=lambda at: (
+                literal(option) if isinstance(option := options[at], str) else show_json(option)
+            ),
+            key=self._kept.widget(place.name, index),
+            on_change=self._on_change,
+            placeholder="Choose a value",
+        )
+
+    def _json(self, name: str, text: str, place: Place, field: Field | None) -> None:
+        shown: Literal["visible", "collapsed"] = "visible" if place.shows_label else "collapsed"
+        st.text_area(
+            f"{place.label} (JSON)",
+            help=_help(field) if field else None,
+            label_visibility=shown,
+            key=self._kept.widget(name, text),
+            height="content",
+            on_change=self._on_change,
+        )
+
+    def _nullable(self, field: Field, seed: RawNullable, place: Place) -> None:
+        inner = field.inner if isinstance(field, NullableField) else field
+        name = f"{place.name}:null"
+        is_null = bool(self._kept.value(name, seed.is_null))
+        with st.container(horizontal=isinstance(seed.raw, _SIMPLE), vertical_alignment="bottom"):
+            if is_null:
+                key = self._kept.key(f"{place.name}:nothing")
+                st.text_input(**_named(field, place), value="null", key=key, disabled=True)
+            else:
+                with st.container():
+                    self._input(inner, seed.raw, place)
+            st.checkbox("null", key=self._kept.widget(name, seed.is_null))
+
+    def _union(self, field: Field, seed: RawUnion, place: Place) -> None:
+        variants = field.variants if isinstance(field, UnionField) else ()
+        name = f"{place.name}:kind"
+        chosen = int(self._kept.value(name, seed.chosen) or 0)
+        with st.container(border=True):
+            st.selectbox(
+                **_named(field, place),
+                options=range(len(variants)),
+                format_func=lambda at: literal(variants[at].title) or f"{at + 1}: {variants[at].kind}",
+                key=self._kept.widget(name, seed.chosen),
+            )
+            inside = Place(f"{place.name}:v{chosen}", place.path, place.label, shows_label=False)
+            self._input(variants[chosen], seed.variants[chosen], inside)
+
+    def _array(self, field: Field, seed: RawArray, place: Place) -> None:
+        rows = rows_of(self._kept, place.name, seed)
+        item = field.item if isinstance(field, ArrayField) else field
+        with st.container(border=True, gap="small"):
+            self._heading(field, place, f"{len(rows)}")
+            for at, row in enumerate(rows):
+                inside = Place(
+                    f"{place.name}:{row}", (*place.path, at), f"{place.label} {at + 1}", shows_label=False
+                )
+                held = row_seed(field, seed, row)
+                with st.container(horizontal=True, vertical_alignment="top"):
+                    with st.container(border=isinstance(held, RawObject)):
+                        self.draw(item, held, inside)
+                    st.button(
+                        ":material/close:",
+                        key=self._kept.key(f"{inside.name}:remove"),
+                        type="tertiary",
+                        help="Remove this row",
+                        on_click=self._kept.put,
+                        args=(f"{place.name}:rows", [other for other in rows if other != row]),
+                    )
+            st.button(
+                "Add",
+                key=self._kept.key(f"{place.name}:add"),
+                icon=":material/add:",
+                on_click=self._add_row,
+                args=(place.name, rows, self._kept.value(f"{place.name}:next", len(seed.items))),
+            )
+
+    def _add_row(self, array: str, rows: list[int], row: int) -> None:
+        self._kept.put(f"{array}:rows", [*rows, row])
+        self._kept.put(f"{array}:next", row + 1)
+
+    def _heading(self, field: Field, place: Place, count: str = "") -> None:
+        if place.shows_label:
+            words = f"**{place.label}**" + (f" :gray-badge[{count}]" if count else "")
+            st.markdown(words, help=_help(field))
+
+    def _object(self, field: Field, seed: RawObject, place: Place) -> None:
+        if not (place.path and place.shows_label):
+            self._members(field, seed, place)
+            return
+        with st.container(border=True, gap="small"):
+            self._heading(field, place)
+            self._members(field, seed, place)
+
+    def _members(self, field: Field, seed: RawObject, place: Place) -> None:
+        members = field.members if isinstance(field, ObjectField) else ()
+        for member, held in zip(members, seed.members, strict=True):
+            inside = Place(
+                member_name(place.name, member.name), (*place.path, member.name), safe_label(member.name)
+            )
+            if member.required and held.given:
+                self.draw(member.field, held.raw, inside)
+            else:
+                self._optional(member, held, inside)
+        if seed.others or (isinstance(field, ObjectField) and field.is_open):
+            label = Place(place.name, place.path, "Other fields")
+            self._json(f"json:{place.name}:others", seed.others, label, None)
+
+    def _optional(self, member: Member, held: RawMember, place: Place) -> None:
+        name = f"{place.name}:given"
+        given = bool(self._kept.value(name, held.given))
+        with st.container(horizontal=isinstance(held.raw, _SIMPLE), vertical_alignment="center"):
+            st.toggle(
+                place.label,
+                key=self._kept.widget(name, held.given),
+                help=_help(member.field) or "Not required; switched off, it is left out",
+            )
+            if given:
+                with st.container(border=isinstance(held.raw, RawObject)):
+                    self.draw(
+                        member.field, held.raw, Place(place.name, place.path, place.label, shows_label=False)
+                    )
+
+
+def problem_line(text: str) -> None:
+    """Show what is wrong with an input, as plain text."""
+    with st.container(horizontal=True, gap="xsmall", vertical_alignment="center"):
+        st.badge("Mend", icon=":material/error:", color="red")
+        st.text(literal(text))
+
+
+def _named(field: Field, place: Place) -> _Named:
+    return {
+        "label": place.label,
+        "help": _help(field),
+        "label_visibility": "visible" if place.shows_label else "collapsed",
+    }
+
+
+def _naive(text: str) -> datetime:
+    return datetime.fromisoformat(text.removesuffix("Z"))
+
+
+def _help(field: Field) -> str | None:
+    return safe_label(field.description, _HELP) if field.description else None

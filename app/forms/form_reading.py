@@ -1,0 +1,157 @@
+"""Reads what the inputs of a form hold as a JSON value, with a problem for each field that says nothing usable."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TypeAlias, assert_never
+
+from pydantic import JsonValue
+
+from app.forms.form_raw import (
+    Raw,
+    RawArray,
+    RawChoice,
+    RawConst,
+    RawFlag,
+    RawJson,
+    RawNullable,
+    RawNumber,
+    RawObject,
+    RawText,
+    RawUnion,
+    is_format,
+)
+from app.forms.form_tree import (
+    ArrayField,
+    ChoiceField,
+    ConstField,
+    Field,
+    NullableField,
+    NumberField,
+    ObjectField,
+    TextField,
+    UnionField,
+)
+from app.forms.typed_json import JsonTextError, parse_json, parse_object
+from simulator.facts import Value
+
+Path: TypeAlias = tuple[str | int, ...]
+
+
+class FieldProblem(Value):
+    """What is wrong with one field; `path` leads to it from the form's value."""
+
+    path: Path
+    message: str
+
+
+class Reading(Value):
+    """What a form says. With problems, `value` leaves out what could not be read."""
+
+    value: JsonValue
+    problems: tuple[FieldProblem, ...] = ()
+
+
+def read(field: Field, raw: Raw) -> Reading:
+    """Read what the inputs hold as a JSON value."""
+    problems: list[FieldProblem] = []
+    found = list(_read(field, raw, (), problems))
+    return Reading(value=found[0] if found else None, problems=tuple(problems))
+
+
+def _read(  # noqa: C901 - one arm for each kind of input
+    field: Field, raw: Raw, path: Path, problems: list[FieldProblem]
+) -> Iterable[JsonValue]:
+    """Yield the value, or nothing where it could not be read."""
+    match raw:
+        case RawText():
+            yield from _read_text(field, raw.text, path, problems)
+        case RawNumber():
+            yield from _read_number(field, raw.number, path, problems)
+        case RawFlag():
+            yield raw.on
+        case RawChoice():
+            yield from _read_choice(field, raw.index, path, problems)
+        case RawConst():
+            yield field.value if isinstance(field, ConstField) else None
+        case RawJson():
+            yield from _read_json(raw.text, path, problems)
+        case RawNullable():
+            inner = field.inner if isinstance(field, NullableField) else field
+            yield from iter([None]) if raw.is_null else _read(inner, raw.raw, path, problems)
+        case RawUnion():
+            variants = field.variants if isinstance(field, UnionField) else ()
+            yield from _read(variants[raw.chosen], raw.variants[raw.chosen], path, problems)
+        case RawArray():
+            yield list(_read_rows(field, raw.items, path, problems))
+        case RawObject():
+            yield dict(_read_members(field, raw, path, problems))
+        case _:
+            assert_never(raw)
+
+
+def _read_text(field: Field, text: str, path: Path, problems: list[FieldProblem]) -> Iterable[JsonValue]:
+    if isinstance(field, TextField) and not is_format(field, text):
+        example = "2025-12-31" if field.format == "date" else "2025-12-31T09:30:00Z"
+        problems.append(FieldProblem(path=path, message=f"a {field.format} is needed, for example {example}"))
+        return
+    yield text
+
+
+def _read_number(
+    field: Field, number: float | None, path: Path, problems: list[FieldProblem]
+) -> Iterable[JsonValue]:
+    whole = isinstance(field, NumberField) and field.is_integer
+    if number is None or (whole and number != int(number)):
+        wanted = "a whole number" if whole else "a number"
+        problems.append(FieldProblem(path=path, message=f"{wanted} is needed"))
+        return
+    yield int(number) if whole else number
+
+
+def _read_choice(
+    field: Field, index: int | None, path: Path, problems: list[FieldProblem]
+) -> Iterable[JsonValue]:
+    options = field.options if isinstance(field, ChoiceField) else ()
+    if index is None or not 0 <= index < len(options):
+        problems.append(FieldProblem(path=path, message="choose one of the values"))
+        return
+    yield options[index]
+
+
+def _read_json(text: str, path: Path, problems: list[FieldProblem]) -> Iterable[JsonValue]:
+    try:
+        yield parse_json(text)
+    except JsonTextError as error:
+        problems.append(FieldProblem(path=path, message=str(error)))
+
+
+def _read_rows(
+    field: Field, rows: tuple[Raw, ...], path: Path, problems: list[FieldProblem]
+) -> Iterable[JsonValue]:
+    item = field.item if isinstance(field, ArrayField) else field
+    for index, row in enumerate(rows):
+        yield from _read(item, row, (*path, index), problems)
+
+
+def _read_members(
+    field: Field, raw: RawObject, path: Path, problems: list[FieldProblem]
+) -> Iterable[tuple[str, JsonValue]]:
+    members = field.members if isinstance(field, ObjectField) else ()
+    for member, held in zip(members, raw.members, strict=True):
+        if held.given:
+            for value in _read(member.field, held.raw, (*path, member.name), problems):
+                yield member.name, value
+    try:
+        others = parse_object(raw.others)
+    except JsonTextError as error:
+        problems.append(FieldProblem(path=path, message=f"Other fields: {error}"))
+        return
+    names = {member.name for member in members}
+    for name, value in others.items():
+        if name in names:
+            problems.append(
+                FieldProblem(path=(*path, name), message="stands twice: here and in the other fields")
+            )
+        else:
+            yield name, value

@@ -1,0 +1,121 @@
+"""Reads what the inputs of a form hold now, drawn in this run or not.
+
+An input is called after the way to its field: `order.lines:0.qty`. A colon begins what is no field: `:null` and
+`:given` are switches, `:kind` chooses a variant, `:rows` lists the rows of an array. JSON by hand begins with `json:`.
+"""
+
+from __future__ import annotations
+
+from datetime import date, datetime
+from typing import assert_never
+
+from app.forms.form_raw import (
+    Raw,
+    RawArray,
+    RawChoice,
+    RawConst,
+    RawFlag,
+    RawJson,
+    RawMember,
+    RawNullable,
+    RawNumber,
+    RawObject,
+    RawText,
+    RawUnion,
+    blank,
+)
+from app.forms.form_tree import ArrayField, Field, NullableField, ObjectField, TextField, UnionField
+from app.forms.widget_store import Kept, slug
+
+
+def member_name(name: str, member: str) -> str:
+    """Name the input of an object's field."""
+    return f"{name}.{slug(member)}"
+
+
+def rows_of(kept: Kept, name: str, raw: RawArray) -> list[int]:
+    """Give the numbers of an array's rows; a row keeps its number when others are removed."""
+    return list(kept.value(f"{name}:rows", list(range(len(raw.items)))))
+
+
+def row_seed(field: Field, raw: RawArray, row: int) -> Raw:
+    """Give what a row's inputs hold at first; a row that was added is blank."""
+    if row < len(raw.items):
+        return raw.items[row]
+    return blank(field.item) if isinstance(field, ArrayField) else RawJson(text="")
+
+
+def picker_of(field: Field, text: str) -> str:
+    """Say which picker can show a time without changing how it is written; empty where none can."""
+    if not isinstance(field, TextField) or field.format == "plain":
+        return ""
+    if not text:
+        return field.format
+    try:
+        if field.format == "date":
+            return "date" if date.fromisoformat(text).isoformat() == text else ""
+        plain = text.removesuffix("Z")
+        at = datetime.fromisoformat(plain)
+    except ValueError:
+        return ""
+    # The picker knows minutes and no zones: a time with more to it stays a text.
+    kept_as_is = plain != text and at.isoformat() == plain and at.tzinfo is None
+    return "date-time" if kept_as_is and not (at.second or at.microsecond) else ""
+
+
+def collect(kept: Kept, name: str, field: Field, seed: Raw) -> Raw:  # noqa: C901, PLR0911 - one arm for each kind
+    """Give what the inputs of a field hold; `seed` is what they held at first."""
+    match seed:
+        case RawText():
+            return RawText(text=_text(kept, name, field, seed.text))
+        case RawNumber():
+            return RawNumber(number=kept.value(name, seed.number))
+        case RawFlag():
+            return RawFlag(on=bool(kept.value(name, seed.on)))
+        case RawChoice():
+            return RawChoice(index=kept.value(name, seed.index))
+        case RawConst():
+            return seed
+        case RawJson():
+            return RawJson(text=str(kept.value(f"json:{name}", seed.text) or ""))
+        case RawNullable():
+            inner = field.inner if isinstance(field, NullableField) else field
+            is_null = bool(kept.value(f"{name}:null", seed.is_null))
+            return RawNullable(is_null=is_null, raw=collect(kept, name, inner, seed.raw))
+        case RawUnion():
+            return _union(kept, name, field, seed)
+        case RawArray():
+            item = field.item if isinstance(field, ArrayField) else field
+            rows = rows_of(kept, name, seed)
+            items = (collect(kept, f"{name}:{row}", item, row_seed(field, seed, row)) for row in rows)
+            return RawArray(items=tuple(items))
+        case RawObject():
+            return _object(kept, name, field, seed)
+        case _:
+            assert_never(seed)
+
+
+def _text(kept: Kept, name: str, field: Field, seed: str) -> str:
+    text = str(kept.value(name, seed) or "")
+    if text and picker_of(field, seed) == "date-time":
+        return text.removesuffix("Z") + "Z"
+    return text
+
+
+def _union(kept: Kept, name: str, field: Field, seed: RawUnion) -> Raw:
+    fields = field.variants if isinstance(field, UnionField) else ()
+    chosen = kept.value(f"{name}:kind", seed.chosen) or 0
+    pairs = zip(fields, seed.variants, strict=True)
+    variants = (collect(kept, f"{name}:v{index}", variant, raw) for index, (variant, raw) in enumerate(pairs))
+    return RawUnion(chosen=chosen, variants=tuple(variants))
+
+
+def _object(kept: Kept, name: str, field: Field, seed: RawObject) -> Raw:
+    fields = field.members if isinstance(field, ObjectField) else ()
+    members = []
+    for member, held in zip(fields, seed.members, strict=True):
+        inner = member_name(name, member.name)
+        raw = collect(kept, inner, member.field, held.raw)
+        members.append(RawMember(given=bool(kept.value(f"{inner}:given", held.given)), raw=raw))
+    others = str(kept.value(f"json:{name}:others", seed.others) or "")
+    return RawObject(members=tuple(members), others=others)

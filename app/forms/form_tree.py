@@ -1,0 +1,320 @@
+"""Turns a JSON schema into the fields of a form: a tree of frozen values that knows no screen."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal, TypeAlias
+
+from pydantic import Field as Described
+from pydantic import JsonValue
+
+from simulator.base.json_values import JsonObject
+from simulator.environment.schema.schema_checks import BrokenSchemaError, normalise
+from simulator.facts import Value
+
+MAX_DEPTH = 8
+"""Schemas nested deeper than this end in a JSON field."""
+
+_LONG_TEXT = 120
+_LONG_NAMES = ("body", "comment", "content", "description", "message", "note", "reason", "summary", "text")
+
+
+class _Field(Value):
+    title: str = ""
+    description: str = ""
+    default: JsonValue = None
+    has_default: bool = False
+
+
+class TextField(_Field):
+    """A text; `format` is the schema's, where the form has an input of its own for it."""
+
+    kind: Literal["text"] = "text"
+    format: Literal["plain", "date", "date-time"] = "plain"
+    is_long: bool = False
+
+
+class NumberField(_Field):
+    """A number, or a whole number."""
+
+    kind: Literal["number"] = "number"
+    is_integer: bool = False
+
+
+class BooleanField(_Field):
+    """True or false."""
+
+    kind: Literal["boolean"] = "boolean"
+
+
+class ChoiceField(_Field):
+    """One of several values."""
+
+    kind: Literal["choice"] = "choice"
+    options: tuple[JsonValue, ...]
+
+
+class ConstField(_Field):
+    """The one value that may stand here."""
+
+    kind: Literal["const"] = "const"
+    value: JsonValue
+
+
+class JsonField(_Field):
+    """Any JSON, written by hand; `blank` is what an empty field starts with."""
+
+    kind: Literal["json"] = "json"
+    blank: str = ""
+
+
+class NullableField(_Field):
+    """Something, or null."""
+
+    kind: Literal["nullable"] = "nullable"
+    inner: Field
+
+
+class UnionField(_Field):
+    """One of several kinds of value."""
+
+    kind: Literal["union"] = "union"
+    variants: tuple[Field, ...]
+
+
+class ArrayField(_Field):
+    """Any number of values of one kind."""
+
+    kind: Literal["array"] = "array"
+    item: Field
+    least: int = 0
+
+
+class Member(Value):
+    """A named field of an object."""
+
+    name: str
+    field: Field
+    required: bool
+
+
+class ObjectField(_Field):
+    """Named fields; `is_open` says that the schema invites further names."""
+
+    kind: Literal["object"] = "object"
+    members: tuple[Member, ...]
+    is_open: bool = False
+
+
+Field: TypeAlias = Annotated[
+    TextField
+    | NumberField
+    | BooleanField
+    | ChoiceField
+    | ConstField
+    | JsonField
+    | NullableField
+    | UnionField
+    | ArrayField
+    | ObjectField,
+    Described(discriminator="kind"),
+]
+
+for _model in (NullableField, UnionField, ArrayField, Member, ObjectField):
+    _model.model_rebuild()
+
+
+def parse_schema(schema: JsonObject) -> Field:
+    """Turn a JSON schema into a field.
+
+    References inside the schema are followed; none is ever fetched. What has no field of its own (recursion,
+    free maps, schemas that are none) becomes a `JsonField`.
+    """
+    try:
+        normal = normalise(schema)
+    except BrokenSchemaError:
+        return JsonField()
+    return _Parser(normal).field(normal, refs=(), depth=0)
+
+
+class _Parser:
+    """Walks one schema; `refs` are the references that it is inside of, so that recursion is noticed."""
+
+    def __init__(self, root: JsonObject) -> None:
+        self._root = root
+
+    def field(self, schema: Any, *, refs: tuple[str, ...], depth: int, name: str = "") -> Field:
+        found = self._resolved(schema, refs)
+        if found is None or depth > MAX_DEPTH:
+            return JsonField(**_about(schema))
+        schema, refs = found
+        if "const" in schema:
+            return ConstField(value=schema["const"], **_about(schema))
+        options = schema.get("enum")
+        if isinstance(options, list) and options:
+            return ChoiceField(options=tuple(options), **_about(schema))
+        variants = self._variants(schema)
+        if variants is not None:
+            return self._union(schema, variants, refs=refs, depth=depth)
+        return self._typed(schema, refs=refs, depth=depth, name=name)
+
+    def _resolved(self, schema: Any, refs: tuple[str, ...]) -> tuple[dict[str, Any], tuple[str, ...]] | None:
+        while isinstance(schema, dict):
+            combined = schema.get("allOf")
+            if isinstance(combined, list) and combined:
+                schema = _merged([*combined, {key: item for key, item in schema.items() if key != "allOf"}])
+                continue
+            reference = schema.get("$ref")
+            if reference is None:
+                return schema, refs
+            target = _looked_up(self._root, reference)
+            if reference in refs or not isinstance(target, dict):
+                return None
+            refs = (*refs, reference)
+            schema = {**target, **{key: item for key, item in schema.items() if key != "$ref"}}
+        return None
+
+    def _variants(self, schema: dict[str, Any]) -> list[Any] | None:
+        types = schema.get("type")
+        if isinstance(types, list):
+            return [{**schema, "type": name} for name in types]
+        if types is not None or "properties" in schema:
+            return None
+        several = schema.get("anyOf") or schema.get("oneOf")
+        return several if isinstance(several, list) and several else None
+
+    def _union(
+        self, schema: dict[str, Any], variants: list[Any], *, refs: tuple[str, ...], depth: int
+    ) -> Field:
+        about = _about(schema)
+        given = [variant for variant in variants if not _is_null(variant)]
+        fields = tuple(self.field(variant, refs=refs, depth=depth + 1) for variant in given)
+        if not fields:
+            return ConstField(value=None, **about)
+        plain: Field = UnionField(variants=fields, **about)
+        if len(fields) == 1:
+            names = {key: about[key] for key in ("title", "description") if about[key]}
+            plain = fields[0].model_copy(update=names)
+        if len(given) == len(variants):
+            return plain
+        if isinstance(plain, NullableField):
+            return plain.model_copy(update={key: item for key, item in about.items() if item})
+        return NullableField(inner=plain, **about)
+
+    def _typed(self, schema: dict[str, Any], *, refs: tuple[str, ...], depth: int, name: str) -> Field:
+        kind = schema.get("type") or ("object" if "properties" in schema else None)
+        if kind == "object":
+            return self._object(schema, refs=refs, depth=depth)
+        if kind == "array":
+            return self._array(schema, refs=refs, depth=depth)
+        return _scalar(str(kind), schema, name)
+
+    def _object(self, schema: dict[str, Any], *, refs: tuple[str, ...], depth: int) -> Field:
+        properties = _mapping(schema, "properties")
+        if not properties:
+            return JsonField(blank="{}", **_about(schema))
+        required = _listing(schema, "required")
+        members = tuple(
+            Member(
+                name=name,
+                field=self.field(item, refs=refs, depth=depth + 1, name=name),
+                required=name in required,
+            )
+            for name, item in properties.items()
+        )
+        return ObjectField(
+            members=members, is_open=bool(schema.get("additionalProperties")), **_about(schema)
+        )
+
+    def _array(self, schema: dict[str, Any], *, refs: tuple[str, ...], depth: int) -> Field:
+        items = schema.get("items")
+        if not isinstance(items, dict) or not items or "prefixItems" in schema:
+            return JsonField(blank="[]", **_about(schema))
+        least = schema.get("minItems")
+        return ArrayField(
+            item=self.field(items, refs=refs, depth=depth + 1),
+            least=least if isinstance(least, int) else 0,
+            **_about(schema),
+        )
+
+
+def _scalar(kind: str, schema: dict[str, Any], name: str) -> Field:
+    about = _about(schema)
+    match kind:
+        case "string":
+            return _text(schema, name)
+        case "integer" | "number":
+            return NumberField(is_integer=kind == "integer", **about)
+        case "boolean":
+            return BooleanField(**about)
+        case "null":
+            return ConstField(value=None, **about)
+        case _:
+            return JsonField(**about)
+
+
+def _text(schema: dict[str, Any], name: str) -> TextField:
+    longest = schema.get("maxLength")
+    default = schema.get("default")
+    is_long = (
+        (isinstance(longest, int) and longest > _LONG_TEXT)
+        or (longest is None and any(word in name.lower() for word in _LONG_NAMES))
+        or (isinstance(default, str) and (len(default) > _LONG_TEXT or "\n" in default))
+    )
+    wanted = schema.get("format")
+    return TextField(
+        format=wanted if wanted in {"date", "date-time"} else "plain", is_long=is_long, **_about(schema)
+    )
+
+
+def _about(schema: Any) -> dict[str, Any]:
+    if not isinstance(schema, dict):
+        return {}
+    title, description = schema.get("title"), schema.get("description")
+    return {
+        "title": title if isinstance(title, str) else "",
+        "description": description if isinstance(description, str) else "",
+        "default": schema.get("default"),
+        "has_default": "default" in schema,
+    }
+
+
+def _merged(schemas: list[Any]) -> dict[str, Any] | None:
+    """Join schemas that hold all at once; None where they are of different types."""
+    if not all(isinstance(schema, dict) for schema in schemas):
+        return None
+    if len({str(schema["type"]) for schema in schemas if "type" in schema}) > 1:
+        return None
+    whole: dict[str, Any] = {}
+    for schema in schemas:
+        properties = {**_mapping(whole, "properties"), **_mapping(schema, "properties")}
+        required = [*_listing(whole, "required"), *_listing(schema, "required")]
+        whole = {**whole, **schema}
+        whole |= {"properties": properties} if properties else {}
+        whole |= {"required": required} if required else {}
+    return whole
+
+
+def _mapping(schema: dict[str, Any], key: str) -> dict[str, Any]:
+    found = schema.get(key)
+    return found if isinstance(found, dict) else {}
+
+
+def _listing(schema: dict[str, Any], key: str) -> list[Any]:
+    found = schema.get(key)
+    return found if isinstance(found, list) else []
+
+
+def _is_null(variant: Any) -> bool:
+    return isinstance(variant, dict) and variant.get("type") == "null"
+
+
+def _looked_up(root: Any, reference: Any) -> Any:
+    if not isinstance(reference, str) or not reference.startswith("#"):
+        return None
+    found = root
+    for step in reference[1:].split("/")[1:]:
+        key = step.replace("~1", "/").replace("~0", "~")
+        if not isinstance(found, dict) or key not in found:
+            return None
+        found = found[key]
+    return found

@@ -1,0 +1,127 @@
+"""Tells what has to be put into the inputs of a form so that they show another value, each staying where it is.
+
+An input that stays keeps the cursor of whoever is in it; one that is made anew loses it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TypeAlias
+
+from pydantic import JsonValue
+
+from app.forms.field_widgets import LONG
+from app.forms.form_raw import (
+    Raw,
+    RawArray,
+    RawChoice,
+    RawConst,
+    RawFlag,
+    RawJson,
+    RawNullable,
+    RawNumber,
+    RawObject,
+    RawText,
+    RawUnion,
+)
+from app.forms.form_state import member_name, rows_of
+from app.forms.form_tree import (
+    ArrayField,
+    Field,
+    NullableField,
+    NumberField,
+    ObjectField,
+    TextField,
+    UnionField,
+)
+from app.forms.widget_store import Kept
+
+Move: TypeAlias = tuple[str, JsonValue]
+"""The name of an input, and what it is to hold."""
+
+
+class _OtherInputsError(Exception):
+    """The value needs inputs of another kind than those that are there."""
+
+
+def moves(kept: Kept, name: str, field: Field, now: Raw, then: Raw) -> tuple[Move, ...] | None:
+    """Give what to put where, so that a form that holds `now` holds `then`; None where other inputs are needed.
+
+    Args:
+        kept: Keeps the inputs.
+        name: The name of the field's input.
+        field: The field.
+        now: What its inputs hold, as `app.forms.form_state.collect` gives it.
+        then: What they are to hold.
+    """
+    try:
+        return tuple(_moves(kept, name, field, now, then))
+    except _OtherInputsError:
+        return None
+
+
+def _moves(kept: Kept, name: str, field: Field, now: Raw, then: Raw) -> Iterator[Move]:
+    if now == then:
+        return
+    match now, then:
+        case (RawText(), RawText()):
+            yield _text(name, field, now.text, then.text)
+        case (RawNumber(), RawNumber()):
+            whole = isinstance(field, NumberField) and field.is_integer
+            yield name, then.number if whole or then.number is None else float(then.number)
+        case (RawFlag(), RawFlag()):
+            yield name, then.on
+        case (RawChoice(), RawChoice()):
+            yield name, then.index
+        case (RawConst(), RawConst()):
+            return
+        case (RawJson(), RawJson()):
+            yield f"json:{name}", then.text
+        case _:
+            yield from _inside(kept, name, field, now, then)
+
+
+def _text(name: str, field: Field, now: str, then: str) -> Move:
+    """A date has a picker of its own kind, and a long text an input of several lines."""
+    is_time = isinstance(field, TextField) and field.format != "plain"
+    if is_time or _is_long(now) != _is_long(then):
+        raise _OtherInputsError
+    return name, then
+
+
+def _is_long(text: str) -> bool:
+    return len(text) > LONG or "\n" in text
+
+
+def _inside(kept: Kept, name: str, field: Field, now: Raw, then: Raw) -> Iterator[Move]:
+    match now, then:
+        case (RawNullable(), RawNullable()):
+            inner = field.inner if isinstance(field, NullableField) else field
+            if now.is_null != then.is_null:
+                yield f"{name}:null", then.is_null
+            if not then.is_null:
+                yield from _moves(kept, name, inner, now.raw, then.raw)
+        case (RawUnion(), RawUnion()) if now.chosen == then.chosen and isinstance(field, UnionField):
+            at = then.chosen
+            yield from _moves(kept, f"{name}:v{at}", field.variants[at], now.variants[at], then.variants[at])
+        case (RawArray(), RawArray()) if len(now.items) == len(then.items) and isinstance(field, ArrayField):
+            rows = rows_of(kept, name, now)
+            for row, before, after in zip(rows, now.items, then.items, strict=True):
+                yield from _moves(kept, f"{name}:{row}", field.item, before, after)
+        case (RawObject(), RawObject()) if isinstance(field, ObjectField):
+            yield from _members(kept, name, field, now, then)
+        case _:
+            raise _OtherInputsError
+
+
+def _members(kept: Kept, name: str, field: ObjectField, now: RawObject, then: RawObject) -> Iterator[Move]:
+    if bool(now.others) != bool(then.others):
+        raise _OtherInputsError
+    if now.others != then.others:
+        yield f"json:{name}:others", then.others
+    for member, before, after in zip(field.members, now.members, then.members, strict=True):
+        inner = member_name(name, member.name)
+        if before.given != after.given:
+            yield f"{inner}:given", after.given
+        if after.given:
+            yield from _moves(kept, inner, member.field, before.raw, after.raw)

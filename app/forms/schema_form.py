@@ -1,0 +1,268 @@
+"""Makes a form from a JSON schema: inputs for every field, and JSON by hand as the way out."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+
+import streamlit as st
+from pydantic import JsonValue
+
+from app.forms.field_widgets import FieldDrawer, Place, problem_line
+from app.forms.form_raw import Raw, blank, fill
+from app.forms.form_reading import FieldProblem, Path, Reading, read
+from app.forms.form_state import collect
+from app.forms.form_tree import Field, parse_schema
+from app.forms.form_updates import moves
+from app.forms.typed_json import JsonTextError, parse_json, write_json
+from app.forms.widget_store import Kept
+from simulator.base.json_values import JsonObject, same
+from simulator.environment.schema.schema_checks import Problem, check
+from simulator.facts import Value
+
+_STEP = re.compile(r"\.([^.\[\]]+)|\[(\d+)\]|\['((?:[^'\\]|\\.)*)'\]")
+
+
+class FormResult(Value):
+    """What a form says.
+
+    `problems` are inputs that cannot be read; with any of them `value` is None and nothing should be sent.
+    `misfits` say where the value breaks its schema; it can be sent all the same.
+    """
+
+    value: JsonValue
+    problems: tuple[FieldProblem, ...] = ()
+    misfits: tuple[Problem, ...] = ()
+
+
+class SchemaForm:
+    """One JSON value, edited in a form or as text; what was done in one is carried to the other.
+
+    Args:
+        kept: Keeps the inputs.
+        name: The name of the text's input; the form's inputs begin with it.
+        schema: What the value should look like.
+        value: What is there at first; None for an empty form.
+        text: The text that is there at first; by default the value's.
+    """
+
+    def __init__(
+        self, kept: Kept, name: str, schema: JsonObject, value: JsonValue = None, text: str | None = None
+    ) -> None:
+        self.kept = kept
+        self.name = name
+        self.schema = schema
+        self._field = _field_of(json.dumps(schema))
+        self._value = value
+        self._text = text
+
+    def initial_text(self) -> str:
+        """Give the text that is there at first."""
+        if self._text is not None:
+            return self._text
+        return write_json(read(self._field, self._seed()).value)
+
+    def reading(self) -> Reading:
+        """Read the form's inputs, whether they are drawn in this run or not."""
+        return read(self._field, collect(self.kept, self._form_name(), self._field, self._seed()))
+
+    def result(self) -> FormResult:
+        """Read the form's inputs, and check the value against the schema."""
+        return _result(self.reading(), self.schema)
+
+    def draw(self, *, tried: bool, misfits: Sequence[Problem] = (), live: bool = False) -> None:
+        """Draw the form.
+
+        Args:
+            tried: Somebody wanted to send it, so that empty inputs are named too.
+            misfits: Where the value breaks its schema: each is said at its field.
+            live: Draw the page anew with each input that is left.
+        """
+        reading = self.reading()
+        notes = _by_path(reading.problems if tried else (), misfits)
+        place = Place(self._form_name(), (), "Kind of value" if self._field.kind == "union" else "Value")
+        FieldDrawer(self.kept, notes, live=live).draw(self._field, self._seed(), place)
+        if not self._field_has_inputs():
+            st.caption("There is nothing to fill in.")
+
+    @property
+    def is_last(self) -> bool:
+        """Tell whether what stands in the text was filled into the form, and not typed."""
+        return bool(self.kept.value(f"{self.name}:by_form", initial=False))
+
+    @property
+    def shows_text(self) -> bool:
+        """Tell whether the form shows what the text says, and not what it said when it last was JSON."""
+        return bool(self.kept.value(self.name, self.initial_text()) == self._agreed())
+
+    def sync(self) -> str | None:
+        """Let the text and the form say the same: what was changed in one since they last did is carried to the other.
+
+        Call it before either is drawn. A text that is no JSON stays as it is, until the form is changed.
+
+        Returns:
+            The text that was given up for the form's value because it was no JSON; None where nothing was.
+        """
+        text, agreed = self.kept.value(self.name, self.initial_text()), self._agreed()
+        if agreed is None:
+            self._take(text if _is_json(text) else self.initial_text())
+            return None
+        if text != agreed and _is_json(text):
+            self._take(text)
+            return None
+        before = parse_json(agreed)
+        said = self.reading().value
+        if same(said, before):
+            return None
+        new = write_json(_as_written(said, before))
+        for name, value in (("", new), (":agreed", new), (":by_form", True)):
+            self.kept.put(f"{self.name}{name}", value)
+        return text if text != agreed else None
+
+    def _take(self, text: str) -> None:
+        """Show a text's value in the form: in the inputs that are there, if they can hold it."""
+        then = fill(self._field, parse_json(text))
+        now = collect(self.kept, self._form_name(), self._field, self._seed())
+        moved = moves(self.kept, self._form_name(), self._field, now, then)
+        is_new = self._agreed() is None or moved is None
+        for name, value in moved or ():
+            self.kept.put(name, value)
+        if is_new:
+            self.kept.put(f"{self.name}:base", text)
+            self.kept.put(f"{self.name}:number", self._number() + 1)
+        self.kept.put(f"{self.name}:agreed", text)
+        self.kept.put(f"{self.name}:by_form", value=False)
+
+    def _agreed(self) -> str | None:
+        agreed: str | None = self.kept.value(f"{self.name}:agreed")
+        return agreed
+
+    def to_text(self) -> None:
+        """Carry what the form says to the text."""
+        text = write_json(self.reading().value)
+        self.kept.put(self.name, text)
+        self.kept.put(f"{self.name}:carried", text)
+
+    def to_form(self) -> bool:
+        """Carry the text to the form; False where it is no JSON, and then nothing changes."""
+        text = self.kept.value(self.name, self.initial_text())
+        if text == self.kept.value(f"{self.name}:carried"):
+            return True
+        try:
+            parse_json(text)
+        except JsonTextError:
+            return False
+        self.kept.put(f"{self.name}:carried", text)
+        self.kept.put(f"{self.name}:base", text)
+        self.kept.put(f"{self.name}:number", self._number() + 1)
+        return True
+
+    def _number(self) -> int:
+        return int(self.kept.value(f"{self.name}:number", 0))
+
+    def _form_name(self) -> str:
+        """Each text that is carried to the form begins new inputs, because the old ones hold old values."""
+        return f"form{self._number()}:{self.name}"
+
+    def _seed(self) -> Raw:
+        base = self.kept.value(f"{self.name}:base")
+        if base is not None:
+            return fill(self._field, parse_json(base))
+        return blank(self._field) if self._value is None else fill(self._field, self._value)
+
+    def _field_has_inputs(self) -> bool:
+        return self._field.kind != "object" or bool(self._field.members) or self._field.is_open
+
+
+def schema_form(
+    kept: Kept, name: str, schema: JsonObject, value: JsonValue = None, *, tried: bool = False
+) -> FormResult:
+    """Draw a form with a switch to edit its value as JSON; give what it says.
+
+    Args:
+        kept: Keeps the inputs.
+        name: The form's name among this owner's inputs.
+        schema: What the value should look like.
+        value: What is there at first; None for an empty form.
+        tried: Somebody wanted to send the form: name every input that says nothing usable.
+    """
+    form = SchemaForm(kept, f"json:{name}", schema, value)
+    switch = f"{name}:as"
+    as_json = bool(kept.value(switch, initial=False))
+    if as_json:
+        key = kept.widget(form.name, form.initial_text())
+        st.text_area("JSON", key=key, height="content", on_change="ignore")
+        result = _from_text(kept.value(form.name, form.initial_text()), schema)
+        if result.problems:
+            problem_line(result.problems[0].message)
+    else:
+        form.draw(tried=tried)
+        result = form.result()
+    key = kept.widget(switch, initial=False)
+    st.toggle("Edit as JSON", key=key, on_change=_switch, args=(form, kept, switch))
+    return result
+
+
+def _switch(form: SchemaForm, kept: Kept, switch: str) -> None:
+    if kept.value(switch):
+        form.to_text()
+    elif not form.to_form():
+        kept.put(switch, value=True)
+
+
+def _from_text(text: str, schema: JsonObject) -> FormResult:
+    try:
+        return _result(Reading(value=parse_json(text)), schema)
+    except JsonTextError as error:
+        return FormResult(value=None, problems=(FieldProblem(path=(), message=str(error)),))
+
+
+def _result(reading: Reading, schema: JsonObject) -> FormResult:
+    if reading.problems:
+        return FormResult(value=None, problems=reading.problems)
+    return FormResult(value=reading.value, misfits=check(reading.value, schema))
+
+
+def _by_path(problems: Sequence[FieldProblem], misfits: Sequence[Problem]) -> Mapping[Path, Sequence[str]]:
+    notes: dict[Path, list[str]] = defaultdict(list)
+    for problem in problems:
+        notes[problem.path].append(problem.message)
+    for misfit in misfits:
+        notes[path_of(misfit.path)].append(misfit.message)
+    return notes
+
+
+def path_of(place: str) -> Path:
+    """Read a place as schema problems name it: `$.items[0].price`, or `$['a b']`."""
+    return tuple(
+        int(index) if index else (name or quoted).replace("\\'", "'")
+        for name, index, quoted in _STEP.findall(place)
+    )
+
+
+def _is_json(text: str) -> bool:
+    try:
+        parse_json(text)
+    except JsonTextError:
+        return False
+    return True
+
+
+def _as_written(value: JsonValue, before: JsonValue) -> JsonValue:
+    """Keep how a number was written where it is the same one: an input makes 45.0 of 45."""
+    if isinstance(value, dict) and isinstance(before, dict):
+        return {key: _as_written(inner, before.get(key)) for key, inner in value.items()}
+    if isinstance(value, list) and isinstance(before, list):
+        known = [*before, *[None] * len(value)]
+        return [_as_written(inner, old) for inner, old in zip(value, known, strict=False)]
+    if isinstance(value, float) and not isinstance(before, float) and same(value, before):
+        return before
+    return value
+
+
+@lru_cache(maxsize=256)
+def _field_of(schema_text: str) -> Field:
+    return parse_schema(json.loads(schema_text))

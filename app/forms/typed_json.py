@@ -1,0 +1,171 @@
+"""Reads JSON that a person typed, and says where it is wrong; writes JSON for a person to read and edit."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from typing import NoReturn
+
+from pydantic import JsonValue
+
+from app.forms.safe_labels import DIRECTIONS
+from simulator.base import json_text
+
+_ONE_LINE = 72
+_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\],]')
+"""What is needed to find the keys of a text that is JSON so far: its strings, and where objects begin and end."""
+
+
+class JsonTextError(ValueError):
+    """A text is no JSON.
+
+    Attributes:
+        message: What is wrong, without any of the text itself.
+        line: The line of the mistake, from 1.
+        column: The column of the mistake, from 1.
+    """
+
+    def __init__(self, message: str, line: int, column: int) -> None:
+        super().__init__(f"Line {line}, column {column}: {message}")
+        self.message = message
+        self.line = line
+        self.column = column
+
+
+def parse_json(text: str) -> JsonValue:
+    """Read a JSON value, strictly: no NaN, no infinity, no half character, no key twice in one object.
+
+    Raises:
+        JsonTextError: The text is no JSON; the error says where.
+    """
+    if not text.strip():
+        raise JsonTextError('there is nothing here; write a JSON value, for example {} or "done"', 1, 1)
+    try:
+        value: JsonValue = json.loads(
+            text,
+            parse_constant=lambda word: _refuse(text, word, "JSON has no such number"),
+            parse_float=lambda word: _finite(text, word),
+            object_pairs_hook=lambda pairs: _each_key_once(text, pairs),
+        )
+    except json.JSONDecodeError as error:
+        raise JsonTextError(_reworded(error), error.lineno, error.colno) from error
+    except JsonTextError:
+        raise
+    except (RecursionError, ValueError) as error:  # nested too deeply, or a number of too many digits
+        raise _placed(text) from error
+    _refuse_half_characters(value)
+    return value
+
+
+def _placed(text: str) -> JsonTextError:
+    """Look up what is wrong with a text that is written as JSON and cannot be read all the same."""
+    try:
+        json_text.read_json(text, constants=True)
+    except json_text.JsonTextError as error:
+        return JsonTextError(error.reason, error.line, error.column)
+    return JsonTextError("it cannot be read", 1, 1)
+
+
+def parse_object(text: str) -> dict[str, JsonValue]:
+    """Read a JSON object; an empty text is an empty object.
+
+    Raises:
+        JsonTextError: The text is no JSON, or no object.
+    """
+    if not text.strip():
+        return {}
+    value = parse_json(text)
+    if not isinstance(value, dict):
+        raise JsonTextError('a JSON object is needed here, for example {"name": "value"}', 1, 1)
+    return value
+
+
+def write_json(value: JsonValue) -> str:
+    """Write a value over several lines, for editing.
+
+    What UTF-8 cannot hold is written as an escape, and what would turn the direction of the text after it.
+    """
+    text = _escaped(json.dumps(value, indent=2, ensure_ascii=False))
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError:
+        return json.dumps(value, indent=2)
+    return text
+
+
+def show_json(value: JsonValue) -> str:
+    """Write a value to look at: in one line where it is short."""
+    line = _escaped(json.dumps(value, ensure_ascii=False).encode("utf-8", "replace").decode())
+    return line if len(line) <= _ONE_LINE else write_json(value)
+
+
+def _escaped(text: str) -> str:
+    """Escape what turns the direction of a text; in JSON it can only stand in a string, which means the same then."""
+    return text.translate(DIRECTIONS)
+
+
+def _each_key_once(text: str, pairs: list[tuple[str, JsonValue]]) -> dict[str, JsonValue]:
+    value = dict(pairs)
+    if len(value) < len(pairs):
+        before = text[: _second_key(text)]
+        message = "this key stands twice in one object; only one of the two values would count"
+        raise JsonTextError(message, before.count("\n") + 1, len(before) - before.rfind("\n"))
+    return value
+
+
+def _second_key(text: str) -> int:
+    """Find the first key that its object holds already, in a text that is JSON up to the end of that object."""
+    inside: list[set[str] | None] = []
+    awaits_key = False
+    for token in _TOKEN.finditer(text):
+        match token[0]:
+            case "{" | "[":
+                inside.append(set() if token[0] == "{" else None)
+                awaits_key = token[0] == "{"
+            case "}" | "]":
+                inside.pop()
+            case ",":
+                awaits_key = bool(inside) and inside[-1] is not None
+            case word if awaits_key and inside and (keys := inside[-1]) is not None:
+                key = json.loads(word)
+                if key in keys:
+                    return token.start()
+                keys.add(key)
+                awaits_key = False
+            case _:
+                pass
+    return 0
+
+
+def _reworded(error: json.JSONDecodeError) -> str:
+    rest = error.doc[error.pos :].lstrip()
+    if rest.startswith("'"):
+        return "JSON writes texts in double quotes"
+    if re.match(r"(True|False|None)\b", rest):
+        return "JSON writes true, false and null in small letters"
+    if error.msg == "Extra data":
+        return "something follows after the end of the value"
+    if error.pos == 0 and error.msg == "Expecting value":
+        return "this is no JSON value; a text stands in double quotes"
+    if error.msg == "Expecting value":
+        return "a value is expected here: a text in double quotes, a number, true, false, null, [ or {"
+    return error.msg[:1].lower() + error.msg[1:]
+
+
+def _finite(text: str, word: str) -> float:
+    number = float(word)
+    return number if math.isfinite(number) else _refuse(text, word, "the number is too large")
+
+
+def _refuse(text: str, word: str, message: str) -> NoReturn:
+    found = re.search(rf"(?<![\w\"]){re.escape(word)}(?![\w\"])", text)
+    before = text[: found.start()] if found else ""
+    raise JsonTextError(message, before.count("\n") + 1, len(before) - before.rfind("\n"))
+
+
+def _refuse_half_characters(value: JsonValue) -> None:
+    try:
+        json.dumps(value, ensure_ascii=False).encode("utf-8")
+    except UnicodeEncodeError as error:
+        raise JsonTextError("an escape stands for half a character (a lone surrogate)", 1, 1) from error

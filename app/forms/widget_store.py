@@ -1,0 +1,204 @@
+"""Keeps what people typed into inputs that come and go: an input that is hidden for one run loses its text.
+
+Values are kept in the session's drafts, one JSON text for each thing to decide, so that a refresh of the page
+loses nothing either. They say nothing of the session they belong to, so a copy of it under another id has them too.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, MutableMapping
+from datetime import date
+from typing import Any, TypeAlias
+
+import streamlit as st
+from pydantic import JsonValue
+
+from app.forms.widget_sync import held, hold, set_input
+from simulator.base.json_values import digest
+
+DraftStore: TypeAlias = MutableMapping[str, str]
+"""The unsent texts of one session, by the owner of the inputs; shared by all its tabs."""
+
+_SHOWN = "kept_inputs"
+_OWNERS = "kept_owners"
+_DRAWN = "kept_drawn"
+_SESSION = "kept_session"
+_CHANGES = "kept_changes"
+_MAX_SLUG = 48
+_SEVERAL = 2
+
+
+def slug(text: str) -> str:
+    """Make a text fit to stand in a widget's key; different texts stay different."""
+    plain = re.sub(r"[^A-Za-z0-9_-]", "-", text)
+    return plain if plain == text and len(text) <= _MAX_SLUG else f"{plain[:_MAX_SLUG]}-{digest(text)[:6]}"
+
+
+def gather(drafts: DraftStore, session_id: str = "") -> None:
+    """Move what was typed since the last run into the drafts; call it once, before any input is drawn.
+
+    Args:
+        drafts: Those of the session that the run before has drawn.
+        session_id: The session that this run draws; empty where it draws none.
+    """
+    keep_typed(drafts)
+    if session_id and session_id != st.session_state.get(_SESSION, session_id):
+        st.session_state[_CHANGES] = st.session_state.get(_CHANGES, 0) + 1
+    if session_id:
+        st.session_state[_SESSION] = session_id
+    shown: dict[str, list[Any]] = st.session_state.get(_SHOWN, {})
+    if shown:  # else the run before ended early, and its inputs are those of the run before it
+        st.session_state[_OWNERS] = {owner: signature for owner, signature, *_ in shown.values()}
+        st.session_state[_DRAWN] = list(shown)
+    st.session_state[_SHOWN] = {}
+
+
+def keep_typed(drafts: DraftStore) -> None:
+    """Write what was typed so far into the drafts, while the inputs stay on the screen.
+
+    Only what changed in this tab is written, so that two tabs of one session do not undo each other.
+    """
+    shown: dict[str, list[Any]] = st.session_state.get(_SHOWN, {})
+    for key, line in shown.items():
+        owner, signature, name, last = line
+        if key in st.session_state and (now := _plain(held(key))) != last:
+            kept = _load(drafts, owner, signature)
+            kept[name] = line[-1] = now
+            _save(drafts, owner, signature, kept)
+
+
+def forget_drawn() -> None:
+    """Drop what stands in the inputs of this run, so that each begins with what is kept of it."""
+    shown: dict[str, list[Any]] = st.session_state.get(_SHOWN, {})
+    for key in shown:
+        st.session_state.pop(key, None)
+    st.session_state[_SHOWN] = {}
+
+
+def owners_before() -> dict[str, str]:
+    """Give whose inputs the run before drew, as they stand in widgets' keys, with their signatures."""
+    owners: dict[str, str] = st.session_state.get(_OWNERS, {})
+    return owners
+
+
+class Kept:
+    """The inputs of one thing to decide.
+
+    Args:
+        drafts: Where values are kept.
+        owner: Whose inputs these are; becomes the end of each widget's key.
+        about: What the owner is about. When another thing comes under the same name (after an undo), the values of
+            the one before are dropped.
+    """
+
+    def __init__(self, drafts: DraftStore, owner: str, *about: str) -> None:
+        self._drafts = drafts
+        self._owner = slug(owner)
+        self._signature = signature = "".join(about) if len(about) < _SEVERAL else digest(*about)
+        # A tab that goes from one session to another draws other inputs there: else the browser would hold on to
+        # what stands in those of the same name.
+        changes = st.session_state.get(_CHANGES, 0)
+        self._end = f"{self._owner}__{changes}" if changes else self._owner
+        self._is_another = owners_before().get(self._owner, signature) != signature
+        _adopt(drafts, self._owner, signature, about)
+        self._begun: set[str] = set()
+        self._before: list[str] | None = st.session_state.get(_DRAWN)
+
+    @property
+    def owner(self) -> str:
+        """The owner as it stands in widgets' keys, and the name of what is kept among the drafts."""
+        return self._owner
+
+    def key(self, name: str) -> str:
+        """Give the key of the widget with this name."""
+        return f"{name}_{self._end}"
+
+    def value(self, name: str, initial: JsonValue = None) -> Any:
+        """Give what an input holds, whether it is on the screen or not; `initial` if nobody touched it."""
+        key = self.key(name)
+        if key in st.session_state and self._is_mine(key):
+            return _plain(held(key))
+        return _load(self._drafts, self._owner, self._signature).get(name, initial)
+
+    def widget(self, name: str, initial: JsonValue = None, decode: Callable[[Any], Any] | None = None) -> str:
+        """Make the widget that is drawn next hold its value; give its key.
+
+        Args:
+            name: The widget's name among this owner's.
+            initial: Its value if nobody touched it; None leaves the widget empty.
+            decode: Turns the JSON value into what the widget holds, where that is not JSON.
+        """
+        key, value = self.key(name), self.value(name, initial)
+        if key not in st.session_state or not self._is_mine(key):
+            st.session_state.pop(key, None)
+            if value is not None:
+                set_input(key, decode(value) if decode else value)
+        hold(key)
+        self._begun.add(key)
+        st.session_state.setdefault(_SHOWN, {})[key] = [self._owner, self._signature, name, value]
+        return key
+
+    def put(self, name: str, value: JsonValue) -> None:
+        """Set what an input holds, drawn or not; only before it is drawn, or in a callback.
+
+        A name without an input keeps a value that the panel itself needs, such as the rows of a list.
+        """
+        if self.key(name) in st.session_state:
+            set_input(self.key(name), value)
+        kept = _load(self._drafts, self._owner, self._signature)
+        kept[name] = value
+        _save(self._drafts, self._owner, self._signature, kept)
+
+    def forget(self) -> None:
+        """Drop everything that was typed, so that each input begins anew; only in a callback."""
+        self._drafts.pop(self._owner, None)
+        shown: dict[str, list[Any]] = st.session_state.get(_SHOWN, {})
+        for key in [key for key, (owner, *_) in shown.items() if owner == self._owner]:
+            st.session_state.pop(key, None)
+
+    def _is_mine(self, key: str) -> bool:
+        """Tell whether a widget holds what belongs to this owner, not to the one before it of the same name.
+
+        An input that the run before did not draw is not on the screen, whatever a look that came late has said of it.
+        """
+        shown = st.session_state.get(
+            _SHOWN, {}
+        )  # in this run, or in the one to which a part belongs that looks again
+        was_drawn = self._before is None or key in self._before or key in shown
+        return (not self._is_another and was_drawn) or key in self._begun
+
+
+def _plain(value: Any) -> Any:
+    return value.isoformat() if isinstance(value, date) else value
+
+
+def _load(drafts: DraftStore, owner: str, signature: str) -> dict[str, Any]:
+    text = drafts.get(owner)
+    of, values = _read(text) if text else ("", {})
+    return values if of == signature else {}
+
+
+def _read(text: str) -> tuple[str, dict[str, Any]]:
+    """Give what values are about, and the values; none where the text, which may come from a file, says something else."""
+    try:
+        kept = json.loads(text)
+    except (ValueError, RecursionError):  # also a number of more digits than Python reads
+        return "", {}
+    values = kept.get("values") if isinstance(kept, dict) else None
+    return (str(kept.get("of", "")), values) if isinstance(values, dict) else ("", {})
+
+
+def _adopt(drafts: DraftStore, owner: str, signature: str, about: tuple[str, ...]) -> None:
+    """Take over what was kept when signatures still named the session."""
+    session_id, text = st.session_state.get(_SESSION), drafts.get(owner)
+    if not session_id or not text:
+        return
+    of, values = _read(text)
+    if of in {" ".join((session_id, *about)), digest(session_id, *about)}:
+        _save(drafts, owner, signature, values)
+
+
+def _save(drafts: DraftStore, owner: str, signature: str, values: dict[str, Any]) -> None:
+    drafts[owner] = json.dumps({"of": signature, "values": values})

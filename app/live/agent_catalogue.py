@@ -1,0 +1,57 @@
+"""The agents that this server offers, as its command line and its environment say; loaded in the background."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable
+from contextlib import suppress
+from threading import Lock, Thread
+
+from app.live.warm_up import warm_up
+from simulator.agents import AgentCatalogue, UnknownAgentError, catalogue_for, settings_from
+from simulator.kernel.kernel_loader import KernelLoader
+
+_threads: dict[tuple[AgentCatalogue, str], Thread] = {}
+_lock = Lock()
+
+LOADS_NONE_HERE = True
+"""Whether this process imports no agent's code: kernels load and play all agents. Tests of panels play demos without processes."""
+
+
+def catalogue() -> AgentCatalogue:
+    """Give the catalogue of this process.
+
+    Raises:
+        simulator.agents.AgentSettingsError: The command line cannot be followed.
+    """
+    settings = settings_from(sys.argv[1:], os.environ)
+    return catalogue_for(settings, KernelLoader(settings.python, everything=LOADS_NONE_HERE))
+
+
+def load_in_background(agents: AgentCatalogue, wanted: str = "") -> None:
+    """Begin to load every agent that was not loaded yet, the wanted one first, and then what a session needs, unless that is under way."""
+    with _lock:
+        states = {entry.name: entry.state for entry in agents.entries()}
+        if states.get(wanted) == "unread" and wanted not in agents.loading():
+            _begin((agents, wanted), lambda: _load_one(agents, wanted))
+        if "unread" in states.values():
+            _begin((agents, ""), lambda: _load(agents))
+
+
+def _begin(what: tuple[AgentCatalogue, str], work: Callable[[], None]) -> None:
+    """Do something in a thread, unless that is under way."""
+    running = _threads.get(what)
+    if running is None or not running.is_alive():
+        _threads[what] = Thread(target=work, name="load-agents", daemon=True)
+        _threads[what].start()
+
+
+def _load_one(agents: AgentCatalogue, name: str) -> None:
+    with suppress(UnknownAgentError):  # a file of configs stands there under its own name until it was run
+        agents.load(name)
+
+
+def _load(agents: AgentCatalogue) -> None:
+    agents.load_all()
+    warm_up()

@@ -1,0 +1,67 @@
+"""Says where on the server somebody may write an eval set."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+
+from app.forms.typed_paths import typed_path
+from app.live.live_sessions import LiveSession
+from app.server.owners import LOCAL
+from simulator.agent_config import SimulatedAgentConfig
+from simulator.agents import demo_sets_folder
+
+
+def default_destination(owner: str, config: SimulatedAgentConfig) -> Path:
+    """Give the eval set that an agent's golden traces go into by default.
+
+    Those of a demo agent lie among the user's data; where several people use the server, each has a folder of their own there.
+    """
+    return own_place(owner, config.resolve_eval_set_path())
+
+
+def own_place(owner: str, path: Path) -> Path:
+    """Give the place of somebody's own for an eval set of a demo agent; that of any other agent stays."""
+    folder = demo_sets_folder()
+    if owner == LOCAL or not path.is_relative_to(folder):
+        return path
+    person = hashlib.sha256(owner.encode()).hexdigest()[:32]
+    return folder / "people" / person / path.relative_to(folder)
+
+
+def is_among_data(path: str) -> bool:
+    """Tell whether an eval set is one of those among the user's data."""
+    return bool(path.strip()) and Path(path).is_relative_to(demo_sets_folder())
+
+
+def check_destination(path: str, live: LiveSession) -> None:
+    """Refuse a file that is not for the person of a session to read or write. As `check_place`.
+
+    Raises:
+        ValueError: It is not theirs.
+    """
+    check_place(path, live.owner, live.config)
+
+
+def check_place(path: str, owner: str, config: SimulatedAgentConfig) -> None:
+    """Refuse a file that is not for somebody to read or write, where others use the server too.
+
+    Whose the machine is may write anywhere. Others write beside the eval set of the agent, or below.
+
+    Raises:
+        ValueError: It is not theirs; the text says where they may write. An empty path is no destination.
+    """
+    if not path.strip():
+        return
+    if owner == LOCAL:
+        typed_path(path)
+        return
+    folder = default_destination(owner, config).parent.resolve()
+    try:
+        wanted = typed_path(path).resolve()
+    except (RuntimeError, OSError) as error:  # no such user, or a loop of links
+        raise ValueError(f"{path!r} is no path of a file: {error}") from error
+    if wanted.suffix != ".json" or not wanted.is_relative_to(folder):
+        raise ValueError(
+            f"Several people use this server, so eval sets are written into the agent's folder, as .json files: {folder}"
+        )

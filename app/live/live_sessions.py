@@ -1,0 +1,229 @@
+"""Keeps the live simulations of this server, so that any tab that knows a session's id finds the same one."""
+
+from __future__ import annotations
+
+import logging
+import sys
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from itertools import count
+from threading import RLock
+from types import ModuleType
+from typing import TYPE_CHECKING
+
+from app.live.simulation_protocol import LiveSimulation
+from app.live.unsent_texts import Drafts
+from app.server.owners import LOCAL
+from simulator.agent_config import SimulatedAgentConfig
+from simulator.agents.agent_directory import Cast
+
+if TYPE_CHECKING:
+    from app.export.export_case import Exportable
+    from app.export.export_replay import Replayed
+    from app.live.background_jobs import Job
+    from simulator.scripts import ScriptAtWork
+
+MAX_SESSIONS = 400
+"""How many sessions are live at once. A paused one of a few steps takes about 0.2 MB, and one of a hundred turns some
+megabytes, so this many fit a small server; the others come back from the store in a moment."""
+
+_HOLDER = "golden_trace_studio_live"
+_LOG = logging.getLogger(__name__)
+
+
+class RegistryFullError(ValueError):
+    """As many sessions are live as this server keeps; the text says what to do."""
+
+
+@dataclass
+class LiveSession:
+    """One live simulation, with what belongs to it and not into its journal.
+
+    Attributes:
+        session_id: The session's id, also in the address of its page.
+        simulation: The simulation itself, shared by every tab that shows it.
+        config: The agent that it simulates.
+        cast: The agents and tools in it.
+        title: What people call it: its first query, or nothing yet.
+        drafts: Texts that were typed and not sent.
+        built: The golden trace that was built last, with the head, form and eval id that it was built for.
+        replay: The replay of the case that was written last, with its file and its id.
+        order: Counts up with each session; the largest is the newest.
+        used: When somebody last looked at it, by a clock that only goes forward, in seconds.
+        word: What a person should know of it since it was brought back.
+        had_trouble: Something could not be stored for a while, and nobody has acted since.
+        owner: Whose it is; nobody else is given it.
+        read_only: It is another's, who shares it: its simulation takes no command.
+        script: The script that plays in it, or has played since it is live.
+        at_rest: Nobody plays it on this server; it is only looked at.
+        agent_key: The name by which the catalogue finds the agent; empty where that is the config's.
+    """
+
+    session_id: str
+    simulation: LiveSimulation
+    config: SimulatedAgentConfig
+    cast: Cast = field(default_factory=Cast)
+    title: str = ""
+    drafts: Drafts = field(default_factory=Drafts)
+    built: tuple[tuple[int, str, str], Exportable] | None = None
+    replay: tuple[tuple[str, str], Job[Replayed]] | None = None
+    order: int = 0
+    used: float = field(default_factory=time.monotonic)
+    word: str = ""
+    had_trouble: bool = False
+    owner: str = LOCAL
+    read_only: bool = False
+    script: ScriptAtWork | None = None
+    at_rest: bool = False
+    agent_key: str = ""
+
+    @property
+    def can_rest(self) -> bool:
+        """Tell whether it can be dropped and brought back: it is kept, nothing is at work, and all is durable."""
+        journal = self.simulation.journal
+        if not journal.outlives or journal.trouble:
+            return False
+        if self.script is not None and not (self.script.progress.is_over or self.script.progress.asks):
+            return False
+        return self.simulation.wait(0.0) and not self.simulation.view().running
+
+    def close(self) -> None:
+        """End everything that runs for it, and let other servers play it."""
+        if self.script is not None:
+            self.script.stop()
+        if self.replay is not None:
+            self.replay[1].stop()
+        self.simulation.close()
+        try:
+            self.simulation.journal.release()
+        except ValueError:  # a StoreError: the lease ends by itself
+            _LOG.warning("Session %r was not let go of", self.session_id, exc_info=True)
+
+
+class Registry:
+    """Live sessions by id. Safe to use from several threads."""
+
+    def __init__(self, limit: int = MAX_SESSIONS) -> None:
+        self._limit = limit
+        self._sessions: dict[str, LiveSession] = {}
+        self._order = count(1)
+        self._lock, self._coming_back = RLock(), RLock()
+
+    def check_room(self) -> None:
+        """Make room for one more: where the limit is reached, the kept session that nobody has looked at for longest goes to rest.
+
+        Raises:
+            RegistryFullError: The limit is reached, and none can be brought back later.
+        """
+        with self._lock:
+            if len(self._sessions) < self._limit:
+                return
+            idle = sorted(self._sessions.values(), key=lambda live: live.used)
+            resting = next((live for live in idle if live.can_rest), None)
+            if resting is not None:
+                del self._sessions[resting.session_id]
+        if resting is not None:
+            resting.close()
+        else:
+            raise RegistryFullError(
+                "this server keeps no further session open at the moment; close one in the list of sessions, or try again later"
+            )
+
+    def add(
+        self, simulation: LiveSimulation, config: SimulatedAgentConfig, cast: Cast, *, owner: str = LOCAL
+    ) -> LiveSession:
+        """Take in a simulation that was just opened, by its owner.
+
+        Raises:
+            RegistryFullError: The limit is reached; the simulation was not taken in and is still open.
+            ValueError: A session with this id is live already.
+        """
+        session_id = simulation.session.session_id
+        self.check_room()
+        with self._lock:
+            if session_id in self._sessions:
+                raise ValueError(f"session {session_id!r} is live already")
+            live = LiveSession(session_id, simulation, config, cast, order=next(self._order), owner=owner)
+            self._sessions[session_id] = live
+        return live
+
+    def peek(self, session_id: str) -> LiveSession | None:
+        """Give the live session with this id, or None, without counting that as a look at it."""
+        return self._sessions.get(session_id)
+
+    def get(self, session_id: str) -> LiveSession | None:
+        """Give the live session with this id, the same one to everybody, or None; whether they may have it is not asked here."""
+        live = self._sessions.get(session_id)
+        if live is not None:
+            live.used = time.monotonic()
+        return live
+
+    def of(self, owner: str, session_id: str) -> LiveSession | None:
+        """Give the live session of an owner with this id; another's is no more than none."""
+        live = self.get(session_id)
+        return live if live is not None and live.owner == owner else None
+
+    def get_or_take_in(self, session_id: str, make: Callable[[], LiveSession | None]) -> LiveSession | None:
+        """Give the live session with this id, or take in the one that `make` gives; never two at once.
+
+        Raises:
+            RegistryFullError: The limit is reached.
+        """
+        with self._coming_back:
+            live = self.get(session_id)
+            if live is not None:
+                return live
+            self.check_room()
+            made = make()
+            if made is not None:
+                with self._lock:
+                    made.order = next(self._order)
+                    self._sessions[session_id] = made
+            return made
+
+    def newest_first(self, owner: str | None = None) -> list[LiveSession]:
+        """Give all live sessions, or those of an owner, the newest first."""
+        with self._lock:
+            found = [live for live in self._sessions.values() if owner in {None, live.owner}]
+        return sorted(found, key=lambda live: -live.order)
+
+    def close(self, session_id: str) -> None:
+        """Close a session and drop it; an id that is not live is no error."""
+        with self._lock:
+            live = self._sessions.pop(session_id, None)
+        if live:
+            live.close()
+
+    def rest(self, idle_seconds: float) -> list[str]:
+        """Let the kept sessions go to rest that nobody has looked at for so long; they come back when somebody does."""
+        before = time.monotonic() - idle_seconds
+        idle = [live for live in self.newest_first() if live.used < before and live.can_rest]
+        for live in idle:
+            self.close(live.session_id)
+        return [live.session_id for live in idle]
+
+    def close_all(self) -> list[Exception]:
+        """Close every session; give what went wrong, so that one failure does not keep the others open."""
+        with self._lock:
+            sessions, self._sessions = list(self._sessions.values()), {}
+        return list(_failures(sessions))
+
+
+def _failures(sessions: Iterable[LiveSession]) -> Iterable[Exception]:
+    for live in sessions:
+        try:
+            live.close()
+        except Exception as error:  # noqa: BLE001 - shutting down: the rest must still be closed
+            yield error
+
+
+def registry() -> Registry:
+    """Give the one registry of this process.
+
+    It hangs on a module without a file, which a reload of the code does not touch, and it is no cached resource,
+    which any browser may ask the server to clear.
+    """
+    holder = sys.modules.setdefault(_HOLDER, ModuleType(_HOLDER))
+    found: Registry = holder.__dict__.setdefault("registry", Registry())
+    return found

@@ -1,0 +1,200 @@
+"""Opens a session from what was typed on the start page."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+from app.forms.typed_json import JsonTextError, parse_object
+from app.live.kernel_sessions import check_message, opened
+from app.live.live_sessions import LiveSession, registry
+from app.live.pause_wait import AT_ONCE, settle
+from app.live.reopened_sessions import kept_drafts
+from app.live.session_store import shelf
+from app.live.simulation_protocol import LiveSimulation
+from app.server.owners import LOCAL
+from app.session.player_names import not_at_first
+from app.session.session_summary import title
+from simulator.agent_config import SimulatedAgentConfig
+from simulator.agents.agent_directory import cast_of
+from simulator.agents.agent_fingerprint import loaded_fingerprint
+from simulator.agents.expected_input import UnfitMessageError
+from simulator.base.json_values import JsonObject
+from simulator.facts import EVERY, AgentPlayer, ToolPlayer, Value
+from simulator.journal import Journal
+from simulator.kernel.kernel_agent import KernelAgentConfig
+from simulator.session import Seats
+
+if TYPE_CHECKING:
+    from simulator.store import JournalStore
+
+_UNFIT = "Query: it does not fit the input that the agent expects. Without a query the session opens on a form for it."
+
+AgentChoice: TypeAlias = AgentPlayer | Literal["auto"]
+"""Who makes the agents' turns; `auto`: each agent's own model where it can be asked, else the person."""
+
+
+class StartFormError(ValueError):
+    """A field of the start page cannot be read; the text names it."""
+
+
+class StartForm(Value):
+    """The fields of the start page as they were typed; an empty seed stands for one of chance."""
+
+    agent: str
+    query: str = ""
+    user_id: str = "user"
+    seed: str = ""
+    initial_state: str = "{}"
+    agent_player: AgentChoice = "auto"
+    tool_player: ToolPlayer = "person"
+
+
+class StartSettings(Value):
+    """What a session starts with."""
+
+    user_id: str
+    seed: str | None
+    initial_state: JsonObject
+    seats: Seats
+
+
+def unreachable(config: SimulatedAgentConfig) -> dict[str, str]:
+    """Give the reason for each agent whose model cannot be asked from here, by its name."""
+    if isinstance(config, KernelAgentConfig):
+        return config.unreachable
+    # Importing ADK takes a second: not before an agent is loaded.
+    from simulator.runtime.models.reachability import unreachable_models  # noqa: PLC0415 - as above
+
+    return unreachable_models(config.root_agent, os.environ)
+
+
+def read_form(form: StartForm, without_model: dict[str, str]) -> StartSettings:
+    """Read the fields.
+
+    Args:
+        form: The fields.
+        without_model: The agents whose model cannot be asked, as `unreachable` gives them.
+
+    Raises:
+        StartFormError: The user id is empty, the state is no JSON object, or who shall answer the tools lacks something.
+    """
+    if not form.user_id.strip():
+        raise StartFormError("User id: it cannot be empty; ADK keeps sessions by user.")
+    try:
+        initial_state = parse_object(form.initial_state)
+    except JsonTextError as error:
+        raise StartFormError(f"Initial state: {error}") from error
+    if missing := not_at_first(form.tool_player):
+        raise StartFormError(f"Who answers the tools: {missing}")
+    return StartSettings(
+        user_id=form.user_id.strip(),
+        seed=form.seed.strip() or None,
+        initial_state=initial_state,
+        seats=_seats(form, without_model),
+    )
+
+
+def _seats(form: StartForm, without_model: dict[str, str]) -> Seats:
+    agents: dict[str, AgentPlayer] = {}
+    if form.agent_player == "auto":
+        agents = dict.fromkeys(without_model, "person")
+    elif form.agent_player != "model":
+        agents = {EVERY: form.agent_player}
+    tools: dict[str, ToolPlayer] = {} if form.tool_player == "person" else {EVERY: form.tool_player}
+    return Seats(agents=agents, tools=tools)
+
+
+def _check_query(query: str, config: SimulatedAgentConfig) -> None:
+    """Hold a first query to the agent's input schema, as the later ones are; no query needs no check."""
+    if not query.strip():
+        return
+    try:
+        check_message(config, query)
+    except UnfitMessageError as error:
+        raise StartFormError(f"{_UNFIT}\n{error}") from error
+
+
+def _keeper(store: JournalStore, config: SimulatedAgentConfig, owner: str) -> Callable[[Journal], Journal]:
+    print_ = loaded_fingerprint(config.root_agent)
+
+    def kept(journal: Journal) -> Journal:
+        stored = store.begin(journal, owner=owner, agent_key=config.name, agent_digest=print_)
+        stored.claim()
+        return stored
+
+    return kept
+
+
+def open_session(form: StartForm, config: SimulatedAgentConfig, owner: str = LOCAL) -> LiveSession:
+    """Open a session of an owner, ask its first query where there is one, and take it into the registry.
+
+    Raises:
+        StartFormError: A field cannot be read, or the query does not fit the agent's input schema.
+        app.live.live_sessions.RegistryFullError: No further session can be opened.
+        simulator.runtime.SimulationError: The agent cannot be simulated.
+        simulator.store.StoreError: The session cannot be kept.
+    """
+    settings = read_form(form, unreachable(config))
+    _check_query(form.query, config)
+    live = taken_in(
+        lambda keep: opened(
+            config,
+            seats=settings.seats,
+            initial_state=settings.initial_state,
+            seed=settings.seed,
+            user_id=settings.user_id,
+            keep=keep,
+        ),
+        config,
+        owner,
+    )
+    if form.query.strip():
+        _ask(live, form.query)
+    return live
+
+
+def taken_in(
+    begin: Callable[[Callable[[Journal], Journal] | None], LiveSimulation],
+    config: SimulatedAgentConfig,
+    owner: str,
+) -> LiveSession:
+    """Open a simulation for an owner, keep it, and take it into the registry.
+
+    Args:
+        begin: Opens it, with what gives the journal that is kept.
+        config: The agent.
+        owner: Whose it is.
+
+    Raises:
+        app.live.live_sessions.RegistryFullError: No further session can be opened.
+        simulator.runtime.SimulationError: The agent cannot be simulated.
+        simulator.store.StoreError: The session cannot be kept.
+    """
+    registry().check_room()
+    store = shelf().store
+    simulation = begin(_keeper(store, config, owner) if store else None)
+    try:
+        live = registry().add(simulation, config, cast_of(config.root_agent), owner=owner)
+    except ValueError:
+        simulation.close()
+        raise
+    if store is not None:
+        live.drafts = kept_drafts(store, live.session_id)
+    return live
+
+
+def _ask(live: LiveSession, query: str) -> None:
+    """Ask the first query; where the agent's process ends over it, the session's page says so.
+
+    Raises:
+        simulator.runtime.SimulationError: It cannot be asked: no turn has begun.
+    """
+    try:
+        live.simulation.query(query, wait=AT_ONCE)
+        settle(live.simulation)
+    except ValueError:
+        if not live.simulation.journal.fold.turns_so_far:
+            raise
+    live.title = title(live.simulation.session)

@@ -1,0 +1,51 @@
+"""Lets a page show only what is stored; where storing takes too long, the page goes on from memory and says what is not."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from app.live.session_store import shelf_if_open
+from app.live.simulation_protocol import LiveSimulation
+
+if TYPE_CHECKING:
+    from simulator.runtime import SimulationView
+
+KEEP_SECONDS = 2.0
+"""How long a click or a page waits for the database; what takes longer is stored behind it."""
+
+
+def keep_facts(simulation: LiveSimulation) -> None:
+    """Wait until all that has happened up to now is stored; call it between looking and drawing.
+
+    Nobody waits where storing is known to fail or to be late.
+    """
+    journal = simulation.journal
+    if journal.trouble is None and journal.first_unstored is not None:
+        with suppress(
+            ValueError
+        ):  # a StoreError: the page says what is not stored, or that somebody else went on
+            journal.keep(KEEP_SECONDS)
+
+
+def keep_drafts() -> None:
+    """Wait until all that was typed and handed over up to now is stored, as `keep_facts` does."""
+    store = shelf_if_open().store
+    if store is not None and store.has_unwritten_drafts and store.trouble is None:
+        with suppress(ValueError):  # a StoreError, as above
+            store.keep_drafts(KEEP_SECONDS)
+
+
+def what_waits_to_be_stored(simulation: LiveSimulation, view: SimulationView) -> str:
+    """Name what of a session is not stored yet; empty where all is."""
+    store, first = shelf_if_open().store, simulation.journal.first_unstored
+    drafts = store is not None and store.has_unwritten_drafts and store.trouble is not None
+    facts = "" if first is None else _steps(first, view)
+    return " and ".join([*([facts] if facts else []), *(["what was typed last"] if drafts else [])])
+
+
+def _steps(first: int, view: SimulationView) -> str:
+    count = sum(entry.fact >= first for entry in view.session.history)
+    if not count:
+        return "your last change"
+    return "the last step" if count == 1 else f"the last {count} steps"

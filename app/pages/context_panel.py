@@ -1,0 +1,262 @@
+"""The right pane: the injections, the state, what the model sees, and who sits where."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from app.agents.user_seat_panel import user_seat
+from app.decision.agent_turn_panel import model_sees
+from app.forms.common_panel import pane, pane_head
+from app.forms.safe_labels import literal, safe_label
+from app.forms.typed_json import write_json
+from app.forms.widget_store import slug
+from app.pages.read_only_panel import rules_to_read, seats_to_read
+from app.rules.rule_text import rule_line
+from app.rules.rules_tab import switch
+from app.session import page_state
+from app.session.decision_context import NOTHING_AROUND, Surroundings, surroundings
+from app.session.page_commands import NEW_RULE, ChangeSeat, Command, OpenEnvironment
+from app.session.past_calls import times_fired, unanswered
+from app.session.player_names import AGENT_PLAYERS, PLAYERS, lacks, not_possible
+from app.session.session_context import Scene
+from simulator.agents.agent_directory import Cast, known_agents, known_tools, tool_player
+from simulator.environment.injection.rules import InjectionRule
+from simulator.facts import EVERY, SavedArtifact, ToolPlayer
+from simulator.seats.requests import CodeRequest, ModelRequest, ToolRequest
+
+if TYPE_CHECKING:
+    from app.live.simulation_protocol import LiveSimulation
+    from simulator.runtime import SimulationView
+
+
+VIEWS = ("Rules", "State", "Model", "Seats")
+
+
+def context(scene: Scene) -> Command | None:
+    """Draw the pane; give what was asked for in it."""
+    view = scene.view
+    chosen = pane_head("Context", VIEWS, "context_view")
+    with pane("context"):
+        match chosen:
+            case "Rules" if scene.live.read_only:
+                rules_to_read(scene)
+            case "Rules":
+                return injections(scene)
+            case "Seats" if scene.live.read_only:
+                seats_to_read(scene)
+            case "Seats":
+                asked = user_seat(scene)
+                return seats(view, scene.cast, surroundings(scene.live.simulation, view)) or asked
+            case "State":
+                _state(view)
+            case _:
+                _model_view(view, scene.live.simulation)
+    return None
+
+
+def _state(view: SimulationView) -> None:
+    session = view.session
+    st.caption("What the session's state holds, as of the last turn that ended")
+    _json(dict(session.current_state), empty="The state is empty. Tools and agents may write to it.")
+    if session.initial_state:
+        st.caption("What it held at the start")
+        _json(dict(session.initial_state), empty="")
+    _artifacts([artifact for turn in session.turns for artifact in turn.artifacts])
+
+
+def _artifacts(saved: Sequence[SavedArtifact]) -> None:
+    """List the files that were saved; their contents stay where they are."""
+    if saved:
+        st.caption("Artifacts")
+        st.dataframe(
+            [
+                {"file": literal(artifact.filename), "version": artifact.version, "kind": _kind(artifact)}
+                for artifact in saved
+            ],
+            hide_index=True,
+            alt="Artifacts that were saved in this session",
+        )
+
+
+def _kind(artifact: SavedArtifact) -> str:
+    data = artifact.part.get("inline_data") or artifact.part.get("inlineData")
+    if isinstance(data, dict):
+        return literal(str(data.get("mime_type") or data.get("mimeType") or "data"))
+    return "text" if artifact.part.get("text") is not None else "reference"
+
+
+def _json(value: dict[str, object], *, empty: str) -> None:
+    if value:
+        st.code(write_json(value), language="json", wrap_lines=True)  # type: ignore[arg-type] # the state is JSON
+    else:
+        st.caption(empty)
+
+
+def _model_view(view: SimulationView, simulation: LiveSimulation) -> None:
+    request = next((each for each in view.pending if isinstance(each, ModelRequest)), None)
+    request = request or simulation.model_view()
+    if request is None:
+        st.caption("Once the agent is asked for a turn, you see here exactly what its model sees.")
+        return
+    st.caption("What the model of this agent was shown last")
+    st.text(literal(f"{request.agent} \u00b7 {request.model_name}"))
+    model_sees(request, "context")
+
+
+# Who plays the agents, and who answers the tools.
+
+
+def seats(view: SimulationView, cast: Cast, around: Surroundings = NOTHING_AROUND) -> Command | None:
+    """Draw the seats; give the change that was chosen. `around` says who can play."""
+    st.caption("Who makes the turns of each agent")
+    asked = _agents(view, cast)
+    st.caption("Who answers the calls of each tool, where no rule did")
+    return _tools(view, cast, around) or asked
+
+
+def _agents(view: SimulationView, cast: Cast) -> Command | None:
+    players = view.session.seats
+    names = known_agents(cast, view.session)
+    asked: Command | None = None
+    for name in names or (EVERY,):
+        now = players.of_agent(name)
+        key = f"seat_agent_{slug(name)}"
+        page_state.follow(key, now)
+        chosen = st.selectbox(
+            "All agents" if name == EVERY else safe_label(name),
+            list(AGENT_PLAYERS),
+            format_func=AGENT_PLAYERS.__getitem__,
+            key=key,
+        )
+        if chosen != now:
+            asked = ChangeSeat(seat="agent", target=name, player=chosen)
+    return asked
+
+
+def _tools(view: SimulationView, cast: Cast, around: Surroundings) -> Command | None:
+    agents = {tool.name for tool in cast.tools if tool.is_agent}
+    asked: Command | None = None
+    for name in (EVERY, *known_tools(cast, view.session)):
+        now = tool_player(cast, view.session, name)
+        names = {**{player: words.name for player, words in PLAYERS.items()}}
+        if name in agents:
+            names["real"] = "Its own agent"
+        key = f"seat_tool_{slug(name)}"
+        page_state.follow(key, now)
+        chosen = st.selectbox(
+            "All other tools, and code" if name == EVERY else safe_label(name),
+            list(PLAYERS),
+            format_func=names.__getitem__,
+            key=key,
+        )
+        missing = lacks(chosen, name, around.settings.simulation_model, around.recorded)
+        if name in agents and now == "real":
+            st.caption("Its agent runs, and asks its own model and tools.")
+        else:
+            _about(now, chosen, missing)
+        if chosen != now and not missing and _is_sure(view, name, key, chosen):
+            asked = ChangeSeat(seat="tool", target=name, player=chosen)
+    return asked
+
+
+def _about(now: ToolPlayer, chosen: ToolPlayer, missing: str) -> None:
+    """Say what a player does, or what it lacks; one who lacks something does not sit down."""
+    if missing and chosen != now:
+        st.warning(not_possible(chosen, missing), icon=":material/event_seat:")
+    elif now == "real":
+        st.warning("Runs for real: with its side effects, at each call.", icon=":material/bolt:")
+    elif now != "person":
+        st.caption(missing or PLAYERS[now].does)
+
+
+def _is_sure(view: SimulationView, target: str, key: str, chosen: ToolPlayer) -> bool:
+    """Ask before a choice sets off real calls at once; one that sets off nothing needs no second click."""
+    waiting = _run_at_once(view, target) if chosen == "real" else 0
+    if not waiting:
+        return True
+    calls = "1 call that waits" if waiting == 1 else f"{waiting} calls that wait"
+    with st.container(border=True, gap="xsmall", key=f"sure_{key}"):
+        st.warning(f"{calls} will run for real now, with all side effects.", icon=":material/bolt:")
+        with st.container(horizontal=True, gap="xsmall"):
+            sure = st.button("Run for real", key=f"sure_yes_{key}", icon=":material/bolt:")
+            st.button("Leave it", key=f"sure_no_{key}", type="tertiary", on_click=page_state.forget_followed)
+    return sure
+
+
+def _run_at_once(view: SimulationView, target: str) -> int:
+    """Count what waits for a person now and would go to the real thing with this target."""
+    named = view.session.seats.tools
+    return sum(
+        target == request.tool_name or (target == EVERY and request.tool_name not in named)
+        if isinstance(request, ToolRequest)
+        else target == EVERY and isinstance(request, CodeRequest)
+        for request in view.pending
+    )
+
+
+# The injection rules in a session's right pane: quick switches, why none answered, and the way to their own page.
+
+
+_MOST_REASONS = 20
+
+
+def injections(scene: Scene) -> Command | None:
+    """Draw the rules; give what was asked for."""
+    asked = _ways(scene)
+    if not scene.session.rules:
+        st.caption(
+            "No rules yet. A rule speaks before whoever answers the calls of a tool: it fails them, delays them, "
+            "changes what they answer. It can be switched while the session runs, and counts from the next call on."
+        )
+    for call in scene.waiting_calls():
+        _reasons(call, scene.session.rules)
+    fired = times_fired(scene.session)
+    for rule in scene.session.rules:
+        asked = _rule(rule, fired.get(rule.rule_id, 0)) or asked
+    return asked
+
+
+def _ways(scene: Scene) -> Command | None:
+    asked: Command | None = None
+    with st.container(horizontal=True, gap="xsmall", vertical_alignment="center"):
+        if st.button("Add rule", key="rule_add", icon=":material/add:"):
+            asked = OpenEnvironment(rule=NEW_RULE)
+        words = "All rules" if scene.session.rules else "Fault library"
+        if st.button(words, key="rules_open", type="tertiary", icon=":material/tune:"):
+            asked = OpenEnvironment()
+    return asked
+
+
+def _rule(rule: InjectionRule, fired: int) -> Command | None:
+    name = slug(rule.rule_id)
+    with st.container(border=True, gap="xxsmall", key=f"rule_{name}"):
+        with st.container(horizontal=True, vertical_alignment="center", gap="xsmall", wrap=False):
+            asked = switch(rule, 22)
+            st.space("stretch")
+            if fired:
+                st.badge(f"{fired}\u00d7", color="red", help="How often it fired in this session")
+            if st.button(
+                ":material/edit:",
+                key=f"rule_edit_{name}",
+                type="tertiary",
+                help=f"Edit {safe_label(rule.rule_id, 24)}",
+            ):
+                asked = OpenEnvironment(rule=rule.rule_id)
+        st.text(literal(rule_line(rule)))
+    return asked
+
+
+def _reasons(call: ToolRequest, rules: tuple[InjectionRule, ...]) -> None:
+    """Say why no rule answered a call that waits, nearest first."""
+    misses = unanswered(call, rules)
+    if not misses:
+        return
+    with st.container(border=True, gap="xxsmall", key=f"misses_{slug(call.key)}"):
+        st.caption(f"Why no rule answered {safe_label(call.tool_name, 32)}, nearest first")
+        for miss in misses[:_MOST_REASONS]:
+            st.text(literal(f"{miss.rule_id}: {miss.reason}"))
+        if len(misses) > _MOST_REASONS:
+            st.caption(f"and {len(misses) - _MOST_REASONS} more, listed beside the call")

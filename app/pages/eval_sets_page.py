@@ -1,0 +1,258 @@
+"""The pages of the eval sets: gathers what their panels show, and carries out what they give back."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+from collections.abc import Sequence
+from pathlib import Path
+from typing import assert_never
+
+import streamlit as st
+
+from app.evalsets.cases.case_fields import Part, part_of
+from app.evalsets.imported_sets import apart, imported_beside
+from app.evalsets.open_sets import desks
+from app.evalsets.set_context import (
+    ApplyEdits,
+    AskToSave,
+    CloseSet,
+    EditPart,
+    ImportFile,
+    MergeSet,
+    OpenCase,
+    OpenSet,
+    PlayCase,
+    RedoEdit,
+    ReloadSet,
+    SaveSet,
+    SetCommand,
+    SetScene,
+    UndoEdit,
+    UploadSet,
+)
+from app.evalsets.set_discovery import check_set, folders, found_sets, take_upload
+from app.evalsets.set_list_panel import broken_set, set_list
+from app.evalsets.set_panel import Shown, set_page
+from app.forms.common_panel import problem
+from app.live.agent_catalogue import catalogue
+from app.live.recent_sets import remember_set
+from app.live.storage_wait import keep_drafts
+from app.pages.played_case import play_case
+from app.server.login import visitor
+from app.server.owners import LOCAL
+from app.session import page_state
+from evalset.editing.opened_set import open_set
+from evalset.editing.recording_beside import open_beside
+from evalset.editing.set_saving import Conflict, Saved, conflicts, has_changed_on_disk, merged, save
+from evalset.recorded.recording_files import sidecar_of
+from simulator.agents import AgentEntry, AgentSettingsError
+
+_LOG = logging.getLogger(__name__)
+
+
+def sets_page() -> None:
+    """Draw the list of sets, or the set that the address names."""
+    entries, owner = _entries(), visitor().owner
+    homes = folders(entries, owner)
+    path = page_state.set_path()
+    if path is None:
+        failed = page_state.get("problem")
+        _carry_out(set_list(found_sets(homes, owner), str(failed) if failed else None), None)
+        return
+    try:
+        known = check_set(path, owner, homes)
+    except ValueError as error:  # it is no file, or not theirs
+        _carry_out(set_list(found_sets(homes, owner), str(error)), None)
+        return
+    try:
+        with st.spinner("Opening the eval set"):
+            desk = desks().of(owner, known)
+            desks().keep(owner, known)
+            keep_drafts()
+    except ValueError as error:  # an EvalSetError
+        failed = page_state.get("problem")
+        _carry_out(broken_set(known, owner, str(error), str(failed) if failed else None), None)
+        return
+    page_state.put("shown_set", str(known))
+    scene = SetScene(known, desk.work, desk.drafts, owner, _agents(entries, known), desk.restored)
+    _carry_out(set_page(scene, _shown(scene)), scene)
+
+
+def _shown(scene: SetScene) -> Shown:
+    """Say what of a set is on the screen: as the address and the drafts tell, so that a refresh shows the same."""
+    key = page_state.case_key()
+    case = key if key in scene.work.state.order else None
+    failed = page_state.get("problem")
+    done = page_state.get("set_saved")
+    both = _both(scene) if scene.work.is_changed and has_changed_on_disk(scene.work) else None
+    return Shown(
+        case=case,
+        part=_part(scene, case),
+        saving=bool(page_state.get("saving_set")) and scene.work.is_changed,
+        failed=str(failed) if failed else None,
+        done=tuple(done or ()),
+        both=both,
+    )
+
+
+def _both(scene: SetScene) -> Sequence[Conflict] | None:
+    try:
+        return conflicts(scene.work, open_set(scene.path))
+    except ValueError as error:  # an EvalSetError: the file is gone, or is no eval set at the moment
+        problem("The file cannot be read at the moment.", str(error))
+        return None
+
+
+def _part(scene: SetScene, case: str | None) -> Part | None:
+    name = scene.drafts.get(_editing(case)) if case is not None else None
+    if case is None or not name:
+        return None
+    part = part_of(scene.work, case, name)
+    if part is None:
+        scene.drafts.pop(_editing(case), None)
+    return part
+
+
+def _editing(case: str | None) -> str:
+    """Name the draft that says which part of a case is being edited."""
+    return f"editing {case}"
+
+
+def _entries() -> tuple[AgentEntry, ...]:
+    try:
+        return catalogue().entries()
+    except AgentSettingsError:  # said on the start page
+        return ()
+
+
+def _agents(entries: tuple[AgentEntry, ...], path: Path) -> tuple[str, ...]:
+    """Give the names of the agents, those first in whose folder the set lies."""
+    usable = [entry.name for entry in entries if entry.state != "failed"]
+    homes = folders(entries, visitor().owner)
+    near = [name for folder, name in homes.items() if path.is_relative_to(folder) and name in usable]
+    return tuple(dict.fromkeys((*near, *usable)))
+
+
+def _carry_out(asked: SetCommand | None, scene: SetScene | None) -> None:
+    """Do what was asked for, keep what went wrong for the next run, and draw the page anew."""
+    if asked is None:
+        return
+    for flag in _OF_ONE_RUN:
+        page_state.put(flag, None)
+    try:
+        _done(asked, scene)
+    except ValueError as error:  # an EditError or an EvalSetError: nothing was changed
+        is_typed = isinstance(asked, ApplyEdits) and asked.part
+        page_state.put("part_failed" if is_typed else "problem", str(error))
+    except Exception as error:  # noqa: BLE001 - the page's edge: shown and kept
+        _LOG.exception("A command on an eval set failed")
+        page_state.put("problem", f"{type(error).__name__}: {error}")
+    st.rerun()
+
+
+_OF_ONE_RUN: tuple[page_state.Flag, ...] = ("problem", "part_failed", "set_saved")
+
+
+def _done(asked: SetCommand, scene: SetScene | None) -> None:
+    match asked:
+        case CloseSet():
+            page_state.put("saving_set", None)
+            page_state.show_sets()
+        case OpenSet(path=path):
+            _remember(path)
+            page_state.show_sets(path)
+        case UploadSet(name=name, content=content):
+            text, recorded = apart(content)
+            taken = take_upload(visitor().owner, name, text)
+            if recorded:
+                sidecar_of(taken).write_bytes(recorded)
+            page_state.show_sets(str(taken))
+        case ImportFile(path=path):
+            with st.spinner("Importing the cases"):
+                page_state.show_sets(str(imported_beside(Path(path))))
+        case _ if scene is not None:
+            _in_set(asked, scene)
+        case _:
+            pass
+
+
+def _remember(path: str) -> None:
+    """Remember a set of this machine that somebody opened by its path; others open what they have written alone."""
+    owner = visitor().owner
+    with contextlib.suppress(
+        RuntimeError, ValueError, OSError
+    ):  # no path of a file: the page says so when it opens it
+        place = Path(path.strip()).expanduser()
+        if owner == LOCAL and place.is_file():
+            remember_set(owner, place)
+
+
+def _in_set(asked: SetCommand, scene: SetScene) -> None:  # noqa: C901 - one arm for each kind of command
+    match asked:
+        case OpenCase(key=key):
+            # Another table, so that the line that was selected is not chosen again on the way back.
+            page_state.put("cases_drawn", int(page_state.get("cases_drawn") or 0) + 1)
+            page_state.show_case(key)
+        case EditPart():
+            _edit_part(asked, scene)
+        case ApplyEdits():
+            _apply(asked, scene)
+        case AskToSave(shown=shown):
+            page_state.put("saving_set", shown or None)
+        case UndoEdit():
+            scene.work.undo()
+        case RedoEdit():
+            scene.work.redo()
+        case SaveSet():
+            saved = save(scene.work)
+            page_state.put("saving_set", None)
+            page_state.put("set_saved", list(_sentences(saved)))
+        case ReloadSet():
+            desks().reload(scene.owner, scene.path)
+            page_state.put("saving_set", None)
+        case MergeSet(keep_mine=mine):
+            theirs = open_set(scene.path)
+            work = merged(scene.work, theirs, open_beside(scene.path), mine)
+            desks().put(scene.owner, scene.path, work)
+        case PlayCase():
+            page_state.go_to(play_case(asked, scene.work, scene.owner).session_id)
+        case CloseSet() | OpenSet() | UploadSet() | ImportFile():
+            raise ValueError(f"{asked.kind} is not for a set that is open")
+        case never:
+            assert_never(never)
+
+
+def _edit_part(asked: EditPart, scene: SetScene) -> None:
+    name = _editing(page_state.case_key())
+    page_state.put("part_failed", asked.failed or None)
+    if asked.name is None:
+        scene.drafts.pop(name, None)
+    else:
+        scene.drafts[name] = asked.name
+
+
+def _apply(asked: ApplyEdits, scene: SetScene) -> None:
+    work, key = scene.work, page_state.case_key()
+    before = set(work.state.order)
+    for edit in asked.edits:
+        work.apply(edit)
+    if asked.part:
+        scene.drafts.pop(_editing(key), None)
+    new = [each for each in work.state.order if each not in before]
+    if asked.then == "new" and new:
+        page_state.show_case(new[0])
+    elif asked.then == "all":
+        page_state.show_case(None)
+
+
+def _sentences(saved: Saved) -> list[str]:
+    """Say what a save did, beside the eval set itself."""
+    found = [f"{saved.path}: {saved.cases} case{'' if saved.cases == 1 else 's'} changed"]
+    if saved.beside:
+        found.append(f"What is recorded beside it was changed with it: {saved.beside}")
+    if saved.trouble:
+        found.append(f"What is recorded beside it could not be changed: {saved.trouble}")
+    if saved.converted_copy:
+        found.append(f"The text in ADK's old form is kept as {saved.converted_copy}")
+    return found

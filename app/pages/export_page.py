@@ -1,0 +1,148 @@
+"""The page of a session's export: builds the case for the panel, and carries out what it gives back."""
+
+from __future__ import annotations
+
+import logging
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from app.export.export_case import Exportable, ExportForm, Written, exportable, free_eval_id, write
+from app.export.export_panel import ExportView, export, fields
+from app.export.export_replay import replayed
+from app.forms.widget_store import Kept
+from app.live.agent_catalogue import catalogue
+from app.live.destinations import check_destination, default_destination
+from app.live.live_sessions import LiveSession
+from app.live.recent_sets import remember_set
+from app.scripts.script_play import script_text
+from app.session import page_state
+from app.session.page_commands import CloseExport, ReplayCase, WriteTrace
+from app.session.progress_panel import AT_ONCE_SECONDS
+from app.session.shell_commands import commands_of
+from simulator.agents import AgentSettingsError
+from simulator.session import SessionState, SimulationSession
+
+if TYPE_CHECKING:
+    from app.export.export_replay import Replayed
+    from app.live.background_jobs import Job
+    from evalset.cli.shell_lines import ShownCommands
+    from simulator.runtime import SimulationView
+
+_LOG = logging.getLogger(__name__)
+
+
+def export_page(live: LiveSession, view: SimulationView) -> None:
+    """Draw the export of a session as `view` shows it."""
+    kept = Kept(live.drafts, "export", str(view.head))
+    chosen = fields(kept, "" if live.read_only else str(default_destination(live.owner, live.config)))
+    written = _written(view.head)
+    if not chosen.eval_id:
+        free = written.eval_id if written else _free(live, view.session, chosen.path)
+        chosen = chosen.model_copy(update={"eval_id": free})
+    is_over = view.session.state is SessionState.COMPLETED
+    result, refused = _built(live, view, chosen) if is_over else (None, None)
+    failed = page_state.get("unwritten")
+    script = partial(script_text, live.simulation.journal)
+    of_scenario = any(key.startswith("scenario ") for key in view.user.seat.conversations)
+    shown = ExportView(
+        result,
+        refused,
+        str(failed) if failed else None,
+        written,
+        script,
+        of_scenario,
+        is_over,
+        _replay_of(live, written),
+    )
+    match export(kept, chosen, shown, may_write=not live.read_only):
+        case CloseExport():
+            page_state.show(None)
+            page_state.put("unwritten", None)
+            st.rerun()
+        case WriteTrace(form=form) if not live.read_only:
+            _write(live, view.session, form, view.head)
+        case ReplayCase() if not live.read_only and written is not None:
+            _replay(live, written)
+            st.rerun()
+
+
+def _free(live: LiveSession, session: SimulationSession, path: str) -> str:
+    try:
+        check_destination(path, live)
+    except ValueError:  # said when it shall be written; nothing is read of it before
+        path = ""
+    return free_eval_id(session, path)
+
+
+def _written(head: int) -> Written | None:
+    """Give the last write of this tab, as long as the session has not gone on since."""
+    kept = page_state.get("exported")
+    written = Written.model_validate(kept) if kept else None
+    return written if written is not None and written.head == head else None
+
+
+def _built(
+    live: LiveSession, view: SimulationView, chosen: ExportForm
+) -> tuple[Exportable | None, str | None]:
+    """Give the case, or why there is none; the last one that was built is at hand."""
+    about = (view.head, chosen.form, chosen.eval_id)
+    if live.built is not None and live.built[0] == about:
+        return live.built[1], None
+    try:
+        with st.spinner("Building the case, and reading it back with ADK's own loader"):
+            facts = [fact for _, fact in live.simulation.journal.path(view.head)]
+            result = exportable(view.session, chosen.form, chosen.eval_id, facts, live.config)
+    except ValueError as error:  # a GoldenTraceError, or a number that JSON has no word for
+        return None, str(error)
+    live.built = (about, result)
+    return result, None
+
+
+def _write(live: LiveSession, session: SimulationSession, form: ExportForm, head: int) -> None:
+    page_state.put("unwritten", None)
+    page_state.put("exported", None)
+    try:
+        with st.spinner("Writing the case"):
+            check_destination(form.path, live)
+            facts = [fact for _, fact in live.simulation.journal.path(head)]
+            written = write(session, live.config, form, head, facts)
+    except ValueError as error:  # an error of evalset: it names the file and the place
+        page_state.put("unwritten", str(error))
+    except Exception as error:  # noqa: BLE001 - the page's edge: shown and kept
+        _LOG.exception("A trace was not written")
+        page_state.put("unwritten", f"{type(error).__name__}: {error}")
+    else:
+        written = written.model_copy(update={"commands": _commands(live, written)})
+        page_state.put("exported", written.model_dump(mode="json"))
+        remember_set(live.owner, Path(written.path), live.agent_key or live.config.name)
+        if written.environment:
+            _replay(live, written)
+    st.rerun()
+
+
+def _commands(live: LiveSession, written: Written) -> ShownCommands | None:
+    try:
+        agents = catalogue()
+    except AgentSettingsError:  # said on the start page
+        return None
+    path = Path(written.path)
+    name = live.agent_key or live.config.name
+    return commands_of(name, agents.entries(), agents.settings, path, written.eval_id)
+
+
+def _replay(live: LiveSession, written: Written) -> None:
+    """Begin to replay what was written; a short case is done before the page is drawn."""
+    if live.replay is not None:
+        live.replay[1].stop()
+    job = replayed(Path(written.path), written.eval_id, live.config)
+    live.replay = ((written.path, written.eval_id), job)
+    job.wait(AT_ONCE_SECONDS)
+
+
+def _replay_of(live: LiveSession, written: Written | None) -> Job[Replayed] | None:
+    if live.replay is None or written is None or live.replay[0] != (written.path, written.eval_id):
+        return None
+    return live.replay[1]

@@ -1,0 +1,27 @@
+"""Opens a session in which a case of an eval set is played up to a step; no drawing here."""
+
+from __future__ import annotations
+
+from app.evalsets.set_context import PlayCase
+from app.live.agent_catalogue import catalogue
+from app.live.live_sessions import LiveSession
+from app.scripts.script_play import ScriptForm, open_script
+from evalset.editing.set_work import SetWork
+
+
+def play_case(asked: PlayCase, work: SetWork, owner: str) -> LiveSession:
+    """Open the session, and let the case play there as it is edited now.
+
+    Raises:
+        ValueError: The case cannot be played, or the agent cannot be loaded; the text says why.
+    """
+    # Importing ADK takes a second: not before somebody plays a case.
+    from evalset.editing.case_play import script_until  # noqa: PLC0415 - as above
+    from simulator.runtime.adk.nested_agents import agents_as_tools  # noqa: PLC0415 - as above
+    from simulator.scripts import write_script  # noqa: PLC0415 - as above
+
+    config = catalogue().config(asked.agent)
+    held = work.held(asked.key)
+    nested = agents_as_tools(config.root_agent)
+    made = script_until(held.case, asked.turn, asked.steps, held.recorded, nested)
+    return open_script(ScriptForm(agent=asked.agent, text=write_script(made.script)), config, owner)

@@ -1,0 +1,419 @@
+"""The page: puts the panels together and carries out what they give back."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, assert_never
+
+import streamlit as st
+
+from app.branches.branches_panel import branches_page
+from app.decision.decision_panel import decision_panel
+from app.decision.query_panel import query
+from app.environment.environment_panel import environment
+from app.evalsets.open_sets import desks
+from app.forms.common_panel import problem
+from app.forms.safe_labels import literal
+from app.forms.widget_store import gather
+from app.forms.widget_sync import acknowledge
+from app.live.agent_catalogue import catalogue
+from app.live.destinations import check_destination
+from app.live.kernel_sessions import check_message
+from app.live.live_sessions import LiveSession, registry
+from app.live.new_code import has_new_code, know_new_code, take_new_code
+from app.live.page_stamps import TABS, followed_stamp, stamp_of
+from app.live.pause_wait import AT_ONCE, settle
+from app.live.read_only_simulation import NotSharedError, refuse
+from app.live.remote_sessions import FOLLOWED, Followed
+from app.live.reopened_sessions import NotReopenedError, reopened
+from app.live.session_opening import unreachable
+from app.live.session_store import shelf_if_open
+from app.live.storage_wait import KEEP_SECONDS, keep_drafts, keep_facts, what_waits_to_be_stored
+from app.live.unsent_texts import Drafts
+from app.pages.context_panel import context
+from app.pages.eval_sets_page import sets_page
+from app.pages.export_page import export_page
+from app.pages.login_panel import gate
+from app.pages.new_code_panel import new_code
+from app.pages.shared_page import not_shared, watching
+from app.pages.sidebar import side
+from app.pages.start_page import start_page
+from app.scripts import recorded_play, script_play
+from app.scripts.script_panel import script_strip
+from app.server.login import is_logged_in, providers, visitor
+from app.server.owners import NobodyError
+from app.session import decisions, page_state
+from app.session.command_handler import command
+from app.session.decision_context import surroundings
+from app.session.decisions import Decision, PartlyAnsweredError, SubmitQuery
+from app.session.failed_turn import failed_step
+from app.session.header_panel import header
+from app.session.page_commands import (
+    AddAnswers,
+    AddScenario,
+    CloseBranches,
+    CloseEnvironment,
+    Command,
+    ForgetScript,
+    GoTo,
+    OpenBranches,
+    OpenEnvironment,
+    OpenExport,
+    PlayScriptOn,
+    RedoStep,
+    SetRules,
+    StopScript,
+    UndoStep,
+)
+from app.session.page_fragments import begin_page, note_offers
+from app.session.refresh_panel import look_again
+from app.session.remote_panel import elsewhere
+from app.session.session_context import Scene
+from app.session.session_summary import title
+from app.session.stale_clicks import check_seen, saw
+from app.session.timeline_panel import timeline
+from app.session.unopened_panel import unopened
+from app.session.unreadable_drafts import show_set_aside, try_without_drafts, was_drawn
+from simulator.agents.expected_input import UnfitMessageError
+
+if TYPE_CHECKING:
+    from simulator.runtime import SimulationView
+
+COLUMNS = (1.05, 1.6, 0.95)
+_STYLES = Path(__file__).parents[1] / "styles.css"
+_UNCHANGED = "That did not work; nothing was changed."
+_UNSURE = "That did not work. The timeline says what has happened."
+_UNFIT = "The message was not sent, because it does not fit the input that the agent expects."
+_IN_PART = "Not every call was answered."
+_ELSEWHERE = "This session was played on elsewhere meanwhile. You see it as it is there; what you did is kept as a branch."
+_LOG = logging.getLogger(__name__)
+
+
+def page() -> None:
+    """Draw the page that the address names."""
+    st.set_page_config(
+        page_title="Golden Trace Studio",
+        page_icon="\U0001f3ac",
+        layout="wide",
+        initial_sidebar_state=232,
+    )
+    st.html(_STYLES)
+    try:
+        visitor()
+    except NobodyError as error:
+        gate(error, providers(), is_logged_in=is_logged_in())
+        return
+    TABS.begin(page_state.tab())
+    live = page_state.current()
+    begin_page(page_state.shared_token() if live is not None and live.read_only else None)
+    _gather(live)
+    keep_drafts()
+    try:
+        _shown(live)
+    except NotSharedError:  # the sharing has ended meanwhile: the next run finds nothing there
+        st.rerun()
+    except Exception as error:  # noqa: BLE001 - raised again, but where it was what somebody typed
+        try_without_drafts(live, error)
+    keep_drafts()  # also what the page itself has put there
+    was_drawn()
+    saw(None if live is None or live.read_only else live)
+    acknowledge()
+    note_offers()
+
+
+def _shown(live: LiveSession | None) -> None:
+    """Draw what the address names."""
+    if page_state.is_on_sets():
+        side()
+        sets_page()
+    elif live is not None and live.read_only:
+        watching(live)
+    elif live is None and page_state.shared_token():
+        not_shared(page_state.shared_token() or "")
+    elif live is None and page_state.session_id():
+        _bring_back(page_state.session_id() or "")
+    else:
+        _draw(live)
+
+
+def _bring_back(session_id: str) -> None:
+    """Draw a session that is kept and not live, or the start page where none is."""
+    side()
+    owner = visitor().owner
+    followed = FOLLOWED.of(owner, session_id)
+    take_over = followed is not None and not followed.is_free and _elsewhere(session_id, followed)
+    if followed is not None and not followed.is_free and not take_over:
+        return
+    agent = str(page_state.get("continue_with") or "")
+    page_state.put("continue_with", None)
+    try:
+        with st.spinner("Bringing the session back"):
+            live = reopened(session_id, owner, by_force=take_over, agent=agent)
+    except NotReopenedError as error:
+        clicked = unopened(session_id, str(error), error.journal, error.renamed_to)
+        if clicked is not None:
+            page_state.put("continue_with", error.renamed_to if clicked == "renamed" else None)
+            catalogue().refresh()
+            st.rerun()
+        return
+    if live is not None or FOLLOWED.of(owner, session_id) is not None:
+        st.rerun()
+    start_page()
+
+
+def _elsewhere(session_id: str, followed: Followed) -> bool:
+    """Draw a session that another server plays; True when it shall be taken over."""
+    drawn = followed_stamp(followed)
+    taken = elsewhere(followed)
+    look_again(session_id, drawn)
+    return taken
+
+
+def _draw(live: LiveSession | None) -> None:
+    if live is None:
+        side()
+        start_page()
+        return
+    know_new_code(live)
+    view = live.simulation.view()
+    keep_facts(live.simulation)
+    scene = Scene(live, view, stamp_of(live, view.version))
+    live.title = title(view.session) if view.session.history else ""
+    side()
+    match page_state.view():
+        case "export":
+            export_page(live, view)
+            look_again(live.session_id, scene.stamp)
+        case "environment":
+            _environment(scene)
+        case "branches":
+            _branches(scene)
+        case None:
+            _session(scene)
+
+
+def _gather(live: LiveSession | None) -> None:
+    """Keep what was typed since the last run, for the session that was on the screen then."""
+    shown = page_state.get("shown")
+    looked_at = f"shared {live.session_id}" if live and live.read_only else ""
+    own = live.session_id if live and not live.read_only else None
+    on_set = page_state.get("shown_set")
+    drafts = page_state.drafts_of(str(shown)) if shown else Drafts()
+    if on_set:
+        drafts = desks().drafts(visitor().owner, str(on_set))
+    here = page_state.set_path() if page_state.is_on_sets() else None
+    gather(drafts, f"set {here}" if here else own or looked_at)
+    page_state.put("shown", own)
+    page_state.put("shown_set", None)
+
+
+def _session(scene: Scene) -> None:
+    """Draw one session: the decision first, because most clicks end there and the rest need not be drawn twice."""
+    live, view = scene.live, scene.view
+    _go_back(live)
+    top = st.container()
+    notes = st.container(gap="xsmall")
+    left, middle, right = st.columns(COLUMNS, gap="small")
+    with middle:
+        _decide(live, view)
+    with top:
+        _act(live, header(view, has_branches=len(live.simulation.journal.tips()) > 1))
+    with notes:
+        _notes(view)
+        _new_code(live)
+        _of_its_keeping(live, view)
+        show_set_aside(live)
+        _script(live)
+    with right:
+        _act(live, context(scene))
+    with left:
+        timeline(view, live.simulation, scene.stamp)
+
+
+def _new_code(live: LiveSession) -> None:
+    """Offer to go on with the agent's files as they are now, where they have changed."""
+    if has_new_code(live) and new_code():
+        with st.spinner("Starting the agent's process"):
+            _carry_out(lambda: take_new_code(live), live)
+
+
+def _script(live: LiveSession) -> None:
+    """Draw how far the session's script is, and do what is asked of it."""
+    form = None if live.read_only or live.at_rest else script_play.form_of(live)
+    if form is None:
+        return
+    where, recorded = lambda place: script_play.read(form).where(place), recorded_play.view_of(live)
+    asked = script_strip(live.script, where, form.text, recorded)
+    match asked:
+        case None:
+            return
+        case StopScript():
+            _carry_out(lambda: script_play.stop(live), live)
+        case PlayScriptOn():
+            _carry_out(lambda: script_play.play_on(live), live)
+        case ForgetScript():
+            _carry_out(lambda: script_play.forget(live), live)
+        case AddAnswers():
+            _carry_out(lambda: recorded_play.add_answers(live), live)
+        case never:
+            assert_never(never)
+
+
+def _go_back(live: LiveSession) -> None:
+    """Go where a step of the timeline was left for another way."""
+    wanted = page_state.get("go_to")
+    if wanted is not None:
+        page_state.put("go_to", None)
+        _act(live, GoTo(fact=int(wanted)))
+
+
+def _environment(scene: Scene) -> None:
+    """Draw the page on which the environment of a session is shaped, while the session goes on."""
+    notes = st.container(gap="xsmall")
+    asked = environment(scene)
+    with notes:
+        _notes(scene.view)
+    _act(scene.live, asked)
+
+
+def _branches(scene: Scene) -> None:
+    """Draw the page of the session's branches; who goes to one of them is shown the session there."""
+    notes = st.container(gap="xsmall")
+    asked = branches_page(scene)
+    with notes:
+        _notes(scene.view)
+    if isinstance(asked, GoTo):
+        page_state.show(None)
+    _act(scene.live, asked)
+
+
+def _decide(live: LiveSession, view: SimulationView) -> None:
+    """Draw the middle pane: what waits for a person; where nothing does, the progress or the next query."""
+    idle = not (view.pending or view.running or view.busy or view.session.open_calls)
+    decided: Decision | None = (
+        query(view, live.drafts, live.cast.input_schema, failed_step(live.simulation.journal))
+        if idle
+        else decision_panel(
+            view, live.drafts, surroundings(live.simulation, view, lambda: unreachable(live.config))
+        )
+    )
+    if decided is not None:
+        made = decided
+        _carry_out(lambda: _decided(made, live), live)
+
+
+def _decided(made: Decision, live: LiveSession) -> None:
+    if isinstance(made, SubmitQuery):
+        check_seen(live)
+        check_message(live.config, made.message)
+    decisions.apply(made, live.simulation, wait=AT_ONCE)
+
+
+def _act(live: LiveSession, asked: Command | None) -> None:
+    match asked:
+        case None:
+            return
+        case OpenExport():
+            page_state.put("problem", None)
+            page_state.put("unwritten", None)
+            page_state.show("export")
+            st.rerun()
+        case OpenEnvironment(rule=rule):
+            page_state.put("problem", None)
+            if rule is not None:
+                page_state.put("editing_rule", rule)
+            page_state.show("environment")
+            st.rerun()
+        case OpenBranches():
+            page_state.put("problem", None)
+            page_state.show("branches")
+            st.rerun()
+        case CloseEnvironment() | CloseBranches():
+            page_state.put("problem", None)
+            page_state.show(None)
+            st.rerun()
+        case _:
+            _carry_out(lambda: _commanded(live, asked), live)
+
+
+def _commanded(live: LiveSession, asked: Command) -> None:
+    if isinstance(asked, (UndoStep, RedoStep, GoTo, SetRules)):
+        check_seen(live)
+    if isinstance(asked, AddScenario):
+        check_destination(asked.path, live)
+    command(live.simulation, asked)
+
+
+def _carry_out(work: Callable[[], object], live: LiveSession) -> None:
+    """Do what was asked for, keep what went wrong for the next run, and draw the page anew."""
+    page_state.put("problem", None)
+    page_state.put("changed", None)
+    live.had_trouble = False
+    try:
+        if live.read_only:
+            refuse()
+        work()
+        settle(live.simulation)
+        _keep(live)
+    except PartlyAnsweredError as error:
+        page_state.put("problem", str(error))
+        page_state.put("changed", _IN_PART)
+    except UnfitMessageError as error:
+        page_state.put("problem", str(error))
+        page_state.put("changed", _UNFIT)
+    except ValueError as error:  # a SimulationError: the command did not fit, and nothing was changed
+        page_state.put("problem", str(error))
+    except Exception as error:  # noqa: BLE001 - the page's edge: shown and kept, so that nothing that was typed is lost
+        _LOG.exception("A command failed")
+        page_state.put("problem", f"{type(error).__name__}: {error}")
+        page_state.put("changed", _UNSURE)
+    page_state.forget_followed()
+    st.rerun()
+
+
+def _keep(live: LiveSession) -> None:
+    """Wait a moment until what was done is stored; where somebody else went on meanwhile, show theirs."""
+    journal = live.simulation.journal
+    if not journal.outlives:
+        return
+    try:
+        journal.keep(KEEP_SECONDS)
+    except ValueError as error:  # a StoreError
+        if journal.superseded:
+            registry().close(live.session_id)
+            page_state.put("problem", str(error))
+            page_state.put("changed", _ELSEWHERE)
+
+
+def _of_its_keeping(live: LiveSession, view: SimulationView) -> None:
+    """Say what a person should know of how the session is kept; some of it comes from the database."""
+    if live.word:
+        with st.container(key="brought_back", border=True, gap=None):
+            st.badge("Brought back", icon=":material/history:", color="blue")
+            st.text(literal(live.word))
+    store = shelf_if_open().store
+    trouble = live.simulation.journal.trouble or (store.trouble if store is not None else None)
+    if live.had_trouble and not trouble:
+        st.success("Everything is stored again.", icon=":material/cloud_done:")
+    if trouble:
+        live.had_trouble = True
+        waits = what_waits_to_be_stored(live.simulation, view)
+        problem(
+            f"Not everything is stored yet{f': {waits}' if waits else ''}. You can go on. It is stored in order as soon as "
+            "the database answers; until then it is lost if the studio ends.",
+            trouble,
+        )
+
+
+def _notes(view: SimulationView) -> None:
+    """Show what went wrong, and what the agent's parts reported; all of it comes from outside."""
+    failed = page_state.get("problem")
+    if failed:
+        problem(str(page_state.get("changed") or _UNCHANGED), str(failed))
+    if view.divergence is not None:
+        problem(
+            "The agent no longer does what was recorded. Undo steps until it fits, or begin a new session.",
+            view.divergence.sentence(),
+        )

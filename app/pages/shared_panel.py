@@ -1,0 +1,122 @@
+"""A shared session as somebody sees it who may only look: the line above the panes, and what waits for its owner."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from app.decision.held_message_panel import held_to_read
+from app.decision.request_panel import arguments
+from app.forms.common_panel import badge, pane
+from app.forms.safe_labels import literal, safe_label
+from app.session.page_commands import CopyShared, OpenBranches, OpenEnvironment, OpenExport, WatchCommand
+from app.session.running_panel import running
+from app.session.session_summary import status, title
+from app.session.timeline_view import Badge
+from simulator.seats.requests import CodeRequest, ModelRequest, Request, ToolRequest
+from simulator.session.history import FinalResponse
+
+if TYPE_CHECKING:
+    from simulator.runtime import SimulationView
+
+READ_ONLY = Badge(text="Read-only", color="violet", icon=":material/visibility:")
+_SHARED = "Somebody shares this session with you. You see it as it goes on, and can change nothing in it."
+_NOT_HERE = (
+    "Its owner does not have it open on this server at the moment. What has happened is in the timeline."
+)
+_NOTHING = "Nothing is asked at the moment. Its owner may go on."
+
+
+def read_only_line() -> None:
+    """Say above a page of a shared session that it is to read."""
+    with st.container(horizontal=True, vertical_alignment="center", gap="xsmall", key="read_only_line"):
+        badge(READ_ONLY)
+        st.caption(_SHARED, width="content")
+
+
+def watched_head(view: SimulationView, *, has_branches: bool) -> WatchCommand | None:
+    """Draw the line above the panes; give what was clicked."""
+    with st.container(
+        horizontal=True, vertical_alignment="center", gap="xsmall", key="session_header", wrap=False
+    ):
+        with st.container(key="session_title", width="content"):
+            st.text(literal(title(view.session)), wrap=False)
+        st.badge(READ_ONLY.text, icon=READ_ONLY.icon, color=READ_ONLY.color, help=_SHARED)
+        badge(status(view))
+        badge(Badge(text=safe_label(view.session.agent_name, 28), color="gray", icon=":material/smart_toy:"))
+        badge(Badge(text=f"step {len(view.session.history)}", color="gray"))
+        st.space("stretch")
+        return _ways(view, has_branches=has_branches)
+
+
+def _ways(view: SimulationView, *, has_branches: bool) -> WatchCommand | None:
+    asked: WatchCommand | None = None
+    if has_branches and st.button(
+        "Branches", key="open_branches", type="tertiary", icon=":material/alt_route:"
+    ):
+        asked = OpenBranches()
+    if st.button("World", key="open_world", type="tertiary", icon=":material/inventory_2:"):
+        asked = OpenEnvironment()
+    if st.button(
+        "Export",
+        key="open_export",
+        type="tertiary",
+        icon=":material/download:",
+        disabled=not view.session.turns,
+    ):
+        asked = OpenExport()
+    if st.button(
+        "Make a copy",
+        key="copy_shared",
+        icon=":material/content_copy:",
+        help="A session of yours with all that has happened in this one; you go on with it as you like",
+    ):
+        asked = CopyShared()
+    return asked
+
+
+def what_waits(view: SimulationView, *, is_played: bool) -> None:
+    """Draw what its owner is asked, and what is at work."""
+    with st.container(
+        horizontal=True, vertical_alignment="center", gap="xsmall", wrap=False, key="head_decision"
+    ):
+        st.markdown("**What its owner is asked**", width="content")
+    with pane("decision"):
+        asked = [call for call in view.session.open_calls if not call.answered]
+        running(view, alone=not view.pending and not asked, may_stop=False)
+        for request in view.pending:
+            with st.container(border=True, gap="xsmall", key=f"asked_{request.key}"):
+                _request(request)
+        for call in asked:
+            with st.container(border=True, gap="xsmall", key=f"asked_{call.call_id}"):
+                st.badge(safe_label(call.tool_name), color="primary")
+                st.caption("The user is asked to answer this call.")
+                arguments(call.arguments)
+        if not (view.pending or asked or view.running or view.busy):
+            _answered(view)
+            if not held_to_read(view) or not is_played:
+                st.caption(_NOTHING if is_played else _NOT_HERE)
+
+
+def _answered(view: SimulationView) -> None:
+    """Show what the agent said last, where nothing came after it."""
+    last = view.session.history[-1] if view.session.history else None
+    if isinstance(last, FinalResponse):
+        st.caption("The agent has answered")
+        st.text(literal(last.content))
+
+
+def _request(request: Request) -> None:
+    match request:
+        case ToolRequest():
+            st.badge(safe_label(request.tool_name), icon=":material/build:", color="primary")
+            st.caption("This call waits for its answer.")
+            arguments(request.arguments)
+        case ModelRequest():
+            st.badge(safe_label(request.agent), icon=":material/smart_toy:", color="primary")
+            st.caption("The next turn of this agent waits for a person.")
+        case CodeRequest():
+            st.badge(safe_label(request.agent), icon=":material/code:", color="primary")
+            st.caption("What this code prints waits for a person.")
+            st.code(literal(request.code), language="python", wrap_lines=True)

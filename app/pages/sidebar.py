@@ -1,0 +1,140 @@
+"""Beside every page: the list of sessions, and what is asked of them there."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from app.live.live_sessions import registry
+from app.live.session_store import Shelf, open_in_background, shelf_if_open
+from app.pages.share_links import link_of
+from app.pages.sidebar_panel import Keeping, person, sidebar
+from app.server.login import visitor
+from app.session import page_state
+from app.session.page_commands import (
+    CloseSession,
+    DeleteSession,
+    KeptCommand,
+    NewSession,
+    OpenSession,
+    OpenSets,
+)
+from app.session.page_fragments import fragment
+from app.session.session_list import carry_out, lines, of_owner
+
+if TYPE_CHECKING:
+    from simulator.store import SessionRecord
+
+_FRESH_SECONDS = 2.0
+"""For how long a list that was read from the store is good enough for every page."""
+
+OPENING_LOOK_SECONDS = 0.3
+"""How often a page looks whether the stored sessions can be listed yet."""
+
+_MOST_LISTS = 200
+"""How many people's lists are held at once."""
+
+_read: dict[tuple[Shelf, str], tuple[float, list[SessionRecord]]] = {}
+
+
+def side() -> None:
+    """Draw the sidebar, and do what was asked for in it."""
+    kept, who = shelf_if_open(), visitor()
+    records, trouble = _records(kept, who.owner)
+    deleted = page_state.get("deleted_session")
+    asked = sidebar(
+        lines(registry().newest_first(who.owner), records, link_of),
+        page_state.session_id() or page_state.shared_token(),
+        deleted=str(deleted) if deleted else None,
+        keeping=Keeping(kept.store is not None, trouble, kept.caution),
+        export=_exporting(kept, who.owner),
+        on_sets=page_state.is_on_sets(),
+        opening=kept.is_opening,
+    )
+    if kept.is_opening:
+        open_in_background()
+        with st.sidebar:
+            fragment(_list_when_open, OPENING_LOOK_SECONDS)()
+    person(who)
+    match asked:
+        case None:
+            return
+        case NewSession():
+            page_state.leave()
+        case OpenSets():
+            page_state.put("problem", None)
+            page_state.show_sets()
+        case OpenSession(session_id=wanted):
+            page_state.go_to(wanted)
+        case CloseSession(session_id=ended):
+            if page_state.own(ended) is not None:
+                registry().close(ended)
+            _leave(ended)
+        case _:
+            _change(kept, asked, who.owner)
+    st.rerun()
+
+
+def _list_when_open() -> None:
+    if not shelf_if_open().is_opening:
+        st.rerun()
+
+
+def _exporting(kept: Shelf, owner: str) -> Callable[[str], str] | None:
+    """Give what writes a session of an owner as a file."""
+    store = kept.store
+    return None if store is None else lambda session_id: store.export(of_owner(store, session_id, owner))
+
+
+def _records(kept: Shelf, owner: str) -> tuple[list[SessionRecord], str]:
+    """Give what is kept of an owner, the newest first, and why it cannot be read."""
+    if kept.store is None:
+        return [], kept.problem
+    when, records = _read.get((kept, owner), (-_FRESH_SECONDS, []))
+    if time.monotonic() - when < _FRESH_SECONDS:
+        return records, ""
+    try:
+        store = kept.store
+        records = [
+            *store.records(owner),
+            *store.records(owner, archived=True),
+            *store.records(owner, deleted=True),
+        ]
+    except ValueError as error:  # a StoreError: the pages go on without the list
+        return records, str(error)
+    if len(_read) >= _MOST_LISTS or any(shelf != kept for shelf, _ in list(_read)):
+        _read.clear()
+    _read[kept, owner] = time.monotonic(), records
+    return records, ""
+
+
+def _change(kept: Shelf, asked: KeptCommand, owner: str) -> None:
+    if kept.store is None:
+        return
+    _read.clear()
+    try:
+        made = carry_out(kept.store, asked, owner)
+        if isinstance(asked, DeleteSession) and asked.deleted:
+            registry().close(asked.session_id)
+            _leave(asked.session_id)
+    except ValueError as error:  # a StoreError
+        page_state.put("problem", str(error))
+        return
+    page_state.put(
+        "deleted_session", asked.session_id if isinstance(asked, DeleteSession) and asked.deleted else None
+    )
+    if made is not None:
+        page_state.go_to(made)
+
+
+def forget_lists() -> None:
+    """Read the lists of sessions anew: something was changed elsewhere on this server."""
+    _read.clear()
+
+
+def _leave(ended: str) -> None:
+    if ended == page_state.session_id():
+        page_state.leave()

@@ -1,0 +1,415 @@
+"""The list of sessions, live and kept, with the way back to each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Annotated, NamedTuple, Protocol
+from urllib.parse import urlsplit
+
+import streamlit as st
+from pydantic import Field, TypeAdapter
+
+from app.forms.common_panel import problem
+from app.forms.safe_labels import literal, safe_label
+from app.forms.upload_panel import decoded
+from app.forms.widget_store import slug
+from app.server.origins import is_loopback
+from app.server.owners import Visitor
+from app.session import page_state
+from app.session.page_commands import (
+    ArchiveSession,
+    CloseSession,
+    DeleteSession,
+    DescribeSession,
+    DuplicateSession,
+    ImportSession,
+    KeptCommand,
+    MenuCommand,
+    NewSession,
+    OpenSession,
+    OpenSets,
+    PurgeSession,
+    ShareSession,
+    SidebarCommand,
+)
+from app.session.page_fragments import fragment
+from app.session.session_list import SessionLine
+from app.session.session_summary import short_id
+
+# The menu of each session in the list: drawn only while it is open, and by itself, as a list of them would cost most of the page.
+
+
+_COMMAND: TypeAdapter[MenuCommand] = TypeAdapter(Annotated[MenuCommand, Field(discriminator="kind")])
+
+Export = Callable[[str], str]
+"""Gives a kept session as a file."""
+
+
+def asked_in_menu() -> MenuCommand | None:
+    """Give what was asked for in a menu, once; call it before the menus are drawn."""
+    asked = page_state.get("menu_asked")
+    page_state.put("menu_asked", None)
+    return None if asked is None else _COMMAND.validate_python(asked)
+
+
+def session_menu(line: SessionLine, export: Export | None) -> None:
+    """Draw the menu of a session: of a kept one, or the way to end another.
+
+    To open and to close it draws nothing else anew: whoever clicks beside it to close it is not kept waiting, and what
+    they click there is heard.
+    """
+    fragment(_kept_menu if line.is_kept else _close_menu)(line, export)
+
+
+def _ask(label: str, command: MenuCommand, key: str, icon: str, help_: str | None = None) -> None:
+    """Draw a button that asks for something; a callback, as that is run whatever else is drawn in the same moment."""
+    st.button(label, key=key, icon=icon, help=help_, on_click=_asked, args=(command,))
+
+
+def _asked(command: MenuCommand) -> None:
+    page_state.put("menu_asked", command.model_dump(mode="json"))
+
+
+def _close_menu(line: SessionLine, export: Export | None) -> None:
+    del export
+    name = slug(line.session_id)
+    menu = st.popover(
+        ":material/close:",
+        key=f"close_menu_{name}",
+        type="tertiary",
+        help="End this session; what was not exported is lost",
+        on_change="rerun",
+    )
+    if menu.open:
+        with menu:
+            st.text("Close this session? It cannot be brought back.")
+            ended = CloseSession(session_id=line.session_id)
+            _ask("Close", ended, f"close_{name}", ":material/delete:")
+    _carry_on()
+
+
+def _kept_menu(line: SessionLine, export: Export | None) -> None:
+    name = slug(line.session_id)
+    menu = st.popover(
+        ":material/more_vert:",
+        key=f"kept_menu_{name}",
+        type="tertiary",
+        help="Name, tags, notes; share, copy, download, archive, delete",
+        on_change="rerun",
+    )
+    if menu.open:
+        with menu:
+            _within(line, name, export)
+    _carry_on()
+
+
+def _within(line: SessionLine, name: str, export: Export | None) -> None:
+    this = line.session_id
+    _description(line, name)
+    sharing(line, name, _ask)
+    _ask("Duplicate", DuplicateSession(session_id=this), f"duplicate_{name}", ":material/content_copy:")
+    if export is not None:
+        st.download_button(
+            "Download as a file",
+            lambda: export(this),
+            f"{this}.session.json",
+            key=f"download_{name}",
+            icon=":material/download:",
+            on_click="ignore",
+        )
+    word = "Take out of the archive" if line.archived else "Archive"
+    archived = ArchiveSession(session_id=this, archived=not line.archived)
+    _ask(word, archived, f"archive_{name}", ":material/archive:")
+    _ask("Delete", DeleteSession(session_id=this), f"delete_{name}", ":material/delete:")
+
+
+def _description(line: SessionLine, name: str) -> None:
+    st.text_input("Name", value=line.title, key=f"name_{name}", max_chars=120, on_change="ignore")
+    st.text_input(
+        "Tags",
+        value=", ".join(line.tags),
+        key=f"tags_{name}",
+        placeholder="refunds, smoke test",
+        on_change="ignore",
+    )
+    st.text_area("Notes", value=line.notes, key=f"notes_{name}", height=80, on_change="ignore")
+    st.button("Save", key=f"describe_{name}", icon=":material/check:", on_click=_describe, args=(line, name))
+
+
+def _describe(line: SessionLine, name: str) -> None:
+    called, tags, notes = (str(st.session_state[f"{field}_{name}"]) for field in ("name", "tags", "notes"))
+    words = tuple(filter(None, (tag.strip() for tag in tags.split(","))))
+    _asked(DescribeSession(session_id=line.session_id, name=called.strip(), tags=words, notes=notes))
+
+
+def _carry_on() -> None:
+    """Draw the page anew where something was asked for: what it does is no part of the menu."""
+    if page_state.get("menu_asked") is not None:
+        st.rerun()
+
+
+# The list of sessions, live and kept, with the way back to each.
+
+
+SHOWN_SESSIONS = 15
+"""How many sessions are listed at once; those before them are a click away."""
+
+OLDER_HEIGHT = 320
+"""In pixels; the list of the older sessions scrolls inside."""
+
+FEWEST_TO_SEARCH = 6
+_SHORT = 34
+_NONE = "None yet. A session stays here until it is closed or the server ends."
+_OPENING = "Opening the stored sessions."
+_NONE_KEPT = "None yet. What you play is kept here, also when the studio is closed."
+
+
+class Keeping(NamedTuple):
+    """How sessions are kept.
+
+    Attributes:
+        is_kept: There is a store.
+        trouble: Why sessions are not kept or cannot be listed; empty where they are, or were not meant to be.
+        caution: What of the store is not durable.
+    """
+
+    is_kept: bool
+    trouble: str
+    caution: str
+
+
+def sidebar(
+    sessions: Sequence[SessionLine],
+    current_id: str | None,
+    *,
+    deleted: str | None,
+    keeping: Keeping,
+    export: Export | None = None,
+    on_sets: bool = False,
+    opening: bool = False,
+) -> SidebarCommand | None:
+    """Draw the sidebar; give what was clicked.
+
+    Args:
+        sessions: Those to list, the newest first.
+        current_id: The one on the screen.
+        deleted: The one that was deleted last and can be restored.
+        keeping: What is to be said of the store.
+        export: Gives a kept session as a file; None where none is kept.
+        on_sets: The eval sets are on the screen.
+        opening: The stored sessions are not known yet.
+    """
+    asked: SidebarCommand | None = asked_in_menu()
+    with st.sidebar:
+        with st.container(key="brand"):
+            st.markdown(":material/movie: **Golden Trace Studio**")
+        asked = _places(at_start=current_id is None and not on_sets, on_sets=on_sets) or asked
+        _keeping(keeping)
+        st.caption("Sessions")
+        asked = _undo(deleted) or asked
+        if opening:
+            st.caption(f":material/hourglass_top: {_OPENING}")
+        asked = (
+            _list(sessions, current_id, "" if opening else _NONE if export is None else _NONE_KEPT, export)
+            or asked
+        )
+        if export is not None:
+            asked = _import() or asked
+    return asked
+
+
+def _places(*, at_start: bool, on_sets: bool) -> SidebarCommand | None:
+    """Draw the ways to the start page and to the eval sets."""
+    asked: SidebarCommand | None = None
+    if st.button("New session", key="new_session", icon=":material/add:", width="stretch", disabled=at_start):
+        asked = NewSession()
+    if st.button(
+        "Eval sets",
+        key="open_sets",
+        icon=":material/checklist:",
+        width="stretch",
+        type="secondary" if on_sets else "tertiary",
+    ):
+        asked = OpenSets()
+    return asked
+
+
+def _list(
+    sessions: Sequence[SessionLine], current_id: str | None, none: str, export: Export | None
+) -> SidebarCommand | None:
+    if not sessions and none:
+        st.caption(none)
+    shown = _found([line for line in sessions if not line.deleted])
+    opened = _lines(shown[:SHOWN_SESSIONS], current_id, export)
+    older = shown[SHOWN_SESSIONS:]
+    if older and st.toggle(f"Show {len(older)} older", key="older_sessions"):
+        with st.container(height=OLDER_HEIGHT, border=False, gap="xsmall", key="older_list"):
+            opened = _lines(older, current_id, export) or opened
+    asked = _deleted([line for line in sessions if line.deleted])
+    return asked or (OpenSession(session_id=opened) if opened else None)
+
+
+def _deleted(sessions: Sequence[SessionLine]) -> KeptCommand | None:
+    """Draw those that were deleted, which can be restored or deleted for good."""
+    asked: KeptCommand | None = None
+    if not sessions or not st.toggle(f"Deleted ({len(sessions)})", key="session_bin"):
+        return None
+    for line in sessions[:SHOWN_SESSIONS]:
+        name = slug(line.session_id)
+        with st.container(
+            horizontal=True, gap="xxsmall", vertical_alignment="center", wrap=False, key=f"bin_line_{name}"
+        ):
+            with st.container(key=f"bin_title_{name}", width="stretch"):
+                st.text(literal(line.title), wrap=False)
+            if st.button(":material/undo:", key=f"restore_{name}", type="tertiary", help="Restore it"):
+                asked = DeleteSession(session_id=line.session_id, deleted=False)
+            with st.popover(
+                ":material/delete_forever:",
+                key=f"purge_menu_{name}",
+                type="tertiary",
+                help="Delete it for good",
+            ):
+                st.text("Delete this session for good, with all its branches?")
+                if st.button("Delete for good", key=f"purge_{name}", icon=":material/delete_forever:"):
+                    asked = PurgeSession(session_id=line.session_id)
+    if len(sessions) > SHOWN_SESSIONS:
+        st.caption(f"and {len(sessions) - SHOWN_SESSIONS} more that were changed before these")
+    return asked
+
+
+def _keeping(keeping: Keeping) -> None:
+    is_kept, trouble, caution = keeping
+    if caution:
+        st.caption(literal(caution))
+    if trouble:
+        said = (
+            "The list of kept sessions is not up to date."
+            if is_kept
+            else "Sessions are not kept: they end with the server."
+        )
+        st.warning(said, icon=":material/cloud_off:")
+        st.text(literal(trouble))
+
+
+def _undo(deleted: str | None) -> DeleteSession | None:
+    if deleted is None:
+        return None
+    with st.container(horizontal=True, gap="xsmall", vertical_alignment="center", key="deleted_line"):
+        st.caption("Session deleted", width="content")
+        undone = st.button("Undo", key="undelete", type="tertiary", icon=":material/undo:")
+    return DeleteSession(session_id=deleted, deleted=False) if undone else None
+
+
+def _found(sessions: Sequence[SessionLine]) -> list[SessionLine]:
+    """Narrow the list by words, and by the archive; a short one needs neither."""
+    words = ""
+    if len(sessions) >= FEWEST_TO_SEARCH:
+        words = st.text_input(
+            "Search sessions",
+            key="session_search",
+            placeholder="Search",
+            icon=":material/search:",
+            label_visibility="collapsed",
+        )
+    archive = any(line.archived for line in sessions) and st.toggle("Archive", key="session_archive")
+    wanted = words.casefold().split()
+    return [line for line in sessions if line.archived == archive and line.holds(wanted)]
+
+
+def _lines(sessions: Sequence[SessionLine], current_id: str | None, export: Export | None) -> str | None:
+    """Draw lines; give the id of the session that was clicked."""
+    opened: str | None = None
+    for line in sessions:
+        is_current = line.session_id == current_id
+        if _line(line, export, is_current=is_current) and not is_current:
+            opened = line.session_id
+    return opened
+
+
+def _line(line: SessionLine, export: Export | None, *, is_current: bool) -> bool:
+    name = slug(line.session_id)
+    with st.container(
+        horizontal=True, gap="xxsmall", vertical_alignment="center", wrap=False, key=f"recent_line_{name}"
+    ):
+        opened = st.button(
+            safe_label(line.title, _SHORT),
+            key=f"recent_{name}",
+            type="secondary" if is_current else "tertiary",
+            icon=_icon(line),
+            width="stretch",
+            wrap=False,
+            help=f"{safe_label(line.agent, 40)}, {safe_label(short_id(line.session_id))}",
+        )
+        session_menu(line, export)
+    return opened
+
+
+def _icon(line: SessionLine) -> str:
+    if line.link:
+        return ":material/group:"
+    return ":material/chat:" if line.is_live else ":material/chat_bubble_outline:"
+
+
+def _import() -> ImportSession | None:
+    """Draw the way in for a session that was downloaded elsewhere."""
+    with st.popover("Import", icon=":material/upload:", type="tertiary", key="import_menu"):
+        uploaded = st.file_uploader("A session as a file", type=["json"], key="session_file")
+        if uploaded is None:
+            st.caption("One that was downloaded here or elsewhere, with all its branches.")
+            return None
+        text = decoded(uploaded.getvalue())
+        if text is None:
+            problem("This file cannot be read.", "It is no text in UTF-8.")
+            return None
+        taken = st.button("Take it in", key="session_import", type="primary", icon=":material/check:")
+    return ImportSession(text=text) if taken else None
+
+
+# The way to share a session read-only, and to end that, in its menu.
+
+
+_WHAT = (
+    "Whoever has the link sees this session as it goes on: its steps, its world, its branches and its golden trace. "
+    "They can change nothing, and may copy it. What you type and do not send stays yours."
+)
+_HERE_ALONE = "This server listens to this machine only, so the link leads nowhere from another one."
+
+
+class Ask(Protocol):
+    """Draws a button that asks for something."""
+
+    def __call__(
+        self, label: str, command: ShareSession, key: str, icon: str, help_: str | None = None
+    ) -> None:
+        """Draw it."""
+
+
+def sharing(line: SessionLine, name: str, ask: Ask) -> None:
+    """Draw it; `name` ends the keys, and `ask` draws the buttons."""
+    if not line.link:
+        share = ShareSession(session_id=line.session_id)
+        ask("Share read-only", share, f"share_{name}", ":material/share:", _WHAT)
+        return
+    with st.container(border=True, gap="xsmall", key=f"shared_{name}"):
+        st.caption("Shared read-only with whoever has this link")
+        st.code(literal(line.link), language=None, wrap_lines=True)
+        if is_loopback(urlsplit(line.link).hostname or ""):
+            st.caption(_HERE_ALONE)
+        end = ShareSession(session_id=line.session_id, shared=False)
+        ask("Stop sharing", end, f"unshare_{name}", ":material/link_off:")
+
+
+# Says in the sidebar who is logged in, with the way out.
+
+
+def person(who: Visitor) -> None:
+    """Draw it; nothing where nobody logs in. The names come from outside."""
+    if not who.has_logged_in:
+        return
+    with st.sidebar, st.container(key="person", gap="xxsmall"):
+        st.caption("Logged in")
+        for said in dict.fromkeys(filter(None, (who.name, who.email))):
+            st.text(literal(said))
+        if st.button("Log out", key="log_out", type="tertiary", icon=":material/logout:"):
+            st.logout()
+            st.stop()  # what would be drawn now is nobody's

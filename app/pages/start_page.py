@@ -1,0 +1,219 @@
+"""The page without a session: gathers what the start panel shows, and carries out what it gives back."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from functools import partial
+
+import streamlit as st
+
+from app.agents.interpreter_panel import PythonChoice
+from app.forms.common_panel import problem
+from app.live.agent_catalogue import catalogue, load_in_background
+from app.live.destinations import default_destination
+from app.live.live_sessions import LiveSession
+from app.live.session_opening import StartForm, open_session, unreachable
+from app.pages.start_panel import Choice, recorded_start, start
+from app.scripts.recorded_play import RecordedForm, open_recorded, recorded_cases
+from app.scripts.script_play import ScriptForm, open_script
+from app.server.login import visitor
+from app.server.owners import LOCAL
+from app.session import page_state
+from app.session.page_commands import (
+    ChooseAgent,
+    ChoosePython,
+    RestartProcess,
+    StartRecorded,
+    StartScript,
+    StartSession,
+    StopLoading,
+    TryAgain,
+)
+from app.session.page_fragments import fragment
+from simulator.agents import AgentCatalogue, AgentEntry, AgentSettingsError
+from simulator.agents.agent_directory import cast_of
+from simulator.agents.agent_settings import interpreter_named
+from simulator.kernel.interpreters import choose_python, chosen_python
+from simulator.kernel.kernel import KernelError
+from simulator.kernel.kernel_agent import KernelAgentConfig
+from simulator.kernel.kernel_processes import agent_processes, restart
+
+LOOK_AGAIN_SECONDS = 0.4
+LOOKS_BEFORE_LOADING = 4
+SLOW_SECONDS = 5.0
+"""How long an import takes before it can be stopped: most never come to show a button."""
+_LOG = logging.getLogger(__name__)
+
+
+def start_page() -> None:
+    """Draw the start page."""
+    _say_what_is_missing()
+    try:
+        agents = catalogue()
+    except AgentSettingsError as error:
+        problem("The studio was started with an option that it does not know.", str(error))
+        return
+    entries = tuple(sorted(agents.entries(), key=lambda entry: entry.state == "failed"))
+    slow = agents.loading(SLOW_SECONDS)
+    chosen = _chosen(entries)
+    match start(
+        entries,
+        chosen,
+        _choice(chosen),
+        _failed("problem"),
+        script_failed=_failed("script_problem"),
+        slow=slow,
+        recorded=_recorded,
+        processes=agent_processes,
+        pythons=partial(_python_of, agents),
+    ):
+        case ChooseAgent(name=name):
+            page_state.put("agent", name)
+            page_state.put("problem", None)
+            st.rerun()
+        case TryAgain() | StopLoading() | RestartProcess() | ChoosePython() as asked:
+            _load_otherwise(agents, asked)
+        case StartSession(form=form):
+            _open(form.agent, partial(_session, agents, form), "problem")
+        case StartScript(form=script):
+            _open(script.agent, partial(_script, agents, script), "script_problem")
+        case StartRecorded(form=recorded):
+            _open(recorded.agent, partial(_replayed, agents, recorded), "recorded_problem")
+    unread = sum(entry.state == "unread" for entry in entries)
+    if unread:
+        wanted = chosen.name if chosen is not None else ""
+        fragment(_look_again, LOOK_AGAIN_SECONDS)(agents, unread, slow, wanted)
+
+
+def _say_what_is_missing() -> None:
+    if page_state.session_id():
+        st.info("You have no session under this address. Open another one, or start anew.")
+    if page_state.shared_token():
+        st.info("Nothing is shared under this link. Ask whoever gave it to you for another one.")
+
+
+def _load_otherwise(
+    agents: AgentCatalogue, asked: TryAgain | StopLoading | RestartProcess | ChoosePython
+) -> None:
+    """Load again what failed, give up what takes long, or start the process of an agent anew."""
+    match asked:
+        case StopLoading(name=name):
+            agents.stop(name)
+        case RestartProcess(key=key):
+            _restart(key)
+        case ChoosePython(name=name, python=python):
+            _use_python(agents, name, python)
+        case TryAgain():
+            agents.refresh()
+            st.rerun()
+
+
+def _python_of(agents: AgentCatalogue, entry: AgentEntry) -> PythonChoice | None:
+    """Return what is known of an agent's Python; None where nobody may choose it: it can be any program of the machine."""
+    place = agents.place(entry.name) if visitor().owner == LOCAL else None
+    if place is None:
+        return None
+    chosen, config = chosen_python(place), entry.config
+    used = config.kernels.python if isinstance(config, KernelAgentConfig) else chosen
+    failed = page_state.get("python_problem")
+    return PythonChoice(
+        used=str(used or ""),
+        is_chosen=chosen is not None,
+        failed=str(failed[1]) if isinstance(failed, list) and failed[0] == entry.name else "",
+    )
+
+
+def _use_python(agents: AgentCatalogue, name: str, python: str) -> None:
+    """Keep which Python runs an agent, and load the agent anew with it."""
+    page_state.put("python_problem", None)
+    place = agents.place(name)
+    try:
+        if place is not None and visitor().owner == LOCAL:
+            choose_python(place, interpreter_named(python.strip()))
+            agents.forget(name)
+    except (AgentSettingsError, OSError) as error:
+        page_state.put("python_problem", [name, str(error).removeprefix("--python ")])
+    st.rerun()
+
+
+def _restart(key: str) -> None:
+    """Start the process of an agent anew; say why where it does not start."""
+    try:
+        with st.spinner("Starting the agent's process"):
+            restart(key)
+    except KernelError as error:
+        page_state.put("problem", str(error))
+    st.rerun()
+
+
+def _failed(flag: page_state.Flag) -> str | None:
+    failed = page_state.get(flag)
+    return str(failed) if failed else None
+
+
+def _recorded(entry: AgentEntry) -> StartRecorded | None:
+    """Draw where a recorded case of an agent is chosen."""
+    config = entry.config
+    if config is None:
+        return None
+    path = str(default_destination(visitor().owner, config))
+    cases = partial(recorded_cases, owner=visitor().owner, config=config)
+    return recorded_start(entry.name, path, cases, _failed("recorded_problem"))
+
+
+def _look_again(agents: AgentCatalogue, unread_before: int, slow_before: frozenset[str], wanted: str) -> None:
+    """Begin to load the agents, the wanted one first, and draw the page anew when another one was loaded, failed to, or takes long.
+
+    At first the browser has not drawn the page yet, and importing ADK would keep its parts from it for seconds.
+    """
+    looked = int(page_state.get("looked") or 0)
+    if looked >= LOOKS_BEFORE_LOADING:
+        load_in_background(agents, wanted)
+    page_state.put("looked", looked + 1)
+    unread = sum(entry.state == "unread" for entry in agents.entries())
+    if unread != unread_before or agents.loading(SLOW_SECONDS) != slow_before:
+        st.rerun()
+
+
+def _chosen(entries: tuple[AgentEntry, ...]) -> AgentEntry | None:
+    usable = [entry for entry in entries if entry.state != "failed"]
+    wanted = page_state.get("agent")
+    return next((entry for entry in usable if entry.name == wanted), next(iter(usable), None))
+
+
+def _choice(chosen: AgentEntry | None) -> Choice:
+    if chosen is None or chosen.config is None:
+        return Choice()
+    return Choice(cast=cast_of(chosen.config.root_agent), without_model=unreachable(chosen.config))
+
+
+def _session(agents: AgentCatalogue, form: StartForm) -> LiveSession:
+    return open_session(form, agents.config(form.agent), visitor().owner)
+
+
+def _script(agents: AgentCatalogue, form: ScriptForm) -> LiveSession:
+    return open_script(form, agents.config(form.agent), visitor().owner)
+
+
+def _replayed(agents: AgentCatalogue, form: RecordedForm) -> LiveSession:
+    return open_recorded(form, agents.config(form.agent), visitor().owner)
+
+
+def _open(agent: str, opened: Callable[[], LiveSession], flag: page_state.Flag) -> None:
+    """Open a session and go to it; keep what went wrong for the next run, where `flag` says."""
+    page_state.put("problem", None)
+    page_state.put("script_problem", None)
+    page_state.put("recorded_problem", None)
+    try:
+        with st.spinner("Opening the session"):
+            live = opened()
+    except ValueError as error:  # a field, the script, the agent or the registry; nothing was opened
+        page_state.put(flag, str(error))
+    except Exception as error:  # noqa: BLE001 - the page's edge: an agent's own code may raise anything
+        _LOG.exception("A session was not opened")
+        page_state.put(flag, f"{type(error).__name__}: {error}")
+    else:
+        page_state.put("agent", agent)
+        page_state.go_to(live.session_id)
+    st.rerun()

@@ -1,0 +1,535 @@
+"""The start page: choose an agent, say what it shall be asked, and begin."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import suppress
+from typing import Any, Literal, get_args
+
+import streamlit as st
+from pydantic import Field
+
+from app.agents.interpreter_panel import PythonChoice, interpreter
+from app.agents.processes_panel import agent_processes_panel
+from app.forms.common_panel import problem
+from app.forms.safe_labels import literal, safe_label
+from app.forms.widget_store import slug
+from app.live.session_opening import AgentChoice, StartForm
+from app.scripts.recorded_play import Agents, RecordedForm
+from app.scripts.script_play import Otherwise, ScriptForm, case_losses, text_of_upload
+from app.session.page_commands import (
+    ChooseAgent,
+    ChoosePython,
+    StartCommand,
+    StartRecorded,
+    StartScript,
+    StartSession,
+    StopLoading,
+    TryAgain,
+)
+from app.session.player_names import AGENT_PLAYERS, PLAYERS, not_at_first
+from evalset.files.file_kinds import holds_cases, importable_kind
+from simulator.agents import AgentEntry
+from simulator.agents.agent_directory import Cast
+from simulator.facts import Value
+from simulator.kernel.agent_kernels import LOAD_SECONDS
+from simulator.kernel.kernel_agent import KernelAgentConfig
+from simulator.kernel.kernel_processes import AgentProcess
+
+COLUMNS = (1, 1.5)
+QUERY_KEY = "start_query"
+_SHOWN_TOOLS = 12
+_AGENT_CHOICES: tuple[AgentChoice, ...] = ("auto", *AGENT_PLAYERS)
+
+
+class Choice(Value):
+    """What is known of the chosen agent; `without_model` gives a reason for each agent that no model can play."""
+
+    cast: Cast = Cast()
+    without_model: dict[str, str] = Field(default_factory=dict)
+
+
+def start(
+    entries: Sequence[AgentEntry],
+    chosen: AgentEntry | None,
+    choice: Choice,
+    failed: str | None,
+    *,
+    script_failed: str | None = None,
+    slow: Collection[str] = (),
+    recorded: Callable[[AgentEntry], StartRecorded | None] = lambda _: None,
+    processes: Callable[[], Sequence[AgentProcess]] = tuple,
+    pythons: Callable[[AgentEntry], PythonChoice | None] = lambda _: None,
+) -> StartCommand | None:
+    """Draw the page; give what was asked for. `failed` says why the last attempt to begin did not work, by a script or without.
+
+    `slow` names the agents that are being loaded and take long. `recorded` draws where a recorded case is chosen. `processes` gives those of the agents.
+    `pythons` gives what is known of an agent's Python, where it can be chosen.
+    """
+    with st.container(key="start_head", gap="xxsmall"):
+        st.subheader("Author a golden trace", anchor=False)
+        st.caption(
+            "Pick an agent, ask it something, and play its world: each tool call waits for your answer. "
+            "No tool, model or code executor runs for real unless you say so; the agent's own callbacks, plugins and nodes do run, and again at an undo. At the end, export what happened as an eval case for `adk eval`."
+        )
+    left, right = st.columns(COLUMNS, gap="medium")
+    with left:
+        asked = _agents(entries, chosen, slow, pythons) or agent_processes_panel(processes)
+    with right, st.container(border=True, key="start_form", gap="small"):
+        if chosen is None:
+            st.caption("Choose an agent on the left.")
+            return asked
+        begun = _form(chosen, choice, failed) or script_start(chosen.name, script_failed)
+        return begun or recorded(chosen) or asked
+
+
+def _agents(
+    entries: Sequence[AgentEntry],
+    chosen: AgentEntry | None,
+    slow: Collection[str],
+    pythons: Callable[[AgentEntry], PythonChoice | None],
+) -> StartCommand | None:
+    with st.container(horizontal=True, vertical_alignment="center", key="agents_head"):
+        st.markdown("**Agents**", width="content")
+        st.space("stretch")
+        any_failed = any(entry.state == "failed" for entry in entries)
+        if any_failed and st.button(
+            "Load again", key="agents_again", type="tertiary", icon=":material/refresh:"
+        ):
+            return TryAgain()
+    if not entries:
+        st.caption("There is no agent yet. Start the studio with a folder of agents:")
+        st.code("streamlit run app -- --agents-dir path/to/agents", language="bash")
+        return None
+    clicked = agent_list(entries, chosen.name if chosen else None, slow, pythons)
+    _own_agents()
+    return clicked
+
+
+def _own_agents() -> None:
+    """Say how to bring agents along, once somebody looks: what draws code is the largest part that a browser loads."""
+    body = st.expander("Use your own agents", type="compact", key="own_agents", on_change="rerun")
+    if not body.open:
+        return
+    with body:
+        st.caption(
+            "Start the studio with a folder in ADK's own convention, or with a Python file that lists "
+            "`SimulatedAgentConfig`s:"
+        )
+        st.code("streamlit run app -- --agents-dir path/to/agents", language="bash", wrap_lines=True)
+        st.code("streamlit run app -- --agents my_agents.py", language="bash", wrap_lines=True)
+        st.caption(
+            "Each agent runs in a process of its own: with the Python of its project, where that has its own environment (`.venv`), "
+            "else with the studio's. To name another one:"
+        )
+        st.code(
+            "streamlit run app -- --agents-dir path/to/agents --python path/to/python",
+            language="bash",
+            wrap_lines=True,
+        )
+
+
+def _form(chosen: AgentEntry, choice: Choice, failed: str | None) -> StartCommand | None:
+    _about(chosen, choice)
+    _examples(chosen)
+    query = st.text_area(
+        "What shall the agent be asked?",
+        key=QUERY_KEY,
+        height=120,
+        placeholder="Write what a user would say. Leave it empty to set up rules and seats first.",
+        on_change="ignore",
+    )
+    more = _settings()
+    if failed:
+        problem("The session was not opened.", failed)
+    if not st.button(
+        "Start session",
+        key="start_session",
+        type="primary",
+        icon=":material/play_arrow:",
+        shortcut="Mod+Enter",
+        disabled=chosen.state == "failed",
+    ):
+        return None
+    return StartSession(form=StartForm.model_validate({"agent": chosen.name, "query": query or "", **more}))
+
+
+def _about(chosen: AgentEntry, choice: Choice) -> None:
+    st.markdown(f"**{safe_label(chosen.name)}**")
+    if chosen.state == "unread":
+        st.caption(":material/progress_activity: Loading this agent\u2026")
+    if isinstance(chosen.config, KernelAgentConfig):
+        python = str(chosen.config.kernels.python)
+        if python != sys.executable:
+            st.caption("Runs with the Python of its project:")
+            st.text(literal(python))
+    names = [tool.name for tool in choice.cast.tools]
+    if names:
+        with st.container(horizontal=True, gap="xxsmall", key="agent_tools"):
+            for name in names[:_SHOWN_TOOLS]:
+                st.badge(safe_label(name, 32), icon=":material/build:", color="gray")
+            if len(names) > _SHOWN_TOOLS:
+                st.badge(f"{len(names) - _SHOWN_TOOLS} more", color="gray")
+    if choice.without_model:
+        st.info(
+            "Not every model can be reached from here, so you make the turns of these agents. You see exactly what "
+            "the model would see.",
+            icon=":material/person:",
+        )
+        for name, reason in choice.without_model.items():
+            st.text(literal(f"{name}: {reason}"))
+
+
+def _examples(chosen: AgentEntry) -> None:
+    if not chosen.example_queries:
+        return
+    with st.container(gap="xxsmall", key="examples"):
+        st.caption("Try one of these")
+        for place, example in enumerate(chosen.example_queries):
+            st.button(
+                safe_label(example, 90),
+                key=f"example_{place}_{slug(chosen.name)}",
+                type="tertiary",
+                icon=":material/lightbulb:",
+                on_click=_use_example,
+                args=(example,),
+                wrap=False,
+            )
+
+
+def _use_example(example: str) -> None:
+    st.session_state[QUERY_KEY] = example
+
+
+def _settings() -> dict[str, str]:
+    with st.expander("Settings", icon=":material/tune:", key="start_settings"):
+        with st.container(gap=None, key="start_players"):
+            players = _players()
+        one, two = st.columns(2)
+        user_id = one.text_input("User id", value="user", key="start_user", on_change="ignore")
+        seed = two.text_input(
+            "Seed",
+            key="start_seed",
+            placeholder="by chance",
+            help="Ids and draws come from it: the same seed gives the same session",
+            on_change="ignore",
+        )
+        initial_state = st.text_area(
+            "Initial state (JSON object)",
+            value="{}",
+            key="start_state_json",
+            height=100,
+            help="What the session's state holds before the first query; it becomes part of the eval case",
+            on_change="ignore",
+        )
+    return {**players, "user_id": user_id or "", "seed": seed or "", "initial_state": initial_state or ""}
+
+
+def _players() -> dict[str, str]:
+    """Draw who plays; what is chosen for the tools is explained at once, and so is what it lacks."""
+    one, two = st.columns(2)
+    agent_player = one.selectbox(
+        "Who makes the agents' turns",
+        _AGENT_CHOICES,
+        format_func=_agent_player_name,
+        key="start_agent_player",
+        on_change="ignore",
+    )
+    with two:
+        tool_player = st.selectbox(
+            "Who answers the tools",
+            list(PLAYERS),
+            format_func=lambda player: PLAYERS[player].name,
+            key="start_tool_player",
+        )
+        missing = not_at_first(tool_player)
+        if missing:
+            st.warning(missing, icon=":material/event_seat:")
+        else:
+            st.caption(PLAYERS[tool_player].does)
+    return {"agent_player": agent_player, "tool_player": tool_player}
+
+
+def _agent_player_name(choice: AgentChoice) -> str:
+    return "Its own model where it can be reached, else you" if choice == "auto" else AGENT_PLAYERS[choice]
+
+
+# The agents to choose from on the start page; one that failed to load is listed with its error.
+
+
+LONG_LIST = 6
+LIST_HEIGHT = 640
+"""In pixels, where the style sheet does not say how much the window allows; a longer list scrolls inside."""
+
+_SOURCES = {"folder": "Folder", "file": "File", "demo": "Demo"}
+
+
+def agent_list(
+    entries: Sequence[AgentEntry],
+    chosen: str | None,
+    slow: Collection[str] = (),
+    pythons: Callable[[AgentEntry], PythonChoice | None] = lambda _: None,
+) -> ChooseAgent | StopLoading | ChoosePython | None:
+    """Draw the agents; give what was clicked. `slow` names those that are being loaded and take long; `pythons` as for `start`."""
+    clicked: ChooseAgent | StopLoading | ChoosePython | None = None
+    is_long = len(entries) > LONG_LIST
+    height: int | Literal["content"] = LIST_HEIGHT if is_long else "content"
+    key = "agent_list_long" if is_long else "agent_list"
+    with st.container(gap="xsmall", height=height, key=key, border=False):
+        for entry in entries:
+            clicked = _card(entry, is_chosen=entry.name == chosen, pythons=pythons) or clicked
+            if entry.name in slow:
+                clicked = _slow(entry) or clicked
+    return clicked
+
+
+def _slow(entry: AgentEntry) -> StopLoading | None:
+    """Say that its import takes long, and let it be given up."""
+    with st.container(horizontal=True, vertical_alignment="center", gap="xsmall"):
+        st.caption(
+            f":material/progress_activity: Loading. It is given up {LOAD_SECONDS:.0f} seconds after it began.",
+            width="content",
+        )
+        if st.button("Stop", key=f"stop_loading_{slug(entry.name)}", type="tertiary", icon=":material/stop:"):
+            return StopLoading(name=entry.name)
+    return None
+
+
+def _card(
+    entry: AgentEntry, *, is_chosen: bool, pythons: Callable[[AgentEntry], PythonChoice | None]
+) -> ChooseAgent | ChoosePython | None:
+    kind = "chosen" if is_chosen else entry.state
+    with st.container(border=True, gap="xxsmall", key=f"agent_{kind}_{slug(entry.name)}"):
+        with st.container(horizontal=True, vertical_alignment="center", gap="xsmall", wrap=False):
+            clicked = st.button(
+                safe_label(entry.name, 40),
+                key=f"choose_{slug(entry.name)}",
+                type="tertiary",
+                icon=_icon(entry, is_chosen=is_chosen),
+                disabled=entry.state == "failed",
+                wrap=False,
+            )
+            st.space("stretch")
+            _badge(entry)
+        if entry.description:
+            st.text(literal(entry.description))
+        if entry.source != "demo":
+            st.text(literal(entry.location))
+        if entry.error:
+            st.code(literal(entry.error), language=None, wrap_lines=True)
+        choice = pythons(entry) if is_chosen or entry.state == "failed" else None
+        python = interpreter(entry, choice) if choice is not None else None
+    if python is not None:
+        return python
+    return ChooseAgent(name=entry.name) if clicked and not is_chosen else None
+
+
+def _icon(entry: AgentEntry, *, is_chosen: bool) -> str:
+    if entry.state == "failed":
+        return ":material/error:"
+    return ":material/radio_button_checked:" if is_chosen else ":material/radio_button_unchecked:"
+
+
+def _badge(entry: AgentEntry) -> None:
+    if entry.state == "failed":
+        st.badge("Failed to load", color="red")
+    else:
+        st.badge(_SOURCES[entry.source], color="gray")
+
+
+# Where a script is brought along: uploaded or pasted, with what to do where it has no answer.
+
+
+TEXT_KEY = "start_script"
+_UPLOAD_KEY = "start_script_file"
+_CASE_KEY = "start_script_case"
+_EXAMPLE = """\
+format: golden-trace-studio/script
+version: 1
+turns:
+- say: Where is order A-1002?
+"""
+OTHERWISE: dict[Otherwise, str] = {
+    "": "As the script says",
+    "ask": "Ask me, and go on then",
+    "generate": "Take the draft, or the agent's own model",
+    "fail": "End there",
+}
+assert set(OTHERWISE) == set(get_args(Otherwise))  # noqa: S101 - a new way must get a name here
+
+
+def script_start(agent: str, failed: str | None) -> StartScript | None:
+    """Draw it for an agent; give the script that is to be played. `failed` says why the last one was not."""
+    body = st.expander(
+        "Play a script", icon=":material/description:", key="script_start", on_change="rerun", expanded=False
+    )
+    if not (body.open or failed):
+        return None
+    with body:
+        return _script_form(agent, failed)
+
+
+def _script_form(agent: str, failed: str | None) -> StartScript | None:
+    st.caption(
+        "A session as a file, YAML or JSON: what the user says, what the agent does, what the tools answer. Any session that was "
+        "recorded can be downloaded as one where it is exported. An eval set will do too, or a downloaded archive of one: one of its "
+        "golden traces is played."
+    )
+    _upload()
+    text = st.text_area(
+        "Script", key=TEXT_KEY, height=200, placeholder=_EXAMPLE, on_change="ignore", persist_state="session"
+    )
+    if what := importable_kind((text or "").encode()):
+        problem(
+            "This is no script.",
+            f"It is {what}. Open it under Eval sets: its cases are imported, and can be played there.",
+        )
+        return None
+    case = _case(text or "")
+    otherwise = st.selectbox(
+        "Where the script has no answer",
+        list(OTHERWISE),
+        format_func=OTHERWISE.__getitem__,
+        key="start_script_otherwise",
+        on_change="ignore",
+    )
+    if failed:
+        problem("The script cannot be played.", failed)
+    if not st.button("Play the script", key="play_script", icon=":material/play_circle:"):
+        return None
+    if not (text or "").strip():
+        problem("There is nothing to play yet; upload a script, or paste one.")
+        return None
+    if holds_cases(text or "") and not case:
+        return None
+    return StartScript(form=ScriptForm(agent=agent, text=text or "", otherwise=otherwise, case=case))
+
+
+def _upload() -> None:
+    uploaded: Any = st.file_uploader(
+        "Script or eval set", type=["yaml", "yml", "json", "zip"], key=_UPLOAD_KEY, on_change=_take
+    )
+    if uploaded is not None:
+        try:
+            text_of_upload(uploaded.getvalue())
+        except ValueError as error:
+            problem("This file cannot be read.", str(error))
+
+
+def _case(text: str) -> str:
+    """Draw the choice of a golden trace where the text is an eval set; give its name, empty for none."""
+    if not holds_cases(text):
+        return ""
+    try:
+        found = case_losses(text)
+    except ValueError as error:  # a ScenarioError
+        problem("The eval set cannot be played.", str(error))
+        return ""
+    names = list(found)
+    is_new = st.session_state.get(_CASE_KEY) not in names
+    if is_new:
+        st.session_state[_CASE_KEY] = names[0]
+    case: str = st.selectbox("Golden trace", names, format_func=literal, key=_CASE_KEY)
+    for loss in found[case]:
+        st.text(literal(f"Not in the trace: {loss}"))
+    # Who has just pasted several has not seen yet what can be chosen.
+    return "" if is_new and len(names) > 1 else case
+
+
+def _take() -> None:
+    """Put a file that was uploaded into the text, where it can be changed."""
+    uploaded: Any = st.session_state.get(_UPLOAD_KEY)
+    if uploaded is not None:
+        with suppress(ValueError):  # said where the file is drawn
+            st.session_state[TEXT_KEY] = text_of_upload(uploaded.getvalue())
+
+
+# Where a recorded case is chosen to be replayed in a session: each call gets its recorded answer, all else is asked.
+
+
+PATH_KEY = "recorded_path"
+_REPLAYED_KEY = "recorded_case"
+AGENTS: dict[Agents, str] = {"moves": "Make the recorded moves", "model": "Are played by their own models"}
+assert set(AGENTS) == set(get_args(Agents))  # noqa: S101 - a new way must get a name here
+_LONGEST = 60
+
+
+def recorded_start(
+    agent: str, default_path: str, cases: Callable[[str], Mapping[str, str]], failed: str | None
+) -> StartRecorded | None:
+    """Draw it for an agent; give the case that is to be replayed.
+
+    Args:
+        agent: The agent.
+        default_path: The agent's eval set.
+        cases: Gives the recorded cases at a path, each with what the user says first; a ValueError says why there are none.
+        failed: Why the last attempt did not work.
+    """
+    body = st.expander(
+        "Replay a recorded case",
+        icon=":material/replay:",
+        key="recorded_start",
+        on_change="rerun",
+        expanded=False,
+    )
+    if not (body.open or failed):
+        return None
+    with body:
+        return _replay_form(agent, default_path, cases, failed)
+
+
+def _replay_form(
+    agent: str, default_path: str, cases: Callable[[str], Mapping[str, str]], failed: str | None
+) -> StartRecorded | None:
+    st.caption(
+        "Beside each eval set lies what its world answered. A session replays it, and pauses where the agent asks for what was not "
+        "recorded: you answer, see the recorded call that is nearest, and can add your answer to the case."
+    )
+    path = st.text_input("Eval set or recorded environment", value=default_path, key=PATH_KEY) or ""
+    found = _found(path, cases, is_default=path == default_path)
+    names = list(found)
+    if st.session_state.get(_REPLAYED_KEY) not in names:
+        st.session_state[_REPLAYED_KEY] = names[0] if names else None
+    case = st.selectbox(
+        "Case",
+        names,
+        key=_REPLAYED_KEY,
+        format_func=lambda name: literal(f"{name}: {_short(found.get(name, ''))}"),
+        placeholder="No case is recorded there",
+    )
+    agents = st.segmented_control(
+        "The agents",
+        list(AGENTS),
+        format_func=AGENTS.__getitem__,
+        required=True,
+        key="recorded_agents",
+        default="moves",
+    )
+    if failed:
+        problem("The case cannot be replayed.", failed)
+    if (
+        not st.button("Replay", key="play_recorded", icon=":material/replay:", disabled=case is None)
+        or case is None
+    ):
+        return None
+    return StartRecorded(form=RecordedForm(agent=agent, path=path, case=case, agents=agents))
+
+
+def _found(path: str, cases: Callable[[str], Mapping[str, str]], *, is_default: bool) -> Mapping[str, str]:
+    """Give the cases at a path; where there are none, say why, or how there will be some."""
+    try:
+        return cases(path) if path.strip() else {}
+    except ValueError as error:  # no such file, not theirs, or something else
+        if is_default and not os.path.lexists(path):
+            st.caption(
+                "Nothing is recorded for this agent yet: export one of its sessions, or give the path of another set."
+            )
+        else:
+            problem("There is nothing to replay.", str(error))
+        return {}
+
+
+def _short(text: str) -> str:
+    return safe_label(text, _LONGEST)

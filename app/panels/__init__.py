@@ -1,1 +1,0 @@
-"""The parts of the page: each takes what it shows and gives back what a person asked for, or None."""

@@ -1,0 +1,489 @@
+"""The editor of one rule: for which calls it is, what it does, and whether it would have fired."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import streamlit as st
+
+from app.forms.common_panel import pane
+from app.forms.safe_labels import literal, safe_label
+from app.forms.typed_fields import Fields
+from app.forms.widget_store import Kept, slug
+from app.rules.argument_paths import choices_at, schema_paths, typed_as, value_paths
+from app.rules.condition_form import COUNTED, GROUPS, KINDS, MAX_LEVELS, TESTS, TYPES, WHICH
+from app.rules.effect_panel import then
+from app.rules.rule_form import read_rule, rule_fields
+from app.rules.rule_inputs_panel import Inputs
+from app.rules.rule_list import replaced
+from app.rules.rule_preview import Preview, previewed
+from app.session import page_state
+from app.session.page_commands import NEW_RULE, Command, SetRules
+from app.session.past_calls import PastCall, before, past_calls
+from app.session.session_context import Scene
+from simulator.agents.agent_directory import steers
+from simulator.base.json_values import JsonObject
+from simulator.environment.expressions.json_paths import PathError, parse
+from simulator.environment.injection.rules import EVERY_TOOL, InjectionRule
+
+# Draws for which calls a rule is: its conditions, in groups, and its chance.
+
+
+_NOT = "not"
+_WIDE = 188
+_MIDDLE = 146
+_NARROW = 104
+
+
+class Asked:
+    """What the editor knows of the calls that a rule may be for: their arguments' paths, schemas and values."""
+
+    def __init__(
+        self,
+        tool: str,
+        schemas: Mapping[str, JsonObject],
+        calls: Sequence[PastCall],
+        agents: Sequence[str] = (),
+    ) -> None:
+        of_tool = [call for call in calls if tool in {call.tool_name, EVERY_TOOL}]
+        self.agents = tuple(agents)
+        self.arguments = [dict(call.arguments) for call in of_tool[-20:]]
+        self.schemas = schema_paths(schemas.get(tool) or {})
+        self.paths = tuple(dict.fromkeys((*self.schemas, *value_paths(self.arguments))))
+
+    def values_at(self, path: str) -> list[Any]:
+        """Give the values that calls had at a path."""
+        try:
+            read = parse(path)
+        except PathError:
+            return []
+        return [value for arguments in self.arguments for _, value in read.found(arguments)]
+
+    def type_at(self, path: str) -> str:
+        """Say how the value at a path is typed."""
+        return typed_as(self.schemas.get(path), next(iter(self.values_at(path)), None))
+
+
+def suggest_types(fields: Fields, asked: Asked) -> None:
+    """Let a value that nobody said the type of be of the type that its schema, or an earlier call, has."""
+    for row in range(int(fields.get("c:next") or 0)):
+        path = fields.line(f"c{row}.path")
+        if path:
+            fields.suggest(f"c{row}.as", asked.type_at(path))
+
+
+def when(inputs: Inputs, asked: Asked) -> None:
+    """Draw the conditions and the chance."""
+    rows = inputs.fields.rows("c0")
+    if rows:
+        _group(inputs, 0, 0, asked)
+    else:
+        st.caption("Each call of the tool, unless you add a condition.")
+        _adders(inputs, 0, 0)
+    with st.container(horizontal=True, gap="small", vertical_alignment="bottom"):
+        inputs.number(
+            "Chance %", "chance", min_value=0.0, max_value=100.0, step=5.0, format="%g", width=_MIDDLE
+        )
+        inputs.line("Seed of the chance", "seed", placeholder="from the session", width=_MIDDLE)
+    with st.expander("Arguments as in ADK (match_args)"):
+        inputs.area(
+            "Each argument that is named here must be equal (JSON object)",
+            "match",
+            placeholder='{"order_id": "A-1"}',
+            height=80,
+        )
+
+
+def _group(inputs: Inputs, node: int, level: int, asked: Asked) -> None:
+    rows = inputs.fields.rows(f"c{node}")
+    for row in rows:
+        with st.container(border=True, gap="xsmall", key=inputs.kept.key(f"c{row}:box")):
+            _node(inputs, node, row, level, asked)
+    _adders(inputs, node, level)
+
+
+def _adders(inputs: Inputs, node: int, level: int) -> None:
+    with st.container(horizontal=True, gap="xsmall", vertical_alignment="center"):
+        if node == 0 and len(inputs.fields.rows("c0")) > 1:
+            inputs.choice(
+                "Which of these must hold", "c0.kind", GROUPS, label_visibility="collapsed", width=_MIDDLE
+            )
+        st.button(
+            "Add condition",
+            key=inputs.kept.key(f"c{node}:add"),
+            icon=":material/add:",
+            on_click=inputs.add_row,
+            args=(f"c{node}", "c"),
+            type="tertiary" if node else "secondary",
+        )
+        if level < MAX_LEVELS:
+            st.button(
+                "Add group",
+                key=inputs.kept.key(f"c{node}:add_group"),
+                icon=":material/data_object:",
+                type="tertiary",
+                help="A group holds conditions of its own, all or any of which must hold",
+                on_click=_add_group,
+                args=(inputs, node),
+            )
+
+
+def _add_group(inputs: Inputs, node: int) -> None:
+    row = int(inputs.fields.get("c:next") or 0)
+    inputs.add_row(f"c{node}", "c", kind="any_of")
+    inputs.add_row(f"c{row}", "c")
+
+
+def _node(inputs: Inputs, parent: int, row: int, level: int, asked: Asked) -> None:
+    at = f"c{row}"
+    kinds = {name: words for name, words in KINDS.items() if name not in GROUPS or level < MAX_LEVELS}
+    with st.container(horizontal=True, gap="small", vertical_alignment="center"):
+        kind = inputs.choice(
+            "What is asked for", f"{at}.kind", kinds, label_visibility="collapsed", width=_WIDE
+        )
+        inputs.flag(_NOT, f"{at}.not", help="Fits where this does not hold")
+        st.space("stretch")
+        inputs.row_buttons(f"c{parent}", row, at, KINDS[kind].lower())
+    if kind in GROUPS:
+        _group(inputs, row, level + 1, asked)
+    else:
+        _fields(inputs, at, kind, asked)
+
+
+def _fields(inputs: Inputs, at: str, kind: str, asked: Asked) -> None:
+    """Draw the inputs of one condition."""
+    with st.container(horizontal=True, gap="small", vertical_alignment="top"):
+        match kind:
+            case "argument":
+                path = inputs.suggested(
+                    "Argument", f"{at}.path", asked.paths, placeholder="order.items[*].sku", width=_WIDE
+                )
+                _test(inputs, at, path, asked)
+            case "call_number":
+                inputs.choice("The call", f"{at}.which", WHICH, width=_WIDE)
+                inputs.number("Number", f"{at}.n", min_value=1, step=1, width=_NARROW)
+                inputs.choice("Counted", f"{at}.counted", COUNTED, width=_WIDE + _NARROW)
+            case "world":
+                _world(inputs, at, asked)
+            case "agent":
+                inputs.suggested(
+                    "Agent", f"{at}.agent", asked.agents, placeholder="any; * stands for more", width=_WIDE
+                )
+                inputs.line("Branch", f"{at}.branch", placeholder="any", width=_WIDE)
+            case "expression":
+                inputs.line(
+                    "Expression",
+                    f"{at}.text",
+                    placeholder="args.quantity > world.products[args.sku].stock",
+                    help="Knows args, world, state, calls (of this tool so far) and agent",
+                )
+            case _:
+                inputs.area("Condition (JSON)", f"{at}.json", height=140)
+
+
+def _world(inputs: Inputs, at: str, asked: Asked) -> None:
+    inputs.line("Kind of thing", f"{at}.entity", placeholder="order", width=_MIDDLE)
+    ways = {"from": "id in an argument", "fixed": "this id"}
+    if inputs.choice("Which one", f"{at}.id", ways, width=_MIDDLE) == "from":
+        inputs.suggested("Argument", f"{at}.id_from", asked.paths, placeholder="order_id", width=_MIDDLE)
+    else:
+        inputs.line("Id", f"{at}.entity_id", placeholder="A-1001", width=_MIDDLE)
+    inputs.line("Field", f"{at}.field", placeholder="the thing itself", width=_MIDDLE)
+    _test(inputs, at, "", asked)
+
+
+def _test(inputs: Inputs, at: str, path: str, asked: Asked) -> None:
+    test = inputs.choice("Test", f"{at}.test", TESTS, width=_NARROW + 14)
+    match test:
+        case "equals":
+            kind = inputs.choice("Typed as", f"{at}.as", TYPES, width=_NARROW)
+            known = [str(each) for each in asked.values_at(path) if isinstance(each, (str, int, float))]
+            if kind == "text":
+                choices = (*choices_at(asked.schemas.get(path)), *known)
+                inputs.suggested("Value", f"{at}.value", choices, placeholder="Rome", width=_WIDE)
+            elif kind == "boolean":
+                inputs.choice("Value", f"{at}.value", {"true": "true", "false": "false"}, width=_NARROW)
+            else:
+                inputs.line("Value", f"{at}.value", width=_WIDE)
+        case "holds":
+            inputs.area("Value (JSON)", f"{at}.value", height=80, placeholder='{"status": "open"}')
+        case "matches":
+            inputs.line("Regular expression", f"{at}.pattern", placeholder=r"^A-\d+$", width=_WIDE)
+            inputs.flag("all of the text", f"{at}.whole")
+            inputs.flag("in any case", f"{at}.ignore_case")
+        case "between":
+            inputs.number("Lowest", f"{at}.low", format="%g", width=_NARROW, placeholder="any")
+            inputs.number("Highest", f"{at}.high", format="%g", width=_NARROW, placeholder="any")
+            inputs.flag("without the bounds", f"{at}.exclusive")
+        case "one_of":
+            inputs.choice("Typed as", f"{at}.as", TYPES, width=_NARROW)
+            inputs.area("Values, one on each line", f"{at}.values", height=90)
+        case _:
+            return
+
+
+# The editor of one rule: for which calls it is, what it does, and whether it would have fired.
+
+
+_DRAFTS_READ = 3
+"""Drafts of waiting calls of which the places are suggested, where no call is answered yet."""
+_TRIED = "tried"
+_BASE = "base"
+
+
+def edited_rule(scene: Scene) -> InjectionRule | str | None:
+    """Give the rule that is edited, `NEW_RULE` for one that has no id yet, or None."""
+    editing = page_state.get("editing_rule")
+    if editing == NEW_RULE:
+        return NEW_RULE
+    return next((rule for rule in scene.session.rules if rule.rule_id == editing), None)
+
+
+def finish_saving(scene: Scene) -> None:
+    """Close the editor once its rule is in force; where that failed, what was typed stays."""
+    owner = page_state.get("saving_rule")
+    if not owner:
+        return
+    page_state.put("saving_rule", None)
+    if not page_state.get("problem"):
+        _close(scene, str(owner))
+
+
+def rule_editor(scene: Scene, edited: InjectionRule | str) -> Command | None:
+    """Draw the editor; give the rules with this one as it was saved."""
+    rule = edited if isinstance(edited, InjectionRule) else None
+    owner = f"rule-of-{rule.rule_id}" if rule else "rule-new"
+    kept = Kept(scene.drafts, owner)
+    base = _base(kept, rule)
+    calls = past_calls(scene.session, scene.waiting_calls())
+    fields = rule_fields(kept, base, _likely_tool(scene))
+    asked = _asked(scene, fields, calls)
+    suggest_types(fields, asked)
+    others = [each.rule_id for each in scene.session.rules if each is not rule]
+    read = read_rule(fields, others, enabled=rule.enabled if rule else True)
+    inputs = Inputs(kept, fields, tried=bool(kept.value(_TRIED)))
+    save = _head(scene, rule, owner)
+    _summary(inputs, read)
+    with pane("rule_editor"):
+        _overtaken(rule, base)
+        _basics(inputs, scene)
+        _section("When")
+        when(inputs, asked)
+        _section("Then")
+        then(inputs, _answer_paths(scene, fields.line("tool"), calls))
+        _section("Try it")
+        call = call_picker(kept, calls, fields.line("tool"))
+        preview(inputs, scene, calls, call, read)
+        trials(scene, call, read, rule)
+    if not save:
+        return None
+    if read is None:
+        kept.put(_TRIED, True)
+        st.rerun()
+    page_state.put("saving_rule", owner)
+    page_state.put("editing_rule", rule.rule_id if rule else NEW_RULE)
+    return SetRules(rules=replaced(scene.session.rules, rule.rule_id if rule else None, read))
+
+
+def _base(kept: Kept, rule: InjectionRule | None) -> InjectionRule | None:
+    """Give the rule as it was when its editing began, so that nothing that was typed is lost where it changes meanwhile."""
+    if rule is None:
+        return None
+    written = kept.value(_BASE)
+    if written is None:
+        kept.put(_BASE, rule.model_dump(mode="json"))
+        return rule
+    return InjectionRule.model_validate(written)
+
+
+def _close(scene: Scene, owner: str) -> None:
+    """Forget what was typed for a rule, and show the list's companion again."""
+    scene.drafts.pop(slug(owner), None)
+    for key in [str(key) for key in st.session_state if str(key).endswith(f"_{slug(owner)}")]:
+        del st.session_state[key]
+    page_state.put("editing_rule", None)
+
+
+def _head(scene: Scene, rule: InjectionRule | None, owner: str) -> bool:
+    with st.container(
+        horizontal=True, vertical_alignment="center", gap="xsmall", wrap=False, key="head_rule_editor"
+    ):
+        name = f"Edit {safe_label(rule.rule_id, 32)}" if rule else "New rule"
+        st.markdown(f"**{name}**", width="content")
+        st.space("stretch")
+        cancel = st.button("Cancel", key="rule_cancel", type="tertiary")
+        save = st.button(
+            "Save rule", key="rule_save", icon=":material/check:", type="primary", shortcut="Mod+Enter"
+        )
+    if cancel:
+        _close(scene, owner)
+        st.rerun()
+    return save
+
+
+def _summary(inputs: Inputs, read: InjectionRule | None) -> None:
+    """Say after a try to save that something is wrong; where, each input says."""
+    if read is None and inputs.tried:
+        count = len(inputs.fields.problems)
+        said = "One thing is" if count == 1 else f"{count} things are"
+        with st.container(key="rule_unsaved"):
+            st.error(f"The rule was not saved. {said} to be mended below.", icon=":material/error:")
+
+
+def _overtaken(rule: InjectionRule | None, base: InjectionRule | None) -> None:
+    if rule and base and rule.model_copy(update={"enabled": base.enabled}) != base:
+        st.warning(
+            "The rule was changed meanwhile. Saving puts this in its place.", icon=":material/sync_problem:"
+        )
+
+
+def _section(title: str) -> None:
+    st.space("xsmall")
+    st.markdown(f"**{title}**")
+
+
+def _basics(inputs: Inputs, scene: Scene) -> None:
+    with st.container(horizontal=True, gap="small", vertical_alignment="top"):
+        inputs.suggested(
+            "Tool",
+            "tool",
+            (EVERY_TOOL, *scene.tools()),
+            placeholder="Choose a tool, or type its name",
+            format_func=lambda name: "Every tool" if name == EVERY_TOOL else literal(name),
+            width=220,
+        )
+        inputs.line("Name", "name", placeholder="named after the tool", width=180)
+        inputs.line("Note", "label", placeholder="what it is for")
+    if steers(scene.cast, inputs.fields.line("tool")):
+        st.warning(
+            "No rule can answer this tool: ADK carries it out itself, to steer its own flow. "
+            "Put the rule on another tool, or on an agent that is used as a tool.",
+            icon=":material/block:",
+        )
+
+
+def _likely_tool(scene: Scene) -> str | None:
+    return next((call.tool_name for call in scene.waiting_calls()), None)
+
+
+def _asked(scene: Scene, fields: Fields, calls: tuple[PastCall, ...]) -> Asked:
+    schemas: dict[str, JsonObject] = {
+        name: dict(tool.parameters) for name, tool in scene.declarations().items()
+    }
+    return Asked(fields.line("tool"), schemas, calls, scene.agents())
+
+
+def _answer_paths(scene: Scene, tool: str, calls: tuple[PastCall, ...]) -> tuple[str, ...]:
+    """Suggest places of the tool's answers, by its schema and by what it answered."""
+    declared = scene.declarations().get(tool)
+    by_schema = schema_paths(dict(declared.response or {})) if declared else {}
+    own = [call for call in calls if tool in {call.tool_name, EVERY_TOOL}]
+    answered = [call for call in own if not call.waits]
+    seen = value_paths(call.response for call in answered or own[:_DRAFTS_READ])
+    return tuple(dict.fromkeys((*by_schema, *seen)))
+
+
+# Shows what a rule that is being edited would make of a call: the answer that the agent gets.
+
+
+def preview(
+    inputs: Inputs,
+    scene: Scene,
+    calls: Sequence[PastCall],
+    call: PastCall | None,
+    read: InjectionRule | None,
+) -> None:
+    """Draw the preview of what stands in the editor, on a call of the session."""
+    if call is None:
+        return
+    if read is None:
+        st.caption("The preview follows as soon as all inputs can be read.")
+        return
+    shown = previewed(read, call, before(scene.session, calls, call), scene.seed(), scene.world)
+    if shown is None:
+        return
+    with st.container(gap="xsmall", key=inputs.kept.key("preview")):
+        _draw(shown)
+
+
+def _draw(shown: Preview) -> None:
+    if shown.problem:
+        st.error("This cannot be filled in for the chosen call.", icon=":material/error:")
+        st.text(literal(shown.problem))
+        return
+    if shown.before is not None:
+        left, right = st.columns(2, gap="small")
+        with left:
+            st.caption("The answer as it is")
+            st.code(literal(shown.before), language="json", wrap_lines=True)
+        with right:
+            st.caption("What the agent gets")
+            st.code(literal(shown.after), language="json", wrap_lines=True)
+    else:
+        st.caption("What the agent gets")
+        st.code(literal(shown.after), language="json", wrap_lines=True)
+    for note in shown.notes:
+        st.text(literal(note))
+
+
+# Draws whether the rules would have fired for a call of the session, and why not.
+
+
+_SHOWN = 100
+_CALL = "try_call"
+
+
+def call_picker(kept: Kept, calls: Sequence[PastCall], tool: str = "") -> PastCall | None:
+    """Draw the choice of a call, the newest first; give the chosen one. Those of `tool` come before others."""
+    listed = sorted(
+        calls[-_SHOWN:], key=lambda call: (tool not in {call.tool_name, EVERY_TOOL}, -call.number)
+    )
+    if not listed:
+        st.caption("Once tools were called, you see here what this rule would have done to each call.")
+        return None
+    by_id = {call.call_id: call for call in listed}
+    if kept.value(_CALL) not in by_id:
+        kept.put(_CALL, listed[0].call_id)
+    chosen = st.selectbox(
+        "Call of this session",
+        list(by_id),
+        format_func=lambda call_id: literal(by_id[call_id].words),
+        key=kept.widget(_CALL, listed[0].call_id),
+    )
+    return by_id[chosen]
+
+
+def trials(
+    scene: Scene,
+    call: PastCall | None,
+    read: InjectionRule | None = None,
+    edited: InjectionRule | None = None,
+) -> None:
+    """Draw what each rule says about the call, nearest first; `read` stands in the place of the one that is edited."""
+    if call is None:
+        return
+    rules = scene.session.rules
+    if read is not None:
+        rules = replaced(rules, edited.rule_id if edited else None, read)
+    if not rules:
+        st.caption("There is no rule to try.")
+        return
+    try:
+        found = scene.live.simulation.environment.try_rules(rules, call.place)
+    except ValueError as error:  # it was answered, or undone, a moment ago
+        st.text(literal(str(error)))
+        return
+    if read is not None:  # the one that is edited first: it is what the person looks at
+        found = tuple(sorted(found, key=lambda each: each.rule_id != read.rule_id))
+    with st.container(gap="xsmall", key="rule_trials"):
+        for each in found:
+            with st.container(horizontal=True, gap="xsmall", vertical_alignment="center"):
+                if each.fired:
+                    st.badge("would fire", icon=":material/bolt:", color="red")
+                else:
+                    st.badge("would not", color="gray")
+                st.markdown(f"**{safe_label(each.rule_id, 40)}**", width="content")
+                if each.reason:
+                    st.text(literal(each.reason), width="content")
+    st.caption("Each rule is tried as if it spoke first.")

@@ -1,0 +1,252 @@
+"""Says in plain words what an injection rule asks for and does. Pure; the words hold names and values from outside."""
+
+from __future__ import annotations
+
+from typing import assert_never
+
+from pydantic import JsonValue
+
+from simulator.base.json_values import canonical
+from simulator.environment.injection.conditions import (
+    Absent,
+    AgentIs,
+    AllOf,
+    AnyOf,
+    ArgumentIs,
+    Between,
+    CallNumber,
+    Condition,
+    Equals,
+    Expression,
+    Holds,
+    Matches,
+    Not,
+    OneOf,
+    Present,
+    Test,
+    WorldIs,
+)
+from simulator.environment.injection.distortions import CATEGORY, Distortion
+from simulator.environment.injection.rule_effects import (
+    AskEffect,
+    DelayEffect,
+    DistortEffect,
+    Effect,
+    ErrorEffect,
+    HangEffect,
+    LatencySpread,
+    LogNormalLatency,
+    LoseEffect,
+    RaiseEffect,
+    ResponseEffect,
+    SequenceEffect,
+    UniformLatency,
+)
+from simulator.environment.injection.rules import EVERY_TOOL, InjectionRule
+
+_LONGEST = 60
+
+
+def rule_line(rule: InjectionRule) -> str:
+    """Say in a line which calls a rule is for, what it does, and when."""
+    return f"{tool_words(rule.tool_name)}: {', '.join([effect_words(rule.effect), *_conditions(rule)])}"
+
+
+def tool_words(name: str) -> str:
+    """Name the tool that a rule is for."""
+    return "every tool" if name == EVERY_TOOL else name
+
+
+def _conditions(rule: InjectionRule) -> list[str]:
+    asked = [f"{name} is {_json(value)}" for name, value in (rule.match_args or {}).items()]
+    if rule.when is not None:
+        inner = condition_words(rule.when)
+        asked.append(f"({inner})" if asked and isinstance(rule.when, AnyOf) else inner)
+    words = [
+        f"when {' and '.join(asked)}" if asked else "",
+        f"{rule.probability * 100:.6g} %" if rule.probability < 1 else "",
+        latency_words(rule.latency_seconds, rule.latency),
+    ]
+    return [each for each in words if each]
+
+
+# ---------------------------------------------------------------- what it does
+
+
+def effect_words(effect: Effect) -> str:  # noqa: C901, PLR0911 - one case for each kind
+    """Say what a rule does to a call."""
+    match effect:
+        case ErrorEffect():
+            return f"error {effect.error_code}" + _said(effect.error_message)
+        case ResponseEffect():
+            return f"fixed response {_json(effect.value)}" + (", filled in" if effect.templated else "")
+        case SequenceEffect():
+            after = {"repeat": "the last one again", "cycle": "from the first", "pass": "the call goes on"}
+            count = len(effect.values)
+            return f"{count} response{_s(count)} in turn, then {after[effect.then]}"
+        case RaiseEffect():
+            return f"raises {effect.error_type.rpartition(':')[2]}" + _said(effect.message)
+        case HangEffect():
+            if effect.timeout_seconds is None:
+                return "hangs until the turn is stopped"
+            return f"hangs for {effect.timeout_seconds:g} s, then raises TimeoutError"
+        case DelayEffect():
+            return "only delays the answer"
+        case DistortEffect():
+            return "changes the answer: " + "; ".join(map(distortion_words, effect.distortions))
+        case LoseEffect():
+            seen = f"error {effect.error_code}" if effect.way == "error" else "a TimeoutError"
+            return f"takes effect, but the answer is lost: the agent sees {seen}"
+        case AskEffect():
+            return "asks you" + _said(effect.note)
+        case never:
+            assert_never(never)
+
+
+def distortion_words(distortion: Distortion) -> str:  # noqa: C901 - one case for each kind
+    """Say how one step changes an answer."""
+    amount = distortion.amount
+    match distortion.kind:
+        case "truncate":
+            what = "cuts texts" + (f" to {amount} characters" if amount is not None else "")
+        case "drop":
+            what = "drops fields"
+        case "corrupt":
+            what = "corrupts values"
+        case "wrong_type":
+            what = "gives values of the wrong type"
+        case "null":
+            what = "makes values null"
+        case "empty_list":
+            what = "empties lists"
+        case "duplicate":
+            what = "repeats items of lists" + (f" {amount} times" if amount is not None else "")
+        case "stale":
+            what = "gives an answer from before" + (f", {amount} ago" if amount is not None else "")
+        case "huge":
+            what = "blows the answer up" + (f" to {amount:,} bytes" if amount is not None else "")
+        case "malformed":
+            what = "breaks the JSON"
+        case "hostile":
+            what = "puts hostile text in" + (f" ({_hostile(distortion.text)})" if distortion.text else "")
+        case never:
+            assert_never(never)
+    share = f", {distortion.share * 100:.4g} % of the places" if distortion.share < 1 else ""
+    return what + (f" at {distortion.at}" if distortion.at else "") + share
+
+
+def _hostile(text: str) -> str:
+    return (
+        f"any of {text.removeprefix(CATEGORY).replace('_', ' ')}"
+        if text.startswith(CATEGORY)
+        else _short(text)
+    )
+
+
+def latency_words(seconds: float, spread: LatencySpread | None) -> str:
+    """Say how long a rule takes; nothing where it takes no time."""
+    match spread:
+        case None:
+            return f"after {seconds:g} s" if seconds else ""
+        case UniformLatency():
+            return f"after {spread.low:g} to {spread.high:g} s"
+        case LogNormalLatency():
+            return f"after about {spread.median:g} s"
+        case never:
+            assert_never(never)
+
+
+# ---------------------------------------------------------------- what it asks for
+
+
+def condition_words(condition: Condition) -> str:  # noqa: PLR0911 - one case for each kind
+    """Say what a condition asks for."""
+    match condition:
+        case ArgumentIs():
+            return f"{condition.path} {_test(condition.test)}"
+        case CallNumber():
+            return _number(condition)
+        case WorldIs():
+            which = f"of {condition.id_from}" if condition.id_from else condition.entity_id
+            field = f" has a {condition.field} that" if condition.field else ""
+            return f"{condition.entity} {which}{field} {_test(condition.test)}"
+        case Expression():
+            return condition.text
+        case AgentIs():
+            who = f"{condition.agent} asks" if condition.agent else ""
+            where = f"it is asked in the branch {condition.branch}" if condition.branch else ""
+            return " and ".join(filter(None, (who, where)))
+        case AllOf():
+            return " and ".join(_inner(each, AnyOf) for each in condition.conditions)
+        case AnyOf():
+            return " or ".join(_inner(each, AllOf) for each in condition.conditions)
+        case Not():
+            return f"not ({condition_words(condition.condition)})"
+        case never:
+            assert_never(never)
+
+
+def _inner(condition: Condition, parted: type[AllOf | AnyOf]) -> str:
+    words = condition_words(condition)
+    return f"({words})" if isinstance(condition, parted) else words
+
+
+def _test(test: Test) -> str:  # noqa: PLR0911 - one case for each kind
+    match test:
+        case Equals():
+            return f"is {_json(test.value)}"
+        case Holds():
+            return f"holds {_json(test.value)}"
+        case Matches():
+            return f"{'is all' if test.whole else 'has'} /{_short(test.pattern)}/{'i' if test.ignore_case else ''}"
+        case Between():
+            return _between(test)
+        case OneOf():
+            return f"is one of {', '.join(map(_json, test.values))}"
+        case Present():
+            return "is given"
+        case Absent():
+            return "is not given"
+        case never:
+            assert_never(never)
+
+
+def _between(test: Between) -> str:
+    if test.low is None:
+        return f"is {'below' if test.exclusive else 'at most'} {test.high:g}"
+    if test.high is None:
+        return f"is {'above' if test.exclusive else 'at least'} {test.low:g}"
+    return f"is {'strictly ' if test.exclusive else ''}between {test.low:g} and {test.high:g}"
+
+
+def _number(number: CallNumber) -> str:
+    n = number.n
+    which = {
+        "nth": f"it is call {n}",
+        "first": "it is the first call" if n == 1 else f"it is among the first {n} calls",
+        "every": "it is any call" if n == 1 else f"it is every {_ordinal(n)} call",
+        "after": f"it comes after call {n}",
+    }[number.which]
+    return which + {"rule": "", "tool": " of this tool", "session": " of the session"}[number.counted]
+
+
+def _ordinal(n: int) -> str:
+    teen = 10 <= n % 100 <= 20  # noqa: PLR2004 - 11th, 12th and 13th go their own way
+    return f"{n}{'th' if teen else {1: 'st', 2: 'nd', 3: 'rd'}.get(n % 10, 'th')}"
+
+
+def _said(message: str) -> str:
+    return f" \u201c{_short(message)}\u201d" if message.strip() else ""
+
+
+def _json(value: JsonValue) -> str:
+    return _short(canonical(value))
+
+
+def _short(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= _LONGEST else line[: _LONGEST - 1].rstrip() + "\u2026"
+
+
+def _s(count: int) -> str:
+    return "" if count == 1 else "s"

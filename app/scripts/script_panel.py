@@ -1,0 +1,191 @@
+"""The line above the panes that says how far a script is, what it wants of a person, and how it ended."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from app.forms.safe_labels import literal
+from app.scripts.recorded_play import RecordedView
+from app.session.page_commands import AddAnswers, ForgetScript, PlayScriptOn, ScriptCommand, StopScript
+from app.session.page_fragments import fragment
+from app.session.timeline_view import Badge
+
+if TYPE_CHECKING:
+    from simulator.scripts import Played, ScriptAtWork, ScriptProgress
+    from simulator.scripts.script import Place
+
+LOOK_AGAIN_SECONDS = 0.4
+_SHOWN_LINES = 8
+_SCRIPT_HEIGHT = 240
+_SNIPPET_LINES = 10
+_SNIPPET_HEIGHT = 200
+_SHOWN_CHARACTERS = 20_000
+
+
+def script_strip(
+    work: ScriptAtWork | None,
+    where: Callable[[Place], str],
+    text: str,
+    recorded: RecordedView | None = None,
+) -> ScriptCommand | None:
+    """Draw it in one line, and all there is to know behind a click; give what was asked for.
+
+    Args:
+        work: The script that plays, or has played; None where it has not since the session was brought back.
+        where: Names a place in the script for a person.
+        text: The script.
+        recorded: The recorded case that it replays, and what is missing there; None where it replays none.
+    """
+    progress = work.progress if work is not None else None
+    words = _words(progress) if recorded is None else _words_of_replay(progress, recorded)
+    with st.container(
+        horizontal=True,
+        vertical_alignment="center",
+        gap="xsmall",
+        wrap=False,
+        border=True,
+        key="script_strip",
+    ):
+        shown = _badge(progress, "Replay" if recorded else "Script")
+        st.badge(shown.text, icon=shown.icon, color=shown.color)
+        with st.container(key="script_words", width="stretch"):
+            st.text(literal(words))
+        with st.popover("Details", key="script_details", type="tertiary", width="content"):
+            st.text(literal(words))
+            if recorded is not None:
+                st.caption("Recorded in")
+                st.code(literal(f"{recorded.path}\n{recorded.case}"), language=None, wrap_lines=True)
+            _more(progress, where)
+            st.caption("The script")
+            st.code(literal(_cut(text)), language="yaml", height=_SCRIPT_HEIGHT)
+        asked = _adding(recorded) or _buttons(progress, "replay" if recorded else "script")
+    if work is not None and progress is not None and not progress.is_over:
+        fragment(_watch, LOOK_AGAIN_SECONDS)(work, progress)
+    return asked
+
+
+def _cut(text: str) -> str:
+    return (
+        text
+        if len(text) <= _SHOWN_CHARACTERS
+        else f"{text[:_SHOWN_CHARACTERS]}\n... {len(text):,} characters"
+    )
+
+
+def _watch(work: ScriptAtWork, drawn: ScriptProgress) -> None:
+    """Draw the page anew as soon as the script is further than what was drawn."""
+    if work.progress is not drawn:
+        st.rerun()
+
+
+def _badge(progress: ScriptProgress | None, what: str) -> Badge:
+    icon = ":material/description:"
+    if progress is None:
+        return Badge(text=f"{what} at rest", color="gray", icon=icon)
+    if progress.asks:
+        return Badge(text=f"{what} waits for you", color="orange", icon=icon)
+    if not progress.is_over:
+        return Badge(text=f"{what} plays", color="blue", icon=icon)
+    if progress.played is not None and progress.played.came_through:
+        return Badge(text=f"{what} played", color="green", icon=icon)
+    if progress.played is not None and progress.played.stopped:
+        return Badge(text=f"{what} stopped", color="gray", icon=icon)
+    return Badge(text=f"{what} ended early", color="red", icon=icon)
+
+
+def _words_of_replay(progress: ScriptProgress | None, recorded: RecordedView) -> str:
+    """Say how far a replay is; where something was not recorded, what is nearest."""
+    if recorded.problem:
+        return recorded.problem
+    if progress is None or not progress.asks:
+        missing = f" {_counted(recorded.missing)} not recorded yet." if recorded.missing else ""
+        return f"{_words(progress)}{missing}"
+    wanted = ", and ".join(each.words for each in progress.asks[:2])
+    nearest = f" {'; '.join(recorded.nearest)}." if recorded.nearest else ""
+    return f"Turn {progress.step.turn} of {progress.step.turns}: not recorded is {wanted}.{nearest} It goes on when you have answered."
+
+
+def _counted(number: int) -> str:
+    return "1 answer is" if number == 1 else f"{number} answers are"
+
+
+def _adding(recorded: RecordedView | None) -> ScriptCommand | None:
+    """Offer to add what was answered to the recorded case, where it lacks something."""
+    if recorded is None or not recorded.missing:
+        return None
+    added = st.button(
+        "Add to the recorded environment",
+        key="add_answers",
+        icon=":material/library_add:",
+        help="The case then gives these answers by itself, in this replay and in each evaluation",
+    )
+    return AddAnswers() if added else None
+
+
+def _words(progress: ScriptProgress | None) -> str:
+    if progress is None:
+        return "It can go on where it was."
+    step = progress.step
+    turn = f"Turn {step.turn} of {step.turns}"
+    if progress.asks:
+        wanted = ", and ".join(each.words for each in progress.asks[:2])
+        return f"{turn}: it has no line for {wanted}. It goes on when you have answered."
+    played = progress.played
+    if played is None:
+        return f"{turn}: {progress.failure or step.words}"
+    if played.came_through:
+        return f"All {step.turns} turns were played." if step.turns > 1 else "Its one turn was played."
+    return f"{turn}: {played.stopped or played.failure or _why(played)}"
+
+
+def _why(played: Played) -> str:
+    if played.refused is not None:
+        return "a line does not fit where it is used."
+    return "it has no answer, and is to end there."
+
+
+def _more(progress: ScriptProgress | None, where: Callable[[Place], str]) -> None:
+    """List what there is to know at the end; every word of it may come from outside."""
+    played = progress.played if progress is not None else None
+    if played is None:
+        return
+    lines = [f"{where(wait.place)}: {wait.words} is wanted" for wait in played.waits]
+    if played.refused is not None:
+        lines.append(f"{where(played.refused.place)}: {played.refused.words}")
+    if not played.stopped:
+        lines += [f"{where(left.place)}: {left.words}" for left in played.leftovers]
+    if len(lines) > _SHOWN_LINES:
+        lines = [*lines[:_SHOWN_LINES], f"and {len(lines) - _SHOWN_LINES} more"]
+    if lines:
+        st.code(literal("\n".join(lines)), language=None, wrap_lines=True)
+    if played.waits:
+        snippet = played.waits[0].snippet
+        is_long = snippet.count("\n") > _SNIPPET_LINES
+        st.caption("A line like this answers it:")
+        st.code(literal(snippet), language="yaml", height=_SNIPPET_HEIGHT if is_long else "content")
+
+
+def _buttons(progress: ScriptProgress | None, what: str) -> ScriptCommand | None:
+    if progress is not None and not progress.is_over:
+        stopped = st.button(
+            f"Stop the {what}",
+            key="stop_script",
+            icon=":material/stop_circle:",
+            help="You play on by yourself; it can go on later, where it was",
+        )
+        return StopScript() if stopped else None
+    ended_well = progress is not None and progress.played is not None and progress.played.came_through
+    asked: ScriptCommand | None = None
+    if not ended_well and st.button(
+        "Play on",
+        key="play_script_on",
+        icon=":material/play_arrow:",
+        help="It goes on with the lines that were not used on the way to here",
+    ):
+        asked = PlayScriptOn()
+    if st.button("Dismiss", key="forget_script", type="tertiary", icon=":material/close:"):
+        asked = ForgetScript()
+    return asked

@@ -1,0 +1,184 @@
+"""Lets a script play in a session of the page: opens one for it, stops it, and lets it go on where it was; no drawing here."""
+
+from __future__ import annotations
+
+import json
+from functools import lru_cache
+from typing import TYPE_CHECKING, Literal, TypeAlias, cast
+
+from app.live.live_sessions import LiveSession
+from app.live.session_opening import taken_in
+from app.server.owners import LOCAL
+from evalset.files.file_kinds import ARCHIVE_STARTS
+from simulator.agent_config import SimulatedAgentConfig
+from simulator.facts import Value
+
+if TYPE_CHECKING:
+    from evalset.recorded.recording import RecordedCase
+    from simulator.journal import Journal
+    from simulator.runtime import Simulation
+    from simulator.scripts import ScriptText
+
+Otherwise: TypeAlias = Literal["", "ask", "generate", "fail"]
+"""What to do where the script has no answer; empty for what the script says itself."""
+
+_DRAFT = "script that plays"
+_SOON = 0.4
+"""How many seconds a click waits for the script to come to its end, or to something that it asks."""
+
+
+class ScriptForm(Value):
+    """A script that is to be played; `text` is YAML or JSON, and may be anything. Of an eval set, `case` is what is played.
+
+    Where it replays a recorded case, `recorded_in` is the recorded environment and `recorded_case` the case in it.
+    """
+
+    agent: str
+    text: str
+    otherwise: Otherwise = ""
+    case: str = ""
+    recorded_in: str = ""
+    recorded_case: str = ""
+
+
+@lru_cache(maxsize=4)
+def case_losses(text: str) -> dict[str, tuple[str, ...]]:
+    """Give the golden traces of an eval set that can be played, each with what it does not tell, in sentences.
+
+    Raises:
+        evalset.ScenarioError: ADK's loader cannot read it, or it holds no conversation.
+    """
+    import evalset  # noqa: PLC0415 - importing ADK's evaluation takes a second: not before somebody has an eval set
+    from evalset.editing.case_play import script_with_recording  # noqa: PLC0415 - as above
+
+    played = {name: case for name, case in evalset.read_cases(text).items() if case.conversation}
+    if not played:
+        raise evalset.ScenarioError("the eval set holds no case with a conversation")
+    recorded = _recorded(text)
+    return {name: script_with_recording(case, recorded.get(name)).losses for name, case in played.items()}
+
+
+def _recorded(text: str) -> dict[str, RecordedCase]:
+    """Give what is recorded inside of an eval set, by the ids of its cases.
+
+    Raises:
+        evalset.recorded.recording_files.RecordedEnvironmentError: What stands there is no recording.
+    """
+    from evalset.recorded.embedded_recording import parted  # noqa: PLC0415 - as above
+
+    environment = parted("the eval set", text).environment
+    return environment.cases if environment else {}
+
+
+def text_of_upload(content: bytes) -> str:
+    """Read an uploaded script or eval set; of an archive, the eval set with its recording inside.
+
+    Raises:
+        ValueError: It is no text and no archive of an eval set; says why.
+    """
+    if content.startswith(ARCHIVE_STARTS):
+        from evalset.recorded.embedded_recording import text_of_archive  # noqa: PLC0415 - as above
+
+        return text_of_archive(content)
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise ValueError("It is no text in UTF-8.") from error
+
+
+def read(form: ScriptForm) -> ScriptText:
+    """Read what was typed.
+
+    Raises:
+        simulator.scripts.ScriptError: It is no script; each line says what is wrong, and in which line.
+    """
+    # Importing ADK takes a second: not before somebody has a script.
+    from simulator.scripts import read_script  # noqa: PLC0415 - as above
+
+    script = read_script(form.text)
+    if not form.otherwise:
+        return script
+    return script._replace(script=script.script.model_copy(update={"otherwise": form.otherwise}))
+
+
+def open_script(form: ScriptForm, config: SimulatedAgentConfig, owner: str = LOCAL) -> LiveSession:
+    """Open a session for a script, and let it play there, in the present.
+
+    Raises:
+        simulator.scripts.ScriptError: As `read`.
+        ValueError: As for `app.live.session_opening.open_session`.
+    """
+    from simulator.scripts import of_now, open_for_script  # noqa: PLC0415 - as above
+
+    form = _without_case(form, config)
+    script = of_now(read(form).script)
+    live = taken_in(lambda keep: open_for_script(config, script, keep=keep), config, owner)
+    live.drafts[_DRAFT] = form.model_dump_json()
+    _begin(live, form, resumes=False)
+    return live
+
+
+def _without_case(form: ScriptForm, config: SimulatedAgentConfig) -> ScriptForm:
+    """Write the golden trace that is to be played as a script; what is one already stays as it is."""
+    if not form.case:
+        return form
+    import evalset  # noqa: PLC0415 - as above
+    from evalset.editing.case_play import script_with_recording  # noqa: PLC0415 - as above
+    from simulator.runtime.adk.nested_agents import agents_as_tools  # noqa: PLC0415 - as above
+    from simulator.scripts import write_script  # noqa: PLC0415 - as above
+
+    case = evalset.read_cases(form.text)[form.case]
+    recorded = _recorded(form.text).get(form.case)
+    made = script_with_recording(case, recorded, agents_as_tools(config.root_agent)).script
+    return form.model_copy(update={"text": write_script(made), "case": ""})
+
+
+def play_on(live: LiveSession) -> None:
+    """Let the script of a session go on where it was, as the journal tells.
+
+    Raises:
+        ValueError: There is none, or it cannot be read.
+    """
+    form = form_of(live)
+    if form is None:
+        raise ValueError("no script has played in this session")
+    stop(live)
+    _begin(live, form, resumes=True)
+
+
+def stop(live: LiveSession) -> None:
+    """End the script where it is; the session stays as it is."""
+    if live.script is not None:
+        live.script.stop()
+
+
+def forget(live: LiveSession) -> None:
+    """Say no more of the script: it is over, or nobody wants it to go on."""
+    stop(live)
+    live.script = None
+    live.drafts.pop(_DRAFT, None)
+
+
+def form_of(live: LiveSession) -> ScriptForm | None:
+    """Give the script that plays or has played in a session; None where there is none."""
+    text = live.drafts.get(_DRAFT)
+    return ScriptForm.model_validate(json.loads(text)) if text else None
+
+
+def script_text(journal: Journal, agent: Literal["moves", "model"]) -> str:
+    """Write a session as a script.
+
+    Raises:
+        simulator.scripts.ScriptError: It has no turn, or holds what no script can say.
+    """
+    from simulator.scripts import script_of, write_script  # noqa: PLC0415 - as above
+
+    return write_script(script_of(journal, agent=agent))
+
+
+def _begin(live: LiveSession, form: ScriptForm, *, resumes: bool) -> None:
+    from simulator.scripts import ScriptAtWork, of_now  # noqa: PLC0415 - as above
+
+    simulation = cast("Simulation", live.simulation)
+    live.script = ScriptAtWork(simulation, of_now(read(form).script), resumes=resumes)
+    live.script.wait(lambda progress: bool(progress.asks), _SOON)

@@ -1,0 +1,57 @@
+"""Gathers what the decision pane needs to know of a session beside the call that waits."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import TYPE_CHECKING, NamedTuple
+
+from simulator.environment.injection.rules import InjectionRule
+from simulator.environment.recordings.recorded_calls import RecordedCall
+from simulator.environment.world.entities import Contradiction
+from simulator.environment.world.tool_settings import EnvironmentSettings
+from simulator.facts import Outcome
+from simulator.seats.requests import ModelRequest
+from simulator.session import Seats
+
+if TYPE_CHECKING:
+    from app.live.simulation_protocol import LiveSimulation
+    from simulator.runtime import SimulationView
+    from simulator.runtime.simulated_environment import SimulatedEnvironment
+
+
+class Surroundings(NamedTuple):
+    """What is set for the environment, what was recorded, who plays, and the rules; `environment` holds answers against the world.
+
+    `without_model` gives the reason for each agent whose own model cannot be asked from here.
+    """
+
+    settings: EnvironmentSettings = EnvironmentSettings()
+    recorded: tuple[RecordedCall, ...] = ()
+    seats: Seats = Seats()
+    rules: tuple[InjectionRule, ...] = ()
+    environment: SimulatedEnvironment | None = None
+    without_model: Mapping[str, str] = MappingProxyType({})
+
+    def against(self, key: str, outcome: Outcome) -> tuple[Contradiction, ...]:
+        """Say what an answer to the call with this key would contradict."""
+        return self.environment.against(key, outcome) if self.environment else ()
+
+
+NOTHING_AROUND = Surroundings()
+
+
+def surroundings(
+    simulation: LiveSimulation, view: SimulationView, without_model: Callable[[], Mapping[str, str]] = dict
+) -> Surroundings:
+    """Gather them from a live session; `without_model` is asked where an agent's turn waits."""
+    environment = simulation.environment
+    now = environment.now
+    return Surroundings(
+        settings=now.settings,
+        recorded=tuple(call for calls in now.recordings.values() for call in calls),
+        seats=view.session.seats,
+        rules=view.session.rules,
+        environment=environment,
+        without_model=without_model() if any(isinstance(each, ModelRequest) for each in view.pending) else {},
+    )

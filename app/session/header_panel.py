@@ -1,0 +1,146 @@
+"""The line above the panes: what session this is, how it stands, and what can be done with it as a whole."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from app.forms.common_panel import badge
+from app.forms.safe_labels import literal, safe_label
+from app.session import page_state
+from app.session.page_commands import (
+    ChangeSeat,
+    Command,
+    OpenBranches,
+    OpenEnvironment,
+    OpenExport,
+    RedoStep,
+    StopTurn,
+    UndoStep,
+)
+from app.session.session_summary import short_id, status, title
+from app.session.step_labels import step_words
+from app.session.timeline_view import Badge
+from simulator.facts import EVERY
+from simulator.session.model import SessionState
+
+if TYPE_CHECKING:
+    from simulator.runtime import SimulationView
+
+
+def header(view: SimulationView, *, has_branches: bool = False) -> Command | None:
+    """Draw the header; give what was clicked. The way to the branches is there where the session has several."""
+    with st.container(
+        horizontal=True, vertical_alignment="center", gap="xsmall", key="session_header", wrap=False
+    ):
+        with st.container(key="session_title", width="content"):
+            st.text(literal(title(view.session)), wrap=False)
+        for shown in _badges(view):
+            badge(shown)
+        with st.container(key="session_short_id", width="content"):
+            short = safe_label(short_id(view.session.session_id))
+            badge(Badge(text=short, color="gray", icon=":material/tag:"))
+        _reports(view.problems)
+        st.space("stretch")
+        return _actions(view, has_branches=has_branches)
+
+
+def _badges(view: SimulationView) -> tuple[Badge, ...]:
+    session = view.session
+    return (
+        status(view),
+        Badge(text=safe_label(session.agent_name, 28), color="gray", icon=":material/smart_toy:"),
+        Badge(text=f"step {len(session.history)}", color="gray"),
+    )
+
+
+def _reports(problems: tuple[str, ...]) -> None:
+    """Show what parts of the agent reported; every word of it comes from outside."""
+    if problems:
+        counted = f"{len(problems)} note{'' if len(problems) == 1 else 's'}"
+        with st.popover(counted, icon=":material/warning:", type="tertiary", key="notes"):
+            for text in problems:
+                st.text(literal(text))
+
+
+def _steps(view: SimulationView) -> Command | None:
+    """Draw the ways back and forth, each with what it takes back or brings back."""
+    asked: Command | None = None
+    back, forth = view.undoes, view.redoes
+    if st.button(
+        "Undo",
+        key="undo_step",
+        type="tertiary",
+        icon=":material/undo:",
+        disabled=back is None,
+        help=f"Take back {step_words(back)}, with all that followed from it; nothing is deleted"
+        if back
+        else None,
+    ):
+        asked = UndoStep()
+    if st.button(
+        "Redo",
+        key="redo_step",
+        type="tertiary",
+        icon=":material/redo:",
+        disabled=forth is None,
+        help=f"Bring back {step_words(forth)}" if forth else None,
+    ):
+        asked = RedoStep()
+    return asked
+
+
+def _actions(view: SimulationView, *, has_branches: bool) -> Command | None:
+    completed = view.session.state is SessionState.COMPLETED
+    asked: Command | None = _auto(view)
+    asked = _steps(view) or asked
+    if has_branches and st.button(
+        "Branches",
+        key="open_branches",
+        type="tertiary",
+        icon=":material/alt_route:",
+        help="See the ways that this session went, go to one of them, or compare two",
+    ):
+        asked = OpenBranches()
+    if (view.session.is_running or view.running) and st.button(
+        "Stop",
+        key="stop_turn",
+        icon=":material/stop_circle:",
+        help="End this turn here; what has happened so far stays in the timeline",
+    ):
+        asked = StopTurn()
+    if st.button(
+        "Environment",
+        key="open_environment",
+        icon=":material/tune:",
+        help="Shape what the tools answer: injection rules, faults and more; the session goes on meanwhile",
+    ):
+        asked = OpenEnvironment()
+    if st.button(
+        "Export",
+        key="open_export",
+        icon=":material/download:",
+        type="primary" if completed else "secondary",
+        disabled=not view.session.turns,
+        help=None
+        if completed
+        else "A golden trace ends with the agent's final response; until then the session can be downloaded as a script",
+    ):
+        asked = OpenExport()
+    return asked
+
+
+def _auto(view: SimulationView) -> ChangeSeat | None:
+    """Draw the switch with which a session goes on by itself; a tool that has a player of its own keeps it."""
+    is_on = view.session.seats.of_tool(EVERY) == "auto"
+    page_state.follow("auto_switch", is_on)
+    wanted = st.toggle(
+        "Auto",
+        key="auto_switch",
+        help="Let the environment answer by itself, and stop only where a rule, a contradiction or an unknown call needs you. "
+        "A tool that has somebody of its own among the seats keeps them.",
+    )
+    if wanted == is_on:
+        return None
+    return ChangeSeat(seat="tool", target=EVERY, player="auto" if wanted else "person")

@@ -1,0 +1,261 @@
+"""The one module that owns Streamlit's session state and the address of the page. Ids and JSON only.
+
+A refresh of the browser starts with empty state, so the session's id stands in the address; everything richer is in
+the registry, on the server.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal, TypeAlias, get_args
+
+import streamlit as st
+from pydantic import JsonValue
+
+from app.forms.widget_sync import hold, set_input
+from app.live.live_sessions import LiveSession, registry
+from app.live.reopened_sessions import NotReopenedError, kept_drafts
+from app.live.session_store import shelf_if_open
+from app.live.shared_sessions import shared_session
+from app.live.unsent_texts import Drafts
+from app.server.browser_tabs import new_token
+from app.server.login import visitor
+
+_SESSION = "session"
+_SHARED = "shared"
+_VIEW = "view"
+_PAGE, _SETS = "page", "sets"
+_SET, _CASE = "set", "case"
+_PREFIX = "studio:"
+_SEEN = "studio:seen:"
+_TAB = "studio:tab"
+_LOOKS_AT = "studio:looks_at"
+View: TypeAlias = Literal["export", "environment", "branches"]
+VIEWS: tuple[View, ...] = get_args(View)
+"""The pages of a session beside the session itself."""
+
+Flag: TypeAlias = Literal[
+    "agent",
+    "branches_listed",
+    "cases_drawn",
+    "changed",
+    "continue_with",
+    "deleted_rules",
+    "deleted_session",
+    "earlier",
+    "editing_rule",
+    "editing_tool",
+    "exported",
+    "faults_shown",
+    "go_to",
+    "looked",
+    "menu_asked",
+    "part_failed",
+    "problem",
+    "python_problem",
+    "replaced_rules",
+    "saving_rule",
+    "saving_set",
+    "scenario_added",
+    "script_problem",
+    "recorded_problem",
+    "seen_step",
+    "set_saved",
+    "shown",
+    "shown_set",
+    "tried",
+    "turn_menu_done",
+    "unsaved_set",
+    "unwritten",
+    "without_drafts",
+]
+_OF_ONE_SESSION: tuple[Flag, ...] = (
+    "branches_listed",
+    "earlier",
+    "editing_rule",
+    "editing_tool",
+    "deleted_rules",
+    "faults_shown",
+    "go_to",
+    "replaced_rules",
+    "saving_rule",
+    "scenario_added",
+    "script_problem",
+    "recorded_problem",
+    "unsaved_set",
+    "exported",
+    "problem",
+    "changed",
+    "tried",
+    "unwritten",
+    "part_failed",
+    "saving_set",
+    "set_saved",
+)
+
+
+def session_id() -> str | None:
+    """Give the id in the page's address, or None on the start page."""
+    return st.query_params.get(_SESSION) or None
+
+
+def shared_token() -> str | None:
+    """Give the token in the address of a session that somebody shares; None where a session of one's own is named."""
+    return None if session_id() else st.query_params.get(_SHARED) or None
+
+
+def look_at(token: str | None) -> None:
+    """Note under which token the session on the page is shared; None where it is one's own. A browser cannot change it, as it can its address."""
+    st.session_state[_LOOKS_AT] = token
+
+
+def looks_at() -> str | None:
+    """Give the token under which the session on the page is shared."""
+    found: str | None = st.session_state.get(_LOOKS_AT)
+    return found
+
+
+def current() -> LiveSession | None:
+    """Give the session that the address names: a live one of the visitor's, or one that is shared, to look at.
+
+    None where they have none with this id, or none any more, and where nothing can be shown under this token.
+    """
+    if wanted := session_id():
+        return own(wanted)
+    token = shared_token()
+    try:
+        return shared_session(token) if token else None
+    except NotReopenedError:
+        return None
+
+
+def own(wanted: str) -> LiveSession | None:
+    """Give the visitor's live session with this id; another's is no more than none."""
+    return registry().of(visitor().owner, wanted)
+
+
+def go_to(wanted: str) -> None:
+    """Show another session; call `st.rerun` after."""
+    leave()
+    st.query_params[_SESSION] = wanted
+
+
+def leave() -> None:
+    """Go back to the start page; call `st.rerun` after."""
+    for name in _OF_ONE_SESSION:
+        st.session_state.pop(_PREFIX + name, None)
+    forget_followed()
+    show(None)
+    for named in (_SESSION, _SHARED, _PAGE, _SET, _CASE):
+        st.query_params.pop(named, None)
+
+
+def is_on_sets() -> bool:
+    """Tell whether the address names the pages of the eval sets."""
+    return st.query_params.get(_PAGE) == _SETS
+
+
+def set_path() -> str | None:
+    """Give the path of the eval set in the address; None where it names none, and the list of sets is shown."""
+    return st.query_params.get(_SET) or None
+
+
+def case_key() -> str | None:
+    """Give the case in the address; None where it names none."""
+    return st.query_params.get(_CASE) or None
+
+
+def show_sets(path: str | None = None, case: str | None = None) -> None:
+    """Show the list of eval sets, or the set at a path, or a case of it; call `st.rerun` after."""
+    leave()
+    st.query_params[_PAGE] = _SETS
+    if path is not None:
+        st.query_params[_SET] = path
+        show_case(case)
+
+
+def show_case(key: str | None) -> None:
+    """Show a case of the set in the address, or all of them; call `st.rerun` after."""
+    put("part_failed", None)
+    if key is None:
+        st.query_params.pop(_CASE, None)
+    else:
+        st.query_params[_CASE] = key
+
+
+def view() -> View | None:
+    """Give the page of the session that the address names, so that the browser's way back leads out of it; None is the session itself."""
+    named = st.query_params.get(_VIEW)
+    return next((each for each in VIEWS if each == named), None)
+
+
+def show(wanted: View | None) -> None:
+    """Show a page of the session in the address, or the session itself; call `st.rerun` after."""
+    if wanted is None:
+        st.query_params.pop(_VIEW, None)
+    else:
+        st.query_params[_VIEW] = wanted
+
+
+def get(flag: Flag) -> Any:
+    """Give a small JSON value that this tab keeps, or None."""
+    return st.session_state.get(_PREFIX + flag)
+
+
+def put(flag: Flag, value: JsonValue) -> None:
+    """Keep a small JSON value in this tab; None drops it."""
+    if value is None:
+        st.session_state.pop(_PREFIX + flag, None)
+    else:
+        st.session_state[_PREFIX + flag] = value
+
+
+def is_owed() -> bool:
+    """Tell whether something was asked for in a part of the page that the whole page has to carry out."""
+    return get("go_to") is not None or get("menu_asked") is not None
+
+
+def tab() -> str:
+    """Give the token of this tab, which nobody else is told."""
+    token: str = st.session_state.setdefault(_TAB, new_token())
+    return token
+
+
+def drafts() -> Drafts:
+    """Give the drafts of the session in the address; where there is none, drafts that nobody keeps."""
+    live = current()
+    return live.drafts if live else Drafts()
+
+
+def drafts_of(shown: str) -> Drafts:
+    """Give the drafts of a session that was on the screen in the run before, and may have left this server since."""
+    live, store = own(shown), shelf_if_open().store
+    if live is not None or store is None:
+        return live.drafts if live is not None else Drafts()
+    try:
+        is_mine = store.record(shown).owner == visitor().owner
+        return kept_drafts(store, shown) if is_mine else Drafts()
+    except ValueError:  # a StoreError: the page goes on, and what is typed stays in its inputs
+        return Drafts()
+
+
+def follow(key: str, value: JsonValue) -> None:
+    """Let the widget with this key show `value` whenever the session has changed it; call before the widget.
+
+    Between two changes the widget is the person's: what they chose there is not overwritten before it was read.
+    """
+    seen = _SEEN + key
+    if key not in st.session_state or st.session_state.get(seen, _PREFIX) != value:
+        set_input(key, value)
+        st.session_state[seen] = value
+    hold(key)
+
+
+def agree(key: str, value: JsonValue) -> None:
+    """Note that the session has taken over what the widget with this key says: `follow` leaves it as it is then."""
+    st.session_state[_SEEN + key] = value
+
+
+def forget_followed() -> None:
+    """Let every followed widget show the session's own value again, after a command was carried out or failed."""
+    for name in [str(name) for name in st.session_state if str(name).startswith(_SEEN)]:
+        del st.session_state[name]

@@ -1,0 +1,79 @@
+"""Says who authored an answer, what it was made of, and what rules did to it: a word for a line, and more for its body. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Literal, TypeAlias
+
+from pydantic import JsonValue
+
+from app.forms.safe_labels import safe_label
+from simulator.environment.injection.rules import nearest_first
+from simulator.facts import Deferred, Failed, Outcome, Provenance, Raised, Returned
+
+Color: TypeAlias = Literal["red", "orange", "green", "blue", "violet", "gray"]
+Word: TypeAlias = tuple[str, Color]
+"""A safe text for a badge, and its colour."""
+
+OFFLINE = "offline"
+_LONGEST = 24
+_SOURCES: dict[str, Word] = {
+    "written": ("written", "violet"),
+    "edited": ("edited", "green"),
+    "generated": ("draft accepted", "gray"),
+    "injected": ("injected", "red"),
+    "recorded": ("recorded", "blue"),
+    "real": ("real", "orange"),
+    "refused": ("refused", "red"),
+}
+
+
+def author(provenance: Provenance | None) -> Word | None:
+    """Say who authored an answer; the agent's own model, and ADK itself, go without a word."""
+    if provenance is None or provenance.source == "model":
+        return None
+    text, color = _SOURCES[provenance.source]
+    by = provenance.by
+    if provenance.source == "written" and by:  # a script, or the beginning of a scenario
+        return safe_label(by, _LONGEST), color
+    if provenance.source == "generated" and by:
+        return ("draft, by itself", "gray") if by == OFFLINE else (f"by {safe_label(by, _LONGEST)}", "violet")
+    if by and provenance.source in {"injected", "recorded"}:
+        text = f"{text} by {safe_label(by, _LONGEST)}" if provenance.source == "injected" else text
+    return text, color
+
+
+def change(provenance: Provenance | None, outcome_failed: bool, beneath: Outcome | None) -> Word | None:
+    """Say in a word what rules did to an answer on its way to the agent; None where they left it alone."""
+    if beneath is not None:
+        is_lost = outcome_failed and isinstance(beneath, Returned)
+        return ("answer lost", "orange") if is_lost else ("distorted", "orange")
+    helped = provenance is not None and provenance.source != "injected" and provenance.fired
+    return ("rule fired", "orange") if helped else None
+
+
+def sentence(provenance: Provenance, duration_ms: float) -> str:
+    """Say who answered and how long it took."""
+    by = f" by {provenance.by}" if provenance.by else ""
+    return f"{provenance.source}{by}, {duration_ms:.0f} ms"
+
+
+def details(provenance: Provenance) -> Iterator[tuple[str, str]]:
+    """Give what else there is to say of an answer: a title of ours, and a text that may come from outside."""
+    yield "What it was made of, and what was done to it", "\n".join(provenance.notes)
+    yield "Rules that fired", "\n".join(provenance.fired)
+    misses = "\n".join(f"{miss.rule_id}: {miss.reason}" for miss in nearest_first(provenance.misses))
+    yield "Rules that did not answer", misses
+
+
+def as_value(outcome: Outcome) -> JsonValue:
+    """Write an outcome as a value to look at."""
+    match outcome:
+        case Returned(value=value):
+            return value
+        case Failed():
+            return outcome.response()
+        case Raised(error=error):
+            return f"{error.short_type}: {error.message}"
+        case Deferred():
+            return "answered later"

@@ -1,0 +1,156 @@
+"""Draws a page anew as soon as its session has changed: in another tab, by itself, or on another server."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+import streamlit as st
+
+from app.forms.widget_store import keep_typed
+from app.live.page_stamps import TABS, stamp
+from app.live.storage_wait import keep_drafts
+from app.live.wake_ups import PATH, UNKNOWN_TAB
+from app.session import page_state
+from app.session.page_fragments import fragment
+
+LOOK_AGAIN_IDLE_SECONDS = 3.0
+"""How often a page looks by itself where nothing happens: what was typed is kept then, and no word can be missed for ever."""
+
+HAND_OVER_MS = 40
+"""How long an input takes, at most, to hand over what was typed."""
+
+TYPING_PAUSE_MS = 700
+"""Who has typed nothing more for so long has what they typed so far kept, while the input stays theirs."""
+
+PATIENCE_SECONDS = 3.0
+"""A browser that was asked to hand over what is typed, and does not within so long, is waited for no more."""
+
+_ASKED = "studio:asked_to_hand_over"
+_HANDED_OVER = "studio:handed_over"
+
+_EDITORS = ".st-key-pane_decision textarea, .st-key-pane_decision input[type=text]:not([role=combobox])"
+
+_LINE = f"""
+const lines = new WeakMap();
+
+// An input hands over what is typed when it loses the focus: before the page is drawn anew, or it would be lost with it.
+function look(line) {{
+  const typing = document.activeElement;
+  // A list that is open would be closed by that, and holds nothing that is typed.
+  const types = typing && typing.matches("input:not([role=combobox]), textarea");
+  if (types) typing.blur();
+  setTimeout(() => {{
+    line.tell("look", Date.now());
+    if (types && typing.isConnected) typing.focus({{ preventScroll: true }});
+  }}, {HAND_OVER_MS});
+}}
+
+// What is typed in an editor is kept while it is still being written: a refresh or a crash leaves no time to leave the field.
+function keep(line, typing) {{
+  if (document.activeElement !== typing) return;
+  typing.blur();
+  typing.focus({{ preventScroll: true }});
+  setTimeout(() => line.tell("look", Date.now()), {HAND_OVER_MS});
+}}
+
+export default function ({{ data, parentElement, setTriggerValue }}) {{
+  const before = lines.get(parentElement);
+  if (before && before.token === data.token) {{
+    before.tell = setTriggerValue;
+    if (data.behind && data.behind !== before.behind) look(before);
+    before.behind = data.behind;
+    return before.end;
+  }}
+  if (before) before.end();
+  const line = {{ token: data.token, behind: "", tell: setTriggerValue, pause: 500, over: false }};
+  const open = () => {{
+    if (line.over) return;
+    const address = new URL(data.path, document.baseURI);
+    address.protocol = address.protocol === "https:" ? "wss:" : "ws:";
+    const socket = (line.socket = new WebSocket(address));
+    socket.onopen = () => {{
+      line.pause = 500;
+      socket.send(data.token);
+    }};
+    socket.onmessage = () => look(line);
+    socket.onclose = (closed) => {{
+      if (closed.code === {UNKNOWN_TAB}) return;
+      line.pause = Math.min(line.pause * 2, 30000);
+      line.waits = setTimeout(open, line.pause);
+    }};
+  }};
+  const typed = (event) => {{
+    clearTimeout(line.typing);
+    if (event.isComposing || !event.target.matches("{_EDITORS}")) return;
+    line.typing = setTimeout(() => keep(line, event.target), {TYPING_PAUSE_MS});
+  }};
+  document.addEventListener("input", typed);
+  line.end = () => {{
+    line.over = true;
+    document.removeEventListener("input", typed);
+    clearTimeout(line.typing);
+    clearTimeout(line.waits);
+    if (line.socket) line.socket.close();
+    lines.delete(parentElement);
+  }};
+  lines.set(parentElement, line);
+  open();
+  return line.end;
+}}
+"""
+_line = st.components.v2.component("studio_line", html="<span></span>", js=_LINE)
+
+
+def look_again(
+    session_id: str, drawn: str, every: float | None = None, draw: Callable[[], None] | None = None
+) -> None:
+    """Keep the page up to date, and keep what was typed so far for a refresh; call it once in each run.
+
+    What is typed in an input stays in the browser until the input loses the focus, or is told to hand it over. So a
+    page that is behind is drawn anew only after it was: what the new page has in that place would be put over it.
+
+    Args:
+        session_id: What the page shows.
+        drawn: The session's stamp when the page was drawn; empty where the page looks in its own way.
+        every: How often the page looks by itself, in seconds, where something happens by itself.
+        draw: Draws what changes with the time alone.
+    """
+    if not drawn:  # the page itself looks whether the session has changed
+        if draw is not None:
+            fragment(draw, every)()
+        return
+    token = page_state.tab()
+    TABS.show(token, session_id, drawn)
+
+    def look() -> None:
+        now = stamp(session_id)
+        has_all = st.session_state.pop(_HANDED_OVER, False) or _has_waited(now != drawn)
+        if page_state.is_owed() or (now != drawn and has_all):
+            st.rerun()  # which keeps what was typed, also where the session is not here any more
+        if (
+            now == drawn
+        ):  # else the session may not be here any more, and the next run knows where its texts are kept
+            keep_typed(page_state.drafts())
+            keep_drafts()
+        with st.container(key="line"):
+            data = {"token": token, "path": PATH.lstrip("/"), "behind": "" if now == drawn else now}
+            _line(key="line_of_tab", data=data, on_look_change=_hand_over)
+        if draw is not None:
+            draw()
+
+    fragment(look, every or LOOK_AGAIN_IDLE_SECONDS)()
+
+
+def _hand_over() -> None:
+    """Note that the browser has sent what is typed; it says so when it is woken, or when it was asked to."""
+    st.session_state[_HANDED_OVER] = True
+
+
+def _has_waited(is_behind: bool) -> bool:
+    """Tell whether the browser was asked long ago to hand over what is typed; one whose page is behind is asked from now on."""
+    if not is_behind:
+        st.session_state.pop(_ASKED, None)
+        return False
+    asked: float = st.session_state.setdefault(_ASKED, time.monotonic())
+    return time.monotonic() - asked > PATIENCE_SECONDS

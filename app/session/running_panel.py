@@ -1,0 +1,78 @@
+"""Shows what is at work right now, for how long, and the way to stop it."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from app.forms.safe_labels import literal, safe_label
+from app.session.page_commands import StopTurn
+from app.session.page_fragments import fragment
+from app.session.user_form import USER_PLAYERS
+from simulator.seats.requests import RunningCall
+
+if TYPE_CHECKING:
+    from simulator.runtime import SimulationView
+
+
+_WHAT = {"model": "The model of", "tool": "The real tool", "code": "The real code of"}
+
+
+def running(view: SimulationView, *, alone: bool, may_stop: bool = True) -> StopTurn | None:
+    """Draw what is at work; `alone` says that nothing waits for a person meanwhile, `may_stop` that it can be ended."""
+    if not (view.running or (alone and view.busy)):
+        return None
+    with st.container(border=True, gap="xsmall", key="running"):
+        if view.running:
+            fragment(_calls, TICK_SECONDS)(view.running)
+        elif view.user.running:
+            speaking(view)
+        else:
+            st.caption("The agent is at work.")
+        if not may_stop:
+            return None
+        stop = st.button("Stop the turn", key="stop_running", icon=":material/stop_circle:")
+        st.caption("What has happened so far stays in the timeline.")
+    return StopTurn() if stop else None
+
+
+def _calls(calls: tuple[RunningCall, ...]) -> None:
+    now = time.time()
+    for call in calls:
+        with st.container(horizontal=True, gap="xsmall", vertical_alignment="center"):
+            st.markdown(f":material/progress_activity: {_words(call)}")
+            st.badge(f"{max(now - call.since, 0):.0f} s", color="orange")
+        if call.text:
+            st.text(literal(call.text))
+
+
+def _words(call: RunningCall) -> str:
+    name = f"**{safe_label(call.name)}**"
+    if call.waits_for:
+        return f"{name} waits for **{safe_label(call.waits_for)}** to end"
+    if call.by:
+        return f"**{safe_label(call.by)}** is at work for {name}"
+    return f"{_WHAT[call.kind]} {name} is at work"
+
+
+# Shows that the user's next message is being made, and for how long.
+
+
+TICK_SECONDS = 1.0
+"""How often what is at work is drawn anew."""
+
+
+def speaking(view: SimulationView) -> None:
+    """Draw that the user's next message is being made."""
+    if view.user.running:
+        fragment(_speaking, TICK_SECONDS)(view)
+
+
+def _speaking(view: SimulationView) -> None:
+    with st.container(horizontal=True, gap="xsmall", vertical_alignment="center"):
+        st.markdown(f":material/progress_activity: **{USER_PLAYERS[view.user.seat.player]}** speaks")
+        st.badge(f"{max(time.time() - view.user.since, 0):.0f} s", color="orange")
+    if view.user.progress:
+        st.text(literal(view.user.progress))

@@ -1,0 +1,156 @@
+"""The sessions that the sidebar lists: those that are live, and those that are kept. Pure, but for asking the store."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING
+
+from app.live.live_sessions import LiveSession, registry
+from app.server.owners import LOCAL
+from app.session.page_commands import (
+    ArchiveSession,
+    DeleteSession,
+    DescribeSession,
+    DuplicateSession,
+    ImportSession,
+    KeptCommand,
+    PurgeSession,
+    ShareSession,
+)
+from simulator.facts import Value
+
+if TYPE_CHECKING:
+    from simulator.store import JournalStore, SessionRecord
+
+
+_KEEP_SECONDS = 2.0
+"""How long a copy waits for what was done and typed last to be stored."""
+
+
+class SessionLine(Value):
+    """A session in the list; `is_kept` tells one that outlives the server, `link` leads to one that is shared.
+
+    Its words may come from outside.
+    """
+
+    session_id: str
+    title: str
+    agent: str
+    is_live: bool
+    is_kept: bool = False
+    archived: bool = False
+    deleted: bool = False
+    tags: tuple[str, ...] = ()
+    notes: str = ""
+    link: str = ""
+
+    def holds(self, words: Iterable[str]) -> bool:
+        """Tell whether all words, in lower case, stand somewhere in what is said of the session."""
+        said = " ".join((self.title, self.agent, *self.tags, self.notes)).casefold()
+        return all(word in said for word in words)
+
+
+def lines(
+    live: Sequence[LiveSession], records: Iterable[SessionRecord], link: Callable[[str], str] = str
+) -> list[SessionLine]:
+    """List sessions: the live ones, newest first, then those that are only kept, as they come.
+
+    `link` gives the address of what is shared under a token.
+    """
+    kept = {record.session_id: record for record in records}
+    playing = [_of_live(each, kept.get(each.session_id), link) for each in live]
+    names = {line.session_id for line in playing}
+    resting = [record for record in kept.values() if record.session_id not in names]
+    return [*playing, *(_of_record(record, link) for record in resting)]
+
+
+def _of_live(live: LiveSession, record: SessionRecord | None, link: Callable[[str], str]) -> SessionLine:
+    return SessionLine(
+        session_id=live.session_id,
+        title=(record.name if record else "") or live.title or live.config.name,
+        agent=live.agent_key or live.config.name,
+        is_live=True,
+        is_kept=live.simulation.journal.outlives,
+        archived=bool(record and record.archived),
+        tags=record.tags if record else (),
+        notes=record.notes if record else "",
+        link=link(record.shared_token) if record and record.shared_token else "",
+    )
+
+
+def _of_record(record: SessionRecord, link: Callable[[str], str]) -> SessionLine:
+    return SessionLine(
+        session_id=record.session_id,
+        title=record.name or record.query or record.agent_key,
+        agent=record.agent_key,
+        is_live=False,
+        is_kept=True,
+        archived=record.archived,
+        deleted=record.deleted_at is not None,
+        tags=record.tags,
+        notes=record.notes,
+        link=link(record.shared_token) if record.shared_token else "",
+    )
+
+
+def of_owner(store: JournalStore, session_id: str, owner: str) -> str:
+    """Give the id of a kept session, deleted or not, if it is the owner's.
+
+    Raises:
+        simulator.store.UnknownSessionError: They have none with this id, whether somebody else has or not.
+    """
+    from simulator.store import UnknownSessionError  # noqa: PLC0415 - takes half a second
+
+    if store.record(session_id).owner != owner:
+        raise UnknownSessionError(f"the store holds no session {session_id!r}")
+    return session_id
+
+
+def carry_out(store: JournalStore, asked: KeptCommand, owner: str) -> str | None:
+    """Do what was asked of the kept sessions of an owner; give the id of one that was made.
+
+    Raises:
+        simulator.store.StoreError: They have no such session, or not any more, or the store does not answer.
+    """
+    if isinstance(asked, ImportSession):
+        return store.import_(asked.text, owner, keeps_id=owner == LOCAL).session_id
+    session_id = of_owner(store, asked.session_id, owner)
+    match asked:
+        case DescribeSession():
+            store.rename(session_id, asked.name)
+            store.tag(session_id, asked.tags)
+            store.note(session_id, asked.notes)
+        case DuplicateSession():
+            _wait_until_stored(store, session_id)
+            return store.duplicate(session_id).session_id
+        case ArchiveSession():
+            store.archive(session_id, asked.archived)
+        case ShareSession(shared=True):
+            store.share(session_id)
+        case ShareSession():
+            store.unshare(session_id)
+        case DeleteSession(deleted=True):
+            store.delete(session_id)
+        case DeleteSession():
+            store.restore(session_id)
+        case PurgeSession():
+            _purge(store, session_id)
+    return None
+
+
+def _wait_until_stored(store: JournalStore, session_id: str) -> None:
+    """Let a copy have all that was done and typed up to now.
+
+    Raises:
+        simulator.store.StoreError: It cannot be stored, or not so soon.
+    """
+    live = registry().get(session_id)
+    if live is not None:
+        live.simulation.journal.keep(_KEEP_SECONDS)
+    store.keep_drafts(_KEEP_SECONDS)
+
+
+def _purge(store: JournalStore, session_id: str) -> None:
+    """Delete for good what was deleted before; what was restored elsewhere meanwhile stays."""
+    if store.record(session_id).deleted_at is not None:
+        store.purge(session_id)

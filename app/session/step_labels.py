@@ -1,0 +1,93 @@
+"""Says in a few words what a step was that somebody can take back or bring back, and where another way begins. Pure."""
+
+from __future__ import annotations
+
+from app.forms.safe_labels import safe_label
+from app.session.player_names import PLAYERS
+from simulator.facts import (
+    EVERY,
+    CodeAnswered,
+    ConversationEnded,
+    Fact,
+    ModelAnswered,
+    RulesChanged,
+    SeatChanged,
+    ToolAnswered,
+    TurnEnded,
+    TurnStarted,
+    UserSeated,
+)
+from simulator.journal import Journal
+from simulator.seats.requests import Request, ToolRequest
+from simulator.session.history import HistoryEntry
+
+_LONGEST = 32
+_OTHERS = {
+    "environment_changed": "the change of the environment's settings",
+    "environment_data_given": "the environment's data",
+    "world_edited": "the edit of the world",
+    "state_cleared": "the clearing of a tool's memory",
+    "recording_given": "the recording",
+    "connections_analysed": "the connections between tools",
+    "tools_declared": "the declared tools",
+    "draft_drawn": "the other draft",
+}
+
+
+def step_words(fact: Fact) -> str:  # noqa: PLR0911 - one arm for each kind of step
+    """Name a step, to stand after a verb; safe in a label."""
+    match fact:
+        case TurnStarted():
+            return "the query" if fact.purpose == "query" else "the reply"
+        case ToolAnswered():
+            return f"the answer to {safe_label(fact.tool_name, _LONGEST)}"
+        case ModelAnswered():
+            return f"the turn of {safe_label(fact.agent, _LONGEST)}"
+        case CodeAnswered():
+            return "what the code printed"
+        case SeatChanged():
+            who = "everyone else" if fact.target == EVERY else safe_label(fact.target, _LONGEST)
+            return f"the swap of who plays {who}"
+        case UserSeated():
+            return "the swap of who speaks for the user"
+        case ConversationEnded():
+            return "the end of the conversation" if fact.over else "that the conversation goes on"
+        case RulesChanged():
+            return "the change of the rules"
+        case TurnEnded():
+            return "the stop" if fact.stopped else "the end of the turn"
+        case _:
+            return _OTHERS.get(fact.kind, "the step")
+
+
+def text_said(fact: Fact | None) -> str:
+    """Give the text of a query that was taken back, to begin the next one with; empty for anything else."""
+    if not isinstance(fact, TurnStarted) or fact.purpose != "query":
+        return ""
+    parts = fact.message.get("parts")
+    texts = [part.get("text") for part in parts if isinstance(part, dict)] if isinstance(parts, list) else []
+    return texts[0] if len(texts) == 1 and isinstance(texts[0], str) else ""
+
+
+def would_answer(request: Request) -> str:
+    """Say who would answer what a person came back to; empty where nobody would. A rule's id may come from outside."""
+    who = request.would_answer
+    if not who:
+        return ""
+    named = next((words.name for player, words in PLAYERS.items() if player == who), None)
+    if isinstance(request, ToolRequest):
+        return named or f"The rule {who}"
+    return {"model": "The agent's own model", "held": "The agent's own model"}.get(who, named or who)
+
+
+def another_way_from(entry: HistoryEntry, journal: Journal) -> int:
+    """Give the number of the fact after which another way begins at an entry: for a call with the call waiting, else before it."""
+    if entry.type == "tool_call":
+        return entry.fact
+    # What ended a turn by itself was said before, by the answer that led there.
+    said = (number for number, fact in journal.backwards(entry.fact) if not _follows_by_itself(fact))
+    return journal.parent(next(said, entry.fact))
+
+
+def _follows_by_itself(fact: Fact) -> bool:
+    return isinstance(fact, TurnEnded) and not fact.stopped

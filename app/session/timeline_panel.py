@@ -1,0 +1,186 @@
+"""The left pane: what has happened so far, what waits for a person, and what is at work right now.
+
+Only the newest steps are drawn one by one, each with its body only while it is open, because a page of a thousand
+open steps takes seconds; all of them are in a table.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from typing import TYPE_CHECKING, Any
+
+import streamlit as st
+
+from app.forms.common_panel import block, pane, pane_head
+from app.forms.safe_labels import safe_label
+from app.session import page_state
+from app.session.page_fragments import fragment
+from app.session.refresh_panel import look_again
+from app.session.session_summary import is_underway
+from app.session.step_labels import another_way_from
+from app.session.timeline_view import FILTERS, Filter, Shown, blocks, newest_steps, rows, waiting_steps
+from simulator.seats.requests import RunningCall
+
+if TYPE_CHECKING:
+    from app.live.simulation_protocol import LiveSimulation
+    from simulator.runtime import SimulationView
+    from simulator.session.history import HistoryEntry
+
+PAGE_STEPS = 20
+"""How many steps are drawn at first, and how many more with each click."""
+
+MOST_STEPS = 100
+"""How many steps are drawn one by one at most; all of them are in the table."""
+
+LOOK_AGAIN_SECONDS = 0.3
+_UNSTORED = " :orange-badge[:material/cloud_off: not stored yet]"
+_NARROW_COLUMNS = {"index": None, "turn": None, "time": None}
+
+
+def timeline(
+    view: SimulationView, simulation: LiveSimulation, drawn: str = "", *, may_go: bool = True
+) -> None:
+    """Draw the pane, and keep the page up to date.
+
+    Args:
+        view: The session.
+        simulation: What it is seen in.
+        drawn: The session's stamp; empty where the page itself looks whether it has changed.
+        may_go: It is one's own.
+    """
+    chosen = pane_head("Timeline", FILTERS, "timeline_filter")
+    count = min(PAGE_STEPS * (1 + int(page_state.get("earlier") or 0)), MOST_STEPS)
+    shown = newest_steps(view.session, chosen, count)
+    with pane("timeline", autoscroll=True):
+        if not view.session.history and not view.pending:
+            _empty()
+        elif not shown.total:
+            st.caption("Nothing of this kind has happened yet.")
+        if shown.total > PAGE_STEPS and st.toggle(
+            f"All {shown.total} steps as a table", key="timeline_table", persist_state="session"
+        ):
+            _table(view, chosen, simulation if may_go else None)
+        else:
+            _earlier(shown)
+            fragment(_steps)(
+                view.session.history, shown, simulation if may_go else None, _unstored_from(simulation)
+            )
+        whom = "you" if may_go else "its owner"
+        for step in waiting_steps(view.pending, view.session.open_calls, whom):
+            st.expander(step.label, type="step", icon=step.icon, key=f"waiting_{step.index}")
+        every = LOOK_AGAIN_SECONDS if is_underway(view) else None
+        look_again(view.session.session_id, drawn, every, lambda: _running(view))
+
+
+def _empty() -> None:
+    st.caption(
+        "Everything that happens will stand here, step by step: what you ask, the turns of the agent, each tool "
+        "call with its answer, and who gave that answer."
+    )
+
+
+def _earlier(shown: Shown) -> None:
+    hidden = shown.total - len(shown.steps)
+    if hidden > 0 and len(shown.steps) < MOST_STEPS:
+        if st.button(
+            f"Show earlier \u00b7 {hidden} more",
+            key="show_earlier",
+            type="tertiary",
+            icon=":material/expand_less:",
+        ):
+            page_state.put("earlier", int(page_state.get("earlier") or 0) + 1)
+            st.rerun()
+    elif hidden > 0:
+        st.caption(f"{hidden} earlier steps are in the table.")
+
+
+def _steps(
+    history: tuple[HistoryEntry, ...], shown: Shown, simulation: LiveSimulation | None, unstored_from: float
+) -> None:
+    """Draw the newest steps; opening one reruns only this part of the page."""
+    for step in shown.steps:
+        label = f"{step.label}{_UNSTORED}" if history[step.index].fact >= unstored_from else step.label
+        body = st.expander(label, type="step", icon=step.icon, key=f"step_{step.index}", on_change="rerun")
+        with body:
+            if body.open:
+                _body(history[step.index])
+                _another_way(history[step.index], step.index, simulation)
+            else:
+                st.empty()
+    if page_state.get("go_to") is not None:
+        st.rerun()
+
+
+def _unstored_from(simulation: LiveSimulation) -> float:
+    """Give the fact from which on the steps are not stored; beyond all facts where they are, or will be in a moment."""
+    journal = simulation.journal
+    first = journal.first_unstored if journal.trouble is not None else None
+    return math.inf if first is None else first
+
+
+def _body(entry: HistoryEntry) -> None:
+    for shown in blocks(entry):
+        block(shown)
+
+
+def _another_way(entry: HistoryEntry, place: int, simulation: LiveSimulation | None) -> None:
+    """Draw the way back to this step; what comes after it stays as a branch of its own. None is there to go."""
+    if simulation is None:
+        return
+    # A callback is run before anything else: the click holds even where another part of the page, which looks again
+    # in the same run, draws the whole page anew before this button's turn.
+    st.button(
+        "From here, another way",
+        key=f"another_way_{place}",
+        type="tertiary",
+        icon=":material/alt_route:",
+        help="Go back to this step and answer it differently. What followed is kept, and Redo brings it back. "
+        "The agent's own callbacks, plugins and nodes run again; tools and models do not.",
+        on_click=_go_to,
+        args=(another_way_from(entry, simulation.journal),),
+    )
+
+
+def _go_to(fact: int) -> None:
+    page_state.put("go_to", fact)
+
+
+def _table(view: SimulationView, chosen: Filter, simulation: LiveSimulation | None) -> None:
+    history = view.session.history
+    wanted = {step.index for step in newest_steps(view.session, chosen, len(history)).steps}
+    lines = [row for row in rows(view.session) if row.index in wanted]
+    picked: Any = st.dataframe(
+        [row.model_dump() for row in lines],
+        key="timeline_rows",
+        hide_index=True,
+        height=340,
+        on_select="rerun",
+        selection_mode="single-row",
+        column_config=_NARROW_COLUMNS,
+        alt="All steps of the session",
+    )
+    places = picked.selection.rows
+    if not places:
+        st.caption("Select a line to see all of it.")
+    elif places[0] < len(lines):
+        place = lines[places[0]].index
+        _body(history[place])
+        _another_way(history[place], place, simulation)
+
+
+def _running(view: SimulationView) -> None:
+    """Show what is at work, and for how long."""
+    for call in view.running:
+        st.expander(_running_label(call), type="step", icon="spinner", key=f"running_{call.key}")
+
+
+def _running_label(call: RunningCall) -> str:
+    seconds = max(0, int(time.time() - call.since))
+    if call.waits_for:
+        others = safe_label(call.waits_for, 32)
+        return (
+            f"**{safe_label(call.name, 32)}** waits for **{others}** \u00b7 {seconds} s :gray-badge[waiting]"
+        )
+    what = {"model": "thinks", "tool": "is running", "code": "is running"}[call.kind]
+    return f"**{safe_label(call.name, 32)}** {what} \u00b7 {seconds} s :blue-badge[running]"

@@ -1,0 +1,383 @@
+"""Turns a session into what the panes show: steps, badges, rows and words. Pure; nothing here draws."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, Literal, NamedTuple, TypeAlias, assert_never
+
+from app.forms.safe_labels import literal, safe_label
+from app.forms.typed_json import show_json
+from app.session import provenance_labels
+from app.session.player_names import AGENT_PLAYERS, PLAYERS
+from app.session.provenance_labels import Color
+from simulator.facts import Provenance, Value
+from simulator.seats.requests import ModelRequest, Request, ToolRequest
+from simulator.session.history import (
+    AgentMessage,
+    CodeRun,
+    FinalResponse,
+    HistoryEntry,
+    ModelError,
+    SessionNote,
+    ToolCall,
+    ToolError,
+    ToolOutput,
+    TurnFailed,
+    UserQuery,
+    UserReply,
+)
+from simulator.session.model import CONFIRMATION, OpenCall, SimulationSession
+
+Filter: TypeAlias = Literal["All", "Tools", "Errors"]
+Group: TypeAlias = Literal["talk", "tool", "error", "note"]
+FILTERS: tuple[Filter, ...] = ("All", "Tools", "Errors")
+_NOTES = {
+    "environment": ("public", "Environment"),
+    "injections": ("rule", "Rules"),
+    "user seat": ("record_voice_over", "User"),
+}
+"""The icon and the page's own word for what a note begins with."""
+
+_SEATS: Mapping[str, Mapping[str, str]] = {
+    "agent seat of ": dict(AGENT_PLAYERS.items()),
+    "tool seat of ": {player: words.name for player, words in PLAYERS.items()},
+}
+"""How a note of a changed seat begins, and the names of who may sit there."""
+
+_GROUPS: frozenset[Group] = frozenset({"talk", "tool", "error", "note"})
+
+
+class Badge(Value):
+    """A short word on a coloured ground; `text` is safe in a label."""
+
+    text: str
+    color: Color
+    icon: str = ""
+
+    def markdown(self) -> str:
+        """Write the badge as Streamlit's directive, to stand inside a label."""
+        return f":{self.color}-badge[{self.text}]"
+
+
+class Block(Value):
+    """One part of an entry's body.
+
+    `title` is a word of ours, `text` may come from outside; `language` is that of a code block, or None for plain
+    text.
+    """
+
+    title: str
+    text: str
+    language: str | None = None
+
+
+class Step(Value):
+    """One line of the timeline. `label` is Markdown, made of safe parts; `index` is the entry's place in the history."""
+
+    index: int
+    icon: str
+    label: str
+
+
+class Row(Value):
+    """One line of the full history, as plain text for a table."""
+
+    index: int
+    turn: int
+    time: str
+    who: str
+    what: str
+    detail: str
+    by: str
+
+
+def provenance_badge(found: Provenance | None) -> Badge | None:
+    """Say who authored an answer; the agent's own model, and ADK itself, go without a badge."""
+    word = provenance_labels.author(found)
+    return Badge(text=word[0], color=word[1]) if word else None
+
+
+def tool_names(history: Iterable[HistoryEntry]) -> dict[str, str]:
+    """Give the tool's name for each call id."""
+    return {entry.call_id: entry.tool_name for entry in history if isinstance(entry, (ToolCall, UserReply))}
+
+
+class Shown(Value):
+    """The newest steps that a filter lets through, oldest first; `total` counts all that it lets through."""
+
+    steps: tuple[Step, ...]
+    total: int
+
+
+def newest_steps(session: SimulationSession, chosen: Filter, count: int) -> Shown:
+    """Give the last `count` steps that the filter lets through.
+
+    Only these are worded, so that the work does not grow with the length of the history.
+    """
+    history = session.history
+    wanted = {"All": _GROUPS, "Tools": {"tool", "error"}, "Errors": {"error"}}[chosen]
+    places = [index for index, entry in enumerate(history) if _group(entry) in wanted]
+    names = tool_names(history)
+    last = places[-count:] if count else []
+    return Shown(steps=tuple(step(index, history[index], names) for index in last), total=len(places))
+
+
+def _group(entry: HistoryEntry) -> Group:
+    match entry:
+        case ToolError() | ModelError() | TurnFailed():
+            return "error"
+        case CodeRun():
+            return "tool" if entry.error is None else "error"
+        case ToolCall() | ToolOutput():
+            return "tool"
+        case SessionNote():
+            return "note"
+        case UserQuery() | UserReply() | AgentMessage() | FinalResponse():
+            return "talk"
+        case never:
+            assert_never(never)
+
+
+class _Headline(NamedTuple):
+    """The line of an entry: `who` is any text, `rest` is safe Markdown."""
+
+    icon: str
+    who: str
+    rest: str
+
+
+def step(index: int, entry: HistoryEntry, names: Mapping[str, str]) -> Step:
+    """Give the line of one entry; `names` as of `tool_names`."""
+    line = _headline(entry, names)
+    badges = "".join(f" {badge.markdown()}" for badge in _badges(entry))
+    nested = "\u21b3 " if getattr(entry, "scope", "") else ""
+    label = f"{nested}**{safe_label(line.who, 32)}**{line.rest}{badges}"
+    return Step(index=index, icon=f":material/{line.icon}:", label=label)
+
+
+def _badges(entry: HistoryEntry) -> Iterable[Badge]:
+    found = getattr(entry, "provenance", None)
+    words = [provenance_labels.author(found)]
+    if isinstance(entry, (ToolOutput, ToolError)):
+        words.append(provenance_labels.change(found, isinstance(entry, ToolError), entry.beneath))
+    return (Badge(text=word[0], color=word[1]) for word in words if word)
+
+
+def _headline(entry: HistoryEntry, names: Mapping[str, str]) -> _Headline:
+    match entry:
+        case UserQuery() | UserReply() | AgentMessage() | FinalResponse() | SessionNote():
+            return _said(entry)
+        case ToolCall() | ToolOutput() | ToolError() | CodeRun():
+            return _done(entry, names)
+        case ModelError():
+            return _Headline("error", entry.agent, f"'s model failed{_after(entry.error_type)}")
+        case TurnFailed():
+            if entry.stopped:
+                return _Headline("stop_circle", "Stopped", " by you")
+            return _Headline("error", "Turn failed", _after(entry.error_type))
+        case never:
+            assert_never(never)
+
+
+def _said(entry: UserQuery | UserReply | AgentMessage | FinalResponse | SessionNote) -> _Headline:
+    match entry:
+        case UserQuery():
+            return _Headline("person", "User", _after(entry.content))
+        case UserReply():
+            return _Headline("reply", "User", _replied(entry))
+        case AgentMessage():
+            icon = "psychology" if entry.thought else "smart_toy"
+            return _Headline(icon, entry.agent, _after(entry.content))
+        case FinalResponse():
+            return _Headline("flag", entry.agent, _after(entry.content))
+        case SessionNote():
+            return _noted(entry.content)
+        case never:
+            assert_never(never)
+
+
+def _noted(content: str) -> _Headline:
+    """Head a note by what it is about, in the words that the page has for it."""
+    kind, _, words = content.partition(": ")
+    if kind in _NOTES:
+        return _Headline(*_NOTES[kind], _after(words))
+    seat, _, player = content.rpartition(": ")
+    for of, names in _SEATS.items():
+        if seat.startswith(of) and player in names:
+            return _Headline("event_seat", "Seats", _after(f"{seat.removeprefix(of)}: {names[player]}"))
+    return _Headline("tune", "Changed", _after(content))
+
+
+def _replied(entry: UserReply) -> str:
+    decided = entry.response.get("confirmed") if isinstance(entry.response, dict) else None
+    if entry.tool_name == CONFIRMATION and isinstance(decided, bool):
+        return " said that the tool may run" if decided else " said that the tool must not run"
+    return f" answered {safe_label(entry.tool_name, 32)}"
+
+
+def _done(entry: ToolCall | ToolOutput | ToolError | CodeRun, names: Mapping[str, str]) -> _Headline:
+    match entry:
+        case ToolCall():
+            return _Headline("build", entry.tool_name, _after(arguments_line(entry.arguments)))
+        case ToolOutput():
+            rest = f" returned \u00b7 {summary(entry.result)}"
+            return _Headline("check_circle", _tool(entry, names), rest)
+        case ToolError():
+            return _Headline("error", _tool(entry, names), f" failed{_after(entry.error_type)}")
+        case CodeRun():
+            if entry.error is None:
+                return _Headline("terminal", entry.agent, " ran code")
+            return _Headline("error", entry.agent, " ran code that failed")
+        case never:
+            assert_never(never)
+
+
+def _after(text: str) -> str:
+    return f" \u00b7 {safe_label(text, 72)}" if text.strip() else ""
+
+
+def _tool(entry: ToolOutput | ToolError, names: Mapping[str, str]) -> str:
+    return names.get(entry.call_id, entry.call_id)
+
+
+def arguments_line(arguments: Mapping[str, Any]) -> str:
+    """Write a call's arguments in one line: `order_id=1042, attempt=2`."""
+    return ", ".join(
+        f"{name}={value if isinstance(value, str) else show_json(value)}" for name, value in arguments.items()
+    )
+
+
+def summary(value: Any) -> str:
+    """Say in a word what a tool gave; safe in a label."""
+    match value:
+        case dict():
+            return _counted(len(value), "key")
+        case list():
+            return _counted(len(value), "item")
+        case None:
+            return "nothing"
+        case _:
+            return safe_label(str(value) if isinstance(value, str) else show_json(value), 40)
+
+
+def _counted(number: int, word: str) -> str:
+    return f"{number} {word}{'' if number == 1 else 's'}"
+
+
+def blocks(entry: HistoryEntry) -> tuple[Block, ...]:
+    """Give an entry's whole body, as texts that are shown without Markdown."""
+    return tuple(block for block in _all_blocks(entry) if block.text)
+
+
+def _all_blocks(entry: HistoryEntry) -> Iterable[Block]:
+    match entry:
+        case UserQuery() | SessionNote():
+            yield Block(title="", text=entry.content)
+        case AgentMessage() | FinalResponse():
+            yield Block(title="", text=entry.content)
+        case UserReply():
+            yield _json("Response", entry.response)
+        case ToolCall():
+            yield _json("Arguments", dict(entry.arguments))
+            yield Block(title="Call", text=f"{entry.call_id}, by {entry.agent}{_inside(entry.scope)}")
+        case ToolOutput():
+            yield _json("Response" if entry.beneath is None else "What the agent saw", entry.result)
+            yield (
+                _json("State changes", dict(entry.state_delta))
+                if entry.state_delta
+                else Block(title="", text="")
+            )
+            yield from _how(entry)
+        case ToolError():
+            yield Block(title="Error", text=f"{entry.error_type}: {entry.error_message}", language="text")
+            yield Block(title="Traceback", text=entry.traceback or "", language="text")
+            yield from _how(entry)
+        case CodeRun():
+            yield Block(title="Code", text=entry.code, language="python")
+            yield Block(title="Output", text=entry.output, language="text")
+            yield Block(title="Error", text=entry.error or "", language="text")
+        case ModelError() | TurnFailed():
+            yield Block(title="Error", text=f"{entry.error_type}: {entry.error_message}", language="text")
+        case never:
+            assert_never(never)
+
+
+def _inside(scope: str) -> str:
+    return f", inside of {scope}" if scope else ""
+
+
+def _json(title: str, value: Any) -> Block:
+    return Block(title=title, text=show_json(value), language="json")
+
+
+def _how(entry: ToolOutput | ToolError) -> Iterable[Block]:
+    """Say who answered, how long it took, and why each rule before did not."""
+    if entry.beneath is not None:
+        yield _json(
+            "What really happened; the agent did not see this", provenance_labels.as_value(entry.beneath)
+        )
+    if entry.provenance is None:
+        yield Block(title="", text="Answered by the framework itself")
+        return
+    yield Block(title="", text=provenance_labels.sentence(entry.provenance, entry.duration_ms))
+    for title, text in provenance_labels.details(entry.provenance):
+        yield Block(title=title, text=text, language="text")
+
+
+def rows(session: SimulationSession) -> tuple[Row, ...]:
+    """Give the full history for a table, oldest first."""
+    names = tool_names(session.history)
+    return tuple(_row(index, entry, names) for index, entry in enumerate(session.history))
+
+
+def _row(index: int, entry: HistoryEntry, names: Mapping[str, str]) -> Row:
+    found = getattr(entry, "provenance", None)
+    first = next(iter(blocks(entry)), None)
+    return Row(
+        index=index,
+        turn=entry.turn,
+        time=entry.timestamp.strftime("%H:%M:%S"),
+        who=literal(_who(entry, names)),
+        what=entry.type.replace("_", " "),
+        detail=literal(" ".join(first.text.split())[:200]) if first else "",
+        by=literal(f"{found.source}{f' ({found.by})' if found.by else ''}") if found else "",
+    )
+
+
+def _who(entry: HistoryEntry, names: Mapping[str, str]) -> str:
+    match entry:
+        case UserQuery() | UserReply():
+            return "user"
+        case ToolCall():
+            return entry.tool_name
+        case ToolOutput() | ToolError():
+            return _tool(entry, names)
+        case AgentMessage() | FinalResponse() | CodeRun() | ModelError():
+            return entry.agent
+        case SessionNote() | TurnFailed():
+            return ""
+        case never:
+            assert_never(never)
+
+
+def waiting_steps(
+    pending: Iterable[Request], open_calls: Iterable[OpenCall], whom: str = "you"
+) -> tuple[Step, ...]:
+    """Give a line for each thing that waits for a person, oldest first; `whom` says for which."""
+    names = [_asks(request) for request in pending]
+    names += [(call.tool_name, "") for call in open_calls if not call.answered and not call.is_confirmation]
+    names += [("Confirmation", "") for call in open_calls if call.is_confirmation]
+    return tuple(
+        Step(
+            index=index,
+            icon=":material/hourglass_top:",
+            label=f"**{safe_label(name, 32)}**{rest} \u00b7 waiting for {whom} :orange-badge[now]",
+        )
+        for index, (name, rest) in enumerate(names)
+    )
+
+
+def _asks(request: Request) -> tuple[str, str]:
+    if isinstance(request, ToolRequest):  # with its arguments, which tell calls of one tool apart
+        return request.tool_name, _after(arguments_line(request.arguments))
+    return request.agent, "'s turn" if isinstance(request, ModelRequest) else "'s code"

@@ -1,0 +1,87 @@
+"""Sets aside what was typed where it keeps the page from being drawn: drafts of a session that was brought as a file may say anything.
+
+The texts stay with the session, and are shown as they are, until somebody drops them.
+"""
+
+from __future__ import annotations
+
+import logging
+
+import streamlit as st
+
+from app.forms.safe_labels import literal
+from app.forms.widget_store import forget_drawn
+from app.live.live_sessions import LiveSession
+from app.live.unsent_texts import Drafts
+from app.session import page_state
+
+_ASIDE = "aside:"
+_LOG = logging.getLogger(__name__)
+
+
+def try_without_drafts(live: LiveSession | None, error: Exception) -> None:
+    """Draw the page once more without what was typed, where that may be what is wrong.
+
+    Args:
+        live: The session that could not be drawn.
+        error: What was raised.
+
+    Raises:
+        Exception: `error` itself, where there is nothing to set aside; or where that did not help: all is where it was then.
+    """
+    if live is None or live.read_only:
+        raise error
+    if page_state.get("without_drafts") == live.session_id:
+        _bring_back(live.drafts)
+        page_state.put("without_drafts", None)
+        raise error
+    if not _set_aside(live.drafts):
+        raise error
+    _LOG.warning("What was typed in session %s cannot be shown", live.session_id, exc_info=error)
+    page_state.put("without_drafts", live.session_id)
+    forget_drawn()
+    st.rerun()
+
+
+def was_drawn() -> None:
+    """Note that the page was drawn to its end, with what was set aside or without."""
+    page_state.put("without_drafts", None)
+
+
+def texts_aside(drafts: Drafts) -> dict[str, str]:
+    """Give the texts that are set aside, by what they belonged to."""
+    return {name: drafts[name] for name in drafts if name.startswith(_ASIDE)}
+
+
+def show_set_aside(live: LiveSession) -> None:
+    """Draw what is set aside, where there is something."""
+    texts = texts_aside(live.drafts)
+    if not texts:
+        return
+    with st.container(key="set_aside", border=True, gap="xsmall"):
+        st.badge("Set aside", icon=":material/inventory_2:", color="orange")
+        st.text(
+            literal(
+                "What was typed here and not sent does not fit its fields, so they begin anew. This is what it says:"
+            )
+        )
+        st.code(literal("\n".join(texts.values())), language="json", height=140)
+        st.button("Drop it", key="drop_aside", on_click=_drop, args=(live,))
+
+
+def _drop(live: LiveSession) -> None:
+    for name in texts_aside(live.drafts):
+        del live.drafts[name]
+
+
+def _set_aside(drafts: Drafts) -> bool:
+    names = [name for name in drafts if not name.startswith(_ASIDE)]
+    for name in names:
+        drafts[f"{_ASIDE}{name}"] = drafts.pop(name)
+    return bool(names)
+
+
+def _bring_back(drafts: Drafts) -> None:
+    for name, text in texts_aside(drafts).items():
+        drafts.setdefault(name.removeprefix(_ASIDE), text)
+        del drafts[name]

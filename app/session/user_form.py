@@ -1,0 +1,158 @@
+"""Turns what was typed about the user's seat into what sits down there. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from pydantic import JsonValue
+
+from app.forms.typed_json import JsonTextError, parse_json, parse_object, write_json
+from simulator.base.json_values import JsonObject
+from simulator.facts import UserPlayer, Value
+from simulator.session.user_fold import UserSeat
+
+USER_PLAYERS: dict[UserPlayer, str] = {
+    "person": "You",
+    "script": "A script",
+    "recording": "A recording",
+    "scenario": "A scenario",
+}
+
+OWN_PERSONA = "own"
+"""Stands for a persona that is written in JSON."""
+
+NO_PERSONA = ""
+
+
+class FormError(ValueError):
+    """What was typed cannot sit down yet; the text names the field."""
+
+
+class ScenarioForm(Value):
+    """What was typed about a scenario; `persona` is the id of one of ADK's, `OWN_PERSONA`, or `NO_PERSONA`."""
+
+    starting_prompt: str = ""
+    conversation_plan: str = ""
+    persona: str = NO_PERSONA
+    own_persona: str = ""
+    model: str = ""
+    model_configuration: str = ""
+    limit: int = 20
+    custom_instructions: str = ""
+    include_function_calls: bool = False
+
+    def scenario(self) -> JsonObject:
+        """Give ADK's `ConversationScenario` in JSON.
+
+        Raises:
+            FormError: A field is missing, or the persona is no JSON object.
+        """
+        if not self.starting_prompt.strip():
+            raise FormError("Starting prompt: what the user says first is missing.")
+        if not self.conversation_plan.strip():
+            raise FormError("Plan: what the user is after is missing.")
+        written: JsonObject = {
+            "starting_prompt": self.starting_prompt,
+            "conversation_plan": self.conversation_plan,
+        }
+        if self.persona == OWN_PERSONA:
+            written["user_persona"] = _object("Persona", self.own_persona)
+        elif self.persona != NO_PERSONA:
+            written["user_persona"] = self.persona
+        return written
+
+    def config(self) -> JsonObject:
+        """Give ADK's configuration of its user simulator in JSON.
+
+        Raises:
+            FormError: The model's configuration is no JSON object.
+        """
+        written: JsonObject = {"model": self.model.strip(), "max_allowed_invocations": self.limit}
+        if self.model_configuration.strip():
+            written["model_configuration"] = _object("Model configuration", self.model_configuration)
+        if self.custom_instructions.strip():
+            written["custom_instructions"] = self.custom_instructions
+        if self.include_function_calls:
+            written["include_function_calls"] = True
+        return written
+
+
+def form_of(scenario: Mapping[str, Any], config: Mapping[str, Any]) -> ScenarioForm:
+    """Give the form that a scenario and a configuration fill in; both in snake case."""
+    persona = scenario.get("user_persona")
+    own = isinstance(persona, dict)
+    configuration = config.get("model_configuration")
+    return ScenarioForm(
+        starting_prompt=str(scenario.get("starting_prompt") or ""),
+        conversation_plan=str(scenario.get("conversation_plan") or ""),
+        persona=OWN_PERSONA if own else str(persona or NO_PERSONA),
+        own_persona=write_json(persona) if own else "",
+        model=str(config.get("model") or ""),
+        model_configuration=write_json(configuration) if configuration else "",
+        limit=int(config.get("max_allowed_invocations", 20)),
+        custom_instructions=str(config.get("custom_instructions") or ""),
+        include_function_calls=bool(config.get("include_function_calls")),
+    )
+
+
+def script_of(text: str) -> tuple[str | JsonObject, ...]:
+    """Read a script: a JSON list of texts and contents, or one message on each line.
+
+    Raises:
+        FormError: It holds no message, or the list holds something else.
+    """
+    if text.lstrip().startswith("["):
+        listed = _list(text)
+        if not all(isinstance(each, (str, dict)) for each in listed):
+            raise FormError("Messages: each is a text, or a Content in JSON.")
+        said: tuple[Any, ...] = tuple(listed)
+    else:
+        said = tuple(line.strip() for line in text.splitlines() if line.strip())
+    if not said:
+        raise FormError("Messages: there is none yet.")
+    return said
+
+
+def script_text(script: tuple[JsonObject, ...]) -> str:
+    """Write a script as it can be read again: one message on each line where that is all there is to them."""
+    texts = [text_of(message) for message in script]
+    lines = [
+        text for text in texts if text is not None and text.strip() == text and len(text.splitlines()) == 1
+    ]
+    if len(lines) == len(texts) and not any(line.startswith("[") for line in lines):
+        return "\n".join(lines)
+    return write_json([text if text is not None else dict(m) for text, m in zip(texts, script, strict=True)])
+
+
+def text_of(message: Mapping[str, Any]) -> str | None:
+    """Give a message's text where it is one text and nothing else."""
+    parts = message.get("parts")
+    only = parts[0] if isinstance(parts, list) and len(parts) == 1 else None
+    if not isinstance(only, dict) or only.keys() != {"text"}:
+        return None
+    return only["text"] if isinstance(only["text"], str) else None
+
+
+def seat_words(seat: UserSeat, held_for: str = "you") -> str:
+    """Say who speaks for the user, how many messages are left, and for whom each is held."""
+    if seat.player == "person":
+        return "You speak for the user."
+    left = "no limit" if seat.left is None else f"{seat.left} of {seat.limit} messages left"
+    held = f"each held for {held_for}" if seat.hold else "sent by itself"
+    return f"{USER_PLAYERS[seat.player]}: {left}, {held}"
+
+
+def _object(field: str, text: str) -> JsonObject:
+    try:
+        return parse_object(text)
+    except JsonTextError as error:
+        raise FormError(f"{field}: {error}") from error
+
+
+def _list(text: str) -> list[JsonValue]:
+    try:
+        found = parse_json(text)
+    except JsonTextError as error:
+        raise FormError(f"Messages: {error}") from error
+    return found if isinstance(found, list) else [found]

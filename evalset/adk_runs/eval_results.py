@@ -1,0 +1,252 @@
+"""Reads the results files of `adk eval` and `adk web`: per case and turn each metric's score, threshold, status and rubrics."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any, Literal, TypeAlias
+
+from pydantic import Field
+
+from simulator.base.json_text import read_json
+from simulator.base.json_values import JsonObject
+from simulator.facts import Value
+
+Status: TypeAlias = Literal["passed", "failed", "not evaluated", "informational"]
+
+_STATUSES: dict[Any, Status] = {
+    1: "passed",
+    2: "failed",
+    3: "not evaluated",
+    4: "informational",
+}
+"""ADK's `EvalStatus`, whose import takes five seconds."""
+
+_CAMEL = re.compile(r"(?<=[a-z0-9])([A-Z])")
+_NOT_OURS = frozenset({"args", "response", "session_details"})
+"""What is inside of these is the agent's, and keeps its names."""
+
+
+class ResultsError(ValueError):
+    """A text holds no results of `adk eval`; it says what is wrong, and where."""
+
+
+class RubricResult(Value):
+    """What a judge said of one rubric; `text` is the rubric itself where the results hold it."""
+
+    rubric_id: str
+    text: str = ""
+    score: float | None = None
+    rationale: str = ""
+
+
+class MetricResult(Value):
+    """A metric's outcome, of a case or of one of its turns.
+
+    Attributes:
+        name: The metric.
+        score: What it measured; None where it was not evaluated.
+        threshold: From where on it passes; None for one that only informs.
+        status: Its verdict.
+        rubrics: What was said of each rubric.
+        details: What it measured beside the score, as ADK names it: tokens, seconds.
+        custom: The path of the function of a custom metric.
+        problem: Why it was not evaluated, where the output tells.
+    """
+
+    name: str
+    score: float | None = None
+    threshold: float | None = None
+    status: Status
+    rubrics: tuple[RubricResult, ...] = ()
+    details: dict[str, float] = Field(default_factory=dict)
+    custom: str = ""
+    problem: str = ""
+
+
+class CallMade(Value):
+    """A tool call of a turn."""
+
+    tool: str
+    arguments: JsonObject = Field(default_factory=dict)
+
+
+class TurnResult(Value):
+    """One turn: what was asked, and what the agent answered and called beside what was expected; None where nothing was."""
+
+    asked: str = ""
+    actual_text: str = ""
+    actual_calls: tuple[CallMade, ...] = ()
+    expected_text: str | None = None
+    expected_calls: tuple[CallMade, ...] | None = None
+    metrics: tuple[MetricResult, ...] = ()
+
+
+class CaseResult(Value):
+    """One case: its verdict, its metrics, its turns. `problem` says why it has none, where the output tells."""
+
+    eval_id: str
+    status: Status
+    metrics: tuple[MetricResult, ...] = ()
+    turns: tuple[TurnResult, ...] = ()
+    session_id: str = ""
+    problem: str = ""
+
+    def metric(self, name: str) -> MetricResult | None:
+        """Give the metric of this name; None where the case has none."""
+        return next((metric for metric in self.metrics if metric.name == name), None)
+
+
+class RunResults(Value):
+    """A results file: the set, when it was evaluated in seconds since the epoch, and the cases."""
+
+    result_id: str = ""
+    eval_set_id: str = ""
+    created: float = 0.0
+    cases: tuple[CaseResult, ...] = ()
+
+    @property
+    def passed(self) -> int:
+        """How many cases passed."""
+        return sum(case.status == "passed" for case in self.cases)
+
+    @property
+    def metric_names(self) -> tuple[str, ...]:
+        """The names of all metrics, in their order."""
+        return tuple(dict.fromkeys(metric.name for case in self.cases for metric in case.metrics))
+
+
+def read_results(text: str | bytes) -> RunResults:
+    """Read a results file, also one that is encoded twice, as older releases of ADK wrote it.
+
+    Raises:
+        ResultsError: It is none; the text says where.
+    """
+    try:
+        found = read_json(text.decode() if isinstance(text, bytes) else text, constants=True)
+        found = read_json(found, constants=True) if isinstance(found, str) else found
+    except ValueError as error:  # also bytes that are no UTF-8
+        raise ResultsError(f"this is no JSON: {error}") from error
+    document = _snake(found)
+    if not isinstance(document, dict) or not isinstance(document.get("eval_case_results"), list):
+        raise ResultsError("these are no results of `adk eval`: `eval_case_results` is no list")
+    cases = []
+    for place, case in enumerate(document["eval_case_results"]):
+        try:
+            cases.append(_case(case))
+        except (ValueError, TypeError, KeyError, AttributeError) as error:
+            raise ResultsError(f"eval_case_results[{place}] cannot be read: {error}") from error
+    return RunResults(
+        result_id=str(document.get("eval_set_result_id") or ""),
+        eval_set_id=str(document.get("eval_set_id") or ""),
+        created=float(document.get("creation_timestamp") or 0.0),
+        cases=tuple(sorted(cases, key=lambda case: case.eval_id)),
+    )
+
+
+def _snake(value: Any) -> Any:
+    """Give a document with the names of its fields in snake case, as files have them; `adk web` answers in camel case."""
+    if isinstance(value, dict):
+        return {
+            (snake := _CAMEL.sub(r"_\1", name).lower()): held if snake in _NOT_OURS else _snake(held)
+            for name, held in value.items()
+        }
+    return [_snake(each) for each in value] if isinstance(value, list) else value
+
+
+def _case(case: Mapping[str, Any]) -> CaseResult:
+    return CaseResult(
+        eval_id=str(case["eval_id"]),
+        status=_status(case["final_eval_status"]),
+        metrics=tuple(map(_metric, case.get("overall_eval_metric_results") or ())),
+        turns=tuple(map(_turn, case.get("eval_metric_result_per_invocation") or ())),
+        session_id=str(case.get("session_id") or ""),
+    )
+
+
+def _status(said: Any) -> Status:
+    if (found := _STATUSES.get(said)) is None:
+        raise ValueError(f"{said!r} is no status")
+    return found
+
+
+def _metric(metric: Mapping[str, Any]) -> MetricResult:
+    details = metric.get("details") or {}
+    texts = {
+        rubric["rubric_id"]: (rubric.get("rubric_content") or {}).get("text_property") or ""
+        for rubric in (metric.get("criterion") or {}).get("rubrics") or ()
+    }
+    measured = [details.get(name) or {} for name in ("token_usage_details", "duration_details")]
+    return MetricResult(
+        name=str(metric["metric_name"]),
+        score=metric.get("score"),
+        threshold=metric.get("threshold"),
+        status=_status(metric["eval_status"]),
+        rubrics=tuple(_rubric(rubric, texts) for rubric in details.get("rubric_scores") or ()),
+        details={name: value for each in measured for name, value in each.items() if value is not None},
+        custom=str(metric.get("custom_function_path") or ""),
+    )
+
+
+def _rubric(rubric: Mapping[str, Any], texts: Mapping[str, str]) -> RubricResult:
+    rubric_id = str(rubric["rubric_id"])
+    return RubricResult(
+        rubric_id=rubric_id,
+        text=texts.get(rubric_id, ""),
+        score=rubric.get("score"),
+        rationale=str(rubric.get("rationale") or ""),
+    )
+
+
+def _turn(turn: Mapping[str, Any]) -> TurnResult:
+    actual, expected = turn["actual_invocation"], turn.get("expected_invocation")
+    return TurnResult(
+        asked=_text(actual.get("user_content")),
+        actual_text=_text(actual.get("final_response")),
+        actual_calls=_calls(actual.get("intermediate_data")),
+        expected_text=None if expected is None else _text(expected.get("final_response")),
+        expected_calls=None if expected is None else _calls(expected.get("intermediate_data")),
+        metrics=tuple(map(_metric, turn.get("eval_metric_results") or ())),
+    )
+
+
+def _text(content: Mapping[str, Any] | None) -> str:
+    parts = (content or {}).get("parts") or ()
+    return "\n".join(part["text"] for part in parts if part.get("text") and not part.get("thought"))
+
+
+def _calls(between: Mapping[str, Any] | None) -> tuple[CallMade, ...]:
+    """Give the calls of a turn, whichever of ADK's two forms it has."""
+    held = between or {}
+    uses: Iterable[Mapping[str, Any]] = held.get("tool_uses") or (
+        part["function_call"]
+        for event in held.get("invocation_events") or ()
+        for part in (event.get("content") or {}).get("parts") or ()
+        if part.get("function_call")
+    )
+    return tuple(CallMade(tool=str(use.get("name") or ""), arguments=use.get("args") or {}) for use in uses)
+
+
+_CASE_FAILED = re.compile(r"Inference failed for eval case `(.*?)` with error (.*?)\.?$", re.MULTILINE)
+_METRIC_FAILED = re.compile(
+    r"Metric evaluation failed for metric `(.*?)` for eval case id '(.*?)' with following error `(.*?)`$",
+    re.MULTILINE | re.DOTALL,
+)
+
+
+def with_problems(results: RunResults, output: str) -> RunResults:
+    """Add why a case or a metric has no outcome: ADK writes that to its output alone, and not into the results."""
+    failed = dict(_CASE_FAILED.findall(output))
+    metrics = {(name, eval_id): why for name, eval_id, why in _METRIC_FAILED.findall(output)}
+
+    def told(case: CaseResult) -> CaseResult:
+        measured = tuple(
+            metric.model_copy(update={"problem": metrics.get((metric.name, case.eval_id), "")})
+            if metric.status == "not evaluated"
+            else metric
+            for metric in case.metrics
+        )
+        why = "" if case.turns else failed.get(case.eval_id, "")
+        return case.model_copy(update={"metrics": measured, "problem": why})
+
+    return results.model_copy(update={"cases": tuple(map(told, results.cases))})

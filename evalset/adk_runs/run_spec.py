@@ -1,0 +1,155 @@
+"""Says what a run of `adk eval` evaluates, and lays out the folder that it works in: nothing of the agent or the set is touched."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import Field
+
+from evalset.errors import EvalSetError
+from evalset.files.case_text import loaded, set_json
+from evalset.replay.unrecorded_calls import Policy
+from simulator.base.json_values import JsonObject
+from simulator.facts import Value
+
+SPEC_FILE = "run.json"
+"""Tells the agents' folder of a run which agent it stands for."""
+
+PROGRESS_FILE = "turns.jsonl"
+"""Gets a line for each turn that an agent has taken."""
+
+_MODULE = '''"""Stands for an agent that lies elsewhere, while `adk eval` runs it."""
+
+from evalset.adk_runs.wrapped import wrapped
+
+app = wrapped(__file__)
+'''
+_FOLDER_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]*")
+
+
+class AgentPlace(Value):
+    """Where an agent is found.
+
+    Attributes:
+        name: Its name in the studio's list of agents.
+        app_name: ADK's name of the app, which the results carry.
+        folder: Its folder, where it has one in ADK's convention.
+        agents_dir: The folder of agents of the settings.
+        agents_file: The file or module of the settings that lists agents.
+        demos: Whether the settings name the demo agents.
+        words: What names it on a command line; stands above the settings.
+        python: The interpreter of its project; None for this process's.
+    """
+
+    name: str
+    app_name: str
+    folder: Path | None = None
+    agents_dir: Path | None = None
+    agents_file: str | None = None
+    demos: bool = True
+    words: str = ""
+    python: Path | None = None
+
+
+class EvalRunSpec(Value):
+    """What a run evaluates.
+
+    Attributes:
+        eval_set: The eval-set file.
+        agent: The agent.
+        cases: The ids of the cases; none for all.
+        config: The document of an `EvalConfig`.
+        environment: The recorded environment that stands for the tools; None lets the real tools run.
+        models: Who answers for the agent's models, where there is a recorded environment.
+        unrecorded: What becomes of a call that was not recorded, where there is one.
+        latencies: Whether each tool takes as long as when it was recorded, where there is a recorded environment.
+        history: A folder to keep the results file in, beside the run's own; None keeps it there alone.
+    """
+
+    eval_set: Path
+    agent: AgentPlace
+    cases: tuple[str, ...] = ()
+    config: JsonObject = Field(default_factory=dict)
+    environment: Path | None = None
+    models: Literal["real", "recorded"] = "real"
+    unrecorded: Policy = "fail"
+    latencies: bool = False
+    history: Path | None = None
+
+
+class Prepared(Value):
+    """The folder of a run: what `adk eval` is given, and what it leaves.
+
+    `turns` says how many turns there are to take; None where a simulated user decides that.
+    """
+
+    agent: Path
+    eval_set: Path
+    config: Path
+    progress: Path
+    results: Path
+    cases: tuple[str, ...]
+    turns: int | None
+
+
+def prepare(spec: EvalRunSpec, folder: Path) -> Prepared:
+    """Lay out the folder of a run: a stand-in for the agent's folder, a copy of the chosen cases, the criteria.
+
+    Raises:
+        EvalSetError: ADK's loader cannot read the set, or it holds no such case.
+        ValueError: The agent's name cannot be a folder's.
+        OSError: The folder cannot be written.
+    """
+    if not _FOLDER_NAME.fullmatch(spec.agent.app_name):
+        raise ValueError(
+            f"the agent is called {spec.agent.app_name!r}, and ADK wants letters, digits, _ and - beginning with a letter"
+        )
+    agent = folder / "agents" / spec.agent.app_name
+    agent.mkdir(parents=True)
+    (agent / "__init__.py").write_text(_MODULE, encoding="utf-8")
+    progress = folder / PROGRESS_FILE
+    progress.touch()
+    (agent / SPEC_FILE).write_text(spec.model_dump_json(exclude={"config", "history"}), encoding="utf-8")
+    config = folder / "criteria.json"
+    config.write_text(json.dumps(spec.config, indent=2, ensure_ascii=False), encoding="utf-8")
+    copy, cases, turns = _copied(spec, folder)
+    return Prepared(
+        agent=agent,
+        eval_set=copy,
+        config=config,
+        progress=progress,
+        results=agent / ".adk" / "eval_history",
+        cases=cases,
+        turns=turns,
+    )
+
+
+def _copied(spec: EvalRunSpec, folder: Path) -> tuple[Path, tuple[str, ...], int | None]:
+    """Write the chosen cases into a set of their own, so that what is edited meanwhile or oddly named disturbs nothing."""
+    try:
+        found = loaded(spec.eval_set)
+    except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
+        raise EvalSetError(spec.eval_set, f"ADK's loader cannot read it: {error!r}") from error
+    chosen = [case for case in found.eval_cases if not spec.cases or case.eval_id in spec.cases]
+    if unknown := sorted(set(spec.cases) - {case.eval_id for case in chosen}):
+        raise EvalSetError(spec.eval_set, f"holds no case {unknown[0]!r}")
+    if not chosen:
+        raise EvalSetError(spec.eval_set, "holds no case to evaluate")
+    named = {"eval_set_id": _file_safe(found.eval_set_id), "eval_cases": chosen}
+    copy = folder / "cases.evalset.json"
+    copy.write_text(set_json(found.model_copy(update=named)), encoding="utf-8")
+    turns = [_turns(case) for case in chosen]
+    total = sum(turn for turn in turns if turn is not None) if None not in turns else None
+    return copy, tuple(case.eval_id for case in chosen), total
+
+
+def _turns(case: Any) -> int | None:
+    return None if case.conversation is None else len(case.conversation)
+
+
+def _file_safe(eval_set_id: str) -> str:
+    """Give an id that ADK can name a results file by: one of an old file is that file's path, and ADK refuses it at the end."""
+    return re.sub(r"[/\\:\0]+", "_", eval_set_id).strip("._") or "set"

@@ -1,0 +1,295 @@
+"""The command `python -m evalset doctor`: examines eval data, mends it, and migrates tools and arguments."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import logging
+import sys
+import warnings
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, TextIO
+
+from pydantic import ValidationError
+
+from evalset.cli.progress_line import plain
+from evalset.doctor.model import (
+    CODES,
+    Changes,
+    DroppedArgument,
+    Examination,
+    Finding,
+    Migration,
+    RenamedArgument,
+    SetArgument,
+)
+from evalset.recorded.agent_renaming import renames_from
+
+CLEAN, FINDINGS, BAD_INPUT = 0, 1, 2
+EXIT_CODES = (
+    "Exit codes: 0 nothing that is an error (with --strict: nor a warning); 1 such findings are left, or something could not be "
+    "written; 2 bad input, or a file that cannot be read."
+)
+
+
+RENAMED = "no agent is called {old}, and {new} alone declares the same tools: --rename-agent {old}={new} renames it in the files"
+"""How the new name of an agent is proposed."""
+
+
+class _UsageError(ValueError):
+    """The command line says something that cannot be done."""
+
+
+def main(
+    argv: Sequence[str] | None = None,
+    *,
+    out: TextIO | None = None,
+    prog: str = "python -m evalset doctor",
+) -> int:
+    """Run the command and give its exit code.
+
+    Args:
+        argv: The arguments behind `doctor`; those of the process by default.
+        out: Where to write; the standard output by default.
+        prog: What started it, for the help.
+    """
+    parser = _parser(prog)
+    given = parser.parse_args(argv)
+    logging.basicConfig(level=logging.ERROR, format="%(message)s")
+    if not sys.warnoptions:
+        warnings.simplefilter("ignore")
+    stream = out or sys.stdout
+    if given.codes:
+        _write(stream, [f"{code:28} {kind.severity:8} {kind.about}" for code, kind in CODES.items()])
+        return CLEAN
+    # ADK takes a second to import: not for a word of help.
+    from simulator.agents import AgentLoadError  # noqa: PLC0415 - as above
+
+    try:
+        return _run(given, stream, prog)
+    except (_UsageError, AgentLoadError) as error:
+        sys.stderr.write(f"{plain(str(error))}\n")
+        return BAD_INPUT
+
+
+def _parser(prog: str) -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog=prog,
+        description="Finds what is wrong in eval sets (old and new), test files and recorded environments, and mends what can be mended.",
+        epilog=EXIT_CODES,
+        allow_abbrev=False,
+    )
+    parser.add_argument("paths", nargs="*", metavar="PATH", type=Path, help="a file, or a folder of files")
+    parser.add_argument(
+        "--agents-dir", type=Path, metavar="DIR", help="check calls against these agents' tools"
+    )
+    parser.add_argument(
+        "--agent",
+        default="",
+        metavar="NAME",
+        help="check all files against this agent: one of --agents-dir, a demo agent, or an agent's folder; by default the one that "
+        "each case names, or the only one there is",
+    )
+    parser.add_argument(
+        "--fix", action="store_true", help="mend what can be mended; the old text is kept as <name>.<n>.bak"
+    )
+    parser.add_argument(
+        "--dry-run", action="store_true", help="show what --fix or a migration would change; write nothing"
+    )
+    parser.add_argument(
+        "--only",
+        action="append",
+        default=[],
+        metavar="CODE",
+        help="mend only findings of this code; may be given again",
+    )
+    parser.add_argument(
+        "--portable", action="store_true", help="hold the files to what every ADK from 1.24 on reads"
+    )
+    parser.add_argument("--strict", action="store_true", help="let warnings count as errors")
+    parser.add_argument("--json", action="store_true", help="write one JSON object")
+    parser.add_argument("--csv", type=Path, metavar="FILE", help="write the findings as CSV, too")
+    parser.add_argument("--codes", action="store_true", help="list all kinds of findings")
+    _add_migration(parser)
+    return parser
+
+
+def _add_migration(parser: argparse.ArgumentParser) -> None:
+    migration = parser.add_argument_group("migrating, in eval sets and recorded environments together")
+    for flag, words, meaning in (
+        ("--rename-agent", "OLD=NEW", "call an agent, and its app, by the new name"),
+        ("--rename-tool", "OLD=NEW", "call a tool by its new name"),
+        ("--rename-argument", "TOOL.OLD=NEW", "call an argument by its new name"),
+        ("--drop-argument", "TOOL.NAME", "take an argument out of each call"),
+        ("--set-argument", "TOOL.NAME=JSON", "give an argument this value in each call"),
+    ):
+        migration.add_argument(
+            flag, action="append", default=[], metavar=words, help=f"{meaning}; may be given again"
+        )
+
+
+def _run(given: argparse.Namespace, out: TextIO, prog: str) -> int:
+    if not given.paths:
+        raise _UsageError(f"name a file or a folder: {prog} PATH...")
+    if unknown := [code for code in given.only if code not in CODES]:
+        raise _UsageError(f"--only: there is no finding {unknown[0]!r}; --codes lists them")
+    migration = _migration(given)
+    from evalset.doctor import examine, mend, migrate, preview, preview_migration  # noqa: PLC0415 - ADK takes a second to import, and wrong words need none
+
+    against: dict[str, Any] = {"agents_dir": given.agents_dir, "agent": given.agent}
+    changes: list[Changes] = []
+    if not migration.is_empty:
+        move = preview_migration if given.dry_run else migrate
+        changes.append(move(given.paths, migration, **against))
+    if given.fix:
+        way = preview if given.dry_run else mend
+        codes = given.only or None
+        changes.append(way(given.paths, **against, portable=given.portable, codes=codes))
+    examination = examine(given.paths, **against, portable=given.portable)
+    if given.csv is not None:
+        _write_csv(given.csv, examination)
+    if given.json:
+        out.write(json.dumps(_as_json(examination, changes), ensure_ascii=False, indent=2) + "\n")
+    else:
+        for change in changes:
+            _write(out, _told_changes(change, dry=given.dry_run))
+        _write(out, _told(examination, fixed=given.fix and not given.dry_run))
+    return _code(examination, changes, strict=given.strict)
+
+
+def _write_csv(path: Path, examination: Examination) -> None:
+    from evalset.result_tables import table_csv  # noqa: PLC0415 - only here is it needed
+
+    try:
+        path.write_bytes(table_csv(examination).encode())
+    except OSError as error:
+        raise _UsageError(f"--csv {path}: cannot be written: {error.strerror or error}") from error
+
+
+def _code(examination: Examination, changes: list[Changes], *, strict: bool) -> int:
+    if examination.unreadable:
+        return BAD_INPUT
+    bad = examination.count("error") + (examination.count("warning") if strict else 0)
+    return FINDINGS if bad or any(change.problems for change in changes) else CLEAN
+
+
+# ---------------------------------------------------------------- migrations
+
+
+def _migration(given: argparse.Namespace) -> Migration:
+    renamed = [_argument("--rename-argument", words, value=True) for words in given.rename_argument]
+    dropped = [_argument("--drop-argument", words, value=False) for words in given.drop_argument]
+    fixed = [_argument("--set-argument", words, value=True) for words in given.set_argument]
+    tools: dict[str, str] = {}
+    for words in given.rename_tool:
+        old, equals, new = words.partition("=")
+        if not (equals and old and new) or old in tools:
+            raise _UsageError(f"--rename-tool {words}: write OLD=NEW, and each OLD once")
+        tools[old] = new
+    try:
+        agents = renames_from(given.rename_agent)
+    except ValueError as error:
+        raise _UsageError(str(error)) from error
+    try:
+        return Migration(
+            tools=tools,
+            agents=agents,
+            renamed=tuple(RenamedArgument(tool=tool, old=name, new=new) for tool, name, new in renamed),
+            dropped=tuple(DroppedArgument(tool=tool, name=name) for tool, name, _ in dropped),
+            given=tuple(
+                SetArgument(tool=tool, name=name, value=_value(tool, name, text))
+                for tool, name, text in fixed
+            ),
+        )
+    except ValidationError as error:
+        raise _UsageError("; ".join(each["msg"] for each in error.errors(include_url=False))) from error
+
+
+def _argument(flag: str, words: str, *, value: bool) -> tuple[str, str, str]:
+    place, equals, text = words.partition("=")
+    tool, dot, name = place.partition(".")
+    if not (tool and dot and name) or bool(equals) != value or (value and not text):
+        wanted = {"--rename-argument": "TOOL.OLD=NEW", "--set-argument": "TOOL.NAME=JSON"}.get(
+            flag, "TOOL.NAME"
+        )
+        raise _UsageError(f"{flag} {words}: write {wanted}")
+    return tool, name, text
+
+
+def _value(tool: str, name: str, text: str) -> Any:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise _UsageError(
+            f"--set-argument {tool}.{name}: {text!r} is no JSON ({error}); a text needs quotes"
+        ) from error
+
+
+# ---------------------------------------------------------------- words
+
+
+def _write(out: TextIO, lines: Sequence[str]) -> None:
+    out.writelines(f"{plain(line)}\n" for line in lines)
+
+
+def _told_changes(changes: Changes, *, dry: bool) -> list[str]:
+    lines: list[str] = []
+    for change in changes.files:
+        if change.problem:
+            lines.append(f"{change.file}: not changed: {change.problem}")
+            continue
+        kept = f"; the old text is kept in {change.copy_kept.name}" if change.copy_kept else ""
+        lines.append(f"{change.file}: {'would be changed' if dry else 'changed'}{kept}")
+        for finding in change.mended:
+            done = (
+                finding.meaning if finding.code == "migrated" else f"{finding.place} {finding.remedy}".strip()
+            )
+            more = f" ({finding.count} places)" if finding.count > 1 else ""
+            lost = f"; lost: {finding.loses}" if finding.loses else ""
+            lines.append(f"  {finding.code}: {done}{more}{lost}")
+        if dry:
+            lines += [f"  {line}" for line in change.diff.splitlines()]
+    return lines
+
+
+def _told(examination: Examination, *, fixed: bool) -> list[str]:
+    lines = [line for finding in examination.findings for line in _told_finding(finding)]
+    lines += [f"not read: {words}" for words in examination.unreadable]
+    lines += [f"skipped: {words}" for words in examination.skipped]
+    lines += [f"renamed? {RENAMED.format(old=old, new=new)}" for old, new in examination.renamed.items()]
+    counts = ", ".join(
+        f"{count} {severity}{'s' if count != 1 else ''}"
+        for severity in ("error", "warning", "note")
+        if (count := examination.count(severity))
+    )
+    files = len(examination.files)
+    lines.append(f"{files} file{'s' if files != 1 else ''} examined: {counts or 'nothing found'}")
+    if examination.mendable and not fixed:
+        lines.append(f"{sum(each.count for each in examination.mendable)} can be mended with --fix")
+    return lines
+
+
+def _told_finding(finding: Finding) -> list[str]:
+    where = f"{finding.file}" + (f":{finding.line}:{finding.column}" if finding.line else "")
+    more = f" (and {finding.count - 1} more like this)" if finding.count > 1 else ""
+    lines = [f"{where}: {finding.severity} {finding.code}: {finding.meaning}{more}"]
+    if finding.place:
+        lines.append(f"    at {finding.place}")
+    if finding.mendable:
+        lost = f" (lost by that: {finding.loses})" if finding.loses else ""
+        lines.append(f"    --fix {finding.remedy}{lost}")
+    elif finding.remedy:
+        lines.append(f"    {finding.remedy}")
+    return lines
+
+
+def _as_json(examination: Examination, changes: list[Changes]) -> dict[str, Any]:
+    return {
+        **examination.model_dump(mode="json"),
+        "changes": [
+            change.model_dump(mode="json", exclude={"before", "after"}) | {"diff": change.diff}
+            for each in changes
+            for change in each.files
+        ],
+    }

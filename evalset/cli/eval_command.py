@@ -1,0 +1,364 @@
+"""The command `golden-trace eval`: ADK's own `adk eval` as a process, with the recorded tool responses, and no line changed in the agent."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import logging
+import sys
+import tempfile
+import warnings
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from evalset.adk_runs.eval_process import AdkEvalRun, RunView
+    from evalset.adk_runs.eval_results import RunResults
+    from evalset.adk_runs.run_spec import AgentPlace, EvalRunSpec
+    from evalset.cli.progress_line import Progress
+    from evalset.recorded.recording import RecordedEnvironment
+    from simulator.agent_config import SimulatedAgentConfig
+    from simulator.base.json_values import JsonObject
+
+PASSED, NOT_PASSED, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
+CODES = (
+    "Exit codes, as `adk eval` has them: 0 all cases passed; 1 some did not, or `adk eval` ended without results; 2 bad input or bad "
+    "usage, or a package is missing; 130 interrupted."
+)
+_MODELS = """Who answers for the agent's models. `real`: they do. `recorded`: the recording, which needs no key. `auto`, the default:
+the recording where a model of the agent cannot be asked from here (its key is not set, for one) and the cases hold recorded turns,
+otherwise the models themselves. The output says which."""
+PYTHON_HELP = (
+    "the Python that runs the agent, in a process of its own; by default that of its project, where that has an environment of its own "
+    "with google-adk, else this one"
+)
+_LOOK_SECONDS = 0.2
+_TAIL = 15
+_REAL_TOOLS = (
+    "warning: the agent's real tools run. What they change is changed, once for each case, and a case passes only where they "
+    "respond as when it was recorded."
+)
+
+
+class _RefusedError(ValueError):
+    """The run cannot begin; the text says why, and what to do."""
+
+
+class _Ready(NamedTuple):
+    """What is run, and in a line who answers for tools and models."""
+
+    spec: EvalRunSpec
+    about: str
+
+
+def main(argv: Sequence[str], *, prog: str = "golden-trace eval") -> int:
+    """Run the command, and return its exit code.
+
+    Args:
+        argv: The arguments behind `eval`.
+        prog: What started it, for the help.
+    """
+    given = _parser(prog).parse_args(argv)
+    from evalset.cli.progress_line import Progress  # noqa: PLC0415 - `--help` waits for no ADK
+
+    if not given.verbose:
+        _hush()
+    progress = Progress(sys.stderr, quiet=given.quiet)
+    try:
+        _check_installed()
+        ready = _ready(given)
+    except (ValueError, OSError) as error:  # of an agent, an eval set, criteria, or one of ours
+        progress.say(f"error: {error}")
+        return BAD_INPUT
+    if given.real_tools:
+        progress.say(_REAL_TOOLS)
+    return _evaluated(given, ready, progress)
+
+
+def _parser(prog: str) -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog=prog,
+        description="Runs ADK's own `adk eval` as a process, with the tool responses recorded beside the eval set: no real tool runs, "
+        "and no line of the agent is changed.",
+        epilog=CODES,
+        allow_abbrev=False,
+    )
+    parser.add_argument(
+        "agent",
+        metavar="AGENT",
+        help="a folder of one agent or of several, a file of configs (each with #name), or a demo agent",
+    )
+    parser.add_argument("set", type=Path, metavar="SET", help="the eval set")
+    parser.add_argument(
+        "--case", action="append", default=[], metavar="ID", help="evaluate this case alone; may be repeated"
+    )
+    parser.add_argument(
+        "--config",
+        type=Path,
+        metavar="EVALCONFIG",
+        help="ADK's criteria; by default test_config.json beside the set, or else ADK's own default",
+    )
+    _add_ways(parser)
+    _add_output(parser)
+    return parser
+
+
+def _add_ways(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--environment",
+        type=Path,
+        metavar="FILE",
+        help="the recorded environment; by default the one beside the set",
+    )
+    parser.add_argument("--models", choices=("auto", "real", "recorded"), default="auto", help=_MODELS)
+    parser.add_argument(
+        "--unrecorded",
+        choices=("fail", "rules", "generate"),
+        default="fail",
+        help="what becomes of a call that was not recorded: it fails (the default), the case's rules answer it, or else an offline draft",
+    )
+    parser.add_argument(
+        "--latencies",
+        action="store_true",
+        help="let each tool take as long as it did when it was recorded; how long a person took is not waited for",
+    )
+    parser.add_argument(
+        "--real-tools", action="store_true", help="run the agent's real tools, in place of the recording"
+    )
+
+    parser.add_argument("--python", default="", metavar="PATH", help=PYTHON_HELP)
+
+
+def _add_output(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--json", action="store_true", help="write the results as one JSON object")
+    parser.add_argument("--junit", type=Path, metavar="FILE", help="write the results as JUnit XML, too")
+    parser.add_argument(
+        "--csv", type=Path, metavar="FILE", help="write the results as CSV, a line for each metric, too"
+    )
+    parser.add_argument("--quiet", action="store_true", help="show no progress")
+    parser.add_argument("--verbose", action="store_true", help="show all that `adk eval` prints")
+
+
+def _check_installed() -> None:
+    from evalset.adk_runs.installed import install_command, missing  # noqa: PLC0415 - `--help` waits for no ADK
+
+    if lacking := missing():
+        raise _RefusedError(
+            f"`adk eval` needs packages that are not installed here: {', '.join(lacking)}. Install them with\n"
+            f"    {install_command()}\n"
+            "`golden-trace verify` replays the set without them."
+        )
+
+
+# ---------------------------------------------------------------- what is run
+
+
+def _ready(given: argparse.Namespace) -> _Ready:
+    """Read what was asked for, and check it before a process is started.
+
+    Raises:
+        ValueError: Something of it cannot be used.
+    """
+    from evalset.adk_runs.process_agents import named_place  # noqa: PLC0415 - as above
+    from evalset.adk_runs.run_spec import EvalRunSpec  # noqa: PLC0415 - as above
+    from evalset.verify.cases_to_verify import read_eval_set  # noqa: PLC0415 - as above
+    from simulator.agents.agent_settings import interpreter_named  # noqa: PLC0415 - as above
+
+    cases = [case.eval_id for case in read_eval_set(given.set)]
+    if unknown := sorted(set(given.case) - set(cases)):
+        raise _RefusedError(
+            f"--case: {given.set} holds no case {unknown[0]!r}; it holds {', '.join(cases) or 'none'}"
+        )
+    chosen = [each for each in cases if not given.case or each in given.case]
+    place, config = named_place(given.agent, interpreter_named(given.python))
+    environment, recorded = _environment(given, chosen)
+    models, why = _models(given, config, recorded, chosen)
+    spec = EvalRunSpec(
+        eval_set=given.set.absolute(),
+        agent=place,
+        cases=tuple(chosen) if given.case else (),
+        config=_criteria(given, environment, recorded, chosen),
+        environment=environment,
+        models=models,
+        unrecorded=given.unrecorded,
+        latencies=given.latencies,
+        history=_history(place, config, given.set),
+    )
+    tools = "real tools" if environment is None else f"tool responses from {environment.name}"
+    return _Ready(spec, f"{config.name}: {tools}, {why}")
+
+
+def _environment(
+    given: argparse.Namespace, chosen: Sequence[str]
+) -> tuple[Path | None, RecordedEnvironment | None]:
+    from evalset.recorded.recording_files import recording_of  # noqa: PLC0415 - as above
+    from evalset.verify.cases_to_verify import read_recorded  # noqa: PLC0415 - as above
+
+    if given.real_tools:
+        return None, None
+    path: Path = (given.environment or recording_of(given.set)).absolute()
+    if not path.is_file():
+        raise _RefusedError(
+            f"there is no recorded environment {path}: name it with --environment, export the case from the studio again, or run "
+            "the agent's real tools with --real-tools"
+        )
+    recorded = read_recorded(path)
+    if lacking := [each for each in chosen if each not in recorded.cases]:
+        raise _RefusedError(
+            f"{path} holds nothing of the case {lacking[0]!r}: evaluate others with --case, or run the real tools with --real-tools"
+        )
+    return path, recorded
+
+
+def _models(
+    given: argparse.Namespace,
+    config: SimulatedAgentConfig,
+    recorded: RecordedEnvironment | None,
+    chosen: Sequence[str],
+) -> tuple[str, str]:
+    """Decide who answers for the models, and say it."""
+    from simulator.runtime.models.reachability import model_reachability  # noqa: PLC0415 - as above
+
+    if recorded is None:
+        if given.models == "recorded":
+            raise _RefusedError("--models recorded needs the recording, and --real-tools does without it")
+        return "real", "the agent's own models"
+    if given.models != "auto":
+        return given.models, f"{given.models} models (as asked for)"
+    reason = model_reachability(config)
+    if not reason:
+        return "real", "the agent's own models (all can be asked from here)"
+    if all(any(turn.models for turn in recorded.cases[each].turns) for each in chosen):
+        return "recorded", f"recorded model turns ({reason})"
+    return "real", f"the agent's own models (not all cases hold recorded turns, although {reason})"
+
+
+def _criteria(
+    given: argparse.Namespace,
+    environment: Path | None,
+    recorded: RecordedEnvironment | None,
+    chosen: Sequence[str],
+) -> JsonObject:
+    """Read the criteria; where none are given, take ADK's own, with the tolerances of the recording where it has some."""
+    from evalset.eval_config.config_checks import check  # noqa: PLC0415 - as above
+    from evalset.eval_config.config_edits import read_document, starting_document  # noqa: PLC0415 - as above
+    from evalset.eval_config.config_files import config_of, load  # noqa: PLC0415 - as above
+    from evalset.verify.metric import eval_config  # noqa: PLC0415 - as above
+
+    path: Path = given.config or config_of(given.set)
+    text = load(path)
+    if text is None:
+        if given.config is not None:
+            raise _RefusedError(f"--config: there is no file {path}")
+        if recorded is not None and any(recorded.cases[each].tolerances for each in chosen):
+            return eval_config(given.set, environment=environment)
+        return starting_document()
+    try:
+        document = read_document(text.removeprefix("\ufeff"))
+    except ValueError as error:
+        raise _RefusedError(f"{path}: {error}") from error
+    if flaws := [flaw for flaw in check(document) if flaw.severity == "error"]:
+        raise _RefusedError("\n".join(f"{path}: {flaw.place}: {flaw.sentence}" for flaw in flaws))
+    return document
+
+
+def _history(place: AgentPlace, config: SimulatedAgentConfig, eval_set: Path) -> Path | None:
+    """Say where the results are kept: with the agent, as `adk eval` does, where its set lies there too."""
+    from evalset.adk_runs.kept_results import HISTORY  # noqa: PLC0415 - as above
+
+    home = place.folder or config.resolve_eval_set_path().parent
+    return home / HISTORY if home.resolve() in eval_set.resolve().parents else None
+
+
+# ---------------------------------------------------------------- running it
+
+
+def _evaluated(given: argparse.Namespace, ready: _Ready, progress: Progress) -> int:
+    from evalset.adk_runs.eval_process import AdkEvalRun  # noqa: PLC0415 - as above
+
+    with tempfile.TemporaryDirectory(prefix="golden-trace-eval-") as folder:
+        run = AdkEvalRun(ready.spec, Path(folder))
+        run.start()
+        try:
+            view = _waited(run, progress)
+        except KeyboardInterrupt:
+            run.forget()
+            progress.say("interrupted; `adk eval` was ended")
+            return INTERRUPTED
+        progress.clear()
+        if given.verbose and run.output_file.is_file():
+            sys.stderr.write(run.output_file.read_text(encoding="utf-8", errors="replace"))
+        return _told(given, ready, run, view, progress)
+
+
+def _waited(run: AdkEvalRun, progress: Progress) -> RunView:
+    shown = ""
+    while True:
+        view = run.wait(_LOOK_SECONDS)
+        if view.is_over:
+            return view
+        words = f"{view.turns_done} of {view.turns or '?'} turns taken"
+        if words != shown and view.state == "running":
+            progress.line(words)
+            shown = words
+
+
+def _told(
+    given: argparse.Namespace, ready: _Ready, run: AdkEvalRun, view: RunView, progress: Progress
+) -> int:
+    """Write the outcome, and return the exit code."""
+    from evalset.adk_runs.eval_report import report  # noqa: PLC0415 - as above
+    from evalset.cli.progress_line import plain  # noqa: PLC0415 - as above
+
+    if view.results is None:
+        if not given.verbose:
+            sys.stderr.writelines(f"{plain(line)}\n" for line in view.output.splitlines()[-_TAIL:])
+        progress.say(f"error: {view.problem}")
+        return NOT_PASSED if run.output_file.is_file() else BAD_INPUT
+    kept = view.kept if ready.spec.history and view.kept else None
+    if problem := _not_written(given, view.results, view.seconds):
+        progress.say(f"error: {problem}")
+        return BAD_INPUT
+    if given.json:
+        written = {
+            "passed": view.results.passed,
+            "total": len(view.results.cases),
+            "how": ready.about,
+            "models": ready.spec.models,
+            "real_tools": ready.spec.environment is None,
+            "seconds": round(view.seconds, 3),
+            "results_file": str(kept) if kept else None,
+            "results": view.results.model_dump(mode="json"),
+        }
+        sys.stdout.write(json.dumps(written, ensure_ascii=False, indent=2) + "\n")
+    else:
+        sys.stdout.write(plain(f"{report(view.results)}{ready.about}\n"))
+        if kept:
+            sys.stdout.write(plain(f"results of ADK: {kept}\n"))
+    return PASSED if view.state == "passed" else NOT_PASSED
+
+
+def _not_written(given: argparse.Namespace, results: RunResults, seconds: float) -> str:
+    """Write the files that were asked for, and say which could not be written, and why."""
+    from evalset.adk_runs.eval_report import junit  # noqa: PLC0415 - as above
+    from evalset.result_tables import table_csv  # noqa: PLC0415 - as above
+
+    files = {
+        "--junit": (given.junit, junit(results, seconds)),
+        "--csv": (given.csv, table_csv(results).encode()),
+    }
+    for option, (path, content) in files.items():
+        try:
+            if path is not None:
+                path.write_bytes(content)
+        except OSError as error:
+            return f"{option}: {path}: {error.strerror or error}"
+    return ""
+
+
+def _hush() -> None:
+    """Keep ADK's warnings away from the progress line."""
+    logging.basicConfig(level=logging.CRITICAL, format="%(message)s")
+    if not sys.warnoptions:
+        warnings.simplefilter("ignore")

@@ -1,0 +1,212 @@
+"""The command `golden-trace export`: writes an eval set, or some of its cases, in the forms that others read."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import logging
+import os
+import sys
+import warnings
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from evalset.exporting.pytest_file import OPENING
+
+if TYPE_CHECKING:
+    from evalset.exporting.export_forms import Exported
+
+FORMS = {
+    "evalset": "an eval set, with its recorded tool responses beside it",
+    "pytest": "a pytest file that replays the set without a key",
+    "adk_test": "tests for `adk test`",
+    "scenarios": "ADK's scenario file",
+    "simulation_json": "ADK's EnvironmentSimulationConfig as JSON",
+    "simulation_yaml": "the same as YAML",
+    "simulation_python": "the same as Python",
+}
+DONE, LOSSES, BAD_INPUT = 0, 1, 2
+CODES = (
+    "Exit codes: 0 done; 1 with --strict, the form cannot hold everything, and nothing was written; 2 bad input, or a file that "
+    "cannot be written."
+)
+
+
+class _RefusedError(ValueError):
+    """The export cannot be made as asked; the text says why."""
+
+
+def main(argv: Sequence[str], *, prog: str = "golden-trace export") -> int:
+    """Run the command, and return its exit code.
+
+    Args:
+        argv: The arguments behind `export`.
+        prog: What started it, for the help.
+    """
+    given = _parser(prog).parse_args(argv)
+    logging.basicConfig(level=logging.ERROR, format="%(message)s")
+    if not sys.warnoptions:
+        warnings.simplefilter("ignore")
+    from evalset.cli.progress_line import plain  # noqa: PLC0415 - `--help` waits for no ADK
+
+    try:
+        return _carried_out(given)
+    except OSError as error:
+        told = f"{error.filename or given.out}: {error.strerror or error}"
+    except ValueError as error:  # an ExportError, a VerifyError, or one of ours
+        told = str(error)
+    sys.stderr.write(plain(f"error: {told}") + "\n")
+    return BAD_INPUT
+
+
+def _parser(prog: str) -> argparse.ArgumentParser:
+    forms = "; ".join(f"{name}: {about}" for name, about in FORMS.items())
+    parser = argparse.ArgumentParser(
+        prog=prog,
+        description="Writes an eval set, or some of its cases, in another form.",
+        epilog=f"Forms: {forms}. {CODES}",
+        allow_abbrev=False,
+    )
+    parser.add_argument("set", type=Path, metavar="SET", help="the eval set")
+    parser.add_argument(
+        "--form", required=True, choices=tuple(FORMS), metavar="FORM", help="one of the forms below"
+    )
+    parser.add_argument(
+        "--out",
+        type=Path,
+        default=Path(),
+        metavar="PLACE",
+        help="a folder, a .zip file, or - for the standard output; by default the working directory",
+    )
+    parser.add_argument(
+        "--case", action="append", default=[], metavar="ID", help="only this case; may be given again"
+    )
+    parser.add_argument("--name", default="", help="what the files are called; by default as the eval set")
+    parser.add_argument(
+        "--environment",
+        type=Path,
+        metavar="FILE",
+        help="the recorded environment; by default the one beside the set",
+    )
+    _add_agent(parser)
+    parser.add_argument("--force", action="store_true", help="write over files that are there")
+    parser.add_argument(
+        "--strict", action="store_true", help="write nothing where the form cannot hold everything"
+    )
+    parser.add_argument("--json", action="store_true", help="write the result as one JSON object")
+    return parser
+
+
+def _add_agent(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--agent",
+        default="",
+        metavar="AGENT",
+        help="for pytest: the agent of all cases, where it is not found around the test file: a folder, a file of configs (with "
+        "#name where there are several), or a demo agent",
+    )
+    parser.add_argument(
+        "--agents-dir", type=Path, metavar="DIR", help="for pytest: the folder of the agents, or of one"
+    )
+
+
+def _carried_out(given: argparse.Namespace) -> int:
+    to_stdout = str(given.out) == "-"
+    if to_stdout and given.json:
+        raise _RefusedError("--json and --out - both write to the standard output; use one of them")
+    exported = _exported(given)
+    for loss in exported.losses:
+        sys.stderr.write(f"{'error' if given.strict else 'warning'}: {loss}\n")
+    if given.strict and exported.losses:
+        sys.stderr.write("nothing was written (--strict)\n")
+        return LOSSES
+    if to_stdout:
+        if len(exported.files) > 1:
+            raise _RefusedError(
+                f"the form {given.form} has {len(exported.files)} files; name a folder with --out"
+            )
+        sys.stdout.write(exported.files[0].text)
+        return DONE
+    written = _write(_in_place(exported, given), given.out, force=given.force)
+    if given.json:
+        result = {"files": [str(path) for path in written], "losses": list(exported.losses)}
+        sys.stdout.write(json.dumps(result, ensure_ascii=False) + "\n")
+    else:
+        sys.stdout.writelines(f"{path}\n" for path in written)
+    return DONE
+
+
+def _exported(given: argparse.Namespace) -> Exported:
+    from evalset.exporting.export_forms import export_cases  # noqa: PLC0415 - `--help` waits for no ADK
+    from evalset.files.eval_names import base_name  # noqa: PLC0415 - as above
+    from evalset.recorded.recording_files import recording_of  # noqa: PLC0415 - as above
+    from evalset.verify.cases_to_verify import read_eval_set, read_recorded  # noqa: PLC0415 - as above
+
+    cases = read_eval_set(given.set)
+    if unknown := sorted(set(given.case) - {case.eval_id for case in cases}):
+        raise _RefusedError(f"--case: {given.set} holds no case {unknown[0]!r}")
+    environment = given.environment or recording_of(given.set)
+    if given.environment is not None and not given.environment.is_file():
+        raise _RefusedError(f"--environment: there is no file {given.environment}")
+    return export_cases(
+        [case for case in cases if not given.case or case.eval_id in given.case],
+        given.form,
+        environments=read_recorded(environment),
+        name=given.name or base_name(given.set),
+        agents_dir=_agents_dir(given),
+        agent=_agent(given.agent),
+    )
+
+
+def _in_place(exported: Exported, given: argparse.Namespace) -> Exported:
+    """Leave the eval set out where a pytest file is written beside it: the file then replays the set itself."""
+    beside = not _is_archive(given.out) and given.out.expanduser().resolve() == given.set.resolve().parent
+    if given.form != "pytest" or not beside:
+        return exported
+    test, eval_set, *_ = exported.files
+    text = test.text.replace(f"with_name({eval_set.path!r})", f"with_name({given.set.name!r})", 1)
+    return exported._replace(files=(test._replace(text=text),))
+
+
+def _agents_dir(given: argparse.Namespace) -> str:
+    """Return the folder of the agents from the folder of the test file; whole where they are written into an archive."""
+    if given.agents_dir is None:
+        return ""
+    folder = given.agents_dir.expanduser().absolute()
+    if not folder.is_dir():
+        raise _RefusedError(f"--agents-dir: there is no folder {folder}")
+    return str(folder) if _is_archive(given.out) else os.path.relpath(folder, given.out.absolute())
+
+
+def _agent(words: str) -> str:
+    """Return the words for an agent as they hold in any folder."""
+    from simulator.agents import absolute_agent  # noqa: PLC0415 - as above
+
+    return absolute_agent(words) if words else ""
+
+
+def _is_archive(out: Path) -> bool:
+    return out.suffix == ".zip" and not out.is_dir()
+
+
+def _is_taken(path: Path, content: bytes) -> bool:
+    """Tell whether another file stands there; a test file that an export wrote before is ours to write anew."""
+    if not path.exists():
+        return False
+    before = path.read_bytes()
+    return before != content and not (path.suffix == ".py" and before.startswith(OPENING.encode()))
+
+
+def _write(exported: Exported, out: Path, *, force: bool) -> list[Path]:
+    if _is_archive(out):
+        contents = {out: exported.content}
+    else:
+        contents = {out / file.path: file.text.encode() for file in exported.files}
+    taken = [path for path, content in contents.items() if _is_taken(path, content)]
+    if taken and not force:
+        raise _RefusedError(f"{taken[0]} is there already; --force writes over it. Nothing was written")
+    for path, content in contents.items():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content)
+    return list(contents)

@@ -1,0 +1,156 @@
+"""The command `golden-trace import`: takes cases from sessions, tests and other eval sets into an eval set."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import logging
+import sys
+import warnings
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from evalset.errors import EvalSetError
+
+if TYPE_CHECKING:
+    from evalset.cli.progress_line import Progress
+    from evalset.importing.gathered import Added, Gathered, Harvest
+
+DONE, LEFT_OUT, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
+_SHOWN_EACH = 500
+CODES = (
+    "Exit codes: 0 done; 1 no case was found, or with --strict something could not be imported; 2 bad input, or a file that cannot "
+    "be written; 130 interrupted. Whatever is not 0 has written nothing, except for a part that --strict names."
+)
+
+
+def main(argv: Sequence[str], *, prog: str = "golden-trace import") -> int:
+    """Run the command, and return its exit code.
+
+    Args:
+        argv: The arguments behind `import`.
+        prog: What started it, for the help.
+    """
+    given = _parser(prog).parse_args(argv)
+    from evalset.recorded.agent_renaming import renames_from  # noqa: PLC0415 - `--help` waits for no ADK
+
+    try:
+        given.rename_agent = renames_from(given.rename_agent)
+    except ValueError as error:
+        sys.stderr.write(f"error: {error}\n")
+        return BAD_INPUT
+    from evalset.cli.progress_line import Progress  # noqa: PLC0415 - as above
+    from evalset.files.spool import SpoolError  # noqa: PLC0415 - as above
+
+    logging.basicConfig(level=logging.ERROR, format="%(message)s")
+    if not sys.warnoptions:
+        warnings.simplefilter("ignore")
+    progress = Progress(sys.stderr, quiet=given.quiet)
+    try:
+        return _carried_out(given, progress)
+    except OSError as error:
+        progress.say(f"error: {error.filename or given.out}: {error.strerror or error}")
+    except (EvalSetError, SpoolError) as error:
+        progress.say(f"error: {error}")
+    except KeyboardInterrupt:
+        progress.say("interrupted; nothing was written")
+        return INTERRUPTED
+    return BAD_INPUT
+
+
+def _parser(prog: str) -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog=prog,
+        description="Takes cases into an eval set, with the tool responses as far as they are known: from eval sets old and new, "
+        "*.test.json, ADK sessions (JSON, or the database of `adk web`), tests of `adk test`, and sessions of the studio.",
+        epilog=CODES,
+        allow_abbrev=False,
+    )
+    parser.add_argument("paths", nargs="+", type=Path, metavar="PATH", help="a file, or a folder of files")
+    parser.add_argument(
+        "--out",
+        type=Path,
+        required=True,
+        metavar="SET",
+        help="the eval set that gets the cases; created if need be",
+    )
+    parser.add_argument(
+        "--case", action="append", default=[], metavar="ID", help="only this case; may be given again"
+    )
+    parser.add_argument(
+        "--rename-agent",
+        action="append",
+        default=[],
+        metavar="OLD=NEW",
+        help="an agent, or its app, is called otherwise now; may be given again",
+    )
+    parser.add_argument("--dry-run", action="store_true", help="show what would be imported; write nothing")
+    parser.add_argument(
+        "--strict", action="store_true", help="write nothing and exit with 1 if something cannot be imported"
+    )
+    parser.add_argument("--quiet", action="store_true", help="show no progress")
+    parser.add_argument("--json", action="store_true", help="write the result as one JSON object")
+    return parser
+
+
+def _carried_out(given: argparse.Namespace, progress: Progress) -> int:
+    from evalset.importing.gathered import Gathered, Harvest  # noqa: PLC0415 - as above
+    from evalset.importing.import_files import take_path  # noqa: PLC0415 - it imports ADK
+
+    def goes_on(found: int) -> bool:
+        if found and found % _SHOWN_EACH == 0:
+            progress.line(f"{found:,} cases found")
+        return True
+
+    with Gathered(given.case, given.rename_agent) as gathered:
+        harvest = Harvest(gathered, goes_on)
+        for path in given.paths:
+            take_path(path, harvest)
+        return _added(given, progress, gathered, harvest)
+
+
+def _added(given: argparse.Namespace, progress: Progress, gathered: Gathered, harvest: Harvest) -> int:
+    from evalset.importing.gathered import add_to_set  # noqa: PLC0415 - it imports ADK
+
+    unknown = sorted(set(given.case).difference(harvest.eval_ids))
+    progress.clear()
+    if unknown:
+        progress.say(f"error: --case: there is no case {unknown[0]!r}")
+        return BAD_INPUT
+    for problem in harvest.problems:
+        progress.say(f"warning: {problem}")
+    if not gathered or (given.strict and harvest.problems):
+        progress.say(
+            "no case was found" if not gathered else "nothing was written, because of the above (--strict)"
+        )
+        return LEFT_OUT
+    added = add_to_set(given.out, gathered, dry_run=given.dry_run)
+    _tell(given, gathered, harvest.problems, added)
+    if added.trouble:
+        progress.say(f"error: the cases were written, and their recorded responses were not: {added.trouble}")
+        return BAD_INPUT
+    return DONE
+
+
+def _tell(given: argparse.Namespace, gathered: Gathered, problems: Sequence[str], added: Added) -> None:
+    from evalset.cli.progress_line import plain  # noqa: PLC0415 - `--help` waits for no ADK
+
+    if given.json:
+        result = {
+            "path": str(added.path),
+            "environment": str(added.environment) if added.environment else None,
+            "eval_ids": list(added.eval_ids),
+            "problems": list(problems),
+            "written": not given.dry_run,
+        }
+        sys.stdout.write(json.dumps(result, ensure_ascii=False) + "\n")
+        return
+    verb = "would get" if given.dry_run else "got"
+    count = len(added.eval_ids)
+    sys.stdout.write(plain(f"{added.path} {verb} {count} case{'' if count == 1 else 's'}") + "\n")
+    for case, eval_id in zip(gathered.cases(), added.eval_ids, strict=True):
+        known = ", recorded" if case.recorded else ""
+        renamed = f" (was {case.eval_id})" if case.eval_id != eval_id else ""
+        turns = f"{case.turns} turn{'' if case.turns == 1 else 's'}"
+        sys.stdout.write(plain(f"  {eval_id}{renamed}: {turns}{known}") + "\n")

@@ -1,0 +1,423 @@
+"""The command `run`: plays a script without the page, and writes the golden trace of the session."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TextIO, get_args
+
+from google.adk.evaluation.eval_case import EvalCase
+
+from evalset.cli.eval_command import PYTHON_HELP
+from evalset.cli.exit_codes import BAD_INPUT, CODES, FAILED, NO_ANSWER, NOT_RECORDED, Ends
+from evalset.cli.progress_line import Progress, plain
+from evalset.cli.scenario_play import play_scenario, said_in, says_the_same, unrecorded_cases, waiting_case
+from evalset.cli.terminal_asks import TerminalAsks
+from evalset.editing.case_play import script_with_recording
+from evalset.errors import EvalSetError, GoldenTraceError, ScenarioError
+from evalset.files.eval_names import flaw_of_eval_id, unique_eval_id
+from evalset.files.file_kinds import ARCHIVE_STARTS, holds_cases, import_command, importable_kind
+from evalset.files.set_writer import EvalSetWriter
+from evalset.golden_trace.builder import GoldenTraceBuilder
+from evalset.golden_trace.case_script import read_cases
+from evalset.recorded.embedded_recording import ArchiveError, parted, text_of_archive
+from evalset.recorded.recording import RecordedCase
+from evalset.recorded.recording_export import record
+from evalset.recorded.recording_files import RecordedEnvironmentError, read_environment, sidecar_of
+from simulator.agent_config import AgentConfigError, SimulatedAgentConfig
+from simulator.agents import AgentLoadError, AgentSettingsError, UnknownAgentError, agent_named
+from simulator.agents.agent_settings import interpreter_named
+from simulator.base.json_values import JsonObject
+from simulator.facts import Fact
+from simulator.kernel.kernel_loader import KernelLoader
+from simulator.runtime import Simulation, SimulationError
+from simulator.runtime.adk.nested_agents import agents_as_tools
+from simulator.scripts import (
+    Asks,
+    Played,
+    ScriptedSession,
+    ScriptError,
+    ScriptText,
+    read_script,
+    script_of,
+    write_script,
+)
+from simulator.scripts.script import Otherwise
+from simulator.session import SimulationSession
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from evalset.verify import WrittenCase
+
+_UNRECORDED = (
+    "the case was written, and its environment was not: {}; {} to write that, which adds no second case"
+)
+_AGAIN = "run it again"
+
+
+def add_run(commands: Any) -> None:
+    """Add the command to those of the program."""
+    run = commands.add_parser(
+        "run",
+        help="play a script with an agent, and write the golden trace into an eval set",
+        description="Plays a script with an agent, without the page, and writes the golden trace into an eval set. Where the "
+        "script has no answer and says 'ask', it asks on the terminal.",
+        epilog=CODES,
+        allow_abbrev=False,
+    )
+    run.add_argument(
+        "agent",
+        metavar="AGENT",
+        help="a folder of agents, a file of configs (each with #name), or a demo agent",
+    )
+    played = run.add_mutually_exclusive_group(required=True)
+    played.add_argument(
+        "--script",
+        type=Path,
+        metavar="FILE",
+        help="the script, YAML or JSON; or an eval set or a downloaded archive of one, of which one case is played",
+    )
+    played.add_argument(
+        "--scenario",
+        type=Path,
+        metavar="FILE",
+        help="a file of ADK's conversation scenarios, or an eval set with some, of which one is played: a simulator speaks for the user",
+    )
+    run.add_argument(
+        "--out",
+        required=True,
+        type=Path,
+        metavar="SET",
+        help="the eval set that gets the case; made if need be",
+    )
+    _add_ways(run)
+    run.set_defaults(work=run_script)
+
+
+def _add_ways(run: Any) -> None:
+    run.add_argument(
+        "--case",
+        default="",
+        metavar="ID",
+        help="which case of an eval set is played, where it has several; of scenarios, the id that ADK gives it, or its number",
+    )
+    _add_user(run)
+    run.add_argument(
+        "--eval-id", metavar="ID", help="the case's id; by default the agent's name and the session's start"
+    )
+    run.add_argument(
+        "--otherwise",
+        choices=get_args(Otherwise),
+        help="what to do where the script has no answer, in place of what it says itself",
+    )
+    run.add_argument(
+        "--record",
+        type=Path,
+        metavar="FILE",
+        help="write what was played as a script, with the answers that were asked for",
+    )
+    run.add_argument(
+        "--strict", action="store_true", help="fail where a line was not used, or not where it stands"
+    )
+    run.add_argument(
+        "--no-replay",
+        action="store_true",
+        help="do not replay the written case. By default it is replayed at once; a time, an id or a random value that the agent's own "
+        "code makes gets a tolerance in the recorded environment, and a line says so",
+    )
+    run.add_argument("--python", default="", metavar="PATH", help=PYTHON_HELP)
+    run.add_argument("--quiet", action="store_true", help="show no steps")
+    run.add_argument("--json", action="store_true", help="write the result as one JSON object")
+    run.add_argument("--verbose", action="store_true", help="show the warnings of ADK and of the agent")
+
+
+def _add_user(run: Any) -> None:
+    """Add the options of a scenario: who speaks for the user."""
+    run.add_argument(
+        "--config",
+        type=Path,
+        metavar="FILE",
+        help="with --scenario: the user simulator's configuration, or ADK's EvalConfig with one, as JSON",
+    )
+    run.add_argument(
+        "--user-simulator",
+        default="",
+        metavar="PATH",
+        help="with --scenario: a user simulator of your own, as package.module.Class",
+    )
+
+
+def run_script(given: argparse.Namespace, typed: TextIO, progress: Progress, out: TextIO) -> None:
+    """Carry the command out.
+
+    Raises:
+        Ends: It ends otherwise than well.
+    """
+    if given.scenario is not None:
+        _run_scenario(given, typed, progress, out)
+        return
+    if given.config is not None or given.user_simulator:
+        raise Ends(BAD_INPUT, "--config and --user-simulator belong to --scenario")
+    config = _load(given)
+    script, losses = _read(given.script, given.case, config)
+    if given.otherwise:
+        script = script._replace(script=script.script.model_copy(update={"otherwise": given.otherwise}))
+    writer = EvalSetWriter(given.out, config.name)
+    _check(writer, given.eval_id, may_wait=True)
+    turns = script.script.turns
+    waiting = waiting_case(unrecorded_cases(writer.path), said_in(turns), given.eval_id)
+    if waiting is not None and all(turn.say is not None for turn in turns):
+        script, losses = _to_complete(writer.path, waiting.eval_id, config, progress)
+    asks = partial(_asks, typed, progress, script.where) if typed.isatty() else None
+    played = _played(config, script, asks, given.record, progress)
+    progress.clear()
+    for problem in (*losses, *played.problems):
+        progress.say(f"warning: {problem}")
+    _check_played(played, script, given.script, has_terminal=asks is not None)
+    _check_leftovers(played, script, given, progress)
+    leftovers = [f"{script.where(left.place)}: {left.words}" for left in played.leftovers]
+    more: JsonObject = {"problems": [*losses, *played.problems], "leftovers": [*leftovers]}
+    _write(given, config, played.session, played.facts, more, progress, out, waiting)
+
+
+def _write(  # noqa: PLR0917 - what was played, and where it goes
+    given: argparse.Namespace,
+    config: SimulatedAgentConfig,
+    session: SimulationSession,
+    facts: Sequence[Fact],
+    more: JsonObject,
+    progress: Progress,
+    out: TextIO,
+    waiting: EvalCase | None = None,
+) -> None:
+    """Write the case and its environment, replay it, and print the result; `more` stands in it as JSON. `waiting` is the case where it was written before."""
+    path, eval_id = _written(session, EvalSetWriter(given.out, config.name), given.eval_id, waiting)
+    again = _AGAIN
+    if given.scenario is not None:  # a simulator may say something else the next time
+        again = f"run {given.agent} with --script {path} --case {eval_id} --eval-id {eval_id} --out {path}"
+    environment = _recorded(session, facts, path, eval_id, config, again)
+    checked = None if given.no_replay else _replayed_back(path, eval_id, config, progress)
+    if given.json:
+        result = {
+            "path": str(path),
+            "environment": str(environment),
+            "eval_id": eval_id,
+            "session_id": session.session_id,
+            "turns": len(session.turns),
+            "verified": checked.passed if checked else None,
+            "tolerances": list(checked.lines) if checked else [],
+            **more,
+        }
+        out.write(json.dumps(result) + "\n")
+    else:
+        out.write(plain(f"{path}: {eval_id}") + "\n")
+        out.writelines(plain(f"tolerance kept: {line}") + "\n" for line in (checked.lines if checked else ()))
+
+
+def _replayed_back(
+    path: Path, eval_id: str, config: SimulatedAgentConfig, progress: Progress
+) -> WrittenCase | None:
+    """Replay the case that was written, keep a tolerance for what differs by itself, and say where it does not pass."""
+    from evalset.verify import VerifyError, replay_written  # noqa: PLC0415 - ADK's evaluation takes a second to import
+
+    try:
+        checked = replay_written(path, eval_id, agent=config, keep=True)
+    except VerifyError as error:
+        progress.say(f"warning: the case was written, and could not be replayed: {error}")
+        return None
+    if not checked.passed:
+        divergence = checked.run.divergence
+        why = checked.run.error or (divergence.sentence if divergence else "")
+        progress.say(f"warning: the case was written, and does not pass its own replay: {why}")
+    return checked
+
+
+def _run_scenario(given: argparse.Namespace, typed: TextIO, progress: Progress, out: TextIO) -> None:
+    """Play a scenario, and write its golden trace: a conversation whose user needs no simulator any more."""
+    config = _load(given)
+    _check(EvalSetWriter(given.out, config.name), given.eval_id)
+    played = play_scenario(given, config, typed, progress)
+    progress.clear()
+    for problem in played.problems:
+        progress.say(f"warning: {problem}")
+    more: JsonObject = {"problems": [*played.problems]}
+    _write(given, config, played.session, played.facts, more, progress, out)
+
+
+def _to_complete(
+    path: Path, eval_id: str, config: SimulatedAgentConfig, progress: Progress
+) -> tuple[ScriptText, tuple[str, ...]]:
+    """Read the script of a case that was written without its environment."""
+    progress.say(f"{path}: {eval_id} is there without its environment, and is played to record that")
+    try:
+        return _read(path, eval_id, config)
+    except Ends as error:  # what stands beside the set is still no environment
+        raise Ends(NOT_RECORDED, _UNRECORDED.format(error, _AGAIN)) from error
+
+
+def _read(path: Path, case: str, config: SimulatedAgentConfig) -> tuple[ScriptText, tuple[str, ...]]:
+    """Read the script, or that of an eval set's case; and what the case does not tell."""
+    try:
+        content = path.read_bytes()
+        text = text_of_archive(content) if content.startswith(ARCHIVE_STARTS) else content.decode()
+        if what := importable_kind(text.encode()):
+            raise Ends(BAD_INPUT, f"{path}: is {what}, not a script. Import it: {import_command(path)}")
+        if not holds_cases(text):
+            return read_script(text), ()
+        chosen = _chosen(path, read_cases(text), case)
+        made = script_with_recording(
+            chosen, _recorded_of(path, text, chosen), agents_as_tools(config.root_agent)
+        )
+        return read_script(write_script(made.script)), made.losses
+    except OSError as error:
+        raise Ends(BAD_INPUT, f"{path}: cannot be read: {error.strerror or error}") from error
+    except UnicodeDecodeError as error:
+        raise Ends(BAD_INPUT, f"{path}: is no text in UTF-8: byte {error.start} cannot be read") from error
+    except RecordedEnvironmentError as error:
+        raise Ends(BAD_INPUT, str(error)) from error
+    except ArchiveError as error:
+        raise Ends(BAD_INPUT, f"{path}: {error}") from error
+    except (ScriptError, ScenarioError) as error:
+        raise Ends(BAD_INPUT, "\n".join(f"{path}: {line}" for line in str(error).splitlines())) from error
+
+
+def _recorded_of(path: Path, text: str, case: EvalCase) -> RecordedCase | None:
+    """Return what is recorded of a case, beside its set or inside of it; None where nothing is."""
+    sidecar = sidecar_of(path)
+    if sidecar != path and sidecar.is_file():
+        return read_environment(sidecar).cases.get(case.eval_id)
+    inside = parted(path, text).environment
+    return inside.cases.get(case.eval_id) if inside else None
+
+
+def _chosen(path: Path, cases: dict[str, EvalCase], case: str) -> EvalCase:
+    names = ", ".join(cases) or "none"
+    if case and case not in cases:
+        raise Ends(BAD_INPUT, f"{path}: has no case {case!r}; it has {names}")
+    if not case and len(cases) != 1:
+        raise Ends(BAD_INPUT, f"{path}: say with --case which one is played; it has {names}")
+    return cases[case] if case else next(iter(cases.values()))
+
+
+def _load(given: argparse.Namespace) -> SimulatedAgentConfig:
+    try:
+        return agent_named(given.agent, KernelLoader(interpreter_named(given.python)))
+    except AgentSettingsError as error:
+        raise Ends(BAD_INPUT, str(error)) from error
+    except (UnknownAgentError, AgentLoadError, AgentConfigError) as error:
+        raise Ends(BAD_INPUT, f"AGENT: {error}") from error
+
+
+def _check(writer: EvalSetWriter, eval_id: str | None, *, may_wait: bool = False) -> None:
+    """Check that the case can be written, before anything is played; `may_wait` where one without its environment is completed."""
+    try:
+        taken = writer.eval_ids()
+    except EvalSetError as error:
+        raise Ends(BAD_INPUT, f"--out: {error}") from error
+    if eval_id is not None and (flaw := flaw_of_eval_id(eval_id)):
+        raise Ends(BAD_INPUT, f"--eval-id: {flaw}")
+    waiting = {case.eval_id for case in unrecorded_cases(writer.path)} if may_wait else set()
+    if eval_id in taken - waiting:
+        raise Ends(BAD_INPUT, f"--eval-id: {writer.path} already holds a case with the eval id {eval_id!r}")
+
+
+def _asks(
+    typed: TextIO, progress: Progress, where: Callable[[tuple[str | int, ...]], str], simulation: Simulation
+) -> Asks:
+    return TerminalAsks(simulation, typed, progress, where)
+
+
+def _played(
+    config: SimulatedAgentConfig,
+    script: ScriptText,
+    asks: Callable[[Simulation], Asks] | None,
+    record: Path | None,
+    progress: Progress,
+) -> Played:
+    try:
+        with ScriptedSession(config, script.script, asks=asks) as scripted:
+            played = scripted.play(progress.step)
+            if record is not None:
+                record.write_text(write_script(script_of(scripted.simulation)), encoding="utf-8")
+    except OSError as error:
+        raise Ends(BAD_INPUT, f"--record: {record}: cannot be written: {error.strerror or error}") from error
+    except ScriptError as error:
+        raise Ends(FAILED, f"--record: {error}") from error
+    except SimulationError as error:
+        raise Ends(BAD_INPUT, f"the session cannot be opened: {error}") from error
+    except Exception as error:
+        raise Ends(FAILED, f"the agent failed: {type(error).__name__}: {error}") from error
+    return played
+
+
+def _check_played(played: Played, script: ScriptText, path: Path, *, has_terminal: bool) -> None:
+    if played.failure:
+        raise Ends(FAILED, f"{played.failure}; nothing was written")
+    if played.refused:
+        where = script.where(played.refused.place)
+        raise Ends(NO_ANSWER, f"{path}: {where}: {played.refused.words}; nothing was written")
+    if not played.waits:
+        return
+    told = [
+        f"{path}: {script.where(wait.place)}: the script has no answer: {wait.words} is wanted"
+        for wait in played.waits
+    ]
+    if script.script.otherwise == "ask":
+        first = played.waits[0]
+        nobody = "" if has_terminal else "There is nobody to ask, as the standard input is no terminal. "
+        told.append(f"{nobody}Put a line like this under {'.'.join(map(str, first.place))}:\n{first.snippet}")
+    raise Ends(NO_ANSWER, "\n".join([*told, "nothing was written"]))
+
+
+def _check_leftovers(
+    played: Played, script: ScriptText, given: argparse.Namespace, progress: Progress
+) -> None:
+    kind = "error" if given.strict else "warning"
+    for left in played.leftovers:
+        progress.say(f"{kind}: {given.script}: {script.where(left.place)}: {left.words}")
+    if played.leftovers and given.strict:
+        raise Ends(NO_ANSWER, "the script and the session do not fit (--strict); nothing was written")
+
+
+def _written(
+    session: SimulationSession, writer: EvalSetWriter, eval_id: str | None, waiting: EvalCase | None
+) -> tuple[Path, str]:
+    try:
+        case = GoldenTraceBuilder(session, eval_id=eval_id, confirmations="beside").build()
+        if waiting is not None:
+            return writer.path, _completed(case, waiting)
+        if eval_id is None:
+            free = unique_eval_id(case.eval_id, writer.eval_ids())
+            case = case.model_copy(update={"eval_id": free})
+        written = writer.write_eval_case(case)
+    except GoldenTraceError as error:
+        raise Ends(FAILED, f"{error}; nothing was written") from error
+    except EvalSetError as error:
+        raise Ends(BAD_INPUT, f"--out: {error}") from error
+    return written.path, written.eval_id
+
+
+def _completed(case: EvalCase, waiting: EvalCase) -> str:
+    """Check that the case that was played is still the one in its set, and give its id."""
+    if not says_the_same(case, waiting):
+        words = f"{waiting.eval_id}: the case plays otherwise now than when it was written, so its environment cannot be recorded"
+        raise Ends(FAILED, f"{words}; delete the case, and run again. Nothing was written")
+    return waiting.eval_id
+
+
+def _recorded(  # noqa: PLR0917 - what was played, where it goes, and what to do where it cannot
+    session: SimulationSession,
+    facts: Sequence[Fact],
+    eval_set: Path,
+    eval_id: str,
+    config: SimulatedAgentConfig,
+    again: str,
+) -> Path:
+    try:
+        return record(eval_set, eval_id, session, facts, config.root_agent)
+    except (RecordedEnvironmentError, OSError) as error:
+        raise Ends(NOT_RECORDED, _UNRECORDED.format(error, again)) from error

@@ -1,0 +1,281 @@
+"""Plays a scenario without the page: ADK's user simulator, or one of your own, speaks for the user."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NamedTuple, TextIO
+
+from google.adk.evaluation.eval_case import EvalCase
+from google.adk.evaluation.eval_set import EvalSet
+from pydantic import ValidationError
+
+from evalset.cli.exit_codes import BAD_INPUT, FAILED, NO_ANSWER, Ends
+from evalset.cli.progress_line import Progress
+from evalset.cli.terminal_asks import TerminalAsks
+from evalset.errors import ScenarioError
+from evalset.files.file_kinds import holds_cases
+from evalset.golden_trace.case_script import read_cases
+from evalset.golden_trace.scenarios import read_scenarios, scenario_case
+from evalset.recorded.recording_files import RecordedEnvironmentError, read_environment, recording_of
+from simulator.agent_config import SimulatedAgentConfig
+from simulator.base.json_values import JsonObject
+from simulator.facts import Fact, ToolPlayer
+from simulator.runtime import Simulation, SimulationError
+from simulator.runtime.models.reachability import default_seats
+from simulator.scripts import ScriptError, Step, Waits, script_of, write_script
+from simulator.scripts.script import ScriptTurn
+from simulator.scripts.script_text import waits_for, waits_for_user
+from simulator.scripts.scripted_session import opened
+from simulator.session import Seats, SessionState, SimulationSession
+
+_OVER = frozenset({"stop_signal_detected", "turn_limit_reached", "no_message_generated"})
+_SIMULATOR = "user_simulator_config"
+_WHERE = "the scenario"
+
+
+class PlayedScenario(NamedTuple):
+    """A scenario that was played to its end."""
+
+    session: SimulationSession
+    facts: tuple[Fact, ...]
+    problems: tuple[str, ...]
+
+
+class _Chosen(NamedTuple):
+    """A scenario, and what the session's state holds at first."""
+
+    scenario: JsonObject
+    state: JsonObject
+
+
+def play_scenario(
+    given: argparse.Namespace, config: SimulatedAgentConfig, typed: TextIO, progress: Progress
+) -> PlayedScenario:
+    """Play the scenario that the arguments name, to the end of its conversation.
+
+    Raises:
+        Ends: It cannot be read, somebody has to answer who is not there, or the agent or the simulator failed.
+    """
+    chosen = _chosen(given.scenario, given.case, config)
+    user = _user_config(given)
+    tools: ToolPlayer = "offline" if given.otherwise == "generate" else "person"
+    seats = Seats(agents=default_seats(config).agents, tools={"*": tools})
+    try:
+        with opened(config, seats=seats, initial_state=chosen.state) as simulation:
+            simulation.set_user("scenario", scenario=chosen.scenario, config=user, hold=False)
+            asks = _asks(given, simulation, typed, progress)
+            _to_its_end(simulation, asks, progress)
+            if given.record is not None:
+                given.record.write_text(write_script(script_of(simulation)), encoding="utf-8")
+            view = simulation.view()
+            facts = tuple(fact for _, fact in simulation.journal.path())
+            return PlayedScenario(view.session, facts, view.problems)
+    except OSError as error:
+        raise Ends(
+            BAD_INPUT, f"--record: {given.record}: cannot be written: {error.strerror or error}"
+        ) from error
+    except ScriptError as error:
+        raise Ends(FAILED, f"--record: {error}") from error
+    except SimulationError as error:
+        raise Ends(BAD_INPUT, f"{given.scenario}: {error}") from error
+
+
+def _asks(
+    given: argparse.Namespace, simulation: Simulation, typed: TextIO, progress: Progress
+) -> TerminalAsks | None:
+    if given.otherwise == "fail" or not typed.isatty():
+        return None
+    return TerminalAsks(simulation, typed, progress, lambda _: _WHERE)
+
+
+def _to_its_end(simulation: Simulation, asks: TerminalAsks | None, progress: Progress) -> None:
+    """Answer what waits until the conversation is over.
+
+    Raises:
+        Ends: Nobody answers, or something failed.
+    """
+    told = 0
+    while True:
+        simulation.wait()
+        session, user = simulation.session, simulation.view().user
+        for turn in session.turns[told:]:
+            progress.step(Step(turn=turn.number + 1, turns=len(session.turns), words="the user speaks"))
+        told = len(session.turns)
+        if waits := _waits(simulation):
+            if asks is None or not asks(waits):
+                raise Ends(NO_ANSWER, _nobody(waits[0]))
+            continue
+        last = session.turns[-1] if session.turns else None
+        if last is not None and last.error is not None:
+            words = f"{last.error.short_type}: {last.error.message}"
+            raise Ends(FAILED, f"turn {last.number + 1} failed: {words}; nothing was written")
+        status = user.seat.proposed.status if user.seat.proposed else ""
+        if status not in _OVER:
+            raise Ends(
+                FAILED, f"the user's next message was not made: {user.words or status}; nothing was written"
+            )
+        if session.state is not SessionState.COMPLETED:
+            raise Ends(FAILED, "the agent gave no final response; nothing was written")
+        return
+
+
+def _waits(simulation: Simulation) -> tuple[Waits, ...]:
+    turns = simulation.session.turns
+    if pending := simulation.pending:
+        return tuple(waits_for(request, len(turns) - 1) for request in pending)
+    open_calls = [call for call in simulation.session.open_calls if not call.answered]
+    return tuple(waits_for_user(call, len(turns)) for call in open_calls)
+
+
+def _nobody(wait: Waits) -> str:
+    return (
+        f"{wait.words} is wanted, and nobody is there to give it; nothing was written. "
+        "--otherwise generate takes drafts for tools; on a terminal you are asked."
+    )
+
+
+# ---------------------------------------------------------------- reading
+
+
+def _chosen(path: Path, case: str, config: SimulatedAgentConfig) -> _Chosen:
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+        found = _of_eval_set(text) if holds_cases(text) else _of_scenarios(text, config)
+    except OSError as error:
+        raise Ends(BAD_INPUT, f"{path}: cannot be read: {error.strerror or error}") from error
+    except UnicodeDecodeError as error:
+        raise Ends(BAD_INPUT, f"{path}: is no text in UTF-8: byte {error.start} cannot be read") from error
+    except ScenarioError as error:
+        raise Ends(BAD_INPUT, f"{path}: {error}") from error
+    if not found:
+        raise Ends(
+            BAD_INPUT, f"{path}: no case of the eval set has a conversation scenario; play it with --script"
+        )
+    names = ", ".join(found)
+    numbered = list(found.values())
+    if case in found:
+        return found[case]
+    if case.isdecimal() and 1 <= int(case) <= len(numbered):
+        return numbered[int(case) - 1]
+    if case:
+        raise Ends(BAD_INPUT, f"{path}: has no case {case!r}; it has {names}")
+    if len(found) != 1:
+        raise Ends(BAD_INPUT, f"{path}: say with --case which one is played; it has {names}")
+    return numbered[0]
+
+
+def _of_eval_set(text: str) -> dict[str, _Chosen]:
+    """Give the scenario cases of an eval set, by their eval ids."""
+    return {
+        eval_id: _Chosen(
+            case.conversation_scenario.model_dump(mode="json", exclude_none=True),
+            dict(case.session_input.state) if case.session_input else {},
+        )
+        for eval_id, case in read_cases(text).items()
+        if case.conversation_scenario is not None
+    }
+
+
+def _of_scenarios(text: str, config: SimulatedAgentConfig) -> dict[str, _Chosen]:
+    """Give the scenarios of a file, by the ids that ADK's `add_eval_case` gives them."""
+    return {
+        scenario_case(each, app_name=config.app_name, user_id="user", at=0.0).eval_id: _Chosen(each, {})
+        for each in read_scenarios(text)
+    }
+
+
+def _user_config(given: argparse.Namespace) -> JsonObject:
+    """Give the simulator's configuration: that of an `EvalConfig`, or the file as a whole; a simulator of one's own by its path."""
+    config: JsonObject = {}
+    if given.config is not None:
+        try:
+            document: Any = json.loads(given.config.read_text(encoding="utf-8-sig"))
+        except OSError as error:
+            raise Ends(BAD_INPUT, f"{given.config}: cannot be read: {error.strerror or error}") from error
+        except (ValueError, RecursionError) as error:
+            raise Ends(BAD_INPUT, f"{given.config}: is no JSON: {error}") from error
+        if not isinstance(document, dict):
+            raise Ends(BAD_INPUT, f"{given.config}: is no JSON object")
+        inside = document.get(_SIMULATOR, document.get("userSimulatorConfig"))
+        is_eval_config = inside is not None or "criteria" in document
+        config = (inside or {}) if is_eval_config else document
+    if given.user_simulator:
+        here = str(Path.cwd())
+        if here not in sys.path:
+            sys.path.append(here)
+        config = {**config, "type": given.user_simulator}
+    return config
+
+
+# Finds the case that an earlier run has written and whose environment it could not write, so that another run completes it.
+#
+# The same script may play otherwise each time, as what nobody wrote is drawn anew. So it is the case itself that is played then;
+# but where the user confirmed something, or typed what was asked for, only the script holds it, and is played again.
+
+
+_OF_ONE_RUN = frozenset({"invocation_id", "creation_timestamp"})
+_OF_CALLS = ({"name", "args"}, {"name", "response"})
+
+
+def unrecorded_cases(eval_set: Path) -> tuple[EvalCase, ...]:
+    """Give the cases of an eval set beside which nothing is recorded that can be read."""
+    try:
+        cases = EvalSet.model_validate_json(eval_set.read_bytes()).eval_cases
+    except (OSError, ValidationError):  # there is none yet; or the writer says what is wrong with it
+        return ()
+    try:
+        recorded = read_environment(recording_of(eval_set)).cases
+    except (OSError, RecordedEnvironmentError):
+        recorded = {}
+    return tuple(case for case in cases if case.eval_id not in recorded)
+
+
+def said_in(turns: Sequence[ScriptTurn]) -> list[str]:
+    """Give what the user says in a script, turn by turn; what a turn answers is a part of the turn before it."""
+    return [_text(turn.say) for turn in turns if turn.say is not None]
+
+
+def waiting_case(waiting: Sequence[EvalCase], said: Sequence[str], eval_id: str | None) -> EvalCase | None:
+    """Give the case in which the user says this, the newest first; the one with this id alone, where one is given."""
+    for case in reversed(waiting):
+        if eval_id in {None, case.eval_id} and said and _said(case) == list(said):
+            return case
+    return None
+
+
+def says_the_same(case: EvalCase, other: EvalCase) -> bool:
+    """Tell whether two cases hold the same but for their ids and times."""
+    return bool(_lasting(case) == _lasting(other))
+
+
+def _said(case: EvalCase) -> list[str]:
+    """Give what the user says in a case, turn by turn."""
+    parts = [invocation.user_content.parts or () for invocation in case.conversation or ()]
+    return ["".join(part.text or "" for part in turn) for turn in parts]
+
+
+def _text(said: str | JsonObject | None) -> str:
+    """Give the text of what a script's user says: as it is, or that of a `Content` in JSON."""
+    if not isinstance(said, dict):
+        return said or ""
+    parts: Any = said.get("parts") or ()
+    return "".join(str(part.get("text") or "") for part in parts if isinstance(part, dict))
+
+
+def _lasting(case: EvalCase) -> Any:
+    """Give what two runs of one script have in common: all of a case but its id, times, and the ids of invocations and calls."""
+    return _without_ids(case.model_dump(mode="json", exclude_none=True, exclude={"eval_id"}))
+
+
+def _without_ids(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_without_ids(each) for each in value]
+    if not isinstance(value, dict):
+        return value
+    is_call = any(names <= value.keys() for names in _OF_CALLS)
+    left_out = _OF_ONE_RUN | {"id"} if is_call else _OF_ONE_RUN
+    return {name: _without_ids(each) for name, each in value.items() if name not in left_out}

@@ -1,0 +1,151 @@
+"""Gives the commands that a person pastes into a shell to run an exported case: they hold in any folder, with any shell's PATH."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+import shlex
+import sys
+from collections.abc import Sequence
+from contextlib import suppress
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from evalset.adk_runs.installed import adk_program, install_command, missing
+from evalset.files.eval_names import base_name, snake_case
+from simulator.facts import Value
+
+if TYPE_CHECKING:
+    from evalset.adk_runs.run_spec import EvalRunSpec
+
+_IMPORT = re.compile(r"^[ \t]*(?:from|import)[ \t]+([A-Za-z_]\w*)", re.MULTILINE)
+_MOST_MODULES = 500
+_PLAIN_ID = re.compile(r"[A-Za-z0-9_.-]+")
+"""An eval id that pytest writes as it is in the name of a test."""
+
+
+class AgentWords(Value):
+    """How a command line names an agent.
+
+    Attributes:
+        words: As `golden-trace eval` takes them.
+        start_in: The folder in which they hold; None for any.
+        folder: The agent's folder where `adk eval` itself can load it.
+    """
+
+    words: str
+    start_in: Path | None = None
+    folder: Path | None = None
+
+
+class ShownCommands(Value):
+    """The commands for one case, in the order in which they are shown.
+
+    Attributes:
+        evaluate: `golden-trace eval`: ADK's own `adk eval`, with the recorded tool responses.
+        pytest: Writes a pytest file beside the set, and runs it.
+        plain: `adk eval` itself, for an agent that has the lines of `HermeticEnvironment`, or with the real tools; empty where it
+            cannot load the agent.
+        tolerant: As `plain`, with the criteria that heed the tolerances of the recording, which are written first.
+        lacks_eval: Packages are missing that `adk eval` needs; the commands begin with what installs them.
+        lacks_pytest: As `lacks_eval`, for pytest.
+    """
+
+    evaluate: str
+    pytest: str
+    plain: str = ""
+    tolerant: str = ""
+    lacks_eval: bool = False
+    lacks_pytest: bool = False
+
+
+def shown_commands(agent: AgentWords, eval_set: Path, eval_id: str) -> ShownCommands:
+    """Give the commands that run one case of a set."""
+    lacks_eval, lacks_pytest = bool(missing()), importlib.util.find_spec("pytest") is None
+    evaluate = [*program(), "eval", agent.words, str(eval_set), *_case(eval_id)]
+    plain = (
+        [*_found(agent.folder), "eval", str(agent.folder), f"{eval_set}:{eval_id}"] if agent.folder else []
+    )
+    criteria = str(eval_set.with_name(f"{base_name(eval_set)}.eval_config.json"))
+    ways = ["--models", "recorded", "--write-eval-config", criteria]
+    write = [*program(), "verify", str(eval_set), "--agent", agent.words, *_case(eval_id), *ways]
+    tolerant = [shlex.join(write), shlex.join([*plain, "--config_file_path", criteria])]
+    install = [install_command()] if lacks_eval else []
+    return ShownCommands(
+        evaluate=_joined(*install, _in(agent.start_in, evaluate)),
+        pytest=_pytest(agent, eval_set, eval_id, lacks_pytest=lacks_pytest),
+        plain=_joined(*install, shlex.join(plain)) if plain else "",
+        tolerant=_joined(*install, *tolerant) if plain else "",
+        lacks_eval=lacks_eval,
+        lacks_pytest=lacks_pytest,
+    )
+
+
+def _case(eval_id: str) -> list[str]:
+    """Give the option for one case, in one piece where its id looks like an option, or like what zsh looks up as a program."""
+    return [f"--case={eval_id}"] if eval_id.startswith(("-", "=")) else ["--case", eval_id]
+
+
+def shown_run(agent: AgentWords, spec: EvalRunSpec) -> str:
+    """Give the command that makes a run of `adk eval` again, with the criteria that lie beside its set."""
+    cases = [part for eval_id in spec.cases for part in _case(eval_id)]
+    if spec.environment is None:
+        how = ["--real-tools"]
+    else:
+        policy = [] if spec.unrecorded == "fail" else ["--unrecorded", spec.unrecorded]
+        how = ["--models", spec.models, *policy]
+    return _in(agent.start_in, [*program(), "eval", agent.words, str(spec.eval_set), *cases, *how])
+
+
+def program() -> Sequence[str]:
+    """Give the command that starts `golden-trace` with this Python: the program beside it, else its module."""
+    place = Path(sys.executable).with_name("golden-trace.exe" if sys.platform == "win32" else "golden-trace")
+    return [str(place)] if place.is_file() else [sys.executable, "-m", "evalset.cli"]
+
+
+def _pytest(agent: AgentWords, eval_set: Path, eval_id: str, *, lacks_pytest: bool) -> str:
+    in_its_folder = agent.folder is not None and eval_set.parent == agent.folder
+    named = [] if in_its_folder else ["--agent", agent.words]
+    export = [*program(), "export", str(eval_set), "--form", "pytest", "--out", str(eval_set.parent), *named]
+    test = str(eval_set.with_name(f"test_{snake_case(base_name(eval_set))}.py"))
+    chosen = f"{test}::test_golden_trace[{eval_id}]" if _PLAIN_ID.fullmatch(eval_id) else test
+    return _joined(
+        *([install_command("pytest")] if lacks_pytest else []),
+        _in(agent.start_in, export),
+        _in(agent.start_in, [sys.executable, "-m", "pytest", chosen]),
+    )
+
+
+def _found(folder: Path) -> list[str]:
+    """Return the program `adk`; with the folder around the agent's on Python's path where its modules import from there.
+
+    ADK does not put it there. A shell of Windows has another way to set a variable for one command.
+    """
+    around = folder.parent
+    if sys.platform == "win32" or not any(_lies_in(around, name) for name in _imported(folder)):
+        return [*adk_program()]
+    return ["env", f"PYTHONPATH={around}", *adk_program()]
+
+
+def _lies_in(folder: Path, name: str) -> bool:
+    return (folder / name).is_dir() or (folder / f"{name}.py").is_file()
+
+
+def _imported(folder: Path) -> set[str]:
+    """Return the first names of all that the modules in a folder import; a module that cannot be read has none."""
+    found: set[str] = set()
+    for module in islice(folder.rglob("*.py"), _MOST_MODULES):
+        with suppress(OSError, UnicodeDecodeError):
+            found.update(_IMPORT.findall(module.read_text(encoding="utf-8")))
+    return found - sys.stdlib_module_names
+
+
+def _in(folder: Path | None, command: Sequence[str]) -> str:
+    """Write a command, to be run in a folder; in parentheses, so that the shell stays where it is."""
+    written = shlex.join(command)
+    return written if folder is None else f"(cd {shlex.quote(str(folder))} && {written})"
+
+
+def _joined(*commands: str) -> str:
+    return "\n".join(commands)

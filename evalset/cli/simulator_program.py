@@ -1,0 +1,62 @@
+"""The program `python -m simulator`: plays scripts, makes scripts of sessions, and lists sessions, without the page.
+
+It exits with 0 when all is done; 1 where a script has no answer and nobody gave one, or (with `--strict`) a line too many
+or in the wrong place; 2 for bad input; 3 when the agent failed or a turn ended with an error; 130 when it is interrupted.
+Whatever is not 0 has written no case.
+"""
+
+from __future__ import annotations
+
+import argparse
+import logging
+import sys
+import warnings
+from collections.abc import Sequence
+from typing import TextIO
+
+from evalset.cli.exit_codes import DONE, INTERRUPTED, WORDS, Ends
+from evalset.cli.progress_line import Progress
+from evalset.cli.run_command import add_run
+from evalset.cli.sessions_command import add_script, add_sessions
+
+
+def main(
+    argv: Sequence[str] | None = None, *, typed: TextIO | None = None, prog: str = "python -m simulator"
+) -> int:
+    """Run the program and give its exit code.
+
+    Args:
+        argv: The arguments without the program's name; those of the process by default.
+        typed: Where a person types; the standard input by default.
+        prog: What started it, for the help.
+    """
+    given = _parser(prog).parse_args(argv)
+    if not getattr(given, "verbose", False):
+        _hush()
+    progress = Progress(sys.stderr, quiet=getattr(given, "quiet", False))
+    try:
+        given.work(given, typed or sys.stdin, progress, sys.stdout)
+    except Ends as end:
+        if str(end):
+            progress.say(str(end))
+        return end.code
+    except KeyboardInterrupt:
+        progress.say(WORDS)
+        return INTERRUPTED
+    return DONE
+
+
+def _parser(prog: str) -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog=prog, allow_abbrev=False)
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+    add_run(commands)
+    add_script(commands)
+    add_sessions(commands)
+    return parser
+
+
+def _hush() -> None:
+    """Keep ADK's warnings, which come with each request, away from the progress line."""
+    logging.basicConfig(level=logging.ERROR, format="%(message)s")
+    if not sys.warnoptions:
+        warnings.simplefilter("ignore")

@@ -1,1 +1,0 @@
-"""The commands of `python -m simulator`, one module for each family."""

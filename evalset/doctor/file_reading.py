@@ -1,0 +1,243 @@
+"""Reads the text of a file as far as it can be read, and says what is wrong with it as a text."""
+
+from __future__ import annotations
+
+import codecs
+import json
+import re
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from pydantic_core import from_json
+
+from evalset.doctor.byte_edits import RemoveEarlier
+from evalset.doctor.findings import Notes
+from evalset.doctor.json_places import Places
+from evalset.doctor.model import JsonPath
+from evalset.files.garbage_pauses import reading_large
+from evalset.files.set_outline import BOM
+
+LARGE = 20 << 20
+"""From so many bytes on ADK's own writers take seconds for each case."""
+
+_PLACE = re.compile(r" at line (\d+) column (\d+)$")
+_WIDE = ((codecs.BOM_UTF32_LE, "utf-32"), (codecs.BOM_UTF32_BE, "utf-32"), (codecs.BOM_UTF16_LE, "utf-16"),
+         (codecs.BOM_UTF16_BE, "utf-16"))  # fmt: skip
+_SPARSE = 4
+_ZEROS = {"x000": "utf-32-le", "000x": "utf-32-be", "x0x0": "utf-16-le", "0x0x": "utf-16-be"}
+# Strings are passed over whole; a comma and its blanks are kept where no closing bracket follows.
+_TRAILING = re.compile(rb'"(?:[^"\\]++|\\.)*+"|,(?=[ \t\r\n]*+[\]}])', re.DOTALL)
+
+
+class Doubled(dict[str, Any]):
+    """An object in which names stand twice."""
+
+    names: tuple[str, ...] = ()
+    same: frozenset[str] = frozenset()
+
+
+class Document(NamedTuple):
+    """What was read: the text in UTF-8 with its places, and its value."""
+
+    places: Places
+    value: Any
+
+
+def read(content: bytes, notes: Notes) -> Document | None:
+    """Read the content of a file; None where it holds no JSON, which is noted.
+
+    A byte order mark, another encoding and commas at the end of a list are noted and read over: the document's text is
+    the content without them, and `Notes.text` is set to it.
+    """
+    notes.text = content
+    if not content.strip(b" \t\r\n\0"):
+        notes.add(
+            "empty-file",
+            (),
+            "The file is empty, so ADK has nothing to read.",
+            "Delete it, or export into it.",
+        )
+        return None
+    with reading_large():
+        return _read(content, notes)
+
+
+def _read(content: bytes, notes: Notes) -> Document | None:
+    text = _decoded(content, notes)
+    if text is None:
+        return None
+    if len(content) > LARGE:
+        notes.add(
+            "oversized", (), f"The file has {len(content) >> 20} MB: `adk web` reads and writes all of it for each case.",
+            "Split it into several sets.",
+        )  # fmt: skip
+    notes.text = text
+    checked = _checked(text, notes)
+    return None if checked is None else _document(checked, notes)
+
+
+def _decoded(content: bytes, notes: Notes) -> bytes | None:
+    """Give the text in UTF-8 without a byte order mark."""
+    text = content.removeprefix(BOM)
+    encoding = _wide(text)
+    try:
+        characters = text.decode(encoding or "utf-8")
+        read_over = characters.removeprefix("\ufeff").encode() if encoding else text
+    except UnicodeError as error:
+        start = len(content) - len(text) + getattr(error, "start", 0)
+        notes.add(
+            "not-utf8", (), f"The file is no text in UTF-8 (byte {start}), so ADK cannot read it.",
+            "Save it in UTF-8; which encoding it has cannot be told for sure.", at=Places(content).at(start),
+        )  # fmt: skip
+        return None
+    if len(text) != len(content):
+        notes.add(
+            "byte-order-mark", (), "The file starts with a byte order mark, which ADK's loader cannot read.",
+            mend="takes the mark away", whole=True,
+        )  # fmt: skip
+    if encoding:
+        notes.add(
+            "not-utf8", (), f"The file is a text in {encoding.upper()}, and ADK reads UTF-8 only.",
+            mend="writes the same text in UTF-8", whole=True,
+        )  # fmt: skip
+    return read_over
+
+
+def _wide(content: bytes) -> str | None:
+    """Tell an encoding of two or four bytes by its mark, or by the zeros in what must be ASCII."""
+    for mark, encoding in _WIDE:
+        if content.startswith(mark):
+            return encoding
+    head = content[:_SPARSE]
+    if len(head) == _SPARSE and head.count(0):
+        zeros = "".join("0" if byte == 0 else "x" for byte in head)
+        return _ZEROS.get(zeros)
+    return None
+
+
+def _checked(text: bytes, notes: Notes) -> bytes | None:
+    """Give the text if the parser of ADK's loader can read it, without commas that are too many."""
+    reason = _flaw(text)
+    if reason is None:
+        return text
+    if reason.startswith("trailing comma"):
+        shorter = _TRAILING.sub(lambda found: b"" if found.group() == b"," else found.group(), text)
+        if _flaw(shorter) is None:
+            notes.add(
+                "trailing-comma", (), "A comma stands before a closing bracket, so the file is no JSON and ADK cannot read it.",
+                mend="takes the commas away", whole=True, at=_at(reason),
+            )  # fmt: skip
+            notes.text = shorter
+            return shorter
+    words = _PLACE.sub("", reason)
+    if words == "recursion limit exceeded":
+        notes.add(
+            "too-deep", (), "Brackets are nested more than 200 deep, which ADK's parser refuses.",
+            "Take the value out, or write it as a text.", at=_at(reason),
+        )  # fmt: skip
+    else:
+        notes.add(
+            "damaged-json", (), f"The file is no JSON ({words}), so ADK cannot read any of its cases.",
+            "Mend this place in an editor, or take an older copy.", at=_at(reason),
+        )  # fmt: skip
+    return None
+
+
+def _flaw(text: bytes) -> str | None:
+    try:
+        from_json(text, cache_strings="none")
+    except ValueError as error:
+        return str(error)
+    return None
+
+
+def _at(reason: str) -> tuple[int, int] | None:
+    found = _PLACE.search(reason)
+    return (int(found[1]), int(found[2])) if found else None
+
+
+def _document(text: bytes, notes: Notes) -> Document | None:
+    constants: list[str] = []
+    doubled: list[Doubled] = []
+
+    def constant(word: str) -> float:
+        constants.append(word)
+        return float(word)
+
+    def members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        made = dict(pairs)
+        if len(made) == len(pairs):
+            return made
+        double = _doubled(pairs)
+        doubled.append(double)
+        return double
+
+    try:
+        value = json.loads(text, parse_constant=constant, object_pairs_hook=members)
+    except (ValueError, RecursionError) as error:  # what one parser takes, the other may refuse
+        notes.add(
+            "damaged-json", (), f"The file is no JSON ({error}), so ADK cannot read any of its cases.",
+            "Mend this place in an editor, or take an older copy.",
+        )  # fmt: skip
+        return None
+    if constants:
+        notes.add(
+            "no-json-number", next(_numbers(value, ()), ()),
+            f"{constants[0]} is no number of JSON: ADK reads it, but most other programs refuse the file.",
+            "Put a number, a text or null in its place.", count=len(constants),
+        )  # fmt: skip
+    for path, names, same in _all_doubled(value, ()) if doubled else ():
+        _note_doubled(path, names, same, notes)
+    return Document(Places(text), value)
+
+
+def _doubled(pairs: list[tuple[str, Any]]) -> Doubled:
+    made = Doubled(pairs)
+    names = [name for name, _ in pairs]
+    made.names = tuple(dict.fromkeys(name for name in made if names.count(name) > 1))
+    made.same = frozenset(
+        name
+        for name in made.names
+        if all(repr(value) == repr(made[name]) for key, value in pairs if key == name)
+    )
+    return made
+
+
+def _note_doubled(path: JsonPath, names: tuple[str, ...], same: frozenset[str], notes: Notes) -> None:
+    for name in names:
+        if name in same:
+            notes.add(
+                "duplicate-key", (*path, name), f"The name {name!r} stands twice in one object, with the same value.",
+                mend="keeps the last of them", edits=[RemoveEarlier((*path, name))],
+            )  # fmt: skip
+        else:
+            notes.add(
+                "duplicate-key", (*path, name),
+                f"The name {name!r} stands twice in one object, with different values: ADK takes the last and drops the other.",
+                "Take away the one that is not meant.",
+            )  # fmt: skip
+
+
+def _all_doubled(value: Any, path: JsonPath) -> Iterator[tuple[JsonPath, tuple[str, ...], frozenset[str]]]:
+    if isinstance(value, Doubled):
+        yield path, value.names, value.same
+    if isinstance(value, dict):
+        for name, inner in value.items():
+            if isinstance(inner, (dict, list)):
+                yield from _all_doubled(inner, (*path, name))
+    elif isinstance(value, list):
+        for index, inner in enumerate(value):
+            if isinstance(inner, (dict, list)):
+                yield from _all_doubled(inner, (*path, index))
+
+
+def _numbers(value: Any, path: JsonPath) -> Iterator[JsonPath]:
+    """Find where the numbers stand that JSON has no word for."""
+    if isinstance(value, float) and (value != value or value in {float("inf"), float("-inf")}):  # noqa: PLR0124 - only NaN differs from itself
+        yield path
+    elif isinstance(value, dict):
+        for name, inner in value.items():
+            yield from _numbers(inner, (*path, name))
+    elif isinstance(value, list):
+        for index, inner in enumerate(value):
+            yield from _numbers(inner, (*path, index))

@@ -1,0 +1,147 @@
+"""Collects what is found in one file, with the changes that mend it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from evalset.doctor.byte_edits import Edit
+from evalset.doctor.json_places import Places, place_of
+from evalset.doctor.model import CODES, Finding, JsonPath, Severity
+
+_LONGEST = 800
+MOST = 100
+"""How many findings of one kind a file shows."""
+
+
+@dataclass(frozen=True)
+class Note:
+    """A finding that has not been placed yet, and what mends it.
+
+    Attributes:
+        code: One of `CODES`.
+        path: Where it is.
+        meaning: What it means, in a sentence.
+        remedy: What the doctor does, or what a person can do.
+        severity: How much it matters.
+        eval_id: The case.
+        loses: What is lost when it is mended.
+        mendable: Whether the doctor mends it.
+        edits: Changes of the text that mend it.
+        partner: Changes of the recorded environment beside it that go with them.
+        whole: Whether it is mended by what `Notes.text` or `Notes.converted` is.
+        at: The line and the column, where the path has none.
+        count: For how many places it stands.
+    """
+
+    code: str
+    path: JsonPath
+    meaning: str
+    remedy: str = ""
+    severity: Severity = "error"
+    eval_id: str = ""
+    loses: str = ""
+    mendable: bool = False
+    edits: tuple[Edit, ...] = ()
+    partner: tuple[Edit, ...] = ()
+    whole: bool = False
+    at: tuple[int, int] | None = None
+    count: int = 1
+
+
+@dataclass
+class Notes:
+    """What is found in one file.
+
+    Attributes:
+        file: The file.
+        text: Its text in UTF-8, once it was read: places and edits count in it.
+        converted: What the whole text becomes, where it is in the old form.
+    """
+
+    file: Path
+    text: bytes = b""
+    converted: bytes | None = None
+    all: list[Note] = field(default_factory=list)
+
+    def add(
+        self,
+        code: str,
+        path: JsonPath,
+        meaning: str,
+        remedy: str = "",
+        *,
+        mend: str = "",
+        edits: Iterable[Edit] = (),
+        partner: Iterable[Edit] = (),
+        loses: str = "",
+        eval_id: str = "",
+        severity: Severity | None = None,
+        whole: bool = False,
+        at: tuple[int, int] | None = None,
+        count: int = 1,
+    ) -> None:
+        """Note a finding, with the attributes of `Note`; `mend` is the remedy where the doctor does it itself.
+
+        The severity is that of the code, where no other one is given.
+        """
+        self.all.append(
+            Note(
+                code=code,
+                path=path,
+                meaning=_cut(meaning),
+                remedy=_cut(mend or remedy),
+                severity=severity or CODES[code].severity,
+                eval_id=eval_id,
+                loses=loses,
+                mendable=bool(mend),
+                edits=tuple(edits),
+                partner=tuple(partner),
+                whole=whole,
+                at=at,
+                count=count,
+            )
+        )
+
+    def findings(self, places: Places | None) -> tuple[Finding, ...]:
+        """Place what was found: the first hundred of each kind, the last of which stands for the others too."""
+        total: Counter[str] = Counter()
+        for note in self.all:
+            total[note.code] += note.count
+        shown: Counter[str] = Counter()
+        found: list[Finding] = []
+        for note in self.all:
+            shown[note.code] += 1
+            if shown[note.code] > MOST:
+                continue
+            left = total[note.code] - note.count
+            total[note.code] = left
+            found.append(
+                _finding(self.file, note, places, note.count + (left if shown[note.code] == MOST else 0))
+            )
+        return tuple(found)
+
+
+def _cut(words: str) -> str:
+    """Cut a sentence that quotes a file at length."""
+    return words if len(words) <= _LONGEST else f"{words[:_LONGEST]}…"
+
+
+def _finding(file: Path, note: Note, places: Places | None, count: int) -> Finding:
+    at = note.at or (places.where(note.path) if places is not None and note.path else None)
+    return Finding(
+        code=note.code,
+        severity=note.severity,
+        file=file,
+        place=place_of(note.path),
+        line=at[0] if at else None,
+        column=at[1] if at else None,
+        eval_id=note.eval_id,
+        meaning=note.meaning,
+        mendable=note.mendable,
+        remedy=note.remedy,
+        loses=note.loses,
+        count=count,
+    )

@@ -1,0 +1,204 @@
+"""Knows what an agent can call: loads agents in ADK's own way, and lists their tools and sub-agents."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from evalset.measured import MeasuredAgent, measured_agent
+from evalset.recorded.recorder import schema_digest
+from simulator.agent_config import AgentConfigError, SimulatedAgentConfig
+from simulator.agents import AgentCatalogue, AgentLoadError, AgentSettings, UnknownAgentError, agent_named
+from simulator.agents.agent_folder import AgentFolder
+from simulator.environment.declared_tools import STEERING
+from simulator.environment.world.connections import ToolShape
+from simulator.kernel.kernel_agent import KernelAgentConfig
+from simulator.kernel.kernel_loader import KernelLoader
+
+
+class KnownAgent(NamedTuple):
+    """What an agent can call.
+
+    Attributes:
+        name: ADK's name of the app.
+        tools: Its tools by name, with their schemas.
+        others: The names of what it can call beside: agents as tools, and what steers ADK's flow.
+        agents: The names of all agents in its tree.
+        tool_sets: The tool sets whose tools are only known when they run.
+        rewrites: Whether a callback of its may change what a tool answered, so that it hears another answer than the tool gave.
+        own_code: The nodes whose own code may run tools, or make agents, that are only known when it runs.
+        measured: The digests of what it was loaded from.
+    """
+
+    name: str
+    tools: Mapping[str, ToolShape]
+    others: frozenset[str] = frozenset()
+    agents: frozenset[str] = frozenset()
+    tool_sets: tuple[str, ...] = ()
+    rewrites: bool = False
+    own_code: tuple[str, ...] = ()
+    measured: MeasuredAgent | None = None
+
+    def can_call(self, name: str) -> bool:
+        """Tell whether there is such a tool."""
+        return name in self.tools or name in self.others or name in STEERING
+
+    @property
+    def brings_more(self) -> tuple[str, ...]:
+        """What may bring tools that are only known when the agent runs: tool sets, and code of its own."""
+        return (*self.tool_sets, *self.own_code)
+
+    def digest(self, name: str) -> str | None:
+        """Give the digest of a tool's schema as recorded environments keep it; None where there is no such tool."""
+        tool = self.tools.get(name)
+        return schema_digest(tool) if tool is not None else None
+
+
+def known_agent(config: SimulatedAgentConfig) -> KnownAgent:
+    """List what an agent that is loaded can call."""
+    # ADK takes a second to import: not before an agent is there, which has imported it.
+    from simulator.kernel.agent_outline import runs_own_code  # noqa: PLC0415 - as above
+    from simulator.runtime.knowledge.tool_shapes import ToolShapes  # noqa: PLC0415 - as above
+
+    root = config.root_agent
+    seen: dict[int, Any] = {}
+    for node in _nodes(root, seen):
+        seen[id(node)] = node
+    named = [tool for node in seen.values() for tool in _tools(node)]
+    return KnownAgent(
+        name=config.app_name,
+        tools=ToolShapes(root).known({}, ()),
+        others=frozenset(name for tool in named if isinstance(name := getattr(tool, "name", None), str)),
+        agents=frozenset(
+            name for node in seen.values() if isinstance(name := getattr(node, "name", None), str)
+        ),
+        tool_sets=tuple(type(tool).__name__ for tool in named if hasattr(tool, "get_tools")),
+        rewrites=getattr(config, "rewrites", False)
+        or any(getattr(node, "after_tool_callback", None) for node in seen.values()),
+        own_code=config.own_code
+        if isinstance(config, KernelAgentConfig)
+        else tuple(str(getattr(node, "name", "")) for node in seen.values() if runs_own_code(node)),
+        measured=measured_agent(config),
+    )
+
+
+def _tools(node: Any) -> Iterator[Any]:
+    yield from getattr(node, "tools", None) or ()
+    if (tool := getattr(node, "tool", None)) is not None:
+        yield tool
+
+
+def _nodes(node: Any, seen: Mapping[int, Any]) -> Iterator[Any]:
+    """Give an agent and all that it reaches, those that are tools included."""
+    from simulator.runtime.adk.adk_private import children_of, node_of  # noqa: PLC0415 - as in `known_agent`
+
+    if id(node) in seen:
+        return
+    yield node
+    for tool in _tools(node):
+        if (inner := node_of(tool)) is not None:
+            yield from _nodes(inner, seen)
+    for child in children_of(node):
+        yield from _nodes(child, seen)
+
+
+class Agents:
+    """The agents that eval data can be checked against.
+
+    Args:
+        agents_dir: A folder of agents in ADK's convention, or the folder of one; None for none.
+        known: Agents that are loaded already, by the names of their apps.
+        only: The agent that all data is checked against, whatever app it names: one of the folder, or where there is no folder a
+            demo agent or the folder of one. Empty for the one that each case names.
+        python: The interpreter of their processes; None for that of each one's project, where that has an environment of its own.
+
+    Raises:
+        AgentLoadError: The folder does not exist, cannot be read, or holds no agent; or `only` cannot be loaded.
+    """
+
+    def __init__(
+        self,
+        agents_dir: Path | None = None,
+        known: Mapping[str, KnownAgent] | None = None,
+        only: str = "",
+        python: Path | None = None,
+    ) -> None:
+        self._elsewhere = KernelLoader(python)
+        self._known: dict[str, KnownAgent | None] = dict(known or {})
+        self._catalogue = (
+            AgentCatalogue(AgentSettings(agents_dir=agents_dir, demos=False), self._elsewhere)
+            if agents_dir
+            else None
+        )
+        self._names = AgentFolder(agents_dir).names() if agents_dir else ()
+        self._only = self._chosen(only) if only else None
+        self.skipped: list[str] = []
+        """Why agents could not be looked at."""
+        self.strangers: set[str] = set()
+        """The names of apps in the data that none of the agents has."""
+
+    @property
+    def measured(self) -> tuple[MeasuredAgent, ...]:
+        """The agents that were looked at, or are there to be."""
+        looked_at = [self._only] if self._only else self._known.values()
+        return tuple(each.measured for each in looked_at if each and each.measured)
+
+    @property
+    def any(self) -> bool:
+        """Whether there is any agent to check against."""
+        return bool(self._only or self._catalogue or any(self._known.values()))
+
+    def of(self, file: Path, app_name: str) -> KnownAgent | None:
+        """Give the agent of a case: the one that was named for all, else by the name of its app, by the folder of its file, or the only one there is."""
+        if app_name and self.any and not self._is_known(app_name):
+            self.strangers.add(app_name)
+        if self._only or not self.any:
+            return self._only
+        for name in (app_name, *(parent.name for parent in file.parents)):
+            if name and (found := self._named(name)) is not None:
+                return found
+        known = [each for each in self._known.values() if each]
+        if len({*self._names, *(each.name for each in known)}) == 1:
+            return known[0] if known else self._named(self._names[0])
+        what = f"{app_name!r}, which" if app_name else "an app that its cases do not name, and whose folder"
+        self.skipped.append(
+            f"Calls in {file} were not checked against the agent's tools: they are of {what} is none of the agents given. "
+            "Name the agent with --agent."
+        )
+        return None
+
+    def _is_known(self, app_name: str) -> bool:
+        return self._only.name == app_name if self._only else self._named(app_name) is not None
+
+    def all(self) -> list[KnownAgent]:
+        """Load all agents; those that cannot be loaded are left out."""
+        found = [self._only] if self._only else [self._named(name) for name in {*self._names, *self._known}]
+        return [each for each in found if each is not None]
+
+    def _chosen(self, name: str) -> KnownAgent:
+        """Load the one agent that was named.
+
+        Raises:
+            AgentLoadError: There is none of that name, or it cannot be loaded.
+        """
+        if name in self._known and (known := self._known[name]) is not None:
+            return known
+        try:
+            config = self._catalogue.config(name) if self._catalogue else agent_named(name, self._elsewhere)
+        except (UnknownAgentError, AgentConfigError) as error:
+            raise AgentLoadError(f"--agent: {error}") from error
+        return known_agent(config)
+
+    def _named(self, name: str) -> KnownAgent | None:
+        if name in self._known:
+            return self._known[name]
+        if self._catalogue is None or name not in self._names:
+            return None
+        entry = self._catalogue.load(name)
+        if entry.config is None:
+            self.skipped.append(
+                f"Tools and arguments of {name!r} were not checked: the agent could not be loaded: {entry.error}"
+            )
+        self._known[name] = known_agent(entry.config) if entry.config else None
+        return self._known[name]

@@ -1,0 +1,268 @@
+"""Migrates renamed tools and changed arguments in files of eval data, eval sets and recorded environments together."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from evalset.doctor.byte_edits import Edit, Insert, Remove, Rename, Replace, apply
+from evalset.doctor.case_checks import ToolPlace, in_old_turn, in_recorded_turn, in_turn
+from evalset.doctor.examination import old_turns
+from evalset.doctor.file_reading import read
+from evalset.doctor.file_writing import files_in, groups, until_written
+from evalset.doctor.findings import Notes
+from evalset.doctor.fixes import content_of
+from evalset.doctor.json_places import Node, Places
+from evalset.doctor.known_agents import Agents, KnownAgent
+from evalset.doctor.model import Changes, FileChange, Migration
+from evalset.doctor.set_checks import kind_of
+from evalset.recorded.agent_renaming import keys_of, places_of
+from evalset.recorded.tolerances import EVERY_TOOL
+
+_ROUNDS = 20
+_FIRST_STEP = re.compile(r"[^.\[]+")
+
+
+def preview_migration(
+    paths: Iterable[Path | str], migration: Migration, *, agents_dir: Path | str | None = None,
+    agents: Mapping[str, KnownAgent] | None = None, agent: str = "",
+) -> Changes:  # fmt: skip
+    """Show what `migrate` would change; nothing is written. Arguments and errors are those of `migrate`."""
+    known = Agents(Path(agents_dir) if agents_dir else None, agents, agent)
+    found = groups(files_in(paths, []))
+    return Changes(files=tuple(each for group in found for each in _planned(group, migration, known)))
+
+
+def migrate(
+    paths: Iterable[Path | str], migration: Migration, *, agents_dir: Path | str | None = None,
+    agents: Mapping[str, KnownAgent] | None = None, agent: str = "",
+) -> Changes:  # fmt: skip
+    """Bring calls, answers, rules and recorded tools to new names and arguments, in many files at once.
+
+    Written as `mend` writes. Done again it changes nothing. A file in which a change cannot be made without losing something
+    stays as it is, with the one beside it; its `problem` says why.
+
+    Args:
+        paths: As for `examine`.
+        migration: What changed.
+        agents_dir: A folder of agents: the recorded digests of migrated tools become those of the agents' present tools.
+        agents: Agents that are loaded already, by the names of their apps; for the same.
+        agent: As for `examine`; for the same.
+
+    Raises:
+        simulator.agents.AgentLoadError: The folder of agents is none.
+    """
+    known = Agents(Path(agents_dir) if agents_dir else None, agents, agent)
+    done: list[FileChange] = []
+    for group in groups(files_in(paths, [])):
+        done.extend(until_written(group, lambda these: _planned(these, migration, known)))
+    return Changes(files=tuple(done))
+
+
+def _planned(group: tuple[Path, ...], migration: Migration, agents: Agents) -> tuple[FileChange, ...]:
+    changes = [change for file in group if (change := _changed(file, migration, agents)) is not None]
+    reason = next((f"{each.file.name} was not migrated" for each in changes if each.problem), None)
+    if reason is None:
+        return tuple(changes)
+    return tuple(each if each.problem else each.model_copy(update={"problem": reason}) for each in changes)
+
+
+def _changed(file: Path, migration: Migration, agents: Agents) -> FileChange | None:
+    """Migrate one file; None where nothing in it changes."""
+    before = content_of(file)
+    if isinstance(before, FileChange):
+        return before
+    notes = Notes(file)
+    document = read(before, notes)
+    if document is None or document.places.text != before:
+        reason = notes.all[-1].meaning
+        return FileChange(file=file, before=before, after=before, problem=f"mend it first: {reason}")
+    course = _Course(Node(document.value), migration, agents, notes)
+    places, edits, waiting = document.places, course.edits(), True
+    if conflict := next((note for note in notes.all if note.code == "migration-conflict"), None):
+        return FileChange(
+            file=file, before=before, after=before, problem=conflict.meaning, mended=notes.findings(places)
+        )
+    for _ in range(_ROUNDS):
+        edited = apply(places, edits)
+        places, edits, waiting = Places(edited.text), list(edited.waiting), bool(edited.waiting)
+        if not waiting:
+            break
+    if places.text == before:
+        return None
+    course.tell()
+    return FileChange(file=file, before=before, after=places.text, mended=notes.findings(document.places))
+
+
+class _Course:
+    """Finds the changes of one file."""
+
+    def __init__(self, root: Node, migration: Migration, agents: Agents, notes: Notes) -> None:
+        self._root, self._migration, self._agents, self._notes = root, migration, agents, notes
+        self._done: Counter[str] = Counter()
+
+    def edits(self) -> list[Edit]:
+        """Give the changes; what cannot be done, or is left, is noted."""
+        root, found = self._root, list[Edit]()
+        match kind_of(root.value):
+            case "eval set":
+                for case in root.items("eval_cases"):
+                    found += self._agents_in(case)
+                    for turn in case.items("conversation"):
+                        found += [edit for place in in_turn(turn) for edit in self._at(place, "args")]
+            case "old eval data":
+                for turn in old_turns(root):
+                    found += [edit for place in in_old_turn(turn) for edit in self._at(place, "tool_input")]
+            case "recorded environment":
+                cases = root.field("cases") or Node(None)
+                for name, case in cases.members.items():
+                    found += self._recorded_case(Node(case, (*cases.path, name)))
+            case _:
+                pass
+        return found
+
+    def _agents_in(self, case: Node) -> Iterator[Edit]:
+        """Give the edits for renamed agents; where the agent itself is called as ever, its app alone was renamed."""
+        names = self._migration.agents
+        app_name = (case.field("session_input") or Node(None)).text("app_name") or case.text("app_name")
+        agent = self._agents.of(self._notes.file, names.get(app_name, app_name)) if names else None
+        kept = agent.agents if agent is not None else frozenset[str]()
+        found = dict(places_of(case.value, names, apps_only=True))
+        found |= dict(places_of(case.value, {old: new for old, new in names.items() if old not in kept}))
+        for path, new in found.items():
+            yield Replace((*case.path, *path), new)
+        for path, new in keys_of(case.value, names):
+            yield Rename((*case.path, *path), new)
+        for old, new in names.items() if found else ():
+            self._done[f"The agent {old!r} is called {new!r}"] += 1
+
+    def _recorded_case(self, case: Node) -> Iterator[Edit]:
+        """Give the edits of what is recorded of a case; after them it says no more what its golden was: the names were others."""
+        edits = [*self._agents_in(case), *self._recorded(case)]
+        yield from edits
+        for turn in case.items("turns") if edits else ():
+            yield from (Remove((*turn.path, name)) for name in ("golden", "original") if name in turn.members)
+
+    def tell(self) -> None:
+        """Note what was changed."""
+        for words, count in self._done.items():
+            self._notes.add("migrated", (), f"{words}.", count=count)
+
+    def _at(self, place: ToolPlace, arguments_name: str) -> Iterator[Edit]:
+        if not place.name:
+            return
+        if place.role != "answer":
+            yield from self._arguments(place, arguments_name)
+        yield from self._renamed(place.tool)
+
+    def _renamed(self, tool: Node | None) -> Iterator[Edit]:
+        new = self._migration.tools.get(tool.value) if tool and isinstance(tool.value, str) else None
+        if tool and new is not None and new != tool.value:
+            self._done[f"The tool {tool.value!r} is called {new!r}"] += 1
+            yield Replace(tool.path, new)
+
+    def _arguments(self, place: ToolPlace, arguments_name: str) -> Iterator[Edit]:
+        arguments = place.arguments or Node({}, (*place.at.path, arguments_name))
+        if not isinstance(arguments.value, dict):
+            return
+        there = place.arguments is not None
+        yield from self._changed_names(place.name, arguments)
+        given = {each.name: each.value for each in self._migration.given if each.tool == place.name}
+        missing = {name: value for name, value in given.items() if name not in arguments.value}
+        for name, value in given.items():
+            if name in arguments.value and _differ(arguments.value[name], value):
+                self._done[f"The argument {name!r} of {place.name!r} has another value"] += 1
+                yield Replace((*arguments.path, name), value)
+        for name in missing:
+            self._done[f"The argument {name!r} of {place.name!r} is given"] += 1
+        if missing and there:
+            yield from (Insert(arguments.path, name, value) for name, value in missing.items())
+        elif missing and arguments_name in place.at.members:
+            yield Replace(arguments.path, missing)
+        elif missing:
+            yield Insert(place.at.path, arguments_name, missing)
+
+    def _changed_names(self, tool: str, arguments: Node) -> Iterator[Edit]:
+        held = arguments.members
+        dropped = {each.name for each in self._migration.dropped if each.tool == tool} & held.keys()
+        renamed = {
+            each.old: each.new for each in self._migration.renamed if each.tool == tool and each.old in held
+        }
+        for old, new in renamed.items():
+            if new in held and new not in dropped and new not in renamed:
+                words = f"the argument {old!r} of {tool!r} cannot be called {new!r}, as the call has one of that name"
+                self._notes.add("migration-conflict", arguments.path, words, "Drop one of the two first.")
+                continue
+            self._done[f"The argument {old!r} of {tool!r} is called {new!r}"] += 1
+            yield Rename((*arguments.path, old), new)
+        for name in sorted(dropped):
+            self._done[f"The argument {name!r} of {tool!r} is taken out"] += 1
+            yield Remove((*arguments.path, name))
+
+    # ------------------------------------------------------------ recorded environments
+
+    def _recorded(self, case: Node) -> Iterator[Edit]:
+        for turn in case.items("turns"):
+            for place in in_recorded_turn(turn):
+                in_file = "arguments" if place.at.path[-2] in {"calls", "rejected"} else "args"
+                yield from self._at(place, in_file)
+            for name in ("calls", "rejected", "models", "code"):
+                for asked in turn.items(name):
+                    for outer in asked.items("within"):
+                        yield from self._renamed(outer)
+        for rule in case.items("rules"):
+            yield from self._rule(rule)
+        for tolerance in case.items("tolerances"):
+            yield from self._tolerance(tolerance)
+        yield from self._tools(case)
+
+    def _tolerance(self, tolerance: Node) -> Iterator[Edit]:
+        tool, path = tolerance.text("tool"), tolerance.text("path")
+        name = _FIRST_STEP.match(path)
+        for each in self._migration.renamed:
+            if name is None or each.old != name.group():
+                continue
+            if each.tool == tool:
+                self._done[f"What may differ in {each.old!r} of {tool!r} may differ in {each.new!r}"] += 1
+                yield Replace((*tolerance.path, "path"), each.new + path[name.end() :])
+            elif tool == EVERY_TOOL:
+                words = f"What may differ in {each.old!r} of every tool was left as it is, though {each.tool!r} calls it {each.new!r} now."
+                self._notes.add("migration-left", tolerance.path, words, "Add a tolerance for the new name.")
+        yield from self._renamed(tolerance.field("tool"))
+
+    def _rule(self, rule: Node) -> Iterator[Edit]:
+        tool = rule.field("tool_name")
+        if tool is None or not isinstance(tool.value, str):
+            return
+        if (matched := rule.field("match_args")) is not None:
+            yield from self._changed_names(tool.value, matched)
+        if rule.field("when") is not None and tool.value in self._migration.touched:
+            words = f"The condition of the rule {rule.text('rule_id')!r} for {tool.value!r} may name an argument; it was left as it is."
+            self._notes.add("migration-left", rule.path, words, "Look at it, and change it by hand.")
+        yield from self._renamed(tool)
+
+    def _tools(self, case: Node) -> Iterator[Edit]:
+        tools = case.field("tools") or Node(None)
+        agent = self._agents.of(self._notes.file, case.text("app_name"))
+        for name, kept in tools.members.items():
+            new = self._migration.tools.get(name, name)
+            if new != name and new in tools.members and new not in self._migration.tools:
+                self._done[f"The recorded schema of {name!r} gives way to that of {new!r}"] += 1
+                yield Remove((*tools.path, name))
+                continue
+            if new != name:
+                yield Rename((*tools.path, name), new)
+            digest = agent.digest(new) if agent and self._touches(name) else None
+            if digest is not None and isinstance(kept, dict) and kept.get("schema_digest") != digest:
+                self._done[f"The recorded schema of {new!r} is its present one"] += 1
+                yield Replace((*tools.path, name, "schema_digest"), digest)
+
+    def _touches(self, tool: str) -> bool:
+        return tool in self._migration.tools or tool in self._migration.touched
+
+
+def _differ(one: Any, other: Any) -> bool:
+    return type(one) is not type(other) or one != other

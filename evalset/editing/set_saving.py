@@ -1,0 +1,378 @@
+"""Saves an edited set: checked by ADK's models, under the lock of its file, whole or not at all; bytes that no edit names stay."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Collection, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from pydantic import ValidationError
+
+from evalset.editing.case_edits import DeleteCase, InsertCase, NoteCase, RenameCase, SetValue
+from evalset.editing.case_parts import Case, field, is_same, put
+from evalset.editing.opened_set import OpenedSet, identity_at
+from evalset.editing.recording_beside import Beside
+from evalset.editing.set_work import NO_NOTE, Held, SetWork, State
+from evalset.errors import EvalSetError
+from evalset.files.eval_names import flaw_of_eval_id, unique_eval_id
+from evalset.files.legacy_format import keep_copy
+from evalset.files.outline_cache import Identity, identity_of
+from evalset.recorded.recording import CaseNote, RecordedCase
+from evalset.recorded.recording_files import RecordedEnvironmentError, put_all
+from simulator.base.atomic_files import (
+    Lock,
+    LockTimeoutError,
+    Replace,
+    lock_path,
+    sync_folder,
+    system_lock,
+    write_whole,
+)
+from simulator.facts import Value
+
+_PATIENCE_SECONDS = 30.0
+
+
+class ChangedOnDiskError(EvalSetError):
+    """The file is not as it was when the set was opened or saved last; nothing was written."""
+
+
+class InvalidCaseError(EvalSetError):
+    """ADK would not read a case; the text names the case and the place, and nothing was written.
+
+    Attributes:
+        key: The case.
+    """
+
+    def __init__(self, path: Path, key: str, reason: str) -> None:
+        super().__init__(path, reason)
+        self.key = key
+
+
+class Saved(Value):
+    """What a save did.
+
+    Attributes:
+        path: The file.
+        cases: How many cases are not as they were.
+        beside: The recorded environment, where that changed too.
+        trouble: Why the recorded environment was not written; the eval set was.
+        converted_copy: Where the text in ADK's old form is kept, where that was converted.
+    """
+
+    path: Path
+    cases: int
+    beside: Path | None = None
+    trouble: str = ""
+    converted_copy: Path | None = None
+
+
+def save(work: SetWork, *, lock: Lock = system_lock, replace: Replace = os.replace) -> Saved:
+    """Save what was edited.
+
+    Raises:
+        InvalidCaseError: ADK's models refuse a case.
+        ChangedOnDiskError: Somebody wrote the file since.
+        EvalSetError: The disk or the folder refused.
+    """
+    path, state = work.opened.path, work.state
+    touched = touched_keys(work, state)
+    check(work, state, touched)
+    if work.beside.trouble and (_recorded_changes(work, state) or _note_changes(work, state)):
+        raise EvalSetError(path, f"what lies beside it cannot be changed with it: {work.beside.trouble}")
+    target = Path(os.path.realpath(path))
+    try:
+        with lock(lock_path(target), _PATIENCE_SECONDS):
+            _check_unchanged(work, target)
+            old = work.opened.old_text if work.identity == work.opened.identity else None
+            copy = keep_copy(target, old) if old is not None else None
+            write_whole(
+                target,
+                list(pieces(work.opened, state)),
+                before_replace=lambda: _check_unchanged(work, target),
+                replace=replace,
+            )
+            identity = identity_of(target.stat())
+            sync_folder(target.parent)
+    except LockTimeoutError as error:
+        reason = f"another program has been writing it for {_PATIENCE_SECONDS:g} seconds; nothing was written"
+        raise EvalSetError(path, reason) from error
+    except OSError as error:
+        raise EvalSetError(path, f"the system refused: {error.strerror or error}") from error
+    return _finish(work, state, identity, Saved(path=path, cases=len(touched), converted_copy=copy))
+
+
+def _finish(work: SetWork, state: State, identity: Identity, saved: Saved) -> Saved:
+    """Write what lies beside the set, and note what stands in the files now."""
+    cases, notes = _recorded_changes(work, state), _note_changes(work, state)
+    beside: Any = work.beside_identity
+    if cases or notes:
+        try:
+            put_all(work.beside.path, cases, notes)
+            beside = identity_at(work.beside.path)
+            saved = saved.model_copy(update={"beside": work.beside.path})
+        except (RecordedEnvironmentError, OSError) as error:
+            saved = saved.model_copy(update={"trouble": str(error)})
+    work.take_saved(state, identity, beside)
+    return saved
+
+
+def has_changed_on_disk(work: SetWork) -> bool:
+    """Tell whether the file is not as it was when it was opened or saved last."""
+    return identity_at(work.opened.path) != work.identity
+
+
+def _check_unchanged(work: SetWork, target: Path) -> None:
+    if identity_at(target) != work.identity:
+        gone = not target.exists()
+        raise ChangedOnDiskError(
+            work.opened.path,
+            "is not there any more; nothing was written"
+            if gone
+            else "was changed by somebody else since it was opened; nothing was written",
+        )
+
+
+# ---------------------------------------------------------------- checking
+
+
+def touched_keys(work: SetWork, state: State) -> list[str]:
+    """Give the cases that are not as they were saved: edited, new, or gone."""
+    then = work.saved
+    before, now = set(then.order), set(state.order)
+    changed = [
+        key for key in state.order if key not in before or then.held.get(key) is not state.held.get(key)
+    ]
+    return [*changed, *(key for key in then.order if key not in now)]
+
+
+def check(work: SetWork, state: State, touched: list[str]) -> None:
+    """Check with ADK's models what a save would write anew.
+
+    Raises:
+        InvalidCaseError: A case is not as ADK wants it, or its eval id is taken or cannot be used.
+    """
+    seen: dict[str, str] = {}
+    fresh = set(touched)
+    for key in state.order:
+        held = state.held.get(key)
+        eval_id = held.case.get("eval_id", field(held.case, "eval_id")) if held else work.row(key).eval_id
+        if key in fresh and held is not None:
+            _check_case(work.opened.path, key, held.case)
+            _check_keys(work.opened, key)
+            if eval_id in seen:
+                raise InvalidCaseError(work.opened.path, key, f"two cases have the eval id {eval_id!r}")
+        elif seen.get(eval_id) in fresh:
+            raise InvalidCaseError(work.opened.path, key, f"two cases have the eval id {eval_id!r}")
+        seen[eval_id] = key
+
+
+def _check_case(path: Path, key: str, case: Case) -> None:
+    from google.adk.evaluation.eval_case import EvalCase  # noqa: PLC0415 - importing ADK's evaluation takes a second
+
+    eval_id = field(case, "eval_id")
+    name = eval_id if isinstance(eval_id, str) else key
+    if isinstance(eval_id, str) and (flaw := flaw_of_eval_id(eval_id)):
+        raise InvalidCaseError(path, key, flaw)
+    try:
+        EvalCase.model_validate(case)
+    except ValidationError as error:
+        raise InvalidCaseError(path, key, f"case {name!r}: {_first(error)}") from None
+
+
+def _check_keys(opened: OpenedSet, key: str) -> None:
+    """Refuse to write anew a case in which a key stands twice in one object: one of its values would be lost."""
+    if key not in opened.places:
+        return
+
+    def checked(pairs: list[tuple[str, Any]]) -> None:
+        names = [name for name, _ in pairs]
+        if len(set(names)) < len(names):
+            twice = next(name for place, name in enumerate(names) if name in names[:place])
+            reason = f"case {key!r}: {twice!r} stands twice in one object, and only one of the two would stay"
+            raise InvalidCaseError(opened.path, key, reason)
+
+    json.loads(opened.raw(key), object_pairs_hook=checked)
+
+
+def _first(error: ValidationError) -> str:
+    """Name the first thing that ADK refuses, and where it stands: of a value with two forms that which came further."""
+    flaws = error.errors(include_url=False, include_input=False)
+    deepest = max(flaws, key=lambda flaw: len(flaw["loc"]))
+    flaw = deepest if len(flaws) > 1 else flaws[0]
+    shown = [step for step in flaw["loc"] if isinstance(step, int) or step[:1].islower()]
+    place = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in shown).lstrip(".")
+    return f"{place}: {flaw['msg']}" if place else str(flaw["msg"])
+
+
+# ---------------------------------------------------------------- the bytes
+
+
+def pieces(opened: OpenedSet, state: State) -> Iterator[bytes | memoryview]:
+    """Give the file as it will be: cases that no edit changed, and all around them, as they stand in it."""
+    text, spans, layout = memoryview(opened.text), opened.spans, opened.layout
+    written = [_written(opened, state, key) for key in state.order]
+    if not spans:
+        place = layout.insert_at
+        yield text[:place]
+        for number, case in enumerate(written):
+            yield layout.lead if number == 0 else layout.next_lead
+            yield case
+        yield layout.trail if written else b""
+        yield text[place:]
+        return
+    head, tail = text[: spans[0].start], text[spans[-1].stop :]
+    if not written:
+        yield bytes(head).rstrip()
+        yield bytes(tail).lstrip()
+        return
+    yield head
+    before: int | None = None
+    for number, (key, case) in enumerate(zip(state.order, written, strict=True)):
+        here = opened.places.get(key)
+        if number:
+            yield _gap(opened, before, here)
+        yield case
+        before = here
+    yield tail
+
+
+def _gap(opened: OpenedSet, before: int | None, here: int | None) -> bytes:
+    """Give what stands between two cases: what stood there, or where they did not follow each other, what stands between others."""
+    if before is not None and here == before + 1:
+        return opened.text[opened.spans[before].stop : opened.spans[here].start]
+    if len(opened.spans) > 1:
+        return opened.text[opened.spans[0].stop : opened.spans[1].start]
+    return opened.layout.next_lead
+
+
+def _written(opened: OpenedSet, state: State, key: str) -> bytes | memoryview:
+    held = state.held.get(key)
+    if key in opened.places:
+        span = opened.spans[opened.places[key]]
+        if held is None or is_same(held.case, opened.case(key)):
+            return memoryview(opened.text)[slice(*span)]
+    assert held is not None  # noqa: S101 - a case that was not opened was made by an edit
+    return opened.layout.style.write(held.case)
+
+
+def text_of_set(work: SetWork) -> bytes:
+    """Give the whole file as a save would write it; nothing is checked."""
+    return b"".join(bytes(piece) for piece in pieces(work.opened, work.state))
+
+
+# ---------------------------------------------------------------- what lies beside
+
+
+def _beside_of(work: SetWork, state: State, keys: list[str]) -> dict[str, Held]:
+    return {str(field(held.case, "eval_id", "")): held for key in keys if (held := work.held(key, state))}
+
+
+def _both(work: SetWork, state: State) -> tuple[dict[str, Held], dict[str, Held]]:
+    """Give the cases that a save touches by their eval ids, as they were saved and as they are now."""
+    touched = touched_keys(work, state)
+    then, now = set(work.saved.order), set(state.order)
+    return (
+        _beside_of(work, work.saved, [key for key in touched if key in then]),
+        _beside_of(work, state, [key for key in touched if key in now]),
+    )
+
+
+def _recorded_changes(work: SetWork, state: State) -> dict[str, RecordedCase | None]:
+    before, after = _both(work, state)
+    gone = {eval_id: None for eval_id, held in before.items() if held.recorded is not None}
+    put = {eval_id: held.recorded for eval_id, held in after.items() if held.recorded is not None}
+    same = [
+        eval_id
+        for eval_id, held in after.items()
+        if eval_id in before and before[eval_id].recorded == held.recorded
+    ]
+    return {eval_id: case for eval_id, case in {**gone, **put}.items() if eval_id not in same}
+
+
+def _note_changes(work: SetWork, state: State) -> dict[str, CaseNote | None]:
+    before, after = _both(work, state)
+    empty = CaseNote()
+    gone = {eval_id: None for eval_id, held in before.items() if held.note != empty}
+    put = {eval_id: held.note for eval_id, held in after.items() if held.note != empty}
+    same = [
+        eval_id for eval_id, held in after.items() if eval_id in before and before[eval_id].note == held.note
+    ]
+    return {eval_id: note for eval_id, note in {**gone, **put}.items() if eval_id not in same}
+
+
+# Brings edits onto a set that somebody else has written meanwhile, case by case. Pure but for what the sets hold.
+
+
+class Conflict(NamedTuple):
+    """A case that both sides changed: its key in the work, its eval id, and how each side has it (None where it is gone)."""
+
+    key: str
+    eval_id: str
+    mine: Case | None
+    theirs: Case | None
+
+
+def conflicts(work: SetWork, theirs: OpenedSet) -> tuple[Conflict, ...]:
+    """Give the cases that were edited here and are not in `theirs` as they were when they were opened or saved last."""
+    found: list[Conflict] = []
+    for key in touched_keys(work, work.state):
+        if key not in work.saved.order:
+            continue
+        then = work.held(key, work.saved).case
+        eval_id = str(field(then, "eval_id", ""))
+        other = theirs.case(eval_id) if eval_id in theirs.places else None
+        mine = work.held(key).case if key in work.state.order else None
+        if mine is None and other is None:
+            continue
+        if other is None or not is_same(other, then):
+            found.append(Conflict(key, eval_id, mine, other))
+    return tuple(found)
+
+
+def merged(work: SetWork, theirs: OpenedSet, beside: Beside, keep_mine: Collection[str]) -> SetWork:
+    """Give a work on `theirs` with the edits of `work`, a step for each case.
+
+    Args:
+        work: The edits, and the set that they were made on.
+        theirs: The set as it is on the disk now.
+        beside: What lies beside it now.
+        keep_mine: The keys of those cases in conflict that shall be as they are in `work`; of the others the edits are
+            dropped.
+    """
+    both = {conflict.key for conflict in conflicts(work, theirs)}
+    made = SetWork(theirs, beside)
+    for key in touched_keys(work, work.state):
+        if key in both and key not in keep_mine:
+            continue
+        was_there = key in work.saved.order
+        eval_id = str(field(work.held(key, work.saved if was_there else work.state).case, "eval_id", ""))
+        if key not in work.state.order:
+            if eval_id in theirs.places:
+                made.apply(DeleteCase(case=eval_id))
+        elif was_there and eval_id in theirs.places:
+            _put(made, eval_id, work.held(key))
+        else:
+            _insert(made, work.held(key))
+    return made
+
+
+def _put(made: SetWork, key: str, held: Held) -> None:
+    """Put a case in the place of another one, with what belongs to it."""
+    wanted = str(field(held.case, "eval_id", ""))
+    taken = {row.eval_id for row in made.rows() if row.key != key}
+    made.apply(SetValue(case=key, value=put(held.case, ("eval_id",), key)))
+    if wanted != key:
+        made.apply(RenameCase(case=key, eval_id=unique_eval_id(wanted, taken)))
+    if held.note != made.note(key):
+        made.apply(NoteCase(case=key, text=held.note.text, tags=held.note.tags))
+
+
+def _insert(made: SetWork, held: Held) -> None:
+    taken = {row.eval_id for row in made.rows()}
+    eval_id = unique_eval_id(str(field(held.case, "eval_id", "")), taken)
+    made.apply(InsertCase(value=put(held.case, ("eval_id",), eval_id), recorded=held.recorded))
+    if held.note != NO_NOTE:
+        made.apply(NoteCase(case=made.state.order[-1], text=held.note.text, tags=held.note.tags))

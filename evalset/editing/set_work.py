@@ -1,0 +1,361 @@
+"""Somebody's work on an eval set that is open: the edits so far, and the set as they make it; every step can be undone and redone."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from threading import RLock
+from typing import NamedTuple, assert_never
+
+from evalset.editing import recording_edits as recordings
+from evalset.editing.case_changes import edited
+from evalset.editing.case_edits import (
+    DeleteCase,
+    DuplicateCase,
+    Edit,
+    InsertCase,
+    MergeCases,
+    MoveCase,
+    MoveTurn,
+    NoteCase,
+    OfSet,
+    RemoveTurn,
+    RenameCase,
+    ReplaceCase,
+    SplitCase,
+)
+from evalset.editing.case_parts import ABSENT, Case, EditError, at, field, listed, put, turns_of
+from evalset.editing.opened_set import CaseRow, OpenedSet, row_of, unlike
+from evalset.editing.recording_beside import Beside
+from evalset.files.eval_names import flaw_of_eval_id
+from evalset.recorded.recording import CaseNote, RecordedCase
+from simulator.base.json_values import copied
+
+NO_NOTE = CaseNote()
+
+
+class Held(NamedTuple):
+    """A case that was edited: its JSON, what is recorded of it, and what is noted. Nobody changes it in place."""
+
+    case: Case
+    recorded: RecordedCase | None = None
+    note: CaseNote = NO_NOTE
+
+
+class State(NamedTuple):
+    """A set after some edits: the keys of its cases in order, and those of them that are not as they were opened."""
+
+    order: tuple[str, ...]
+    held: Mapping[str, Held]
+
+
+class SetWork:
+    """The work on one set. Safe to use from several threads.
+
+    Args:
+        opened: The set as it was opened.
+        beside: What lies beside it.
+    """
+
+    def __init__(self, opened: OpenedSet, beside: Beside) -> None:
+        self.opened, self.beside = opened, beside
+        self.identity, self.beside_identity = opened.identity, beside.identity
+        first = State(tuple(row.key for row in opened.rows), {})
+        self._states, self._edits, self._at = [first], list[Edit](), 0
+        self.saved = first
+        self._saved_edits: tuple[Edit, ...] = ()
+        self._lock = RLock()
+
+    # ------------------------------------------------------------ looking
+
+    @property
+    def state(self) -> State:
+        """The set as it is now."""
+        return self._states[self._at]
+
+    @property
+    def edits(self) -> tuple[Edit, ...]:
+        """The edits that are in force, the oldest first."""
+        return tuple(self._edits[: self._at])
+
+    @property
+    def undone(self) -> Edit | None:
+        """The edit that `redo` brings back; None where there is none."""
+        return self._edits[self._at] if self._at < len(self._edits) else None
+
+    @property
+    def is_changed(self) -> bool:
+        """Whether there is something to save."""
+        return self.state is not self.saved
+
+    def __contains__(self, key: object) -> bool:
+        return key in self.state.held or key in self.opened.places
+
+    def held(self, key: str, state: State | None = None) -> Held:
+        """Give a case with what belongs to it, now or in another state.
+
+        Raises:
+            EditError: There is none with this key.
+        """
+        state = state or self.state
+        found = state.held.get(key)
+        if found is not None:
+            return found
+        if key not in self.opened.places:
+            raise EditError(f"there is no case {key!r}")
+        row = self.opened.rows[self.opened.places[key]]
+        is_first = row.key == row.eval_id
+        recorded = self.beside.case(row.eval_id) if is_first else None
+        note = self.beside.notes.get(row.eval_id, NO_NOTE) if is_first else NO_NOTE
+        return Held(self.opened.case(key), recorded, note)
+
+    def case(self, key: str) -> Case:
+        """Give a case; it is not to be changed.
+
+        Raises:
+            EditError: There is none with this key.
+        """
+        found = self.state.held.get(key)
+        return found.case if found is not None else self.held(key).case
+
+    def row(self, key: str) -> CaseRow:
+        """Give a case's row as it is now.
+
+        Raises:
+            EditError: There is none with this key.
+        """
+        found = self.state.held.get(key)
+        if found is not None:
+            return row_of(key, found.case)
+        if key not in self.opened.places:
+            raise EditError(f"there is no case {key!r}")
+        return self.opened.rows[self.opened.places[key]]
+
+    def rows(self) -> list[CaseRow]:
+        """Give the rows of all cases in their order."""
+        held, rows, places = self.state.held, self.opened.rows, self.opened.places
+        return [row_of(key, held[key].case) if key in held else rows[places[key]] for key in self.state.order]
+
+    def note(self, key: str) -> CaseNote:
+        """Give what is noted of a case."""
+        found = self.state.held.get(key)
+        return found.note if found is not None else self.beside.notes.get(self._own_id(key), NO_NOTE)
+
+    def is_recorded(self, key: str) -> bool:
+        """Tell whether the environment of a case is recorded."""
+        found = self.state.held.get(key)
+        return found.recorded is not None if found is not None else self._own_id(key) in self.beside
+
+    def _own_id(self, key: str) -> str:
+        """Give the eval id under which something lies beside the set: of two cases with one id it is the first's."""
+        return key if key in self.opened.places else ""
+
+    # ------------------------------------------------------------ editing
+
+    def apply(self, edit: Edit) -> None:
+        """Carry out an edit; what was undone before cannot be redone then.
+
+        Raises:
+            EditError: It does not fit; the text says why, and nothing was changed.
+        """
+        with self._lock:
+            made = self._after(edit)
+            if made == self.state:
+                return
+            del self._states[self._at + 1 :], self._edits[self._at :]
+            self._states.append(made)
+            self._edits.append(edit)
+            self._at += 1
+
+    def undo(self) -> bool:
+        """Take back the last edit; False where there is none."""
+        with self._lock:
+            if not self._at:
+                return False
+            self._at -= 1
+            return True
+
+    def redo(self) -> bool:
+        """Bring back the edit that was taken back last; False where there is none."""
+        with self._lock:
+            if self.undone is None:
+                return False
+            self._at += 1
+            return True
+
+    def discard(self) -> None:
+        """Go back to what was saved last, or opened; that too can be undone, as far as it came by undoing."""
+        with self._lock:
+            places = [place for place, state in enumerate(self._states) if state is self.saved]
+            self._at = places[0] if places else self._at
+
+    def _after(self, edit: Edit) -> State:
+        if isinstance(edit, (DuplicateCase, SplitCase, MergeCases, DeleteCase, MoveCase, InsertCase)):
+            return self._after_of_set(edit)
+        before = self._of(edit.case)
+        after = before._replace(case=edited(before.case, edit))
+        match edit:
+            case RenameCase():
+                self._check_free(edit.eval_id, but=edit.case)
+            case NoteCase():
+                after = after._replace(note=CaseNote(text=edit.text, tags=edit.tags))
+            case ReplaceCase():
+                after = after._replace(recorded=edit.recorded)
+            case MoveTurn() | RemoveTurn():
+                after = after._replace(recorded=_with_turns(before, edit))
+            case _:
+                if before.recorded is not None:
+                    followed = recordings.followed(before.case, after.case, before.recorded)
+                    after = after._replace(recorded=followed)
+        same = after.case == before.case and after[1:] == before[1:] and str(after.case) == str(before.case)
+        return self.state if same else State(self.state.order, {**self.state.held, edit.case: after})
+
+    def _after_of_set(self, edit: OfSet) -> State:
+        order, held = self.state
+        match edit:
+            case InsertCase():
+                return self._with_new(Held(dict(edit.value), edit.recorded), _eval_id(edit.value), edit.to)
+            case DuplicateCase():
+                before = self._of(edit.case)
+                after = before._replace(case=put(before.case, ("eval_id",), edit.eval_id))
+                return self._with_new(after, edit.eval_id, order.index(edit.case) + 1)
+            case SplitCase():
+                first, second = _split(self._of(edit.case), edit)
+                made = self._with_new(second, edit.eval_id, order.index(edit.case) + 1)
+                return State(made.order, {**made.held, edit.case: first})
+            case MergeCases():
+                joined = _merged(self._of(edit.case), self._of(edit.other), edit)
+                left = tuple(key for key in order if key != edit.other)
+                return State(left, {**held, edit.case: joined})
+            case DeleteCase():
+                self._of(edit.case)
+                return State(tuple(key for key in order if key != edit.case), held)
+            case MoveCase():
+                self._of(edit.case)
+                rest = [key for key in order if key != edit.case]
+                rest.insert(max(0, min(edit.to, len(rest))), edit.case)
+                return State(tuple(rest), held) if tuple(rest) != order else self.state
+            case never:
+                assert_never(never)
+
+    def _of(self, key: str) -> Held:
+        if key not in _members(self.state.order):
+            raise EditError(f"there is no case {key!r}")
+        return self.held(key)
+
+    def _with_new(self, new: Held, eval_id: str, to: int | None) -> State:
+        self._check_free(eval_id)
+        order = list(self.state.order)
+        key = unlike(eval_id, {*self.opened.places, *self.state.held, *order})
+        order.insert(len(order) if to is None else to, key)
+        return State(tuple(order), {**self.state.held, key: new})
+
+    def _check_free(self, eval_id: str, but: str = "") -> None:
+        if flaw := flaw_of_eval_id(eval_id):
+            raise EditError(flaw)
+        if any(row.eval_id == eval_id and row.key != but for row in self.rows()):
+            raise EditError(f"the set holds a case with the eval id {eval_id!r} already")
+
+    # ------------------------------------------------------------ saving
+
+    def history(self) -> tuple[tuple[Edit, ...], int, tuple[Edit, ...]]:
+        """Return all edits with those that were undone, how many are in force, and those that lead to what was saved."""
+        with self._lock:
+            return tuple(self._edits), self._at, self._saved_edits
+
+    def replay(self, edits: Sequence[Edit], at: int, saved: Sequence[Edit]) -> None:
+        """Make the edits of `history` anew, on the set as it was opened then.
+
+        Raises:
+            EditError: They do not fit this set.
+        """
+        with self._lock:
+            for edit in saved:
+                self.apply(edit)
+            self.saved, self._saved_edits = self.state, tuple(saved)
+            same = next(
+                (place for place, pair in enumerate(zip(edits, saved, strict=False)) if pair[0] != pair[1]),
+                min(len(edits), len(saved)),
+            )
+            self._at = min(same, self._at)
+            for edit in edits[self._at :]:
+                self.apply(edit)
+            self._at = max(0, min(at, len(self._edits)))
+
+    def take_saved(self, state: State, identity: object, beside: object) -> None:
+        """Note that a state stands in the files now, which have these identities."""
+        with self._lock:
+            place = next((place for place, each in enumerate(self._states) if each is state), None)
+            self._saved_edits = self._saved_edits if place is None else tuple(self._edits[:place])
+            self.saved, self.identity, self.beside_identity = state, identity, beside  # type: ignore[assignment] # as they were given
+
+
+@lru_cache(maxsize=64)
+def _members(order: tuple[str, ...]) -> frozenset[str]:
+    return frozenset(order)
+
+
+def _eval_id(case: Case) -> str:
+    found = field(case, "eval_id", "")
+    return found if isinstance(found, str) else ""
+
+
+def _with_turns(before: Held, edit: MoveTurn | RemoveTurn) -> RecordedCase | None:
+    recorded = before.recorded
+    if recorded is None or len(recorded.turns) != len(turns_of(before.case)):
+        return None
+    turns = list(recorded.turns)
+    if isinstance(edit, RemoveTurn):
+        del turns[edit.turn]
+    else:
+        other = edit.turn + edit.by
+        turns[edit.turn], turns[other] = turns[other], turns[edit.turn]
+    return recorded.model_copy(update={"turns": tuple(turns)})
+
+
+def _split(before: Held, edit: SplitCase) -> tuple[Held, Held]:
+    turns = turns_of(before.case)
+    if not 0 < edit.turn < len(turns):
+        raise EditError(f"a case of {len(turns)} turns cannot be split before turn {edit.turn + 1}")
+    first = put(before.case, ("conversation",), copied(turns[: edit.turn]))
+    second = put(before.case, ("conversation",), copied(turns[edit.turn :]))
+    second = put(second, ("eval_id",), edit.eval_id)
+    # What the state was in between, no eval case tells.
+    first = put(first, ("final_session_state",), ABSENT)
+    halves: tuple[RecordedCase | None, RecordedCase | None] = (None, None)
+    if before.recorded is not None and len(before.recorded.turns) == len(turns):
+        halves = recordings.split(before.recorded, edit.turn)
+        if at(second, ("session_input", "state")) is not ABSENT and halves[1] is not None:
+            second = put(second, ("session_input", "state"), copied(halves[1].state))
+    return Held(first, halves[0], before.note), Held(second, halves[1], before.note)
+
+
+def _merged(one: Held, other: Held, edit: MergeCases) -> Held:
+    if edit.case == edit.other:
+        raise EditError("a case cannot be merged with itself")
+    first, second = turns_of(one.case), turns_of(other.case)
+    if not (first and second):
+        raise EditError("a scenario has no turns to merge")
+    made = put(one.case, ("conversation",), copied([*first, *second]))
+    end = at(other.case, ("final_session_state",))
+    made = put(made, ("final_session_state",), end if end is ABSENT else copied(end))
+    rubrics = _joined_rubrics(one.case, other.case)
+    if rubrics:
+        made = put(made, ("rubrics",), rubrics)
+    known = set(made)
+    for key, value in other.case.items():
+        if key not in known and at(made, (key,)) is ABSENT:
+            made[key] = copied(value)
+    both = one.recorded is not None and other.recorded is not None
+    recorded = recordings.merged(one.recorded, other.recorded) if both else None  # type: ignore[arg-type] # both are there
+    text = "\n\n".join(text for text in (one.note.text, other.note.text) if text)
+    tags = tuple(dict.fromkeys((*one.note.tags, *other.note.tags)))
+    return Held(made, recorded, CaseNote(text=text, tags=tags))
+
+
+def _joined_rubrics(one: Case, other: Case) -> list[object]:
+    mine = listed(one, "rubrics")
+    ids = {field(rubric, "rubric_id") for rubric in mine}
+    new = [each for each in listed(other, "rubrics") if field(each, "rubric_id") not in ids]
+    joined: list[object] = copied([*mine, *new])
+    return joined

@@ -1,0 +1,120 @@
+"""Writes somebody's unsaved work on a set so that it can be gone on with later, also where the file has changed meanwhile."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Literal, NamedTuple
+
+from pydantic import TypeAdapter, ValidationError
+
+from evalset.editing.case_edits import Edit
+from evalset.editing.case_parts import EditError
+from evalset.editing.opened_set import identity_at, opened_as
+from evalset.editing.recording_beside import Beside, open_beside
+from evalset.editing.set_work import SetWork
+from evalset.errors import EvalSetError
+from evalset.files.outline_cache import Identity
+from evalset.recorded.recording_files import sidecar_of
+from simulator.base.json_text import JsonTextError, read_json
+from simulator.facts import Value
+
+_NO_FILE = Identity(-1, -1, -1, -1, -1)
+"""Of no file: what has it, is not as it is on the disk."""
+
+
+class RestoreError(EvalSetError):
+    """Unsaved work cannot be gone on with; the text says why."""
+
+
+class _Kept(Value):
+    version: Literal[1] = 1
+    edits: tuple[Edit, ...]
+    at: int
+    saved: tuple[Edit, ...]
+    digest: str
+    texts: dict[str, str]
+
+
+_KEPT: TypeAdapter[_Kept] = TypeAdapter(_Kept)
+
+
+class KeptWork(NamedTuple):
+    """Unsaved work, written.
+
+    Attributes:
+        body: The edits, and the digest of the file that they were made on.
+        base: The file as it was opened; empty where there are no edits.
+        beside: What lay beside it.
+    """
+
+    body: str
+    base: bytes = b""
+    beside: bytes | None = None
+
+
+def kept_work(work: SetWork, texts: Mapping[str, str]) -> KeptWork | None:
+    """Write the work, and what was typed beside it; None where there is nothing to keep."""
+    if not work.is_changed and not texts:
+        return None
+    history = work.history() if work.is_changed else ((), 0, ())
+    digest = _digest_of(work) if work.is_changed else ""
+    kept = _Kept(edits=history[0], at=history[1], saved=history[2], digest=digest, texts=dict(texts))
+    # ASCII, as a text may hold half of a surrogate pair.
+    body = json.dumps(_KEPT.dump_python(kept, mode="json"))
+    if not work.is_changed:
+        return KeptWork(body)
+    opened = work.opened
+    return KeptWork(body, opened.text if opened.old_text is None else opened.old_text, work.beside.text)
+
+
+def restored_work(path: Path, kept: KeptWork) -> tuple[SetWork | None, dict[str, str]]:
+    """Give the work to go on with, None where nothing was edited, and what was typed.
+
+    Where the file is not as the work was made on, it counts as changed by somebody else, to be merged.
+
+    Raises:
+        RestoreError: It cannot be read, or its edits do not fit what they were made on.
+    """
+    try:
+        found = _KEPT.validate_python(read_json(kept.body, constants=True))
+        if not found.edits:
+            return None, found.texts
+        identity = _identity(path, found.digest)
+        work = SetWork(opened_as(path, kept.base, identity), _beside(path, kept.beside))
+        work.replay(found.edits, found.at, found.saved)
+    except (JsonTextError, ValidationError, EditError, EvalSetError) as error:
+        raise RestoreError(path, f"its unsaved edits cannot be restored: {error}") from error
+    return work, found.texts
+
+
+def _digest_of(work: SetWork) -> str:
+    """Give the digest of the file as the work takes it to be; of no file where it is not so any more."""
+    path = work.opened.path
+    try:
+        text = path.read_bytes()
+    except OSError:
+        return ""
+    return _digest(text) if identity_at(path) == work.identity else ""
+
+
+def _digest(text: bytes) -> str:
+    return hashlib.sha256(text).hexdigest()
+
+
+def _identity(path: Path, digest: str) -> Identity:
+    identity = identity_at(path)
+    try:
+        same = identity is not None and _digest(path.read_bytes()) == digest
+    except OSError:
+        same = False
+    return identity if same and identity is not None else _NO_FILE
+
+
+def _beside(path: Path, text: bytes | None) -> Beside:
+    now = open_beside(path)
+    if now.trouble or now.text == text:
+        return now
+    return Beside(sidecar_of(path), text, _NO_FILE)

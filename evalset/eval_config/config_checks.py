@@ -1,0 +1,221 @@
+"""Checks the document of an `EvalConfig` with ADK's own models, and says what ADK itself finds only when it runs, or never."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
+from typing import Any, Literal
+
+from google.adk.evaluation.eval_config import EvalConfig
+from google.adk.evaluation.eval_metrics import (
+    BaseCriterion,
+    HallucinationsCriterion,
+    LlmAsAJudgeCriterion,
+    LlmBackedUserSimulatorCriterion,
+    RubricsBasedCriterion,
+    ToolTrajectoryCriterion,
+)
+from pydantic import BaseModel, ValidationError
+
+from evalset.eval_config.adk_criteria import ALWAYS_REPORTED, Criterion, Kind, criterion_named
+from evalset.eval_config.config_edits import custom_metrics, threshold, value_at
+from simulator.base.json_values import JsonObject
+from simulator.facts import Value
+
+CLASSES: Mapping[Kind, type[BaseCriterion]] = {
+    "plain": BaseCriterion,
+    "trajectory": ToolTrajectoryCriterion,
+    "judge": LlmAsAJudgeCriterion,
+    "rubrics": RubricsBasedCriterion,
+    "hallucinations": HallucinationsCriterion,
+    "user_simulator": LlmBackedUserSimulatorCriterion,
+}
+"""What ADK's evaluators read a criterion with."""
+
+_MATCH_TYPE = (["match_type"], ["matchType"])
+_MATCH_TYPES = f"has to be one of {', '.join(ToolTrajectoryCriterion.MatchType.__members__)}"
+
+
+class Flaw(Value):
+    """Something of a document: an `error` makes `adk eval` fail or leaves a metric without a score, a `warning` does not.
+
+    `place` is a path in the document, as `criteria.hallucinations_v1.threshold`.
+    """
+
+    severity: Literal["error", "warning"]
+    place: str
+    sentence: str
+
+
+def check(document: JsonObject) -> tuple[Flaw, ...]:
+    """Say what is wrong with a document; nothing where `adk eval` takes it as it is meant."""
+    return (*_criteria(document), *_custom(document), *_rest(document))
+
+
+def _criteria(document: JsonObject) -> Iterator[Flaw]:
+    found = value_at(document, ("criteria",))
+    if found is not None and not isinstance(found, dict):
+        yield Flaw(
+            severity="error", place="criteria", sentence="has to be an object: a criterion for each metric"
+        )
+        return
+    if not found:
+        yield Flaw(
+            severity="error", place="criteria", sentence="names no metric, so every case counts as failed"
+        )
+        return
+    own = custom_metrics(document)
+    for name, said in found.items():
+        yield from _criterion(f"criteria.{name}", name, said, document, own)
+
+
+def _criterion(
+    place: str, name: str, said: Any, document: JsonObject, own: Mapping[str, str]
+) -> Iterator[Flaw]:
+    known = criterion_named(name)
+    if name in ALWAYS_REPORTED:
+        yield Flaw(
+            severity="error",
+            place=place,
+            sentence="is always reported and takes no threshold; naming it makes `adk eval` fail",
+        )
+        return
+    if known is None and name not in own:
+        yield Flaw(
+            severity="error",
+            place=place,
+            sentence="ADK knows no metric of this name; a metric of your own needs its function in `custom_metrics`",
+        )
+    if isinstance(said, bool) or not isinstance(said, (int, float, dict)):
+        yield Flaw(
+            severity="error", place=place, sentence="has to be a number, or an object with a `threshold`"
+        )
+        return
+    if isinstance(said, dict):
+        kind = known.kind if known and name not in own else "plain"
+        yield from _misfits(CLASSES[kind], said, place)
+        if known or name not in own:
+            yield from _unread(CLASSES[kind], said, place)
+        if kind == "rubrics":
+            yield from _rubrics(said, place)
+    if known and name not in own:
+        yield from _range(known, threshold(document, name), place)
+    if known and known.kind == "rubrics" and not (isinstance(said, dict) and value_at(said, ("rubrics",))):
+        yield Flaw(
+            severity="warning",
+            place=f"{place}.rubrics",
+            sentence=f"there is none, so only cases with rubrics of the type {known.rubric_type} get a score",
+        )
+
+
+def _range(known: Criterion, said: float | None, place: str) -> Iterator[Flaw]:
+    if said is not None and said > known.highest:
+        sentence = f"no score is above {known.highest:g}, so {said:g} never passes"
+    elif said is not None and said <= known.lowest:
+        sentence = f"no score is below {known.lowest:g}, so {said:g} always passes"
+    else:
+        return
+    yield Flaw(severity="warning", place=place, sentence=sentence)
+
+
+def _rubrics(said: Mapping[str, Any], place: str) -> Iterator[Flaw]:
+    """Find what the judges stumble over: they keep rubrics by their id, and ask for the text of each."""
+    seen = set[str]()
+    rubrics = value_at(said, ("rubrics",))
+    for number, rubric in enumerate(rubrics if isinstance(rubrics, list) else ()):
+        if not isinstance(rubric, dict):
+            continue  # said already
+        rubric_id = str(value_at(rubric, ("rubric_id",)))
+        if rubric_id in seen:
+            yield Flaw(
+                severity="error",
+                place=f"{place}.rubrics[{number}]",
+                sentence=f"the id {rubric_id!r} is taken by a rubric before it",
+            )
+        seen.add(rubric_id)
+        if not value_at(rubric, ("rubric_content", "text_property")):
+            yield Flaw(
+                severity="error", place=f"{place}.rubrics[{number}]", sentence="does not say what it wants"
+            )
+
+
+def _custom(document: JsonObject) -> Iterator[Flaw]:
+    criteria = value_at(document, ("criteria",))
+    for name, path in custom_metrics(document).items():
+        place = f"custom_metrics.{name}"
+        module, _, function = path.rpartition(".")
+        if path and not (module and function):
+            yield Flaw(
+                severity="error",
+                place=f"{place}.code_config.name",
+                sentence=f"{path!r} is no path of a function: `package.module.function`",
+            )
+        if isinstance(criteria, dict) and name not in criteria:
+            yield Flaw(
+                severity="warning",
+                place=place,
+                sentence="has no threshold in `criteria`, so it is never evaluated",
+            )
+
+
+def _rest(document: JsonObject) -> Iterator[Flaw]:
+    """Check all but the criteria, which are checked one by one: ADK's errors about their union name every branch."""
+    others = {name: held for name, held in document.items() if name != "criteria"}
+    yield from _misfits(EvalConfig, others, "")
+    yield from _unread(EvalConfig, others, "")
+    simulated = value_at(document, ("user_simulator_config",))
+    if isinstance(simulated, dict):
+        classes = _user_simulators()
+        found = classes.get(str(simulated.get("type") or "llm_backed"))
+        if found is not None:
+            yield from _unread(found, simulated, "user_simulator_config")
+
+
+@cache
+def _user_simulators() -> Mapping[str, type[BaseModel]]:
+    """Give the configs of simulated users by their types, out of ADK's own union."""
+    field = EvalConfig.model_fields["user_simulator_config"]
+    classes = (one for one in _models_in(field.annotation))
+    return {str(each.model_fields["type"].default): each for each in classes}
+
+
+def _models_in(annotation: Any) -> Iterator[type[BaseModel]]:
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        yield annotation
+    for inner in getattr(annotation, "__args__", ()):
+        yield from _models_in(inner)
+
+
+def _misfits(model: type[BaseModel], said: Mapping[str, Any], place: str) -> Iterator[Flaw]:
+    try:
+        model.model_validate(said)
+    except ValidationError as error:
+        for each in error.errors(include_url=False, include_input=False):
+            steps = [step for step in each["loc"] if step not in _user_simulators()]
+            sentence = (
+                _MATCH_TYPES if steps[-1:] in _MATCH_TYPE else each["msg"].removeprefix("Value error, ")
+            )
+            yield Flaw(severity="error", place=_joined(place, steps), sentence=sentence)
+
+
+def _joined(place: str, steps: Iterable[int | str]) -> str:
+    made = place
+    for step in steps:
+        made += f"[{step}]" if isinstance(step, int) else f".{step}" if made else str(step)
+    return made
+
+
+def _unread(model: type[BaseModel], said: Mapping[str, Any], place: str) -> Iterator[Flaw]:
+    names = {
+        spelling
+        for name, field in model.model_fields.items()
+        for spelling in (name, field.alias, field.validation_alias)
+        if isinstance(spelling, str)
+    }
+    for name in said:
+        if name not in names:
+            yield Flaw(
+                severity="warning",
+                place=_joined(place, [name]),
+                sentence=f"ADK does not read this; it reads {', '.join(sorted(model.model_fields))}",
+            )

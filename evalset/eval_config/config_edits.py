@@ -1,0 +1,214 @@
+"""Edits the document of an `EvalConfig` as JSON, and leaves alone what it is not asked to change, unknown keys included. Pure."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from pydantic import JsonValue
+
+from evalset.eval_config.adk_criteria import criterion_named
+from simulator.base.json_text import JsonTextError, read_json
+from simulator.base.json_values import JsonObject, copied
+
+_THRESHOLD = "threshold"
+_CRITERIA, _CUSTOM = "criteria", "custom_metrics"
+
+
+class ConfigError(ValueError):
+    """A text is no document of an `EvalConfig`; it says what is wrong, and where."""
+
+
+def read_document(text: str) -> JsonObject:
+    """Read the text of a document; an empty one is a document without criteria.
+
+    Raises:
+        ConfigError: It is no JSON object; line and column are named.
+    """
+    if not text.strip():
+        return {}
+    try:
+        found = read_json(text)
+    except JsonTextError as error:
+        raise ConfigError(f"line {error.line}, column {error.column}: {error.reason}") from error
+    if not isinstance(found, dict):
+        raise ConfigError("the criteria have to be a JSON object: { ... }")
+    return found
+
+
+def written(document: JsonObject) -> str:
+    """Write a document, indented."""
+    return f"{json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False)}\n"
+
+
+def starting_document() -> JsonObject:
+    """Give the criteria that ADK takes where there is no file."""
+    return {_CRITERIA: {"tool_trajectory_avg_score": 1.0, "response_match_score": 0.8}}
+
+
+def value_at(document: Mapping[str, Any], path: Sequence[str]) -> Any:
+    """Give what stands at a path of fields in snake case, also where it is spelt in camel case; None where nothing does."""
+    found: Any = document
+    for depth, name in enumerate(path):
+        if not isinstance(found, dict):
+            return None
+        found = found.get(name if _is_metric(path, depth) else _spelt(found, name))
+    return found
+
+
+def with_value(document: JsonObject, path: Sequence[str], value: JsonValue) -> JsonObject:
+    """Give the document with a value at a path of fields; None takes it away. What is no object on the way is replaced."""
+    made: JsonObject = copied(document)
+    here: dict[str, Any] = made
+    for depth, name in enumerate(path[:-1]):
+        key = name if _is_metric(path, depth) else _spelt(here, name)
+        if not isinstance(here.get(key), dict):
+            if value is None:
+                return made
+            here[key] = {}
+        here = here[key]
+    last = path[-1] if _is_metric(path, len(path) - 1) else _spelt(here, path[-1])
+    if value is None:
+        here.pop(last, None)
+    else:
+        here[last] = value
+    return made
+
+
+def _is_metric(path: Sequence[str], depth: int) -> bool:
+    """Tell the name of a metric, which has one spelling, from the name of a field."""
+    return depth == 1 and path[0] in {_CRITERIA, _CUSTOM}
+
+
+def _spelt(held: Mapping[str, Any], name: str) -> str:
+    """Give the spelling of a field that an object has; ADK reads both."""
+    if name in held:
+        return name
+    camel = re.sub(r"_([a-z0-9])", lambda found: found[1].upper(), name)
+    return camel if camel in held else name
+
+
+# ------------------------------------------------------------ criteria
+
+
+def criteria_in(document: JsonObject) -> tuple[str, ...]:
+    """Give the names of the criteria of a document, in their order."""
+    found = value_at(document, (_CRITERIA,))
+    return tuple(found) if isinstance(found, dict) else ()
+
+
+def with_criterion(document: JsonObject, name: str, value: JsonValue) -> JsonObject:
+    """Give the document with a criterion, a threshold or an object; None takes it away."""
+    return with_value(document, (_CRITERIA, name), value)
+
+
+def usual_value(name: str) -> float:
+    """Give the threshold that a criterion begins with."""
+    found = criterion_named(name)
+    return found.usual if found else 0.8
+
+
+def threshold(document: JsonObject, name: str) -> float | None:
+    """Give the threshold of a criterion; None where it has none that is a number."""
+    found = value_at(document, (_CRITERIA, name))
+    said = value_at(found, (_THRESHOLD,)) if isinstance(found, dict) else found
+    return float(said) if isinstance(said, (int, float)) and not isinstance(said, bool) else None
+
+
+def with_threshold(document: JsonObject, name: str, value: float) -> JsonObject:
+    """Give the document with another threshold, whatever form the criterion has."""
+    found = value_at(document, (_CRITERIA, name))
+    if isinstance(found, dict):
+        return with_value(document, (_CRITERIA, name, _THRESHOLD), value)
+    return with_criterion(document, name, value)
+
+
+def option(document: JsonObject, name: str, path: Sequence[str]) -> Any:
+    """Give an option of a criterion; None where it is not said."""
+    found = value_at(document, (_CRITERIA, name))
+    return value_at(found, path) if isinstance(found, dict) else None
+
+
+def with_option(document: JsonObject, name: str, path: Sequence[str], value: JsonValue) -> JsonObject:
+    """Give the document with an option of a criterion; None takes it away.
+
+    A criterion that was a number becomes an object; one that has nothing left but its threshold becomes a number again.
+    """
+    found = value_at(document, (_CRITERIA, name))
+    held: JsonObject = found if isinstance(found, dict) else {_THRESHOLD: found}
+    made = _without_empty(with_value(held, path, value), path)
+    return with_criterion(document, name, made[_THRESHOLD] if set(made) == {_THRESHOLD} else made)
+
+
+def _without_empty(held: JsonObject, path: Sequence[str]) -> JsonObject:
+    for depth in range(len(path) - 1, 0, -1):
+        if value_at(held, path[:depth]) == {}:
+            held = with_value(held, path[:depth], None)
+    return held
+
+
+# ------------------------------------------------------------ rubrics
+
+
+def rubric_lines(rubrics: Any) -> str:
+    """Write rubrics as lines: `id: what it wants`."""
+    found = rubrics if isinstance(rubrics, list) else []
+    return "\n".join(_rubric_line(rubric) for rubric in found if isinstance(rubric, dict))
+
+
+def _rubric_line(rubric: Mapping[str, Any]) -> str:
+    text = value_at(rubric, ("rubric_content", "text_property")) or ""
+    return f"{value_at(rubric, ('rubric_id',)) or ''}: {' '.join(str(text).split())}"
+
+
+def rubrics_from(lines: str, before: Any = None) -> list[JsonValue]:
+    """Read rubrics from lines, `id: what it wants` or the wish alone. One whose line has not changed stays as it was, whole.
+
+    What a line does not show, its description and its type, stays with its id.
+    """
+    known = [rubric for rubric in before if isinstance(rubric, dict)] if isinstance(before, list) else []
+    by_line = {_rubric_line(rubric): rubric for rubric in known}
+    by_id = {value_at(rubric, ("rubric_id",)): rubric for rubric in known}
+    made: list[JsonValue] = []
+    for line in filter(str.strip, lines.splitlines()):
+        if line in by_line:
+            made.append(copied(by_line[line]))
+            continue
+        name, wish = _parted(line, len(made) + 1)
+        made.append(
+            with_value(by_id.get(name, {"rubric_id": name}), ("rubric_content", "text_property"), wish)
+        )
+    return made
+
+
+def _parted(line: str, number: int) -> tuple[str, str]:
+    name, colon, wish = line.partition(":")
+    if colon and re.fullmatch(r"[\w.-]+", name.strip()):
+        return name.strip(), wish.strip()
+    return f"rubric_{number}", line.strip()
+
+
+# ------------------------------------------------------------ metrics of one's own
+
+
+def custom_metrics(document: JsonObject) -> dict[str, str]:
+    """Give the functions of the custom metrics, by their names."""
+    found = value_at(document, (_CUSTOM,))
+    if not isinstance(found, dict):
+        return {}
+    return {
+        name: str(value_at(held, ("code_config", "name")) or "")
+        for name, held in found.items()
+        if isinstance(held, dict)
+    }
+
+
+def with_custom_metric(document: JsonObject, name: str, path: str | None) -> JsonObject:
+    """Give the document with a custom metric and its threshold; None takes both away."""
+    if path is None:
+        made = with_criterion(with_value(document, (_CUSTOM, name), None), name, None)
+        return with_value(made, (_CUSTOM,), None) if value_at(made, (_CUSTOM,)) == {} else made
+    made = with_value(document, (_CUSTOM, name, "code_config", "name"), path)
+    return made if name in criteria_in(made) else with_criterion(made, name, usual_value(name))

@@ -1,0 +1,216 @@
+"""Exports cases in any of the forms, and says what each form has no words for."""
+
+from __future__ import annotations
+
+import io
+import time
+import zipfile
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Literal, NamedTuple, TypeAlias, cast, get_args
+
+from google.adk.evaluation.eval_case import EvalCase
+from google.adk.evaluation.eval_set import EvalSet
+
+from evalset.exporting.adk_test import adk_test
+from evalset.exporting.pytest_file import pytest_text
+from evalset.files.case_text import new_eval_set, set_json
+from evalset.files.eval_names import snake_case
+from evalset.golden_trace.scenarios import scenarios_text
+from evalset.recorded.adk_simulation_config import simulation_text
+from evalset.recorded.recorder import is_of_graph
+from evalset.recorded.recording import RecordedCase, RecordedEnvironment
+from evalset.recorded.recording_files import environment_text
+from simulator.base.json_values import JsonObject
+from simulator.environment.injection.adk_config_text import TextForm
+
+ExportForm: TypeAlias = Literal[
+    "evalset", "adk_test", "scenarios", "pytest", "simulation_json", "simulation_yaml", "simulation_python"
+]
+EXPORT_FORMS: tuple[ExportForm, ...] = get_args(ExportForm)
+_ENDINGS: dict[TextForm, str] = {"json": "json", "yaml": "yaml", "python": "py"}
+_NEEDS_PLUGIN = (
+    'a test of `adk test` holds no environment: without `HermeticEnvironment("<set>.environment.json", models="recorded")` among '
+    "the plugins of the agent's `App` the real tools run, and their answers must be the same"
+)
+_LONG_AGO = (1980, 1, 1, 0, 0, 0)
+
+
+class ExportError(ValueError):
+    """There is nothing that the form could hold; the text says why."""
+
+
+class ExportedFile(NamedTuple):
+    """A file: its path in the export, and its text."""
+
+    path: str
+    text: str
+
+
+class Exported(NamedTuple):
+    """What was exported; `losses` says in sentences what the form cannot hold."""
+
+    files: tuple[ExportedFile, ...]
+    losses: tuple[str, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """What the file to download is called: the one file, or an archive of all of them."""
+        if len(self.files) == 1:
+            return self.files[0].path.rpartition("/")[2]
+        return f"{self.files[0].path.partition('.')[0].replace('/', '_')}.zip"
+
+    @property
+    def content(self) -> bytes:
+        """The one file, or a ZIP archive of all of them; the same bytes for the same cases."""
+        if len(self.files) == 1:
+            return self.files[0].text.encode()
+        archive = io.BytesIO()
+        with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as made:
+            for file in self.files:
+                entry = zipfile.ZipInfo(file.path, _LONG_AGO)
+                entry.external_attr = 0o644 << 16
+                made.writestr(entry, file.text, zipfile.ZIP_DEFLATED)
+        return archive.getvalue()
+
+
+def export_cases(  # long: what each form holds is most of it
+    cases: EvalSet | Iterable[EvalCase],
+    form: ExportForm,
+    *,
+    environments: RecordedEnvironment | Mapping[str, RecordedCase] | None = None,
+    name: str = "",
+    agents_dir: str = "",
+    agent: str = "",
+) -> Exported:
+    """Export cases.
+
+    - `evalset`: an eval set, and beside it what is recorded.
+    - `adk_test`: a file of `adk test` for each case, in the folder `tests` that belongs into the agent's folder. It passes where the
+      agent's `App` has a `HermeticEnvironment` with `models="recorded"` among its plugins.
+    - `scenarios`: ADK's scenario file, of the cases that hold a scenario.
+    - `pytest`: a test file that replays all cases without any key, with the eval set and what is recorded beside it.
+    - `simulation_json`, `simulation_yaml`, `simulation_python`: ADK's `EnvironmentSimulationConfig` of what is recorded.
+
+    Args:
+        cases: An eval set, or cases.
+        form: The form.
+        environments: What is recorded of the cases, by their ids.
+        name: What the files are called; by default as the eval set.
+        agents_dir: For `pytest`: where the agents lie, from the folder of the test file; empty where that is the agent's folder.
+        agent: For `pytest`: the agent of all cases, as `golden-trace verify --agent` takes it, where it is not found around the
+            test file.
+
+    Raises:
+        ExportError: The form can hold none of the cases.
+        ValueError: The form is none of these, or a case holds a number that JSON has no word for.
+    """
+    if form not in EXPORT_FORMS:
+        raise ValueError(f"there is no form {form!r}; there are {', '.join(map(repr, EXPORT_FORMS))}")
+    eval_set = cases if isinstance(cases, EvalSet) else _set_of(tuple(cases), name)
+    if not eval_set.eval_cases:
+        raise ExportError("there is no case to export")
+    given = environments.cases if isinstance(environments, RecordedEnvironment) else dict(environments or {})
+    ids = [case.eval_id for case in eval_set.eval_cases]
+    known = {eval_id: given[eval_id] for eval_id in ids if eval_id in given}
+    called = snake_case(name or eval_set.eval_set_id)
+    match form:
+        case "evalset":
+            return Exported(tuple(_set_files(eval_set, known, called)))
+        case "adk_test":
+            return _adk_tests(eval_set.eval_cases, known)
+        case "scenarios":
+            return _scenarios(eval_set.eval_cases, called)
+        case "pytest":
+            return _pytest(eval_set, known, called, agents_dir, agent)
+        case "simulation_json" | "simulation_yaml" | "simulation_python":
+            return _simulation(known, cast("TextForm", form.removeprefix("simulation_")))
+
+
+def _set_of(cases: Sequence[EvalCase], name: str) -> EvalSet:
+    app = next((case.session_input.app_name for case in cases if case.session_input), "")
+    at = max((case.creation_timestamp for case in cases), default=0.0) or time.time()
+    return new_eval_set(name or app or "evals", *cases, at=at)
+
+
+def _set_files(eval_set: EvalSet, known: Mapping[str, RecordedCase], name: str) -> Iterator[ExportedFile]:
+    yield ExportedFile(f"{name}.evalset.json", set_json(eval_set.model_copy(update={"eval_set_id": name})))
+    if known:
+        text = environment_text(RecordedEnvironment(cases=dict(known)))
+        yield ExportedFile(f"{name}.environment.json", text)
+
+
+def _adk_tests(cases: Sequence[EvalCase], known: Mapping[str, RecordedCase]) -> Exported:
+    held = [case for case in cases if case.conversation]
+    if not held:
+        raise ExportError("no case holds a conversation, and `adk test` knows nothing else")
+    made = {case.eval_id: adk_test(case, known.get(case.eval_id)) for case in held}
+    lost = [
+        f"the case {case.eval_id!r} holds a scenario, and is left out" for case in cases if case not in held
+    ]
+    return Exported(
+        tuple(
+            ExportedFile(f"tests/{eval_id.replace('/', '_')}.json", test.text)
+            for eval_id, test in made.items()
+        ),
+        (
+            *lost,
+            *(loss for test in made.values() for loss in test.losses),
+            *([_NEEDS_PLUGIN] if known else []),
+        ),
+    )
+
+
+def _scenarios(cases: Sequence[EvalCase], name: str) -> Exported:
+    held: list[JsonObject] = [
+        case.conversation_scenario.model_dump(mode="json", exclude_none=True)
+        for case in cases
+        if case.conversation_scenario
+    ]
+    if not held:
+        raise ExportError("no case holds a scenario; a conversation that was held is none")
+    losses = [
+        f"the case {case.eval_id!r} holds a conversation, and is left out"
+        for case in cases
+        if not case.conversation_scenario
+    ]
+    if any(case.session_input and case.session_input.state for case in cases if case.conversation_scenario):
+        losses.append(
+            "what sessions begin with is in no scenario file; `adk eval_set add_eval_case` takes it from another"
+        )
+    return Exported((ExportedFile(f"{name}.scenarios.json", scenarios_text(held)),), tuple(losses))
+
+
+def _pytest(
+    eval_set: EvalSet, known: Mapping[str, RecordedCase], name: str, agents_dir: str, agent: str
+) -> Exported:
+    ids = [
+        case.eval_id
+        for case in eval_set.eval_cases
+        if case.conversation and case.eval_id in known and _needs_no_model(known[case.eval_id])
+    ]
+    if not ids:
+        raise ExportError("no case can be replayed: what models and tools said is recorded for none of them")
+    losses = [
+        f"the case {case.eval_id!r} is not tested: it is not recorded what models and tools said in it"
+        for case in eval_set.eval_cases
+        if case.eval_id not in ids
+    ]
+    files = tuple(_set_files(eval_set, known, name))
+    test = pytest_text(files[0].path, ids, agents_dir, agent)
+    return Exported((ExportedFile(f"test_{name}.py", test), *files), tuple(losses))
+
+
+def _needs_no_model(recorded: RecordedCase) -> bool:
+    """Tell whether a case replays without its models: their turns are recorded, or it was played and only nodes of a graph made calls."""
+    if any(turn.models for turn in recorded.turns):
+        return True
+    return bool(recorded.seed) and all(
+        is_of_graph(call, turn) for turn in recorded.turns for call in turn.calls
+    )
+
+
+def _simulation(known: Mapping[str, RecordedCase], form: TextForm) -> Exported:
+    if not known:
+        raise ExportError("nothing is recorded of any case, so there is nothing to simulate")
+    written = simulation_text(known, form)
+    return Exported((ExportedFile(f"simulation.{_ENDINGS[form]}", written.text),), tuple(written.losses))

@@ -1,0 +1,152 @@
+"""Writes eval cases and new eval sets as JSON text, and checks that ADK's own loader reads them back."""
+
+from __future__ import annotations
+
+import itertools
+import tempfile
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+from google.adk.evaluation.eval_case import EvalCase
+from google.adk.evaluation.eval_set import EvalSet
+from google.adk.evaluation.local_eval_sets_manager import load_eval_set_from_file
+from pydantic import BaseModel
+
+from evalset.errors import ReadBackError
+from evalset.files.eval_names import snake_case
+from evalset.files.json_splice import Style
+
+_NO_CASES = '"eval_cases": []'
+
+
+def case_object(case: EvalCase) -> dict[str, Any]:
+    """Give a case as an object for `Style.write`, in snake case as ADK writes it; fields that are None are left out."""
+    return _object(case)
+
+
+def case_json(case: EvalCase) -> str:
+    """Write a case as JSON text.
+
+    Raises:
+        ValueError: It holds a number that JSON has no word for.
+    """
+    return _text(case_object(case))
+
+
+def new_eval_set(agent_name: str, *cases: EvalCase, at: float, eval_set_id: str = "") -> EvalSet:
+    """Give the eval set that an agent's first golden trace founds.
+
+    Args:
+        agent_name: The agent; the set is called after it.
+        cases: The cases.
+        at: When, in seconds since the epoch.
+        eval_set_id: Its id, which is best its file's name; by default after the agent.
+    """
+    return EvalSet(
+        eval_set_id=eval_set_id or f"{snake_case(agent_name)}_evals",
+        name=f"{agent_name} Evaluation Set",
+        description=f"Golden traces captured with Golden Trace Studio for {agent_name}",
+        eval_cases=list(cases),
+        creation_timestamp=at,
+    )
+
+
+def case_document(agent_name: str, case: EvalCase, *, at: float, eval_set_id: str = "") -> str:
+    """Write a new eval set that holds this one case: for download, for the clipboard, for a new file.
+
+    Raises:
+        ValueError: As `case_json`.
+    """
+    return set_json(new_eval_set(agent_name, case, at=at, eval_set_id=eval_set_id))
+
+
+def set_json(eval_set: EvalSet) -> str:
+    """Write an eval set as JSON text.
+
+    Raises:
+        ValueError: As `case_json`.
+    """
+    return b"".join(set_pieces(eval_set)).decode()
+
+
+def set_pieces(eval_set: EvalSet, more: Iterable[dict[str, Any]] = ()) -> Iterator[bytes]:
+    """Write the text of an eval set in pieces, a case in each, so that no two are held as text at once.
+
+    Args:
+        eval_set: The set.
+        more: Cases behind those of the set, as `case_object` gives them.
+
+    Raises:
+        ValueError: As `case_json`.
+    """
+    frame = _text(_object(eval_set.model_copy(update={"eval_cases": []})))
+    before, member, after = frame.partition(_NO_CASES)
+    yield (before + member[:-1]).encode()
+    style, first = Style(unit="  ", indent="    "), b"\n    "
+    start = first
+    for case in itertools.chain((case_object(case) for case in eval_set.eval_cases), more):
+        yield start + style.write(case)
+        start = b",\n    "
+    end = "" if start is first else "\n  "
+    yield f"{end}]{after}\n".encode()
+
+
+def _object(value: BaseModel) -> dict[str, Any]:
+    # Not in pydantic's JSON mode: a model writes NaN and the infinities as null, which would change a trace silently.
+    return value.model_dump(exclude_none=True)
+
+
+def _text(value: dict[str, Any]) -> str:
+    return Style(unit="  ").write(value).decode()
+
+
+def read_back(source: Path | str, case: EvalCase) -> None:
+    """Check that ADK's own loader reads a case back as it is.
+
+    Args:
+        source: An eval-set file, or the text of one.
+        case: The case that it shall hold.
+
+    Raises:
+        ReadBackError: The loader fails, the case is not there, or a field of it differs (named in the text).
+    """
+    try:
+        found_set = loaded(source)
+    except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
+        raise ReadBackError(f"ADK's loader cannot read the eval set: {error!r}") from error
+    found = [read for read in found_set.eval_cases if read.eval_id == case.eval_id]
+    if len(found) != 1:
+        raise ReadBackError(
+            f"ADK's loader finds {len(found)} cases with the eval id {case.eval_id!r}, not one"
+        )
+    if place := _difference(case.model_dump(), found[0].model_dump(), ""):
+        raise ReadBackError(f"ADK's loader reads the case {case.eval_id!r} back with another {place}")
+
+
+def loaded(source: Path | str) -> EvalSet:
+    """Read an eval-set file, or the text of one, with ADK's own loader; raises whatever that raises."""
+    if isinstance(source, Path):
+        return load_eval_set_from_file(str(source), source.stem)
+    with tempfile.TemporaryDirectory(prefix="evalset-") as folder:
+        path = Path(folder, "preview.evalset.json")
+        path.write_bytes(source.encode())
+        return load_eval_set_from_file(str(path), path.stem)
+
+
+def _difference(wanted: Any, found: Any, place: str) -> str | None:
+    """Name the first place where two dumps differ, types included; None where they are the same."""
+    if type(wanted) is not type(found):
+        return place
+    if isinstance(wanted, dict):
+        if wanted.keys() != found.keys():
+            odd = sorted(map(str, wanted.keys() ^ found.keys()))
+            return f"{place}.{odd[0]}".lstrip(".")
+        steps = [(f"{place}.{key}".lstrip("."), wanted[key], found[key]) for key in wanted]
+    elif isinstance(wanted, (list, tuple)):
+        if len(wanted) != len(found):
+            return f"{place} (of {len(wanted)} entries, {len(found)} are there)"
+        steps = [(f"{place}[{index}]", *pair) for index, pair in enumerate(zip(wanted, found, strict=True))]
+    else:
+        return None if wanted == found else place
+    return next((where for step in steps if (where := _difference(step[1], step[2], step[0]))), None)

@@ -1,0 +1,195 @@
+"""Reads of an eval-set file what an append needs to know, and refuses a file that is none.
+
+The parser is pydantic's, which ADK's loader uses too: what is valid JSON here is valid JSON there. It reads
+every byte, but makes Python objects of the ids alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from pydantic_core import CoreSchema, SchemaValidator, ValidationError, core_schema
+
+from evalset.errors import EvalSetError
+from evalset.files.json_splice import Layout, find_layout
+
+BOM = b"\xef\xbb\xbf"
+CASES = "eval_cases"
+SET_ID = "eval_set_id"
+SEAM = 256
+"""How many bytes before the next case an outline remembers."""
+
+_CAMEL_CASE = {"evalSetId": SET_ID, "evalCases": CASES}
+
+
+class Outline(NamedTuple):
+    """What is known of an eval-set file: the ids of its cases, and where the next case goes.
+
+    `before` is the last of the text before that place, `tail` all that stands behind it.
+    """
+
+    ids: frozenset[str]
+    layout: Layout
+    before: bytes
+    tail: bytes
+
+
+class Insertion:
+    """What is inserted into a file for more cases, at the place of the next case.
+
+    Args:
+        outline: The outline of the file.
+        cases: The cases by their ids, as `Style.write` takes them.
+
+    Attributes:
+        outline: The outline of the file with the cases that were written so far.
+    """
+
+    def __init__(self, outline: Outline, cases: Iterable[tuple[str, dict[str, Any]]]) -> None:
+        self._before, self._cases = outline, cases
+        self.outline = outline
+
+    def pieces(self) -> Iterator[bytes]:
+        """Write the text case by case.
+
+        Raises:
+            ValueError: As `Style.write`.
+        """
+        layout, before = self._before.layout, self._before
+        eval_ids, lead, seam, length = list[str](), layout.lead, b"", 0
+        for eval_id, case in self._cases:
+            text = lead + layout.style.write(case)
+            eval_ids.append(eval_id)
+            lead, seam, length = layout.next_lead, (seam + text)[-SEAM:], length + len(text)
+            yield text
+        yield layout.trail
+        self.outline = Outline(
+            before.ids.union(eval_ids), layout.moved(length), seam, layout.trail + before.tail
+        )
+
+
+def _check_encoding(path: Path, text: bytes) -> None:
+    """Refuse what no JSON parser of ADK reads.
+
+    Raises:
+        EvalSetError: The file is empty, or starts with a byte order mark.
+    """
+    if not text.strip():
+        raise EvalSetError(path, "the file is empty; delete it, and the next export creates it anew")
+    if text.startswith(BOM):
+        raise EvalSetError(
+            path,
+            "starts with a byte order mark (line 1, column 1), which ADK's loader cannot read; save it without",
+        )
+
+
+def outline_of(path: Path, text: bytes) -> Outline:
+    """Read the outline of an eval set.
+
+    Args:
+        path: Where the text comes from; for errors.
+        text: The whole file.
+
+    Raises:
+        EvalSetError: The text is not valid JSON (with line and column), or not an eval set (with the member).
+    """
+    _check_encoding(path, text)
+    members = _members(path, text)
+    names = [name for name, _ in members]
+    _check_names(path, names)
+    values = dict(members)
+    if not isinstance(values[SET_ID], str):
+        raise EvalSetError(path, f"{SET_ID} is not a string, so it is not an eval set")
+    ids = _ids(path, text, values[CASES])
+    layout = find_layout(text, members_after=len(names) - 1 - names.index(CASES))
+    place = layout.insert_at
+    return Outline(frozenset(ids), layout, text[max(0, place - SEAM) : place], text[place:])
+
+
+def ids_in_order(path: Path, text: bytes) -> list[str]:
+    """Read the ids of an eval set's cases.
+
+    Args:
+        path: Where the text comes from; for errors.
+        text: The whole file.
+
+    Raises:
+        EvalSetError: As `outline_of`.
+    """
+    _check_encoding(path, text)
+    members = _members(path, text)
+    _check_names(path, [name for name, _ in members])
+    return _ids(path, text, dict(members)[CASES])
+
+
+def _ids(path: Path, text: bytes, cases: Any) -> list[str]:
+    if not isinstance(cases, list):
+        raise EvalSetError(path, _flaw_of_cases(text))
+    return [case["eval_id"] for case in cases]
+
+
+def _members(path: Path, text: bytes) -> list[tuple[str, Any]]:
+    """Read the members of the object: strings as they are, lists of cases as their ids, all else as None."""
+    names: list[str] = []
+
+    def noted(name: str) -> str:
+        names.append(name)
+        return name
+
+    shown = core_schema.union_schema(
+        [cases_schema(), core_schema.str_schema(strict=True)], mode="left_to_right"
+    )
+    schema = core_schema.dict_schema(
+        core_schema.no_info_after_validator_function(noted, core_schema.str_schema()),
+        core_schema.with_default_schema(shown, default=None, on_error="default"),
+    )
+    try:
+        values = SchemaValidator(schema).validate_json(text)
+    except ValidationError as error:
+        raise EvalSetError(path, _flaw_of_text(error)) from None
+    return [(name, values[name]) for name in names]
+
+
+def cases_schema() -> CoreSchema:
+    """Return the schema of a list of cases, of which the ids alone are read."""
+    either_spelling: list[list[str | int]] = [["evalId"], ["eval_id"]]
+    eval_id = core_schema.typed_dict_field(
+        core_schema.str_schema(strict=True), validation_alias=either_spelling
+    )
+    return core_schema.list_schema(
+        core_schema.typed_dict_schema({"eval_id": eval_id}, extra_behavior="ignore")
+    )
+
+
+def _flaw_of_text(error: ValidationError) -> str:
+    first = error.errors(include_url=False, include_input=False)[0]
+    if first["type"] == "json_invalid":
+        return f"is not valid JSON: {first['ctx']['error']}"
+    return "is not an eval set: at its top level stands no object"
+
+
+def _check_names(path: Path, names: list[str]) -> None:
+    for camel, snake in _CAMEL_CASE.items():
+        if camel in names and snake not in names:
+            raise EvalSetError(
+                path, f"has {camel!r} at its top level, which ADK's loader only reads as {snake!r}"
+            )
+    for name in (SET_ID, CASES):
+        if name not in names:
+            raise EvalSetError(path, f"has no {name!r} at its top level, so it is not an eval set")
+    if names.count(CASES) > 1:
+        raise EvalSetError(path, f"has {CASES!r} twice at its top level")
+
+
+def _flaw_of_cases(text: bytes) -> str:
+    """Say what is wrong with `eval_cases`, where it is not a list of objects with an eval id each."""
+    schema = core_schema.typed_dict_schema({CASES: core_schema.typed_dict_field(cases_schema())})
+    try:
+        SchemaValidator(schema).validate_json(text)
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
+        place = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in first["loc"])
+        return f"is not an eval set: {place.lstrip('.')}: {first['msg'].lower()}"
+    return f"is not an eval set: {CASES} is not a list"

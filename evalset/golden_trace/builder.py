@@ -1,0 +1,291 @@
+"""Builds an ADK eval case from a completed session: what the agent really said, asked for and saw.
+
+The source is ADK's own events of each turn, so transfers, callbacks' answers and errors stand in the case as the
+agent saw them. Nothing is made up: what a session does not hold, its case does not hold.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, Literal, NamedTuple, TypeAlias
+
+from google.adk.evaluation.eval_case import (
+    EvalCase,
+    IntermediateData,
+    Invocation,
+    InvocationEvent,
+    InvocationEvents,
+    SessionInput,
+)
+from google.genai import types
+from pydantic import ValidationError
+
+from evalset.errors import GoldenTraceError
+from evalset.files.eval_names import eval_id_for, flaw_of_eval_id
+from evalset.golden_trace.confirmations import without_confirmations
+from simulator.base.json_values import JsonObject, canonical, copied
+from simulator.session.adk_event_fields import (
+    USER_AUTHOR,
+    final_output,
+    function_calls,
+    function_responses,
+    parts_of,
+)
+from simulator.session.fact_entries import message_responses
+from simulator.session.history import FinalResponse, ToolError
+from simulator.session.model import OpenCall, SessionState, SimulationSession, Turn
+
+TraceForm: TypeAlias = Literal["intermediate_data", "invocation_events"]
+Confirmations: TypeAlias = Literal["in_case", "beside"]
+
+_TEMPORARY = "temp:"
+_SHORT = 60
+
+
+class _Step(NamedTuple):
+    """What one party said on the way of an invocation; `is_final` marks its final response."""
+
+    author: str
+    content: types.Content
+    is_final: bool = False
+
+
+class GoldenTraceBuilder:
+    """Builds the eval case of a session.
+
+    Each query is one invocation. The turns that answered what it left open (confirmations, late results) belong to
+    it: their calls and texts follow, and the last of them gives the final response.
+
+    Args:
+        session: A completed session.
+        form: How the steps between query and final response are kept. `intermediate_data` lists calls, responses
+            and texts; `invocation_events` keeps them as events.
+        eval_id: The case's id; by default the agent's name and the session's start.
+        confirmations: Where the questions whether a tool may run are kept, with what a person said: in the case, as ADK asks
+            them; or in the recorded environment alone, so that a hermetic replay is exactly like the case.
+    """
+
+    def __init__(
+        self,
+        session: SimulationSession,
+        *,
+        form: TraceForm = "intermediate_data",
+        eval_id: str | None = None,
+        confirmations: Confirmations = "in_case",
+    ) -> None:
+        self.session = session
+        self.form = form
+        self.confirmations = confirmations
+        self.eval_id = (
+            eval_id_for(session.agent_name, session.start_timestamp) if eval_id is None else eval_id
+        )
+
+    def build(self) -> EvalCase:
+        """Build the case. Queries whose turn failed, was stopped or gave no final response are left out.
+
+        Raises:
+            GoldenTraceError: The session is not completed, or the eval id cannot be used. The text names what is
+                missing.
+        """
+        session = self.session
+        if flaw := flaw_of_eval_id(self.eval_id):
+            raise GoldenTraceError(flaw)
+        if session.state is not SessionState.COMPLETED:
+            raise GoldenTraceError(f"the session is not completed ({session.state.value}): {_lack(session)}")
+        groups = [turns for turns in turns_by_query(session.turns) if not came_to_nothing(turns)]
+        case = EvalCase(
+            eval_id=self.eval_id,
+            conversation=[self._invocation(number, turns) for number, turns in enumerate(groups)],
+            session_input=SessionInput(
+                app_name=session.app_name, user_id=session.user_id, state=copied(session.initial_state)
+            ),
+            creation_timestamp=session.start_timestamp,
+            final_session_state=_lasting(session.turns[-1].state),
+        )
+        return without_confirmations(case) if self.confirmations == "beside" else case
+
+    def _invocation(self, number: int, turns: Sequence[Turn]) -> Invocation:
+        query, last = turns[0], turns[-1]
+        final = self._final_response(last)
+        steps = self._with_raised([step for turn in turns for step in _steps(turn, last)])
+        return Invocation(
+            invocation_id=f"{self.session.session_id}_inv_{number}",
+            user_content=_content(query, query.message, "user"),
+            final_response=final,
+            intermediate_data=_listed(steps) if self.form == "intermediate_data" else _as_events(steps),
+            creation_timestamp=query.started_at,
+        )
+
+    def _with_raised(self, steps: Sequence[_Step]) -> Iterator[_Step]:
+        """Put behind each call what it raised, where the agent went on and ADK has no event that says it: a node that was retried."""
+        parts = [part for step in steps for part in step.content.parts or ()]
+        responded = {part.function_response.id for part in parts if part.function_response}
+        raised = {entry.call_id: entry for entry in self.session.history if isinstance(entry, ToolError)}
+        for step in steps:
+            yield step
+            calls = (part.function_call for part in step.content.parts or () if part.function_call)
+            for call in calls:
+                if call.id in raised and call.id not in responded:
+                    yield _Step(step.author, _raised_response(call, raised[call.id]))
+
+    def _final_response(self, turn: Turn) -> types.Content:
+        """Give the content of the turn's final event, or the data that a workflow gave in its place."""
+        if turn.final_event is not None:
+            event = turn.events[turn.final_event]
+            return _content(turn, event.get("content"), "model")
+        said = [entry for entry in self.session.history if entry.turn == turn.number]
+        if said and isinstance(said[-1], FinalResponse):
+            return types.Content(role="model", parts=[types.Part(text=said[-1].content)])
+        raise GoldenTraceError(f"{_called(turn)} has no final response; undo it to export the session")
+
+
+def _lack(session: SimulationSession) -> str:
+    """Say what keeps a session from being completed."""
+    if session.state is SessionState.SELECTING_AGENT:
+        return "no agent has been selected"
+    if not session.turns:
+        return "nothing has been asked yet"
+    if session.is_running:
+        return f"{_called(session.turns[-1])} is still running"
+    if waiting := [call for call in session.open_calls if not call.answered]:
+        names = ", ".join(dict.fromkeys(_asked_about(call) for call in waiting))
+        return f"{names} still waits for an answer of the user"
+    _check_ended(session.turns[-1])
+    return f"{_called(session.turns[-1])} has no final response"
+
+
+def came_to_nothing(turns: Sequence[Turn]) -> bool:
+    """Tell whether the turns of one query ended without a final response: a trace has nothing to compare there."""
+    last = turns[-1]
+    answered = last.final_event is not None or final_output(last.events) is not None
+    return not answered or any(turn.stopped or turn.error is not None for turn in turns)
+
+
+def _asked_about(call: OpenCall) -> str:
+    """Name an open call; a confirmation by the tool that it is about."""
+    original = call.arguments.get("originalFunctionCall")
+    name = original.get("name") if call.is_confirmation and isinstance(original, dict) else None
+    return f"the confirmation of {name}" if name else call.tool_name
+
+
+def turns_by_query(turns: Sequence[Turn]) -> list[list[Turn]]:
+    """Put each turn that answers an open call behind the turns of the query that made the call."""
+    groups: list[list[Turn]] = []
+    makers: dict[str, list[Turn]] = {}
+    for turn in turns:
+        if turn.purpose == "query":
+            group: list[Turn] = []
+            groups.append(group)
+        else:
+            answered = [response.get("id") for response in message_responses(turn.message)]
+            group = next((makers[call_id] for call_id in answered if call_id in makers), groups[-1])
+        group.append(turn)
+        for event in turn.events:
+            makers.update({call["id"]: group for call in function_calls(event) if call.get("id")})
+    return groups
+
+
+def _check_ended(turn: Turn) -> None:
+    if turn.stopped:
+        raise GoldenTraceError(f"{_called(turn)} was stopped; undo it to export the session")
+    if turn.error:
+        raise GoldenTraceError(
+            f"{_called(turn)} failed with {turn.error.short_type}: {turn.error.message}; undo it to export the session"
+        )
+
+
+def _called(turn: Turn) -> str:
+    """Name a turn for a person: by its number, counted from 1, and what the user said."""
+    texts = [str(part["text"]) for part in parts_of(turn.message) if part.get("text")]
+    said = " ".join(" ".join(texts).split())
+    short = said if len(said) <= _SHORT else said[:_SHORT] + "…"
+    return f"turn {turn.number + 1} ({short!r})" if short else f"turn {turn.number + 1}"
+
+
+def _steps(turn: Turn, last: Turn) -> Iterator[_Step]:
+    """Give what was said after the query: the user's replies, and the complete contents of all events."""
+    if turn.purpose != "query":
+        yield _Step(USER_AUTHOR, _content(turn, turn.message, "user"))
+    for place, event in enumerate(turn.events):
+        content = event.get("content")
+        if event.get("author") == USER_AUTHOR or event.get("partial") or not parts_of(content):
+            continue
+        role = "user" if function_responses(event) else "model"
+        is_final = turn is last and place == turn.final_event
+        yield _Step(str(event.get("author") or ""), _content(turn, content, role), is_final)
+
+
+def _content(turn: Turn, content: Any, role: str) -> types.Content:
+    """Read a content; `role` is its role where it has none."""
+    try:
+        read = types.Content.model_validate_json(canonical(content))
+    except ValidationError as error:
+        raise GoldenTraceError(
+            f"{_called(turn)} holds a content that google-genai cannot read: {error}"
+        ) from error
+    return read if read.role else read.model_copy(update={"role": role})
+
+
+def _listed(given: Iterable[_Step]) -> IntermediateData:
+    steps = [*given]
+    parts = [part for step in steps for part in step.content.parts or ()]
+    said = [
+        (step.author, spoken)
+        for step in steps
+        if not step.is_final and step.author != USER_AUTHOR and (spoken := _spoken(step.content))
+    ]
+    return IntermediateData(
+        tool_uses=[_portable_call(part.function_call) for part in parts if part.function_call],
+        tool_responses=[
+            _portable_response(part.function_response) for part in parts if part.function_response
+        ],
+        intermediate_responses=said,
+    )
+
+
+def _spoken(content: types.Content) -> list[types.Part]:
+    """Give the parts that are meant for a reader: no calls, no responses, no thoughts, nothing empty."""
+    return [
+        part
+        for part in content.parts or ()
+        if not (part.function_call or part.function_response or part.thought)
+        and (
+            part.text or part.model_dump(exclude_none=True, exclude={"text", "thought", "thought_signature"})
+        )
+    ]
+
+
+def _raised_response(call: types.FunctionCall, raised: ToolError) -> types.Content:
+    error = {"type": raised.error_type, "message": raised.error_message}
+    response = types.FunctionResponse(id=call.id, name=call.name, response={"error": error})
+    return types.Content(role="user", parts=[types.Part(function_response=response)])
+
+
+def _portable_call(call: types.FunctionCall) -> types.FunctionCall:
+    return types.FunctionCall(id=call.id, name=call.name, args=call.args)
+
+
+def _portable_response(response: types.FunctionResponse) -> types.FunctionResponse:
+    return types.FunctionResponse(
+        id=response.id, name=response.name, response=response.response, parts=response.parts
+    )
+
+
+def _as_events(steps: Iterable[_Step]) -> InvocationEvents:
+    """Keep the steps as events; the final text stands in the final response alone."""
+    return InvocationEvents(
+        invocation_events=[
+            InvocationEvent(author=step.author, content=step.content)
+            for step in steps
+            if not (step.is_final and _is_speech(step.content))
+        ]
+    )
+
+
+def _is_speech(content: types.Content) -> bool:
+    return not any(part.function_call or part.function_response for part in content.parts or ())
+
+
+def _lasting(state: JsonObject) -> JsonObject:
+    """Leave out what ADK keeps for one invocation only."""
+    return {key: copied(value) for key, value in state.items() if not key.startswith(_TEMPORARY)}

@@ -1,0 +1,378 @@
+"""Makes scripts of eval cases: who has only a golden trace can play it again, change a line, or go another way from there."""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict, deque
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from google.adk.evaluation.eval_case import EvalCase, IntermediateData, Invocation, InvocationEvents
+from google.genai import types
+
+from evalset.errors import ScenarioError
+from evalset.files.case_text import loaded
+from evalset.recorded.recorder import INTERRUPT_ID, REQUEST_INPUT
+from simulator.base.json_values import JsonObject, canonical
+from simulator.environment.declared_tools import STEERING
+from simulator.scripts import Script, ScriptTurn
+from simulator.scripts.script_lines import AgentMove, Call, Entry, ToolMove
+
+_CONFIRMATION = "adk_request_confirmation"
+_ASKS_USER = "adk_request_"
+_TRANSFER = "transfer_to_agent"
+_ENDS_WITH_DATA = "set_model_response"
+_MADE_BY_ADK = "adk-"
+
+
+class CaseScript(NamedTuple):
+    """The script of a case; `losses` says in sentences what the case does not tell, so that no line stands for it."""
+
+    script: Script
+    losses: tuple[str, ...]
+
+
+class _Step(NamedTuple):
+    """What the agents said at once (`author` and `parts`), or what was answered, by the tools or by the user."""
+
+    author: str = ""
+    parts: tuple[types.Part, ...] = ()
+    answers: tuple[types.FunctionResponse, ...] = ()
+    by_user: bool = False
+
+
+def read_cases(text: str) -> dict[str, EvalCase]:
+    """Read the cases of an eval set by their ids, those of ADK's older files too.
+
+    Raises:
+        ScenarioError: ADK's loader cannot read the text.
+    """
+    try:
+        return {case.eval_id: case for case in loaded(text).eval_cases}
+    except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
+        raise ScenarioError(f"ADK's loader cannot read the eval set: {error!r}") from error
+
+
+def script_of_case(case: EvalCase, nested: Mapping[str, str] | None = None) -> CaseScript:
+    """Make the script in which the user, the agents and the tools do what an eval case tells, in either of its forms.
+
+    A call to which the case has no answer is left to whoever plays the environment; so is the agent's turn where the
+    case has no response. State that tools changed is not in a case, and neither is what agents that are tools did:
+    they say at once what they came to.
+
+    Args:
+        case: The eval case.
+        nested: The tools that are agents: the agent's name by the tool's, as `agents_as_tools` gives them.
+
+    Raises:
+        ScenarioError: The case holds no conversation, or a turn in which the user says nothing.
+    """
+    if not case.conversation:
+        raise ScenarioError(f"the case {case.eval_id!r} holds no conversation to play again")
+    losses: list[str] = []
+    turns = [
+        turn
+        for number, invocation in enumerate(case.conversation, start=1)
+        for turn in _Reader(case.eval_id, number, losses, nested or {}).turns(invocation)
+    ]
+    several = len({move.agent for turn in turns for move in turn.moves if isinstance(move, AgentMove)}) > 1
+    given = case.session_input
+    script = Script(
+        name=case.eval_id,
+        user_id=(given.user_id if given else "") or "user",
+        initial_state=dict(given.state) if given else {},
+        agent="person",
+        turns=tuple(turn if several else _nameless(turn) for turn in turns),
+    )
+    return CaseScript(script, tuple(losses))
+
+
+def _nameless(turn: ScriptTurn) -> ScriptTurn:
+    """Leave out whose move each is, where there is only one agent."""
+    moves = (
+        move.model_copy(update={"agent": ""}) if isinstance(move, AgentMove) else move for move in turn.moves
+    )
+    return turn.model_copy(update={"moves": tuple(moves)})
+
+
+class _Reader:
+    """Reads the turns of one invocation."""
+
+    def __init__(self, eval_id: str, number: int, losses: list[str], nested: Mapping[str, str]) -> None:
+        self._where = f"turn {number} of the case {eval_id!r}"
+        self._losses = losses
+        self._nested = nested
+        self._calls: dict[str, types.FunctionCall] = {}
+        self._asked: dict[str, types.FunctionCall] = {}
+        self._unsaid: set[str] = set()
+        self._turns: list[dict[str, Any]] = []
+
+    def turns(self, invocation: Invocation) -> list[ScriptTurn]:
+        """Give the query's turn, and a turn for each reply of the user on the way."""
+        self._turns = [{"say": self._query(invocation.user_content), "moves": []}]
+        steps = tuple(self._steps(invocation))
+        for step in steps:
+            for call in (part.function_call for part in step.parts):
+                self._note(call)
+        for step in steps:
+            if step.by_user:
+                for answer in step.answers:
+                    self._reply(answer)
+            else:
+                self._moves.extend(self._said(step))
+                self._moves.extend(move for answer in step.answers for move in self._answered(answer))
+        self._moves.extend(self._final(invocation, steps))
+        return [ScriptTurn(**turn) for turn in self._turns]
+
+    @property
+    def _moves(self) -> list[Entry]:
+        moves: list[Entry] = self._turns[-1]["moves"]
+        return moves
+
+    def _query(self, content: types.Content) -> str | JsonObject:
+        parts = [part for part in content.parts or () if not part.function_response]
+        if not parts:
+            raise ScenarioError(f"{self._where}: the user says nothing")
+        if len(parts) == 1 and (text := parts[0].text) and text.strip() and _is_plain(parts[0]):
+            return text
+        return {"role": "user", "parts": [_json(part) for part in parts]}
+
+    def _steps(self, invocation: Invocation) -> Iterator[_Step]:
+        """Bring either form of what happened on the way into steps."""
+        match invocation.intermediate_data:
+            case InvocationEvents(invocation_events=events):
+                for event in events:
+                    parts = (event.content.parts if event.content else None) or []
+                    answers = tuple(part.function_response for part in parts if part.function_response)
+                    spoken = tuple(part for part in parts if not part.function_response)
+                    yield _Step(event.author, () if event.author == "user" else spoken)
+                    yield _Step(answers=answers, by_user=event.author == "user")
+            case IntermediateData() as data:
+                yield from self._listed(data)
+            case _:
+                pass
+
+    def _listed(self, data: IntermediateData) -> Iterator[_Step]:
+        """Set each answer behind its call; the lists say which was first, and not which were made at once."""
+        said = deque((author, parts) for author, parts in data.intermediate_responses if parts)
+        calls = [
+            call if call.id else call.model_copy(update={"id": f"{_MADE_BY_ADK}{place}"})
+            for place, call in enumerate(data.tool_uses)
+        ]
+        waiting = deque(enumerate(calls))
+        open_calls: defaultdict[str, deque[types.FunctionCall]] = defaultdict(deque)
+        for each in calls:
+            open_calls[each.name or ""].append(each)
+        answered: set[str] = set()
+        for answer in data.tool_responses:
+            call = _of(answer, calls, open_calls)
+            if call is None:
+                self._losses.append(
+                    f"{self._where}: an answer of {answer.name!r}, which nobody calls, is left out"
+                )
+                continue
+            place, end = _place(call, calls), _end(call, calls)
+            made = [waiting.popleft()[1] for _ in range(len(waiting)) if waiting[0][0] <= end]
+            if made and end > place:
+                yield _Step(parts=tuple(types.Part(function_call=each) for each in made))
+            else:
+                yield from (_Step(parts=(types.Part(function_call=each),)) for each in made)
+            own = answer.model_copy(update={"id": call.id})
+            again = own.id in answered and not _is_confirmed(own.id, calls)
+            if again and said:  # before the user brought a late result, the agent had to end its turn
+                author, parts = said.popleft()
+                yield _Step(author, tuple(parts))
+            yield _Step(answers=(own,), by_user=again or (call.name or "").startswith(_ASKS_USER))
+            answered.add(own.id or "")
+        for _, call in waiting:
+            yield _Step(parts=(types.Part(function_call=call),))
+        if said:
+            self._losses.append(
+                f"{self._where}: what the agents said before their final response is left out, as it is not told when"
+            )
+
+    def _note(self, call: types.FunctionCall | None) -> None:
+        """Keep a call for its answer; what ADK asks the user is no move of the agent."""
+        if call is None or not call.id:
+            return
+        self._calls[call.id] = call
+        if call.name == _CONFIRMATION:
+            original = str(_original(call).get("id") or "")
+            self._asked[call.id] = call
+            self._unsaid.add(original)  # ADK itself answers first, that a confirmation is needed
+
+    def _said(self, step: _Step) -> Iterator[AgentMove]:
+        parts = [
+            part for part in step.parts if not (part.function_call and _is_asked_by_adk(part.function_call))
+        ]
+        calls = [part.function_call for part in parts if part.function_call]
+        texts = [part.text for part in parts if part.text]
+        if not parts:
+            return
+        if (
+            len(parts) == 1
+            and calls
+            and calls[0].name == _TRANSFER
+            and set(calls[0].args or {}) == {"agent_name"}
+        ):
+            yield AgentMove(agent=step.author, transfer=str((calls[0].args or {})["agent_name"]))
+        elif all(map(_is_plain, parts)) and (not texts or (len(texts) == 1 and parts[0].text)):
+            yield AgentMove(agent=step.author, text="".join(texts), calls=tuple(map(_call, calls)))
+        else:
+            yield AgentMove(agent=step.author, parts=tuple(_json(part) for part in parts))
+
+    def _answered(self, answer: types.FunctionResponse) -> Iterator[Entry]:
+        """Give the line that answers a call; what ADK answers by itself needs none."""
+        name, call_id = answer.name or "", answer.id or ""
+        if name in STEERING or not name:
+            return
+        if call_id in self._unsaid:
+            self._unsaid.discard(call_id)
+            return
+        if name in self._nested:
+            yield AgentMove(agent=self._nested[name], text=_came_to(answer.response or {}))
+            return
+        call = self._calls.get(call_id)
+        yield ToolMove(tool=name, args=dict(call.args or {}) if call else {}, returns=answer.response)
+
+    def _reply(self, answer: types.FunctionResponse) -> None:
+        """Begin the turn in which the user answers what was left open."""
+        question = self._asked.get(answer.id or "")
+        body: Any = _unpacked(answer.response or {})
+        if answer.name == REQUEST_INPUT:
+            self._turns.append({**self._typed(answer, body), "moves": []})
+            return
+        if question is None:
+            if not any(isinstance(move, ToolMove) and move.tool == answer.name for move in self._moves):
+                self._moves.append(ToolMove(tool=answer.name or "*", later=True))
+            self._turns.append({"reply": body, "tool": answer.name or "", "moves": []})
+            return
+        original = _original(question)
+        tool = str(original.get("name") or "")
+        if isinstance(body, dict) and isinstance(body.get("confirmed"), bool):
+            given = {"payload": body["payload"]} if body.get("payload") is not None else {}
+            self._turns.append({"confirm": body["confirmed"], "tool": tool, **given, "moves": []})
+            if not body["confirmed"]:
+                self._unsaid.add(str(original.get("id") or ""))  # ADK answers that it was rejected
+        else:
+            self._turns.append({"reply": body, "tool": tool, "moves": []})
+
+    def _typed(self, answer: types.FunctionResponse, body: Any) -> dict[str, Any]:
+        """Return the reply to a question of a graph or of an agent; where there are several, it names the one."""
+        turn: dict[str, Any] = {"reply": body, "tool": REQUEST_INPUT}
+        asked = {call_id: call for call_id, call in self._calls.items() if call.name == REQUEST_INPUT}
+        message = (asked[answer.id or ""].args or {}).get("message") if (answer.id or "") in asked else None
+        return {**turn, "question": message} if len(asked) > 1 and isinstance(message, str) else turn
+
+    def _final(self, invocation: Invocation, steps: Sequence[_Step]) -> Iterator[AgentMove]:
+        """Give the move that makes the final response, where no earlier one did."""
+        parts = [
+            part for part in (invocation.final_response or types.Content()).parts or () if not part.thought
+        ]
+        spoken = [step for step in steps if step.parts]
+        last = spoken[-1] if spoken else None
+        if not parts or (last and list(last.parts) == parts):
+            return
+        if last and any(
+            part.function_call and part.function_call.name == _ENDS_WITH_DATA for part in last.parts
+        ):
+            return
+        author = last.author if last and not _hands_over(last) else _receiver(last)
+        yield from self._said(_Step(author, tuple(parts)))
+
+
+def _is_asked_by_adk(call: types.FunctionCall) -> bool:
+    """Tell the calls by which ADK asks the user from those that a model makes: of the tool `request_input`, for one."""
+    name = call.name or ""
+    by_model = name == REQUEST_INPUT and INTERRUPT_ID not in (call.args or {})
+    return name.startswith(_ASKS_USER) and not by_model
+
+
+def _hands_over(step: _Step) -> bool:
+    return any(part.function_call and part.function_call.name == _TRANSFER for part in step.parts)
+
+
+def _receiver(step: _Step | None) -> str:
+    """Give the agent that a step hands over to; empty for whoever is next."""
+    if step is None or not step.author:
+        return ""
+    calls = (part.function_call for part in step.parts if part.function_call)
+    return next(
+        (str((call.args or {}).get("agent_name", "")) for call in calls if call.name == _TRANSFER), ""
+    )
+
+
+def _of(
+    answer: types.FunctionResponse,
+    calls: Sequence[types.FunctionCall],
+    unanswered: dict[str, deque[types.FunctionCall]],
+) -> types.FunctionCall | None:
+    """Find the call of an answer: by its id, and where there is none by the tool's name, the first that has no answer."""
+    own = next((call for call in calls if answer.id and call.id == answer.id), None)
+    if own is not None:
+        return own
+    waiting = unanswered.get(answer.name or "")
+    return waiting.popleft() if waiting else None
+
+
+def _place(call: types.FunctionCall, calls: Sequence[types.FunctionCall]) -> int:
+    return next(place for place, each in enumerate(calls) if each is call)
+
+
+def _end(call: types.FunctionCall, calls: Sequence[types.FunctionCall]) -> int:
+    """Give the place of the last call that was made by the time of a call's answer, as far as the list tells.
+
+    The question about a call comes when everything that was called with it has come to rest: what stands between them was called at once.
+    """
+    place = _place(call, calls)
+    by_then = {each.id for each in calls[: place + 1]}
+    asked = (
+        each
+        for each, one in enumerate(calls)
+        if one.name == _CONFIRMATION and _original(one).get("id") in by_then
+    )
+    return max((place, *asked))
+
+
+def _is_confirmed(call_id: str | None, calls: Sequence[types.FunctionCall]) -> bool:
+    """Tell whether ADK asked the user whether a call may run."""
+    return any(call.name == _CONFIRMATION and _original(call).get("id") == call_id for call in calls)
+
+
+def _original(call: types.FunctionCall) -> JsonObject:
+    original = (call.args or {}).get("originalFunctionCall")
+    return original if isinstance(original, dict) else {}
+
+
+def _unpacked(response: JsonObject) -> Any:
+    """Read a reply that a front end sent as JSON in a text."""
+    if set(response) == {"response"} and isinstance(response["response"], str):
+        try:
+            return json.loads(response["response"])
+        except ValueError:
+            return response
+    return response
+
+
+def _came_to(response: JsonObject) -> str:
+    """Give what an agent that is a tool said at last: ADK wraps a text, and leaves an object as it is."""
+    result = response.get("result")
+    return (
+        result if set(response) == {"result"} and isinstance(result, str) and result else canonical(response)
+    )
+
+
+def _call(call: types.FunctionCall) -> Call:
+    own = call.id if call.id and not call.id.startswith(_MADE_BY_ADK) else ""
+    return Call(name=call.name or "", args=dict(call.args or {}), id=own)
+
+
+def _is_plain(part: types.Part) -> bool:
+    """Tell whether a part is no more than a text, or no more than a call."""
+    held: Iterable[str] = part.model_dump(exclude_none=True).keys()
+    return set(held) in ({"text"}, {"function_call"})
+
+
+def _json(part: types.Part) -> JsonObject:
+    written: JsonObject = part.model_dump(mode="json", exclude_none=True)
+    return written

@@ -1,0 +1,186 @@
+"""Says in plain words what of a golden trace plain `adk eval` cannot replay."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from evalset.golden_trace.builder import came_to_nothing, turns_by_query
+from simulator.base.json_values import JsonObject
+from simulator.session.adk_event_fields import USER_AUTHOR, function_calls
+from simulator.session.history import (
+    AgentMessage,
+    CodeRun,
+    FinalResponse,
+    ToolCall,
+    ToolError,
+    ToolOutput,
+    UserReply,
+)
+from simulator.session.model import SimulationSession
+
+_CONFIRMATION = "adk_request_confirmation"
+_REAL = "real"
+_BY_MODEL = "model"
+_INSTEAD = "adk eval runs the real tools instead, and what they answer may lead the agent another way."
+
+
+def warnings(session: SimulationSession) -> tuple[str, ...]:
+    """Say what will differ when `adk eval` replays the session with the agent's own model and the real tools.
+
+    Each text is one sentence or two, and names the tools or agents. An empty tuple: nothing is known to differ.
+    """
+    return (
+        *_answers(session),
+        *_errors(session),
+        *_replies(session),
+        *_parallel_calls(session),
+        *_authored_turns(session),
+        *_authored_code(session),
+        *_changed_state(session),
+        *_data_for_text(session),
+        *_left_out(session),
+    )
+
+
+def _left_out(session: SimulationSession) -> Iterator[str]:
+    """Tell of queries that came to nothing: the agent remembers them here, but not when the case is replayed."""
+    lost = [turns[0] for turns in turns_by_query(session.turns) if came_to_nothing(turns)]
+    if lost:
+        numbers = ", ".join(str(turn.number + 1) for turn in lost)
+        words = "turn" if len(lost) == 1 else "turns"
+        yield (
+            f"The case leaves out {words} {numbers}, which failed, was stopped or brought no answer. Later answers "
+            "of the agent may lean on it; undo it to be sure."
+            if len(lost) == 1
+            else f"The case leaves out {words} {numbers}, which failed, were stopped or brought no answer. Later "
+            "answers of the agent may lean on them; undo them to be sure."
+        )
+
+
+def _answers(session: SimulationSession) -> Iterator[str]:
+    """Tell of tools' answers, apart from errors, that no real tool gave."""
+    authored, injected = _not_real(session, ToolOutput)
+    if authored:
+        words = _counted(len(authored), "tool answer was", "tool answers were")
+        yield f"{words} authored here ({_listed(authored)}). {_INSTEAD}"
+    if injected:
+        words = _counted(len(injected), "tool answer was", "tool answers were")
+        yield f"{words} injected by a rule ({_listed(injected)}). {_INSTEAD}"
+
+
+def _errors(session: SimulationSession) -> Iterator[str]:
+    """Tell of tools' errors that no real tool gave."""
+    authored, injected = _not_real(session, ToolError)
+    if failed := [*authored, *injected]:
+        words = _counted(len(failed), "tool call was", "tool calls were")
+        yield (
+            f"{words} made to fail here ({_listed(failed)}). adk eval runs the real tools: where they do not "
+            "fail, the agent has no error to react to."
+        )
+
+
+def _not_real(session: SimulationSession, kind: type[ToolOutput | ToolError]) -> tuple[list[str], list[str]]:
+    """Give the tools whose answers of this kind people (or drafts) authored, and those whose answers rules gave."""
+    names = {entry.call_id: entry.tool_name for entry in session.history if isinstance(entry, ToolCall)}
+    authored: list[str] = []
+    injected: list[str] = []
+    for entry in session.history:
+        if isinstance(entry, kind) and entry.provenance and entry.provenance.source != _REAL:
+            found = injected if entry.provenance.source == "injected" else authored
+            found.append(names[entry.call_id])
+    return authored, injected
+
+
+def _replies(session: SimulationSession) -> Iterator[str]:
+    replies = [entry for entry in session.history if isinstance(entry, UserReply)]
+    if any(reply.tool_name == _CONFIRMATION for reply in replies):
+        yield (
+            "A tool confirmation was answered. adk eval cannot answer one and stops at the question. What was said is kept in "
+            "the recorded environment: replayed with it, the tool gets the same yes or no, and an exact comparison holds."
+        )
+    late = [reply.tool_name for reply in replies if reply.tool_name != _CONFIRMATION]
+    if late:
+        yield f"A later answer was given to {_listed(late)}. adk eval does not send it."
+
+
+def _parallel_calls(session: SimulationSession) -> Iterator[str]:
+    at_once = [
+        str(call.get("name"))
+        for turn in session.turns
+        for event in turn.events
+        if event.get("author") != USER_AUTHOR and not event.get("partial") and len(function_calls(event)) > 1
+        for call in function_calls(event)
+    ]
+    if at_once:
+        yield (
+            f"Tools were called in parallel ({_listed(at_once)}). adk eval passes only if they are called in "
+            "the same order."
+        )
+
+
+def _authored_turns(session: SimulationSession) -> Iterator[str]:
+    agents = [
+        entry.agent
+        for entry in session.history
+        if isinstance(entry, (AgentMessage, ToolCall))
+        and entry.provenance
+        and entry.provenance.source != _BY_MODEL
+    ]
+    # A final response does not say who made it; who sits there now is the best that is known.
+    agents += [
+        entry.agent
+        for entry in session.history
+        if isinstance(entry, FinalResponse) and session.seats.of_agent(entry.agent) == "person"
+    ]
+    if agents:
+        yield (
+            f"Turns of {_listed(agents)} were authored here. adk eval asks the agent's own model instead, which "
+            "may decide otherwise."
+        )
+
+
+def _authored_code(session: SimulationSession) -> Iterator[str]:
+    if any(
+        isinstance(entry, CodeRun) and entry.provenance and entry.provenance.source != _REAL
+        for entry in session.history
+    ):
+        yield "What code of the agent prints was authored here. adk eval executes the code."
+
+
+def _changed_state(session: SimulationSession) -> Iterator[str]:
+    changed = [
+        key
+        for turn in session.turns
+        for event in turn.events
+        if event.get("author") == USER_AUTHOR
+        for key in _state_delta(event)
+    ]
+    if changed:
+        yield (
+            f"The session's state was changed together with a query ({_listed(changed)}). adk eval sets the "
+            "initial state only."
+        )
+
+
+def _state_delta(event: JsonObject) -> JsonObject:
+    actions = event.get("actions")
+    delta = actions.get("stateDelta") if isinstance(actions, dict) else None
+    return delta if isinstance(delta, dict) else {}
+
+
+def _data_for_text(session: SimulationSession) -> Iterator[str]:
+    with_data = [turn.number for turn in session.turns if turn.ended and turn.final_event is None]
+    if any(isinstance(entry, FinalResponse) and entry.turn in with_data for entry in session.history):
+        yield (
+            "A workflow answered with data instead of text, which stands in the case as JSON text. adk eval "
+            "compares texts only and finds none."
+        )
+
+
+def _counted(number: int, one: str, many: str) -> str:
+    return f"{number} {one if number == 1 else many}"
+
+
+def _listed(names: Iterable[str]) -> str:
+    """List names once each, in the order in which they came."""
+    return ", ".join(dict.fromkeys(names))

@@ -1,0 +1,649 @@
+"""Imports a file or a folder, whatever of the known kinds it holds."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import sqlite3
+import tempfile
+import zipfile
+import zlib
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path, PurePosixPath
+from typing import IO, Any, BinaryIO, NamedTuple, TypeAlias
+
+from google.adk.evaluation.eval_case import EvalCase
+from google.adk.evaluation.eval_set import EvalSet
+from google.adk.events.event import Event
+from pydantic import ValidationError
+
+from evalset.errors import EvalSetError, first_flaw
+from evalset.files.eval_names import base_name
+from evalset.files.file_kinds import ARCHIVE_STARTS
+from evalset.files.json_streams import JsonStream, NotUtf8Error, contains
+from evalset.files.legacy_format import convert_old_cases
+from evalset.importing.adk_events import AdkSession, case_of_facts, case_of_session
+from evalset.importing.gathered import (
+    FoundCase,
+    Harvest,
+    Held,
+    Imported,
+    ImportProblemError,
+    StoppedImportError,
+)
+from evalset.importing.known_answers import known_answers
+from evalset.recorded.recording import FORMAT as SIDECAR
+from evalset.recorded.recording import RecordedCase
+from evalset.recorded.recording_files import KEY, RecordedEnvironmentError, sidecar_of
+from evalset.recorded.stored_answers import Stored, stored_recordings
+from simulator.base.json_text import JsonTextError, read_json
+from simulator.environment.recordings.recorded_calls import (
+    JOURNAL_FORMAT,
+    RecordedCall,
+    RecordingError,
+    read_recording,
+)
+from simulator.journal import Journal, JournalError
+
+_SESSION_FORMAT = "golden-trace-studio/session"
+_NAMED = (".evalset.json", ".test.json", ".session.json", ".db", ".sqlite", ".sqlite3", ".zip")
+_SUFFIXES = frozenset({".json", ".db", ".sqlite", ".sqlite3"})
+_NOTHING_KNOWN = "it is neither an eval set (today's or the older form), nor a session of ADK or of the studio, nor a test of `adk test`"
+
+
+def import_cases(path: Path | str, *, goes_on: Callable[[int], bool] = lambda _: True) -> Imported:
+    """Import the cases of a file or a folder: eval sets old and new, sessions of ADK and of the studio, tests of `adk test`.
+
+    A ZIP archive is imported as the folder that it was made of.
+    An eval set brings along what is recorded beside it; for other cases the answers that stand in the file itself are recorded.
+    Of a folder every file is looked at, those of ADK's hidden folders too; what is nothing known is passed over there, unless its
+    name says that it should be.
+
+    Args:
+        path: A JSON file, a SQLite file (of `adk web`, or the studio's own), a ZIP archive or a folder of them.
+        goes_on: Asked with each case, with how many were found before; False ends the import with those.
+
+    Returns:
+        The cases with what is known of their environments. What cannot be read is among the problems, with its place.
+
+    Raises:
+        OSError: There is no such file or folder, or it cannot be read.
+    """
+    held = Held()
+    harvest = Harvest(held, goes_on)
+    take_path(Path(path), harvest)
+    return held.imported(harvest.problems)
+
+
+def take_path(path: Path, harvest: Harvest) -> None:
+    """Take in a file or a folder as `import_cases` does: of many cases one is in memory, beside what the harvest keeps.
+
+    Raises:
+        OSError: As `import_cases`.
+    """
+    try:
+        if path.is_dir():
+            _take_folder(path, harvest)
+        else:
+            _take(path, path.name, harvest, is_sure=True)
+    except StoppedImportError:
+        harvest.tell(path.name, "the import was stopped; the cases that were found by then are here")
+
+
+def _take_folder(path: Path, harvest: Harvest, within: str = "") -> None:
+    """Take in the files of a folder; `within` is the archive that it was unpacked from."""
+    suffixes = _SUFFIXES if within else _SUFFIXES | {".zip"}
+    for file in sorted(path.rglob("*")):
+        if file.suffix in suffixes and file.is_file():
+            place = f"{within}{file.relative_to(path).as_posix()}"
+            try:
+                _take(file, place, harvest, is_sure=file.name.endswith(_NAMED))
+            except OSError as error:
+                harvest.tell(place, f"it cannot be read: {error.strerror or error}")
+
+
+def _take(path: Path, place: str, harvest: Harvest, *, is_sure: bool) -> None:
+    """Take in a file; one that is nothing known is a problem where that `is_sure` to be one."""
+    try:
+        with path.open("rb") as file:
+            head = file.read(len(MAGIC))
+        if head == MAGIC:
+            take_database(path, place, harvest)
+        elif head.startswith(ARCHIVE_STARTS):
+            _take_archive(path, place, harvest)
+        else:
+            _take_text(path, place, harvest, is_sure=is_sure)
+    except (ImportProblemError, EvalSetError, RecordedEnvironmentError) as error:
+        harvest.tell(place, str(error).removeprefix(f"{path}: "))
+
+
+def _take_archive(path: Path, place: str, harvest: Harvest) -> None:
+    """Take in what an archive holds; archives inside of it are left out."""
+    with tempfile.TemporaryDirectory(prefix="imported-") as folder:
+        unpacked = unpack(path, Path(folder), _SUFFIXES)
+        harvest.tell(place, *unpacked.problems)
+        if not unpacked.files:
+            raise ImportProblemError("the archive holds no file that could be imported")
+        _take_folder(Path(folder), harvest, f"{place}/")
+
+
+class _Source(NamedTuple):
+    """A file that is open, and what it is called in problems."""
+
+    path: Path
+    file: BinaryIO
+    place: str
+
+    def text(self) -> str:
+        """Return all of its text: for files that hold one session."""
+        self.file.seek(0)
+        return self.file.read().decode("utf-8-sig")
+
+
+def _take_text(path: Path, place: str, harvest: Harvest, *, is_sure: bool) -> None:
+    try:
+        with path.open("rb") as file:
+            _take_json(_Source(path, file, place), outline_of_json(file), harvest, is_sure=is_sure)
+    except NotUtf8Error as error:
+        raise ImportProblemError(f"it is no text in UTF-8: byte {error.byte} cannot be read") from error
+    except JsonTextError as error:
+        raise ImportProblemError(f"it is no JSON: {error}") from error
+
+
+def _take_json(source: _Source, outline: JsonOutline, harvest: Harvest, *, is_sure: bool) -> None:
+    file, place = source.file, source.place
+    match outline.document:
+        case {"format": str() as kind}:
+            _take_ours(kind, source, harvest)
+        case {"eval_cases": list()} | {"evalCases": list()}:
+            _take_set(lambda: cases_of_set(file, outline), source, outline, harvest)
+        case {"eval_id": str()} | {"evalId": str()}:
+            _take_set(lambda: one_case(file), source, outline, harvest)
+        case {"events": list()}:
+            harvest.take(place, [_of_session(whole(file), source, harvest)])
+        case [{"events": list()}, *_]:
+            with harvest.all_or_nothing():
+                harvest.take(place, (_of_session(each, source, harvest) for each in entries(file)))
+        case _ if outline.has_old_cases:
+            _take_set(lambda: old_cases(source.path, file, outline), source, outline, harvest)
+        case _ if is_sure:
+            raise ImportProblemError(_NOTHING_KNOWN)
+
+
+def _take_ours(kind: str, source: _Source, harvest: Harvest) -> None:
+    """Take in a file of the studio's; a recorded environment comes with its eval set."""
+    if kind not in {JOURNAL_FORMAT, _SESSION_FORMAT}:
+        if kind != SIDECAR:
+            raise ImportProblemError(f"it is a file of the studio, and no session: its format is {kind!r}")
+        return
+    try:
+        journal = Journal.from_json(source.text()) if kind == JOURNAL_FORMAT else _session_of(source.text())
+    except JournalError as error:
+        raise ImportProblemError(str(error)) from error
+    facts = [fact for _, fact in journal.path()]
+    name = journal.fold.place_in_adk()["session_id"] or base_name(source.path)
+    found = case_of_facts(facts, name, lambda words: harvest.tell(source.place, words))
+    harvest.take(source.place, [found])
+
+
+def _session_of(text: str) -> Journal:
+    from simulator.store import StoreError, read_session  # noqa: PLC0415 - SQLAlchemy takes half a second
+
+    try:
+        return read_session(text)
+    except StoreError as error:
+        raise ImportProblemError(str(error)) from error
+
+
+# ---------------------------------------------------------------- eval sets
+
+
+def _take_set(
+    cases: Callable[[], Iterable[WrittenCase]], source: _Source, outline: JsonOutline, harvest: Harvest
+) -> None:
+    """Take in cases with what is recorded of them beside the file or inside of it; where that is damaged, with their own answers."""
+    sidecar = sidecar_of(source.path)
+    is_beside = sidecar != source.path and sidecar.is_file()
+    is_inside = isinstance(outline.document, dict) and KEY in outline.document
+    try:
+        if is_beside or is_inside:
+            with stored_recordings(sidecar if is_beside else source.path) as stored, harvest.all_or_nothing():
+                _take_cases(cases(), stored, source, harvest)
+            return
+    except RecordedEnvironmentError as error:
+        where, words = "beside it" if is_beside else "in it", str(error).removeprefix(f"{source.path}: ")
+        harvest.tell(source.place, f"what is recorded {where} cannot be used: {words}")
+    with harvest.all_or_nothing():
+        _take_cases(cases(), None, source, harvest)
+
+
+def _take_cases(
+    cases: Iterable[WrittenCase], stored: Stored | None, source: _Source, harvest: Harvest
+) -> None:
+    has_answers_elsewhere = contains(source.file, b"mock_tool_output")
+    for case, value in cases:
+        if stored is not None and case.eval_id in stored.cases:
+            environment: RecordedCase | None = stored.case(case.eval_id)
+        else:
+            known = known_answers(case, _answers_elsewhere(value) if has_answers_elsewhere else ())
+            harvest.tell(source.place, *known.problems)
+            environment = known.environment
+        harvest.take(source.place, [FoundCase(case, environment)])
+
+
+def _answers_elsewhere(value: Any) -> Sequence[RecordedCall]:
+    """Return the answers of a case that stand where ADK's loader does not look, as in the older form."""
+    try:
+        return read_recording(json.dumps(value)).calls
+    except RecordingError:
+        return ()
+
+
+# ---------------------------------------------------------------- sessions of ADK's
+
+
+def _of_session(document: dict[str, Any], source: _Source, harvest: Harvest) -> FoundCase:
+    """Read a session in JSON, as ADK's API gives it, or as `adk test` keeps it."""
+    found = _either(document, "state") or {}
+    try:
+        events = [Event.model_validate(each) for each in _timed(document["events"])]
+    except ValidationError as error:
+        raise ImportProblemError(
+            f"it is a session with an event that ADK cannot read: {first_flaw(error)}"
+        ) from error
+    session = AdkSession(
+        session_id=str(_either(document, "id") or base_name(source.path)),
+        app_name=str(_either(document, "app_name", "appName") or ""),
+        user_id=str(_either(document, "user_id", "userId") or "user"),
+        state=found if isinstance(found, dict) else {},
+        events=events,
+    )
+    return case_of_session(session, lambda words: harvest.tell(source.place, words))
+
+
+def _timed(events: list[Any]) -> Iterator[Any]:
+    """Give events a time where they have none, as in the files of `adk test`: that of now would make each import another."""
+    for number, event in enumerate(events):
+        if isinstance(event, dict) and "timestamp" not in event:
+            yield {"timestamp": float(number), **event}
+        else:
+            yield event
+
+
+def _either(document: dict[str, Any], *names: str) -> Any:
+    return next((document[name] for name in names if document.get(name) is not None), None)
+
+
+# Unpacks a ZIP archive into a folder: the files that an import may take, whatever their names say and however large they claim to be.
+
+
+MOST_FILES = 10_000
+MOST_BYTES = 1 << 30
+_PIECE = 1 << 20
+_LONGEST_NAME = 200
+
+
+class Unpacked(NamedTuple):
+    """What was unpacked, and in sentences what was left out."""
+
+    files: int
+    problems: tuple[str, ...]
+
+
+def unpack(archive: Path, folder: Path, suffixes: frozenset[str]) -> Unpacked:
+    """Unpack the files with these suffixes, each into its own place below a folder.
+
+    Raises:
+        ImportProblemError: It is no ZIP archive that can be read, is encrypted, or holds too much.
+    """
+    problems: list[str] = []
+    try:
+        with zipfile.ZipFile(archive) as packed:
+            wanted = [each for each in packed.infolist() if not each.is_dir()]
+            wanted = [each for each in wanted if PurePosixPath(each.filename).suffix in suffixes]
+            if len(wanted) > MOST_FILES:
+                raise ImportProblemError(
+                    f"the archive holds {len(wanted):,} files, and at most {MOST_FILES:,} are unpacked"
+                )
+            left, files = MOST_BYTES, 0
+            for entry in wanted:
+                target = _place(entry.filename, folder)
+                if target is None:
+                    problems.append(
+                        f"{entry.filename[:_LONGEST_NAME]!r} leads out of the archive, and is left out"
+                    )
+                    continue
+                left -= _written(packed, entry, target, left)
+                files += 1
+    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError) as error:
+        raise ImportProblemError(f"it is no ZIP archive that can be read: {error}") from error
+    except RuntimeError as error:  # zipfile raises it for a file that needs a password
+        raise ImportProblemError(f"the archive cannot be unpacked: {error}") from error
+    return Unpacked(files, tuple(problems))
+
+
+def _place(name: str, folder: Path) -> Path | None:
+    """Give the place of a file; None where its name leads out of the folder, or can be no file's."""
+    path = PurePosixPath(name.replace("\\", "/"))
+    parts = path.parts
+    if (
+        path.is_absolute()
+        or ".." in parts
+        or "\x00" in name
+        or any(len(part) > _LONGEST_NAME for part in parts)
+    ):
+        return None
+    return folder.joinpath(*parts)
+
+
+def _written(packed: zipfile.ZipFile, entry: zipfile.ZipInfo, target: Path, left: int) -> int:
+    target.parent.mkdir(parents=True, exist_ok=True)
+    size = 0
+    with packed.open(entry) as source, target.open("wb") as file:
+        for piece in _pieces(source):
+            size += len(piece)
+            if size > left:
+                raise ImportProblemError(
+                    f"the archive holds more than {MOST_BYTES >> 20:,} MB, which is too much to unpack"
+                )
+            file.write(piece)
+    return size
+
+
+def _pieces(source: IO[bytes]) -> Iterator[bytes]:
+    while piece := source.read(_PIECE):
+        yield piece
+
+
+# Reads sessions from databases: those of `adk web` and of the studio, in SQLite files. Nothing is written to them.
+
+
+MAGIC = b"SQLite format 3\x00"
+_OURS, _ADKS = "studio_sessions", "sessions"
+_OLD = (
+    "its sessions are in ADK's older form, which holds pickled objects: bring it up with `adk migrate session`, and import "
+    "the new one"
+)
+
+
+def take_database(path: Path, place: str, harvest: Harvest) -> None:
+    """Take in the sessions of a database.
+
+    Raises:
+        ImportProblemError: It is damaged, or holds no sessions that are known here.
+    """
+    try:
+        with _copied(path) as copy, contextlib.closing(sqlite3.connect(copy)) as connection:
+            connection.row_factory = sqlite3.Row
+            tables = {row["name"] for row in connection.execute("SELECT name FROM sqlite_master")}
+            if _ADKS in tables and "events" in tables:
+                _take_adks(connection, place, harvest)
+            if _OURS in tables:
+                _take_from_database(copy, place, harvest)
+            if not tables & {_ADKS, _OURS}:
+                raise ImportProblemError("it holds sessions neither of ADK nor of the studio")
+    except sqlite3.Error as error:
+        raise ImportProblemError(f"it is no database that can be read: {error}") from error
+
+
+@contextlib.contextmanager
+def _copied(path: Path) -> Iterator[Path]:
+    """Copy a database as it is at this moment, whoever writes to it."""
+    with tempfile.TemporaryDirectory(prefix="sessions-") as folder:
+        copy = Path(folder, "copy.db")
+        source = f"{path.resolve().as_uri()}?mode=ro"
+        with (
+            contextlib.closing(sqlite3.connect(source, uri=True)) as there,
+            contextlib.closing(sqlite3.connect(copy)) as here,
+        ):
+            there.backup(here)
+        yield copy
+
+
+def _take_adks(connection: sqlite3.Connection, place: str, harvest: Harvest) -> None:
+    columns = {row["name"] for row in connection.execute("PRAGMA table_info(events)")}
+    if "event_data" not in columns:
+        raise ImportProblemError(_OLD)
+    for row in connection.execute(
+        "SELECT app_name, user_id, id, state FROM sessions ORDER BY app_name, user_id, update_time, id"
+    ):
+        here = f"{place}, session {row['id']}"
+        with _told(harvest, here):
+            session = AdkSession(
+                session_id=row["id"],
+                app_name=row["app_name"],
+                user_id=row["user_id"],
+                state=_state(connection, row),
+                events=[_event(data) for data in _events(connection, row)],
+            )
+            harvest.take(here, [case_of_session(session, _teller(harvest, here))])
+
+
+def _events(connection: sqlite3.Connection, session: sqlite3.Row) -> Iterator[Any]:
+    found = connection.execute(
+        "SELECT event_data, id, invocation_id, timestamp FROM events WHERE app_name = ? AND user_id = ? AND session_id = ? "
+        "ORDER BY timestamp, rowid",
+        (session["app_name"], session["user_id"], session["id"]),
+    )
+    for row in found:
+        written = _read(row["event_data"], "an event in it")
+        if not isinstance(written, dict):
+            raise ImportProblemError("an event in it is no object")
+        yield {"id": row["id"], "invocation_id": row["invocation_id"], **written}
+
+
+def _event(data: Any) -> Event:
+    try:
+        return Event.model_validate(data)
+    except ValidationError as error:
+        raise ImportProblemError(f"an event in it cannot be read: {first_flaw(error)}") from error
+
+
+def _state(connection: sqlite3.Connection, session: sqlite3.Row) -> dict[str, Any]:
+    """Give a session's state with what it shares with others, under ADK's prefixes."""
+    names = (session["app_name"], session["user_id"])
+    shared = {
+        "app:": connection.execute("SELECT state FROM app_states WHERE app_name = ?", names[:1]),
+        "user:": connection.execute(
+            "SELECT state FROM user_states WHERE app_name = ? AND user_id = ?", names
+        ),
+    }
+    state = _object(session["state"])
+    for prefix, rows in shared.items():
+        for row in rows:
+            state |= {f"{prefix}{name}": value for name, value in _object(row["state"]).items()}
+    return state
+
+
+def _read(text: Any, what: str) -> Any:
+    try:
+        return read_json(str(text), constants=True)
+    except JsonTextError as error:
+        raise ImportProblemError(f"{what} is no JSON: {error}") from error
+
+
+def _object(text: Any) -> dict[str, Any]:
+    found = _read(text, "its state") if text else {}
+    if not isinstance(found, dict):
+        raise ImportProblemError("its state is no object")
+    return found
+
+
+def _take_from_database(copy: Path, place: str, harvest: Harvest) -> None:
+    from simulator.store import JournalStore, StoreError  # noqa: PLC0415 - SQLAlchemy takes half a second
+
+    try:
+        with contextlib.closing(JournalStore.open(copy)) as store:
+            for record in [*store.records_of_all(), *store.records_of_all(archived=True)]:
+                here = f"{place}, session {record.session_id}"
+                with _told(harvest, here):
+                    facts = [fact for _, fact in store.load(record.session_id).path()]
+                    name = record.name or record.session_id
+                    harvest.take(here, [case_of_facts(facts, name, _teller(harvest, here))])
+    except StoreError as error:
+        raise ImportProblemError(str(error)) from error
+
+
+@contextlib.contextmanager
+def _told(harvest: Harvest, place: str) -> Iterator[None]:
+    """Go on with the next session where one cannot be taken."""
+    try:
+        yield
+    except ValueError as error:
+        harvest.tell(place, str(error))
+
+
+def _teller(harvest: Harvest, place: str) -> Callable[[str], None]:
+    return lambda words: harvest.tell(place, words)
+
+
+# Reads JSON files of cases in two passes: what kind of file it is, then the cases one at a time. Neither holds all of the file.
+
+
+_CASES = "eval_cases"
+_SET_NAMES = {
+    "evalSetId": "eval_set_id",
+    "evalCases": _CASES,
+    "creationTimestamp": "creation_timestamp",
+}
+
+WrittenCase: TypeAlias = tuple[EvalCase, Any]
+"""A case, and the JSON value that it was made of."""
+
+
+class JsonOutline(NamedTuple):
+    """What a JSON file holds.
+
+    Attributes:
+        document: The document, in which lists and objects are empty; of a list of objects the first one is there.
+        cases_at: Which member of an eval set holds its cases, by its number; the last one where several do.
+        has_old_cases: Whether it is in ADK's older form: a case, or a list of cases or of turns.
+        has_old_turns: Whether it is a list of turns in that form, which is one case.
+    """
+
+    document: Any
+    cases_at: int = -1
+    has_old_cases: bool = False
+    has_old_turns: bool = False
+
+
+def outline_of_json(file: BinaryIO) -> JsonOutline:
+    """Read a file once.
+
+    Raises:
+        JsonTextError: It is no JSON, in whatever place.
+        NotUtf8Error: It is no text in UTF-8.
+    """
+    stream = JsonStream(file, constants=True)
+    sign = stream.peek()
+    outline = (
+        _of_object(stream)
+        if sign == "{"
+        else _of_list(stream)
+        if sign == "["
+        else JsonOutline(stream.value())
+    )
+    stream.end()
+    return outline
+
+
+def _of_object(stream: JsonStream) -> JsonOutline:
+    document: dict[str, Any] = {}
+    cases_at = -1
+    for number, name in enumerate(stream.members()):
+        document[name] = stream.hollow()
+        if _SET_NAMES.get(name, name) == _CASES:
+            cases_at = number
+    is_old = isinstance(document.get("data"), list) and "name" in document
+    return JsonOutline(document, cases_at, is_old)
+
+
+def _of_list(stream: JsonStream) -> JsonOutline:
+    document: list[Any] = []
+    are_turns = are_old = True
+    for number in stream.entries():
+        if not are_old:
+            stream.skip()
+            continue
+        entry = stream.value()
+        is_object = isinstance(entry, dict)
+        are_turns = are_turns and is_object and "query" in entry
+        are_old = is_object and ("query" in entry or isinstance(entry.get("data"), list))
+        if number == 0:
+            document = [_hollow(entry) if is_object else None]
+    return JsonOutline(
+        document, has_old_cases=bool(document) and are_old, has_old_turns=are_old and are_turns
+    )
+
+
+def _hollow(value: dict[str, Any]) -> dict[str, Any]:
+    return {name: type(held)() if isinstance(held, (dict, list)) else held for name, held in value.items()}
+
+
+def whole(file: BinaryIO) -> Any:
+    """Read all of a file: for one that holds one case or one session."""
+    return JsonStream(file, constants=True).value()
+
+
+def entries(file: BinaryIO) -> Iterator[Any]:
+    """Read the entries of a list."""
+    stream = JsonStream(file, constants=True)
+    for _ in stream.entries():
+        yield stream.value()
+
+
+def cases_of_set(file: BinaryIO, outline: JsonOutline) -> Iterator[WrittenCase]:
+    """Read the cases of an eval set, whose top level may be in camel case: ADK's loader itself would refuse that.
+
+    Raises:
+        ImportProblemError: It is none that ADK can read.
+    """
+    frame = {_SET_NAMES.get(name, name): value for name, value in outline.document.items()}
+    try:
+        EvalSet.model_validate(frame)
+    except ValidationError as error:
+        raise _set_problem(error) from error
+    stream = JsonStream(file, constants=True)
+    for number, _ in enumerate(stream.members()):
+        if number < outline.cases_at:
+            stream.skip()
+            continue
+        for place in stream.entries():
+            value = stream.value()
+            try:
+                case = EvalCase.model_validate(value)
+            except ValidationError as error:
+                raise _set_problem(error, _CASES, place) from error
+            yield case, value
+        return
+
+
+def one_case(file: BinaryIO) -> Iterator[WrittenCase]:
+    """Read a case that is a file.
+
+    Raises:
+        ImportProblemError: It is none that ADK can read.
+    """
+    value = whole(file)
+    try:
+        yield EvalCase.model_validate(value), value
+    except ValidationError as error:
+        raise ImportProblemError(f"it is an eval case that ADK cannot read: {first_flaw(error)}") from error
+
+
+def old_cases(path: Path, file: BinaryIO, outline: JsonOutline) -> Iterator[WrittenCase]:
+    """Read cases in ADK's older form, whose fields for answers its converter passes over.
+
+    Raises:
+        EvalSetError: ADK's converter cannot read them.
+    """
+    if outline.has_old_turns:
+        values = iter([{"name": base_name(path), "data": whole(file)}])
+    else:
+        values = entries(file) if isinstance(outline.document, list) else iter([whole(file)])
+    for value in values:
+        yield from ((case, value) for case in convert_old_cases(path, [value]).eval_cases)
+
+
+def _set_problem(error: ValidationError, *within: str | int) -> ImportProblemError:
+    return ImportProblemError(f"it is an eval set that ADK cannot read: {first_flaw(error, *within)}")

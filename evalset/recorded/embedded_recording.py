@@ -1,0 +1,104 @@
+"""Carries a recorded environment inside of its eval set, so that a case and its recording travel as one file.
+
+The recording stands at the top of the set, under a name that ADK's loader does not know and passes over. It is read from there; what
+is written goes into a file of its own, side by side: every release of ADK writes an eval set anew without what it does not know.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import zipfile
+import zlib
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from evalset.recorded.recording import RecordedEnvironment
+from evalset.recorded.recording_files import KEY, RecordedEnvironmentError, environment_text, parsed
+
+MOST_BYTES = 64 << 20
+"""An archive that holds more than this is no download of a set and its recording."""
+_EVAL_SET, _SIDECAR = ".evalset.json", ".environment.json"
+
+
+class Parted(NamedTuple):
+    """The text of an eval set without its recording, and the recording, where it holds one."""
+
+    text: str
+    environment: RecordedEnvironment | None
+
+
+class ArchiveError(ValueError):
+    """An archive does not hold one eval set; the text says what it holds instead."""
+
+
+def joined(document: str, environment: RecordedEnvironment) -> str:
+    """Write an eval set with its recording inside of it; as it is, where nothing is recorded."""
+    if not environment.cases and not environment.notes:
+        return document
+    value = json.loads(document)
+    value[KEY] = json.loads(environment_text(environment))
+    return json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def parted(source: Path | str, text: str) -> Parted:
+    """Take the recording out of an eval set.
+
+    Args:
+        source: Where the text comes from, for errors.
+        text: An eval set. One without a recording is given back as it is.
+
+    Raises:
+        RecordedEnvironmentError: What stands in the place of the recording is none.
+    """
+    if f'"{KEY}"' not in text:
+        return Parted(text, None)
+    try:
+        value: Any = json.loads(text.lstrip("\ufeff"))
+    except (ValueError, RecursionError):
+        return Parted(text, None)
+    if not isinstance(value, dict) or KEY not in value:
+        return Parted(text, None)
+    held = value.pop(KEY)
+    try:
+        environment = parsed(Path(source), json.dumps(held).encode())
+    except RecordedEnvironmentError as error:
+        reason = str(error).removeprefix(f"{error.path}: ")
+        raise RecordedEnvironmentError(Path(source), f"{KEY}: {reason}") from error
+    return Parted(json.dumps(value, indent=2, ensure_ascii=False) + "\n", environment)
+
+
+def text_of_archive(content: bytes) -> str:
+    """Give the one eval set of a ZIP archive as text, with the recording beside it inside of it.
+
+    Raises:
+        ArchiveError: It is no archive that can be read, or holds no eval set, or several.
+        RecordedEnvironmentError: The recording in it is none.
+    """
+    try:
+        with zipfile.ZipFile(io.BytesIO(content)) as packed:
+            names = [name for name in packed.namelist() if name.endswith(_EVAL_SET)]
+            if len(names) != 1:
+                raise ArchiveError(
+                    f"the archive holds {len(names) or 'no'} eval set{'' if len(names) == 1 else 's'}, not one"
+                )
+            text = _read(packed, names[0])
+            beside = f"{names[0].removesuffix(_EVAL_SET)}{_SIDECAR}"
+            if beside not in packed.namelist():
+                return text
+            return joined(text, parsed(Path(beside), _read(packed, beside).encode()))
+    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError) as error:
+        raise ArchiveError(f"the archive cannot be read: {error}") from error
+    except json.JSONDecodeError as error:
+        raise ArchiveError(f"the eval set in the archive is no JSON: {error}") from error
+
+
+def _read(packed: zipfile.ZipFile, name: str) -> str:
+    with packed.open(name) as source:
+        content = source.read(MOST_BYTES + 1)
+    if len(content) > MOST_BYTES:
+        raise ArchiveError(f"{name} in the archive holds more than {MOST_BYTES >> 20} MB")
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise ArchiveError(f"{name} in the archive is no text in UTF-8: byte {error.start}") from error

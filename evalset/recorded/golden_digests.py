@@ -1,0 +1,105 @@
+"""Writes down in digests what a golden says when its case is recorded, so that a later edit of it is noticed and named."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from google.adk.evaluation.eval_case import EvalCase
+
+from evalset.golden_trace.confirmations import without_confirmations
+from evalset.recorded.recording import GoldenCall, GoldenTurn, RecordedCase
+from evalset.verify.golden_steps import steps_of
+from evalset.verify.results import Step
+from simulator.base.json_values import JsonObject, canonical, digest
+from simulator.runtime.adk.codec import jsonable
+
+_TEMPORARY = "temp:"
+
+
+def with_golden(recorded: RecordedCase, case: EvalCase) -> RecordedCase:
+    """Return a recorded case with the digests of its golden; without any where the golden has another number of turns."""
+    turns = [steps_of(invocation) for invocation in without_confirmations(case).conversation or ()]
+    if len(turns) != len(recorded.turns):
+        return without_golden(recorded)
+    noted = (golden_turn(steps, number, len(turns)) for number, steps in enumerate(turns))
+    given = case.session_input
+    return recorded.model_copy(
+        update={
+            "turns": tuple(
+                turn.model_copy(update={"golden": golden, "original": None})
+                for turn, golden in zip(recorded.turns, noted, strict=True)
+            ),
+            "golden_state": state_digest(case.final_session_state or recorded.final_state),
+            "golden_start": state_digest(given.state if given else recorded.state),
+        }
+    )
+
+
+def without_golden(recorded: RecordedCase) -> RecordedCase:
+    """Return a recorded case that says nothing of what its golden was."""
+    turns = (turn.model_copy(update={"golden": None, "original": None}) for turn in recorded.turns)
+    return recorded.model_copy(update={"turns": tuple(turns), "golden_state": "", "golden_start": ""})
+
+
+def without_edits(recorded: RecordedCase) -> RecordedCase:
+    """Return a recorded case whose turns are as they were recorded, whatever was edited since."""
+    return recorded.model_copy(update={"turns": tuple(turn.original or turn for turn in recorded.turns)})
+
+
+def golden_turn(steps: Sequence[Step], number: int, of: int) -> GoldenTurn:
+    """Return the digests of one turn of a golden."""
+    return GoldenTurn(
+        number=number,
+        of=of,
+        query=text_digest(text_of(steps, "query")),
+        calls=tuple(golden_calls(steps)),
+        text=text_digest(text_of(steps, "text")),
+    )
+
+
+def golden_calls(steps: Sequence[Step]) -> list[GoldenCall]:
+    """Return the digests of the calls among the steps of a turn, in their order."""
+    return [
+        GoldenCall(
+            tool=step.tool,
+            arguments=value_digest(step.value),
+            response="" if (answer := response_behind(steps, place)) is None else value_digest(answer.value),
+        )
+        for place, step in enumerate(steps)
+        if step.kind == "call"
+    ]
+
+
+def response_behind(steps: Sequence[Step], place: int) -> Step | None:
+    """Return the response to the call at a place among the steps of a turn; None where it has none."""
+    following = steps[place + 1] if place + 1 < len(steps) else None
+    return following if following is not None and following.kind == "response" else None
+
+
+def text_of(steps: Sequence[Step], kind: str) -> str:
+    """Return what the user asks, or what the agent says at last, among the steps of a turn."""
+    return next((step.text for step in steps if step.kind == kind), "")
+
+
+def text_digest(text: str) -> str:
+    """Return the digest of a text; white space around it does not count."""
+    return digest(text.strip())
+
+
+def value_digest(value: Any) -> str:
+    """Return the digest of a JSON value; equal numbers have one, as 1 and 1.0."""
+    return digest(canonical(_plain(jsonable(value))))
+
+
+def state_digest(state: JsonObject) -> str:
+    """Return the digest of a state, without what lasts one invocation only."""
+    return value_digest({key: value for key, value in state.items() if not key.startswith(_TEMPORARY)})
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _plain(held) for key, held in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(held) for held in value]
+    return int(value) if isinstance(value, float) and value.is_integer() else value

@@ -1,0 +1,261 @@
+"""Makes a script of a recorded case: a session plays it, and asks its author where something was not recorded."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, Literal, NamedTuple, TypeAlias
+
+from evalset.recorded.recorder import REQUEST_INPUT, inputs_of
+from evalset.recorded.recording import (
+    RecordedCall,
+    RecordedCase,
+    RecordedCode,
+    RecordedInput,
+    RecordedModelTurn,
+    RecordedTurn,
+    RejectedCall,
+)
+from evalset.replay.case_following import only_asked
+from simulator.base.json_values import JsonObject, copied, same
+from simulator.environment.environment_facts import RecordingGiven
+from simulator.environment.recordings.recorded_calls import RecordedCall as PlainCall
+from simulator.facts import Deferred, Failed, Raised, Returned
+from simulator.runtime.answering.fired_rules import as_response
+from simulator.scripts import Script, ScriptTurn, move_of
+from simulator.scripts.script_lines import CodeMove, Entry, EnvironmentChange, Fails, ToolMove
+from simulator.session.adk_event_fields import parts_of
+from simulator.session.fact_entries import calls_in, message_responses
+
+Agents: TypeAlias = Literal["moves", "model"]
+RECORDING = "recorded environment"
+"""What the recorded calls are called in the session: the nearest of them is shown where a call was not recorded."""
+
+
+class RecordedScript(NamedTuple):
+    """The script of a recorded case; `losses` says in sentences what no line of it can do."""
+
+    script: Script
+    losses: tuple[str, ...]
+
+
+def script_of_recorded(eval_id: str, case: RecordedCase, *, agent: Agents = "model") -> RecordedScript:
+    """Make the script that replays a case: the user says the same, and each call with the same arguments gets its answer.
+
+    What was not recorded is left to whoever plays the session; the recorded calls are given to it, so that it shows the nearest one.
+    The injection rules stay outside: what they answered is recorded.
+
+    Args:
+        eval_id: The case's id.
+        case: What was recorded.
+        agent: Whether the agents make the recorded moves, or their own models play.
+    """
+    losses: list[str] = []
+    turns = [
+        turn
+        for number, recorded in enumerate(case.turns, start=1)
+        for turn in _Turn(recorded, agent, f"turn {number}", losses).turns()
+    ]
+    script = Script(
+        name=eval_id,
+        user_id=case.user_id,
+        initial_state=dict(copied(case.state)),
+        agent="person" if agent == "moves" else "model",
+        otherwise="ask",
+        seed=case.seed,
+        turns=tuple(turns),
+    )
+    return RecordedScript(with_recording(script, case), tuple(losses))
+
+
+def with_recording(script: Script, case: RecordedCase) -> Script:
+    """Give a script that, before anything is said, gives the session the recorded calls of a case: its drafts come from them."""
+    known = tuple(_plain(case))
+    if not known:
+        return script
+    given = EnvironmentChange(environment=RecordingGiven(at=0.0, name=RECORDING, calls=known))
+    first, *others = script.turns
+    first = first.model_copy(update={"before": (given, *first.before)})
+    return script.model_copy(update={"turns": (first, *others)})
+
+
+def _plain(case: RecordedCase) -> Iterator[PlainCall]:
+    for number, turn in enumerate(case.turns, start=1):
+        for place, call in enumerate(turn.calls, start=1):
+            if only_asked(turn.calls, place - 1):
+                continue
+            if call.later is not None or call.outcome.kind in {"returned", "failed"}:
+                response = as_response(call.outcome) if call.later is None else call.later
+                where = f"turn {number}, call {place}"
+                yield PlainCall(tool_name=call.tool, arguments=call.arguments, response=response, place=where)
+
+
+class _Reply(NamedTuple):
+    """What the user answered to a call that was left open: the turn that says it, the id of the call, and the question it answers."""
+
+    turn: dict[str, Any]
+    about: str
+    typed: RecordedInput | None = None
+
+
+class _Turn:
+    """Writes one recorded invocation as turns of a script: the query's, and one for each reply of the user."""
+
+    def __init__(self, recorded: RecordedTurn, agent: Agents, where: str, losses: list[str]) -> None:
+        self._recorded, self._agent, self._where, self._losses = recorded, agent, where, losses
+        self._calls = [
+            call for place, call in enumerate(recorded.calls) if not only_asked(recorded.calls, place)
+        ]
+        self._asked_itself = {
+            call.id for place, call in enumerate(recorded.calls) if only_asked(recorded.calls, place)
+        }
+        self._models = [model for model in recorded.models if not (self._asked_itself and model.put_off)]
+        self._makers = {
+            str(call.get("id")): place
+            for place, model in enumerate(self._models)
+            for call in calls_in(model.responses)
+        }
+
+    def turns(self) -> Iterator[ScriptTurn]:
+        replies = list(self._replies())
+        begins = [0, *self._begins(replies)]
+        spoken = [{"say": self._said()}, *(reply.turn for reply in replies)]
+        for segment, turn in enumerate(spoken):
+            moves = tuple(self._moves(segment, begins, replies))
+            yield ScriptTurn(**turn, **({"moves": moves} if moves else {}))
+
+    def _said(self) -> str | JsonObject:
+        parts = parts_of(self._recorded.query)
+        text = parts[0].get("text") if len(parts) == 1 and parts[0].keys() == {"text"} else None
+        return text if isinstance(text, str) and text.strip() else dict(copied(self._recorded.query))
+
+    # ------------------------------------------------------------ what the user answered
+
+    def _replies(self) -> Iterator[_Reply]:
+        confirmed: list[RecordedCall | RejectedCall] = [*self._calls, *self._recorded.rejected]
+        late = {call.id: call for call in self._calls if call.later is not None}
+        inputs = list(inputs_of(self._recorded))
+        for message in self._recorded.replies:
+            for said in message_responses(message):
+                body: Any = copied(said.get("response") or {})
+                if (call := late.get(str(said.get("id")))) is not None:
+                    yield _Reply({"reply": body, "tool": call.tool}, call.id)
+                    continue
+                if typed := next((each for each in inputs if each.id == said.get("id")), None):
+                    inputs.remove(typed)
+                    yield _Reply(self._typed(typed, body), typed.id, typed)
+                    continue
+                about = next(
+                    (each for each in confirmed if each.confirmed is not None and same(each.confirmed, body)),
+                    None,
+                )
+                if about is not None:
+                    confirmed.remove(about)
+                    if about.id not in self._asked_itself:
+                        yield _Reply(_confirmed(about.tool, body), about.id)
+
+    def _typed(self, typed: RecordedInput, body: Any) -> dict[str, Any]:
+        """Return the reply to a question; of several, it names the one by its words, or by its node where others have the same."""
+        turn: dict[str, Any] = {"reply": body, "tool": REQUEST_INPUT}
+        messages = [(each.arguments or {}).get("message") for each in inputs_of(self._recorded)]
+        message = (typed.arguments or {}).get("message")
+        if len(messages) == 1:
+            return turn
+        if isinstance(message, str) and messages.count(message) == 1:
+            return {**turn, "question": message}
+        return {**turn, "node": typed.path}
+
+    def _begins(self, replies: Sequence[_Reply]) -> list[int]:
+        """Give the number of the first model turn after each reply."""
+        begins: list[int] = []
+        makers = [self._makers.get(reply.about, -1) for reply in replies]
+        for reply, maker in zip(replies, makers, strict=True):
+            if reply.typed is not None and reply.typed.arguments is not None:
+                begins.append(max([self._place_of(reply.typed), *begins]))
+                continue
+            after = maker + 1
+            end = min((each for each in makers if each > maker), default=len(self._models))
+            put_off = (place for place in range(after, end) if self._models[place].put_off)
+            begins.append(max([next(put_off, after - 1) + 1, *begins]))
+        return begins
+
+    def _place_of(self, typed: RecordedInput) -> int:
+        """Return the place, among the models that are played, of the first that answered after an input."""
+        before = self._recorded.models[: typed.models_before]
+        return sum(any(model is each for each in self._models) for model in before)
+
+    # ------------------------------------------------------------ what then happened
+
+    def _moves(self, segment: int, begins: Sequence[int], replies: Sequence[_Reply]) -> Iterator[Entry]:
+        end = begins[segment + 1] if segment + 1 < len(begins) else len(self._models)
+        calls = [call for call in self._calls if self._segment_of(call, begins, replies) == segment]
+        for call in calls:
+            if self._makers.get(call.id, -1) < begins[segment]:
+                yield self._answer(call)
+        for place in range(begins[segment], end):
+            if self._agent == "moves":
+                yield from self._move(self._models[place])
+            for call in calls:
+                if self._makers.get(call.id, -1) == place:
+                    yield self._answer(call)
+        for ran in self._recorded.code if segment == 0 else ():
+            yield from self._printed(ran)
+
+    def _segment_of(self, call: RecordedCall, begins: Sequence[int], replies: Sequence[_Reply]) -> int:
+        confirmed = [
+            place for place, reply in enumerate(replies) if reply.about == call.id and call.confirmed
+        ]
+        if confirmed:
+            return confirmed[0] + 1
+        if call.id not in self._makers and any(reply.typed for reply in replies):
+            place = next(place for place, each in enumerate(self._recorded.calls) if each is call)
+            before = (reply.typed is not None and reply.typed.calls_before <= place for reply in replies)
+            return max((segment for segment, is_before in enumerate(before, start=1) if is_before), default=0)
+        maker = self._makers.get(call.id, 0)
+        return max(place for place, begin in enumerate(begins) if begin <= maker)
+
+    def _move(self, model: RecordedModelTurn) -> Iterator[Entry]:
+        move = move_of(model.agent, model.responses) if model.error is None else None
+        if move is not None:
+            yield move
+        else:
+            self._losses.append(f"{self._where}: no move can say what the model of {model.agent} did once")
+
+    def _answer(self, call: RecordedCall) -> ToolMove:
+        effects = call.effects
+        if effects.artifacts or effects.actions or effects.events or effects.end_invocation:
+            self._losses.append(
+                f"{self._where}: what {call.tool} did beside its answer and the state is left out"
+            )
+        return answer_line(call)
+
+    def _printed(self, ran: RecordedCode) -> Iterator[Entry]:
+        if ran.result is None:
+            self._losses.append(f"{self._where}: the code of {ran.agent} raised, which no move can say")
+            return
+        errors = {"errors": str(ran.result["stderr"])} if ran.result.get("stderr") else {}
+        yield CodeMove(prints=str(ran.result.get("stdout") or ""), agent=ran.agent, **errors)
+
+
+def _confirmed(tool: str, body: JsonObject) -> dict[str, Any]:
+    if isinstance(body.get("confirmed"), bool) and body.keys() <= {"confirmed", "payload"}:
+        payload = {"payload": body["payload"]} if body.get("payload") is not None else {}
+        return {"confirm": body["confirmed"], "tool": tool, **payload}
+    return {"reply": body, "tool": tool}
+
+
+def answer_line(call: RecordedCall) -> ToolMove:
+    """Write the line of a script that answers a recorded call as it was answered."""
+    effects = call.effects
+    line: dict[str, Any] = {"tool": call.tool, "args": dict(copied(call.arguments)), "exactly": True}
+    line |= {"agent": call.agent} if call.agent else {}
+    line |= {"state_delta": dict(copied(effects.state_delta))} if effects.state_delta else {}
+    match call.outcome:
+        case Returned(value=value):
+            return ToolMove(**line, returns=copied(value))
+        case Failed(error_code=code, error_message=message, details=details):
+            more = {"details": dict(copied(details))} if details else {}
+            return ToolMove(**line, fails=Fails(error_code=code, error_message=message, **more))
+        case Raised(error=error):
+            return ToolMove(**line, raises=error)
+        case Deferred():
+            return ToolMove(**line, later=True)

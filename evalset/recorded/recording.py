@@ -1,0 +1,321 @@
+"""What a recorded environment holds: cases by their eval ids, turns, calls with their answers, the models' turns. Frozen JSON values."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any, Literal
+
+from pydantic import BaseModel, Field
+
+from evalset.recorded.tolerances import Tolerance
+from simulator.base.json_values import JsonObject
+from simulator.environment.injection.rules import InjectionRule
+from simulator.facts import Outcome, RaisedError, ToolEffects, Value
+
+FORMAT = "golden-trace-studio/environment"
+VERSION = 5
+"""The newest version. A file of a newer one is refused; one of an older one is read."""
+
+_SIMPLE = frozenset({str, int, float, bool, type(None)})
+_ALWAYS_WRITTEN = frozenset({"kind", "format", "tool"})
+
+_WITH_TOLERANCES, _WITH_PLACES, _WITH_INPUTS, _WITH_GOLDENS, _WITH_AGENTS = 2, 3, 4, 4, 5
+
+
+class Author(Value):
+    """Who authored an answer, as `simulator.facts.Provenance` says it; `rules` names the injections that fired for the call."""
+
+    source: str
+    by: str = ""
+    rules: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+_NO_EFFECTS = ToolEffects()
+
+
+def _no_effects() -> ToolEffects:
+    """Give the one value that stands for no effects: as a plain default it would be copied for each call."""
+    return _NO_EFFECTS
+
+
+class RecordedCall(Value):
+    """A tool call and what it was answered.
+
+    Attributes:
+        id: The call's id in the case.
+        tool: The tool.
+        agent: Who called it.
+        within: The agent tools inside of which it was called, outermost first, by name.
+        arguments: What it was asked.
+        outcome: What the agent was told: a value, an error, an exception; or nothing yet.
+        later: What answered it in a later message of the user, the last time: the tool itself gave nothing yet, or something for
+            the time being.
+        long_running: Whether the tool may still be answered after it gave something.
+        beneath: What really happened, where an injection told the agent something else.
+        effects: What the tool did beside its answer: state, artifacts, actions, events.
+        confirmed: What a person had answered when the tool asked for a confirmation of this call; None where it asked none.
+        author: Who authored the answer.
+        latency_ms: How long the answer took.
+    """
+
+    id: str = ""
+    tool: str = Field(min_length=1)
+    agent: str = ""
+    within: tuple[str, ...] = ()
+    arguments: JsonObject = Field(default_factory=dict)
+    outcome: Outcome
+    later: JsonObject | None = None
+    long_running: bool = False
+    beneath: Outcome | None = None
+    effects: ToolEffects = Field(default_factory=_no_effects)
+    confirmed: JsonObject | None = None
+    author: Author
+    latency_ms: float = 0.0
+
+
+class RejectedCall(Value):
+    """A call that a person did not allow, when its tool asked for a confirmation: nothing ran. Attributes as of `RecordedCall`."""
+
+    id: str = ""
+    tool: str = Field(min_length=1)
+    agent: str = ""
+    within: tuple[str, ...] = ()
+    arguments: JsonObject = Field(default_factory=dict)
+    confirmed: JsonObject
+
+
+class RecordedModelTurn(Value):
+    """What a model of an agent answered: ADK's `LlmResponse`s in JSON, or the error that it raised.
+
+    `put_off` marks one that only ended a turn until a late answer came; a replay, in which that is there at once, has no place
+    for it. `path` is the place of the agent's node in the run, as ADK's events name it; empty for the first node of the case's
+    agent, and where it is not known.
+    """
+
+    agent: str
+    within: tuple[str, ...] = ()
+    put_off: bool = False
+    path: str = ""
+    responses: tuple[JsonObject, ...] = ()
+    error: RaisedError | None = None
+    author: Author
+
+
+class RecordedCode(Value):
+    """A block of code of an agent, and what it printed, or the error that it raised."""
+
+    agent: str
+    within: tuple[str, ...] = ()
+    code: str
+    result: JsonObject | None = None
+    error: RaisedError | None = None
+    author: Author
+
+
+class RecordedInput(Value):
+    """A question that a graph or an agent asked the user (`RequestInput`), and what a person typed.
+
+    Attributes:
+        id: The question's id in the case. ADK draws a new one for each run where the node gives none.
+        agent: Who asked.
+        path: The node that asked, as ADK's events name it.
+        arguments: The question: `message`, `payload` and `response_schema`, those that are given. None in files of versions 1
+            to 3, which did not keep them.
+        response: The answer, as the user's function response held it.
+        models_before: How many of the turn's models had answered by then.
+        calls_before: How many of the turn's calls were answered by then.
+    """
+
+    id: str = ""
+    agent: str = ""
+    path: str = ""
+    arguments: JsonObject | None = None
+    response: JsonObject
+    models_before: int = Field(default=0, ge=0)
+    calls_before: int = Field(default=0, ge=0)
+
+
+class GoldenCall(Value):
+    """A call of a golden as it was when its case was recorded.
+
+    Attributes:
+        tool: The tool.
+        arguments: The digest of the arguments.
+        response: The digest of the response; empty where the golden has none.
+    """
+
+    tool: str
+    arguments: str
+    response: str = ""
+
+
+class GoldenTurn(Value):
+    """A turn of a golden as it was when its case was recorded, in digests, so that a later edit is noticed.
+
+    Attributes:
+        number: Which turn it was, from 0.
+        of: How many turns there were.
+        query: The digest of what the user asked.
+        calls: The calls, in their order.
+        text: The digest of the final response.
+    """
+
+    number: int = Field(ge=0)
+    of: int = Field(ge=1)
+    query: str
+    calls: tuple[GoldenCall, ...] = ()
+    text: str
+
+
+class RecordedAgentRun(Value):
+    """A call of an agent tool whose agent ran, where a rule or a player might have answered in its place.
+
+    `calls_before` says how many of the turn's calls were answered by then. A call with the same id holds what rules made of the
+    agent's answer.
+    """
+
+    id: str
+    tool: str
+    within: tuple[str, ...] = ()
+    arguments: JsonObject
+    calls_before: int = Field(default=0, ge=0)
+
+
+class RecordedTurn(Value):
+    """One invocation of a case: the query, the later answers to what it left open, and everything that was asked on the way, in order.
+
+    `inputs` are in the order in which they were answered. `golden` is what the golden said of it when it was recorded; None where
+    nobody noted that. `original` is the turn as it was recorded, where edits of the golden changed it since.
+    """
+
+    query: JsonObject
+    replies: tuple[JsonObject, ...] = ()
+    calls: tuple[RecordedCall, ...] = ()
+    rejected: tuple[RejectedCall, ...] = ()
+    inputs: tuple[RecordedInput, ...] = ()
+    models: tuple[RecordedModelTurn, ...] = ()
+    code: tuple[RecordedCode, ...] = ()
+    golden: GoldenTurn | None = None
+    original: RecordedTurn | None = None
+    agents: tuple[RecordedAgentRun, ...] = ()
+
+
+class RecordedTool(Value):
+    """A tool as it was declared: the digest of its parameters, by which a change is noticed."""
+
+    schema_digest: str
+
+
+class RecordedCase(Value):
+    """The environment of one case.
+
+    Attributes:
+        agent: The agent's name.
+        app_name: ADK's name of the app.
+        user_id: Whose session it was.
+        seed: Where ids and chance came from.
+        recorded_at: When its session began, in seconds since the epoch.
+        state: What the session began with.
+        final_state: What the session's state was at the end.
+        rules: The injections as they were at the end.
+        tools: The tools, by name.
+        tolerances: What may differ from what was recorded, and how far.
+        turns: The invocations.
+        golden_state: The digest of the final state of the golden when it was recorded; empty where nobody noted that.
+        golden_start: The digest of the state that the golden began with then; empty as above.
+    """
+
+    agent: str = Field(min_length=1)
+    app_name: str = Field(min_length=1)
+    user_id: str = "user"
+    seed: str = ""
+    recorded_at: float = 0.0
+    state: JsonObject = Field(default_factory=dict)
+    final_state: JsonObject = Field(default_factory=dict)
+    rules: tuple[InjectionRule, ...] = ()
+    tools: dict[str, RecordedTool] = Field(default_factory=dict)
+    tolerances: tuple[Tolerance, ...] = ()
+    turns: tuple[RecordedTurn, ...]
+    golden_state: str = ""
+    golden_start: str = ""
+
+
+class CaseNote(Value):
+    """What people say of a case: a text for whoever reads it, and words by which it is found."""
+
+    text: str = ""
+    tags: tuple[str, ...] = ()
+
+
+class RecordedEnvironment(Value):
+    """A sidecar file: what is recorded of the cases, and what people noted of them, each by its eval id.
+
+    A case may have a note and no recording: an eval set itself has no place for notes that every release of ADK reads.
+    """
+
+    format: Literal["golden-trace-studio/environment"] = "golden-trace-studio/environment"
+    cases: dict[str, RecordedCase] = Field(default_factory=dict)
+    notes: dict[str, CaseNote] = Field(default_factory=dict)
+
+    @property
+    def version(self) -> int:
+        """The version that its file has: the oldest whose readers understand all that it holds."""
+        return max(map(version_of, self.cases.values()), default=1)
+
+
+def version_of(case: RecordedCase) -> int:
+    """Return the version of the oldest file that can hold a case."""
+    if any(turn.agents for turn in case.turns):
+        return _WITH_AGENTS
+    if _holds_inputs(case):
+        return _WITH_INPUTS
+    if case.golden_state or any(turn.golden for turn in case.turns):
+        return _WITH_GOLDENS
+    if _holds_places(case):
+        return _WITH_PLACES
+    return _WITH_TOLERANCES if case.tolerances else 1
+
+
+def _holds_inputs(case: RecordedCase) -> bool:
+    """Tell whether a case holds what a user typed, or a tolerance of anything but arguments."""
+    return any(turn.inputs for turn in case.turns) or any(each.of != "arguments" for each in case.tolerances)
+
+
+def _holds_places(case: RecordedCase) -> bool:
+    """Tell whether a case says of a model where it spoke, or of a tool that it runs long."""
+    return any(
+        any(model.path for model in turn.models) or any(call.long_running for call in turn.calls)
+        for turn in case.turns
+    )
+
+
+def lean(value: Any) -> Any:
+    """Write a value as JSON without what it holds by default, the fields in their order."""
+    if type(value) in _SIMPLE:
+        return value
+    if isinstance(value, dict):
+        return {name: lean(held) for name, held in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [lean(held) for held in value]
+    if isinstance(value, BaseModel):
+        return {
+            name: lean(held)
+            for name, default in _defaults(type(value))
+            if (held := getattr(value, name)) is not default and held != default
+        }
+    return value
+
+
+@cache
+def _defaults(kind: type[BaseModel]) -> tuple[tuple[str, Any], ...]:
+    """Return the fields of a model with their defaults; a field that is always written has one that nothing equals."""
+    return tuple(
+        (
+            name,
+            object()
+            if field.is_required() or name in _ALWAYS_WRITTEN
+            else field.get_default(call_default_factory=True),
+        )
+        for name, field in kind.model_fields.items()
+    )

@@ -1,0 +1,314 @@
+"""Reads and writes recorded environments, each beside its eval set: whole or not at all, one writer at a time."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, TypeVar
+
+from pydantic import ValidationError
+
+from evalset.errors import first_flaw
+from evalset.files.json_splice import Style
+from evalset.files.json_streams import NotUtf8Error, contains, head_of
+from evalset.files.outline_cache import Identity, identity_of
+from evalset.recorded.recording import FORMAT, VERSION, CaseNote, RecordedCase, RecordedEnvironment, lean
+from simulator.base.atomic_files import lock_path, sync_folder, system_lock, write_whole
+from simulator.base.json_text import JsonTextError, read_json
+from simulator.facts import Value
+
+_PATIENCE_SECONDS = 60.0
+_ATTEMPTS = 5
+Held = TypeVar("Held", RecordedCase, CaseNote)
+Kept = TypeVar("Kept")
+_STYLE = Style(unit="  ", indent="    ")
+_ODD_NUMBERS = tuple(re.compile(start + rb"-?(?:[0-9.]+e|0\.0000)").search for start in (rb'": ', rb"\n ++"))
+"""What may be a number that the standard library, which wrote all files before, writes with other digits."""
+_EVAL_SET, _SIDECAR = ".evalset.json", ".environment.json"
+
+KEY = "recorded_environment"
+"""The name at the top of an eval set under which its recording may stand, so that both travel as one file."""
+
+
+class RecordedEnvironmentError(ValueError):
+    """A file holds no recorded environment that can be used; the text names the file, the place and what is wrong.
+
+    Attributes:
+        path: The file.
+    """
+
+    def __init__(self, path: Path, reason: str) -> None:
+        super().__init__(f"{path}: {reason}")
+        self.path = path
+
+
+def sidecar_of(eval_set: Path | str) -> Path:
+    """Give the path of the recorded environment that belongs to an eval set."""
+    path = Path(eval_set)
+    name = path.name
+    stem = name.removesuffix(_EVAL_SET) if name.endswith(_EVAL_SET) else name.removesuffix(path.suffix)
+    return path.with_name(f"{stem}{_SIDECAR}")
+
+
+def recording_of(eval_set: Path | str) -> Path:
+    """Give the file that holds the recording of an eval set: the one beside it, or else the set itself where it holds one.
+
+    Where neither is, it is the place beside the set.
+    """
+    path, beside = Path(eval_set), sidecar_of(eval_set)
+    return path if not beside.exists() and holds_recording(path) else beside
+
+
+def holds_recording(path: Path) -> bool:
+    """Tell whether a file is an eval set with a recording inside; one that has not changed is read once."""
+    try:
+        return _holds(path, identity_of(path.stat()))
+    except OSError:
+        return False
+
+
+@lru_cache(maxsize=64)
+def _holds(path: Path, _: Identity) -> bool:
+    try:
+        with path.open("rb") as file:
+            return contains(file, f'"{KEY}"'.encode()) and _is_embedded(head_of(file))
+    except (JsonTextError, NotUtf8Error):
+        return False
+
+
+def environment_text(environment: RecordedEnvironment) -> str:
+    """Write a recorded environment as it stands in its file: indented, its cases in the order of their ids."""
+    return b"".join(environment_pieces(environment)).decode()
+
+
+def environment_pieces(environment: RecordedEnvironment) -> Iterator[bytes]:
+    """Write the text of a recorded environment in pieces, a case in each, so that no two are held as text at once."""
+    return file_pieces(environment.version, environment.cases, environment.notes, value_text)
+
+
+def file_pieces(
+    version: int, cases: Mapping[str, Kept], notes: Mapping[str, Kept], text_of: Callable[[Kept], bytes]
+) -> Iterator[bytes]:
+    """Write the text of a recorded environment in pieces.
+
+    Args:
+        version: The version of the file.
+        cases: What stands for each case, by its eval id.
+        notes: What stands for each note.
+        text_of: Returns the text of a case or a note, as `value_text` writes it.
+    """
+    yield f'{{\n  "format": "{FORMAT}",\n  "version": {version}'.encode()
+    for name, held in (("cases", cases), ("notes", notes)):
+        if not held and name != "cases":
+            continue
+        start = f',\n  "{name}": {{'
+        for eval_id in sorted(held):
+            key = json.dumps(eval_id, ensure_ascii=False)
+            yield f"{start}\n    {key}: ".encode() + text_of(held[eval_id])
+            start = ","
+        yield b"\n  }" if held else f"{start}}}".encode()
+    yield b"\n}\n"
+
+
+def value_text(value: Value) -> bytes:
+    """Write a case or a note as it stands in its file, its first line without indentation."""
+    plain = lean(value)
+    written = _STYLE.write(plain)
+    if any(search(written) for search in _ODD_NUMBERS):
+        text = json.dumps(plain, indent=_STYLE.unit, ensure_ascii=False, allow_nan=False)
+        return text.replace("\n", f"\n{_STYLE.indent}").encode()
+    return written
+
+
+def read_environment(path: Path | str) -> RecordedEnvironment:
+    """Read a recorded environment: its own file, or that of an eval set that holds one inside. A file beside the set wins.
+
+    Raises:
+        RecordedEnvironmentError: It is no recorded environment, is newer than this, or is damaged; the text says where.
+        OSError: The file cannot be read.
+    """
+    path = Path(path)
+    document = _document(path, path.read_bytes())
+    if not _is_embedded(document):
+        return validated(path, document)
+    beside, held = sidecar_of(path), document[KEY]
+    if beside.exists():
+        return read_environment(beside)
+    try:
+        return validated(path, held if isinstance(held, dict) else {})
+    except RecordedEnvironmentError as error:
+        raise RecordedEnvironmentError(path, f"{KEY}: {str(error).removeprefix(f'{path}: ')}") from error
+
+
+def _is_embedded(document: Mapping[str, Any]) -> bool:
+    return KEY in document and document.get("format") != FORMAT
+
+
+def parsed(path: Path, content: bytes) -> RecordedEnvironment:
+    """Read the content of a file.
+
+    Raises:
+        RecordedEnvironmentError: As for `read_environment`.
+    """
+    return validated(path, _document(path, content))
+
+
+def validated(path: Path, document: Mapping[str, Any]) -> RecordedEnvironment:
+    """Read a document in JSON that a file holds.
+
+    Raises:
+        RecordedEnvironmentError: It is no recorded environment, is newer than this, or is damaged; the text says where.
+    """
+    if document.get("format") != FORMAT:
+        raise RecordedEnvironmentError(
+            path, f"this is no recorded environment: its `format` is not {FORMAT!r}"
+        )
+    version = document.get("version")
+    if not isinstance(version, int) or isinstance(version, bool) or version < 1:
+        raise RecordedEnvironmentError(path, f"its `version` is {version!r}, and no number of a version")
+    if version > VERSION:
+        raise RecordedEnvironmentError(
+            path,
+            f"its version is {version}, and this reads up to {VERSION}: it was written by a newer release",
+        )
+    try:
+        return RecordedEnvironment.model_validate(
+            {key: held for key, held in document.items() if key != "version"}
+        )
+    except ValidationError as error:
+        raise RecordedEnvironmentError(path, first_flaw(error)) from error
+
+
+def _document(path: Path, content: bytes) -> dict[str, Any]:
+    try:
+        found = read_json(content.decode("utf-8-sig"))
+    except UnicodeDecodeError as error:
+        raise RecordedEnvironmentError(path, f"it is no text in UTF-8: byte {error.start}") from error
+    except JsonTextError as error:
+        raise RecordedEnvironmentError(path, f"it is no JSON: {error}") from error
+    if not isinstance(found, dict):
+        raise RecordedEnvironmentError(path, "it is no JSON object")
+    return found
+
+
+def put_cases(path: Path | str, cases: Mapping[str, RecordedCase | None]) -> RecordedEnvironment:
+    """Add cases to a recorded environment, or replace those of the same ids; None takes one away. The file is made where there is none.
+
+    Raises:
+        RecordedEnvironmentError: As for `change_environment`.
+        OSError: As for `change_environment`.
+    """
+
+    def put(before: RecordedEnvironment) -> RecordedEnvironment:
+        return before.model_copy(update={"cases": _put(before.cases, cases)})
+
+    return change_environment(path, put)
+
+
+def put_all(
+    path: Path | str,
+    cases: Mapping[str, RecordedCase | None],
+    notes: Mapping[str, CaseNote | None],
+) -> RecordedEnvironment:
+    """Add or replace cases and notes at once, as `put_cases` does; None takes one away.
+
+    Raises:
+        RecordedEnvironmentError: As for `put_cases`.
+        OSError: As for `put_cases`.
+    """
+
+    def with_all(before: RecordedEnvironment) -> RecordedEnvironment:
+        put = {"cases": _put(before.cases, cases), "notes": _put(before.notes, notes)}
+        return before.model_copy(update=put)
+
+    return change_environment(path, with_all)
+
+
+def change_environment(
+    path: Path | str, change: Callable[[RecordedEnvironment], RecordedEnvironment]
+) -> RecordedEnvironment:
+    """Change a recorded environment: one writer at a time, whole or not at all. The file is made where there is none.
+
+    A recording inside of an eval set is left as it is: the file beside the set is made of it, and counts from then on.
+
+    Args:
+        path: The file, or the eval set that holds the recording; behind a symbolic link, the file that it leads to.
+        change: Gives the new environment; what it raises leaves the file as it is. It may be asked again where a program
+            that takes no lock wrote the file meanwhile.
+
+    Raises:
+        RecordedEnvironmentError: What stands there is no recorded environment, may not be written, or keeps changing;
+            nothing was changed.
+        OSError: The disk or the folder refused; the file is as it was.
+    """
+    changed = RecordedEnvironment()
+
+    def pieces(source: Path | None) -> Iterable[bytes]:
+        nonlocal changed
+        changed = change(RecordedEnvironment() if source is None else read_environment(source))
+        return environment_pieces(changed)
+
+    replace_environment(path, pieces)
+    return changed
+
+
+def replace_environment(path: Path | str, pieces_of: Callable[[Path | None], Iterable[bytes]]) -> None:
+    """Write a recorded environment anew: one writer at a time, whole or not at all. The file is made where there is none.
+
+    Args:
+        path: As for `change_environment`.
+        pieces_of: Returns the new text in pieces. Its argument is the file that holds what is recorded so far: this one, or the eval
+            set with a recording inside; None where nothing is recorded. What it raises leaves the file as it is. It may be asked again.
+
+    Raises:
+        RecordedEnvironmentError: As for `change_environment`.
+        OSError: As for `change_environment`.
+    """
+    target = (sidecar_of(path) if holds_recording(Path(path)) else Path(path)).resolve()
+    with system_lock(lock_path(target), _PATIENCE_SECONDS):
+        for _ in range(_ATTEMPTS):
+            with contextlib.suppress(_ChangedMeanwhileError):
+                return _replaced(target, pieces_of)
+    raise RecordedEnvironmentError(target, "it keeps changing; another program is writing it")
+
+
+class _ChangedMeanwhileError(Exception):
+    """Somebody who takes no lock wrote the file while we worked on it."""
+
+
+def _replaced(target: Path, pieces_of: Callable[[Path | None], Iterable[bytes]]) -> None:
+    identity = _identity(target)
+    if identity is not None and not os.access(target, os.W_OK):
+        raise RecordedEnvironmentError(target, "it is read-only")
+    pieces = pieces_of(_embedding(target) if identity is None else target)
+
+    def check() -> None:
+        if _identity(target) != identity:
+            raise _ChangedMeanwhileError
+
+    write_whole(target, pieces, before_replace=check, replace=os.replace)
+    sync_folder(target.parent)
+
+
+def _embedding(sidecar: Path) -> Path | None:
+    """Return the eval set of a sidecar file that is not there yet, where that set holds a recording inside."""
+    stem = sidecar.name.removesuffix(_SIDECAR)
+    beside = (sidecar.with_name(f"{stem}{ending}") for ending in (_EVAL_SET, ".json"))
+    return next((path for path in beside if path != sidecar and holds_recording(path)), None)
+
+
+def _identity(target: Path) -> Identity | None:
+    try:
+        return identity_of(target.stat())
+    except FileNotFoundError:
+        return None
+
+
+def _put(before: Mapping[str, Held], put: Mapping[str, Held | None]) -> dict[str, Held]:
+    kept = {eval_id: held for eval_id, held in before.items() if eval_id not in put}
+    return kept | {eval_id: held for eval_id, held in put.items() if held is not None}

@@ -1,0 +1,503 @@
+"""Follows one ADK session along the recorded cases that it may be, and gives each call the answer that was recorded for it. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple, TypeVar
+
+from evalset.recorded.recorder import REQUEST_INPUT, inputs_of
+from evalset.recorded.recording import (
+    RecordedAgentRun,
+    RecordedCall,
+    RecordedCase,
+    RecordedCode,
+    RecordedInput,
+    RecordedModelTurn,
+    RecordedTurn,
+    RejectedCall,
+)
+from evalset.recorded.tolerances import Tolerance, tolerated
+from simulator.base.json_values import JsonObject, canonical, same
+from simulator.environment.recordings.nearest_calls import nearest
+from simulator.environment.recordings.recorded_calls import RecordedCall as PlainCall
+from simulator.session.adk_event_fields import content_text, parts_of
+
+_BEFORE = -1
+Made = TypeVar("Made", RecordedModelTurn, RecordedCode)
+
+
+class Asked(NamedTuple):
+    """A call as it comes: the tool, its arguments in JSON, and the agent tools it happens inside of, by name."""
+
+    tool: str
+    arguments: JsonObject
+    within: tuple[str, ...] = ()
+
+
+class Question(NamedTuple):
+    """A question to the user as it comes: its id, the node that asks, and what is asked, as `question_of` gives it."""
+
+    id: str
+    path: str
+    arguments: JsonObject
+
+
+class Reply(NamedTuple):
+    """What was recorded for a question, and its place among the answers of the turn."""
+
+    place: int
+    recorded: RecordedInput
+
+
+class UnrecordedError(LookupError):
+    """Nothing was recorded for what is asked; the text names what is nearest, and what differs."""
+
+
+class AmbiguousError(UnrecordedError):
+    """Several cases fit, and each has something else; the text names two of them."""
+
+
+class CaseFollowed:
+    """One case, and how far a session has gone along it.
+
+    The same call with the same arguments, asked again in the same turn, gets the next of its recorded answers. Calls that
+    run at once may come in any order. A call that differs only in what the case's tolerances let differ gets the answer of
+    one that was not asked yet, if none with its own arguments is left.
+
+    Args:
+        eval_id: The case's id.
+        case: What was recorded.
+    """
+
+    def __init__(self, eval_id: str, case: RecordedCase) -> None:
+        self.eval_id, self.case = eval_id, case
+        self.turn = _BEFORE
+        self._used: set[tuple[int, int]] = set()
+        self._models_used: set[tuple[int, int]] = set()
+        self._code_used: set[tuple[int, int]] = set()
+        self._agents_used: set[tuple[int, int]] = set()
+        self._inputs_used: set[tuple[int, int]] = set()
+
+    def hears(self, message: JsonObject) -> bool:
+        """Take in what the user says; False where the case goes on in another way."""
+        if _answers_a_call(message):
+            return True  # what a turn left open is answered: the turn goes on
+        if self.turn + 1 >= len(self.case.turns):
+            return False
+        self.turn += 1
+        return is_said_alike(self.case.turns[self.turn].query, message)
+
+    def answers_alone(self, tool: str) -> bool:
+        """Tell whether answers of a tool are recorded, and nothing that happened inside of it."""
+        turns = self.case.turns
+        entered = any(tool in call.within for turn in turns for call in turn.calls)
+        entered = entered or any(tool in model.within for turn in turns for model in turn.models)
+        return not entered and any(call.tool == tool for turn in turns for call in turn.calls)
+
+    def answers_agent(self, tool: str) -> bool:
+        """Tell whether an answer of an agent tool is recorded that its agent did not give: a rule's, or a player's."""
+        return any(call.tool == tool for turn in self.case.turns for call in turn.calls)
+
+    def agent_runs(self, asked: Asked) -> RecordedAgentRun | None:
+        """Use up the recorded run of an agent tool's agent that is the next for a call; None where the call was answered in its place.
+
+        A call that was never asked runs its agent too, unless answers alone are known of the tool.
+        """
+        ran = self.now.agents if self.now else ()
+        left = (
+            each
+            for place, each in enumerate(ran)
+            if (self.turn, place) not in self._agents_used and is_same_call(each, asked, self.case.tolerances)
+        )
+        run, answered = next(left, None), self._place(asked)
+        if run is None:
+            is_known = answered is not None or self.answers_alone(asked.tool)
+            return None if is_known else RecordedAgentRun(id="", tool=asked.tool, arguments=asked.arguments)
+        calls = self.now.calls if self.now else ()
+        if answered is not None and answered < run.calls_before and calls[answered].id != run.id:
+            return None
+        self._agents_used.add((self.turn, ran.index(run)))
+        return run
+
+    def told_of(self, run: RecordedAgentRun) -> RecordedCall | None:
+        """Use up what rules made of the answer of an agent that ran; None where they changed nothing."""
+        for place, call in enumerate(self.now.calls if self.now else ()):
+            if call.id == run.id != "" and (self.turn, place) not in self._used:
+                self._used.add((self.turn, place))
+                return call
+        return None
+
+    @property
+    def now(self) -> RecordedTurn | None:
+        """The turn that is replayed."""
+        return self.case.turns[self.turn] if 0 <= self.turn < len(self.case.turns) else None
+
+    def finds(self, asked: Asked) -> RecordedCall | None:
+        """Give the recorded call that is the next for what is asked, without using it up; None where none is left."""
+        place = self._place(asked)
+        return None if place is None else self.case.turns[self.turn].calls[place]
+
+    def uses(self, asked: Asked) -> None:
+        """Use up the recorded call that `finds` gives."""
+        place = self._place(asked)
+        if place is not None:
+            self._used.add((self.turn, place))
+
+    def _place(self, asked: Asked) -> int | None:
+        calls = self.now.calls if self.now else ()
+        agents = {run.id for run in self.now.agents} if self.now else set()
+        left = [
+            place
+            for place, call in enumerate(calls)
+            if (self.turn, place) not in self._used
+            and self._fits(call, asked)
+            and not only_asked(calls, place)
+            and call.id not in agents
+        ]
+        as_recorded = (place for place in left if same(calls[place].arguments, asked.arguments))
+        return next(as_recorded, left[0] if left else None)
+
+    def _fits(self, call: RecordedCall | RejectedCall, asked: Asked) -> bool:
+        """Tell whether a recorded call is the one that is asked, or differs only in what it may."""
+        return is_same_call(call, asked, self.case.tolerances)
+
+    def confirmation(self, asked: Asked) -> JsonObject | None:
+        """Give what a person had answered when the tool asked for a confirmation of this call; None where it asked none."""
+        if self.now is None:
+            return None
+        if (found := self.finds(asked)) is not None:
+            return found.confirmed
+        rejected = (call for call in self.now.rejected if self._fits(call, asked))
+        return next((call.confirmed for call in rejected), None)
+
+    def next_model_turn(self, agent: str, within: tuple[str, ...]) -> RecordedModelTurn:
+        """Use up the next turn that was recorded for the model of an agent.
+
+        Raises:
+            UnrecordedError: None is left.
+        """
+        turns = self.now.models if self.now else ()
+        for place, turn in enumerate(turns):
+            is_left = (self.turn, place) not in self._models_used and not turn.put_off
+            if is_left and (turn.agent, turn.within) == (agent, within):
+                self._models_used.add((self.turn, place))
+                return turn
+        made = sum((turn.agent, turn.within) == (agent, within) and not turn.put_off for turn in turns)
+        raise UnrecordedError(
+            f"{self._where()} holds {made} turns of the model of {agent}, and one more is asked for"
+        )
+
+    def next_code(self, agent: str, within: tuple[str, ...], code: str) -> RecordedCode:
+        """Use up the next run that was recorded of an agent's code.
+
+        Raises:
+            UnrecordedError: This code did not run there, or not once more.
+        """
+        asked = agent, within, code.strip()
+        for place, ran in enumerate(self.now.code if self.now else ()):
+            if (self.turn, place) not in self._code_used and (
+                ran.agent,
+                ran.within,
+                ran.code.strip(),
+            ) == asked:
+                self._code_used.add((self.turn, place))
+                return ran
+        raise UnrecordedError(f"{self._where()} has no result of this code of {agent}: {code.strip()}")
+
+    def finds_input(self, question: Question) -> Reply | None:
+        """Return what was answered to a question, without using it up; None where nothing is left for it.
+
+        Of several that fit, the one of the same id counts first, then one of the same node, then one with the same words.
+        """
+        left = [
+            Reply(place, recorded)
+            for place, recorded in enumerate(inputs_of(self.now) if self.now else ())
+            if (self.turn, place) not in self._inputs_used and self._fits_input(recorded, question)
+        ]
+        return min(left, key=lambda reply: _distance(reply.recorded, question), default=None)
+
+    def uses_input(self, question: Question) -> None:
+        """Use up the answer that `finds_input` gives."""
+        if (reply := self.finds_input(question)) is not None:
+            self._inputs_used.add((self.turn, reply.place))
+
+    def _fits_input(self, recorded: RecordedInput, question: Question) -> bool:
+        return recorded.arguments is None or tolerated(
+            REQUEST_INPUT, recorded.arguments, question.arguments, self.case.tolerances
+        )
+
+    def nearest_input(self, question: Question) -> RecordedInput | None:
+        """Return the recorded question of this turn that comes nearest to one that was not recorded."""
+        left = [
+            recorded
+            for place, recorded in enumerate(inputs_of(self.now) if self.now else ())
+            if (self.turn, place) not in self._inputs_used
+        ]
+        return min(left, key=lambda recorded: _distance(recorded, question), default=None)
+
+    def why_no_input(self, question: Question) -> str:
+        """Say that nothing was recorded for a question: what is nearest, and what differs."""
+        asked = question.arguments.get("message")
+        head = (
+            f"{self._where()} has no answer of the user to {asked!r}"
+            if asked
+            else f"{self._where()} has no answer of the user"
+        )
+        recorded = inputs_of(self.now) if self.now else ()
+        if not recorded:
+            return f"{head}: the user was asked for no input there"
+        if any(self._fits_input(each, question) for each in recorded):
+            return f"{head}: it is asked once more than it was there"
+        plain = [
+            PlainCall(tool_name=REQUEST_INPUT, arguments=each.arguments or {}, response=None, place="")
+            for each in recorded
+        ]
+        (near,) = nearest(plain, REQUEST_INPUT, question.arguments, n=1)
+        return f"{head}: the user was asked another question there, where {'; '.join(near.differs)}"
+
+    def why_not(self, asked: Asked) -> str:
+        """Say that nothing was recorded for what is asked: what is nearest, and what differs."""
+        return f"{self._where()} has no answer for {_written(asked)}: {self._nearest(asked)}"
+
+    def _where(self) -> str:
+        return f"case {self.eval_id!r}, turn {self.turn + 1}"
+
+    def _nearest(self, asked: Asked) -> str:
+        calls = self.now.calls if self.now else ()
+        same_calls = [
+            place
+            for place, call in enumerate(calls)
+            if self._fits(call, asked) and not only_asked(calls, place)
+        ]
+        if same_calls:
+            count = len(same_calls)
+            return f"it was asked {count} {'time' if count == 1 else 'times'} there, and is asked once more"
+        elsewhere = [
+            number + 1
+            for number, turn in enumerate(self.case.turns)
+            if number != self.turn and any(self._fits(call, asked) for call in turn.calls)
+        ]
+        if elsewhere:
+            return f"it was asked in turn {elsewhere[0]}"
+        return _nearest_words(calls, asked)
+
+
+def _distance(recorded: RecordedInput, question: Question) -> tuple[bool, bool, bool]:
+    """Tell how far a recorded question is from one that is asked."""
+    has_words = recorded.arguments is not None and same(recorded.arguments, question.arguments)
+    return recorded.id != question.id, recorded.path != question.path, not has_words
+
+
+def _nearest_words(calls: Sequence[RecordedCall], asked: Asked) -> str:
+    plain = [
+        PlainCall(tool_name=call.tool, arguments=call.arguments, response=None, place="") for call in calls
+    ]
+    found = nearest(plain, asked.tool, asked.arguments, n=1)
+    if not found:
+        tools = ", ".join(dict.fromkeys(call.tool for call in calls)) or "nothing at all"
+        return f"the tool was not asked there; {tools} was"
+    (near,) = found
+    if not near.differs:
+        inside = " in ".join(reversed(calls[near.index].within)) or "the agent itself"
+        return f"the same was asked by {inside}"
+    return f"nearest is {_written(Asked(asked.tool, near.call.arguments))}, where {'; '.join(near.differs)}"
+
+
+def _written(asked: Asked) -> str:
+    arguments = ", ".join(f"{name}={canonical(value)}" for name, value in asked.arguments.items())
+    inside = "".join(f" inside of {name}" for name in asked.within)
+    return f"{asked.tool}({arguments}){inside}"
+
+
+def is_same_call(
+    call: RecordedCall | RejectedCall | RecordedAgentRun,
+    asked: Asked,
+    tolerances: Sequence[Tolerance] = (),
+) -> bool:
+    """Tell whether a recorded call is the one that is asked: the tool, where it is asked, and the arguments as far as they count."""
+    return (
+        call.tool == asked.tool
+        and call.within == asked.within
+        and tolerated(call.tool, call.arguments, asked.arguments, tolerances)
+    )
+
+
+def only_asked(calls: Sequence[RecordedCall], place: int) -> bool:
+    """Tell a call whose tool itself asked for a confirmation, and ran again when that was given: the answer of then counts."""
+    call = calls[place]
+    return call.confirmed is not None and any(each.id == call.id != "" for each in calls[place + 1 :])
+
+
+def is_said_alike(recorded: JsonObject, message: JsonObject) -> bool:
+    """Tell whether the user says what was recorded: the same text, or the same parts where there is more than text."""
+    return content_text(recorded).strip() == content_text(message).strip()
+
+
+def _answers_a_call(message: JsonObject) -> bool:
+    return any(part.get("functionResponse") or part.get("function_response") for part in parts_of(message))
+
+
+class SessionFollowed:
+    """One ADK session, and the cases that it may still be.
+
+    Two cases with the same beginning are told apart by what comes: by what the user says, and by the calls that only one
+    of them holds. As long as several fit, an answer is given where all of them have the same one.
+
+    Args:
+        cases: The cases that it may be, by their eval ids.
+    """
+
+    def __init__(self, cases: Mapping[str, RecordedCase]) -> None:
+        self._all = [CaseFollowed(eval_id, case) for eval_id, case in cases.items()]
+        self._fitting = list(self._all)
+        self._last = self._fitting
+        self._said: list[str] = []
+
+    @property
+    def eval_ids(self) -> tuple[str, ...]:
+        """The ids of the cases that it may still be."""
+        return tuple(case.eval_id for case in self._fitting)
+
+    @property
+    def turn(self) -> int:
+        """The number of the turn that is replayed, from 0; -1 before the first."""
+        return self._fitting[0].turn if self._fitting else len(self._said) - 1
+
+    @property
+    def nearest(self) -> CaseFollowed | None:
+        """The case that it is, or the first of those that it may be; where none fits any more, the last that did."""
+        found = self._fitting or self._last
+        return found[0] if found else None
+
+    def hear(self, message: JsonObject) -> None:
+        """Take in what the user says."""
+        if not _answers_a_call(message):
+            self._said.append(content_text(message))
+        fitting = [case for case in self._fitting if case.hears(message)]
+        self._last, self._fitting = self._fitting or self._last, fitting
+
+    def call(self, asked: Asked) -> RecordedCall:
+        """Give the recorded call for what is asked, and use it up.
+
+        Raises:
+            UnrecordedError: Nothing was recorded for it.
+            AmbiguousError: Several cases fit that answer it in different ways.
+        """
+        self._check_fits()
+        found = [(case, call) for case in self._fitting if (call := case.finds(asked)) is not None]
+        if not found:
+            raise UnrecordedError(self._fitting[0].why_not(asked) + self._others())
+        self._fitting = [case for case, _ in found]
+        _, first = found[0]
+        differing = [case.eval_id for case, call in found if not _tells_alike(call, first)]
+        if differing:
+            raise AmbiguousError(
+                f"cases {found[0][0].eval_id!r} and {differing[0]!r} begin alike and answer {_written(asked)} in different "
+                "ways: name the case that is replayed (`case=`)"
+            )
+        for case, _ in found:
+            case.uses(asked)
+        return first
+
+    def agent_runs(self, asked: Asked, *, by_itself: bool = True) -> tuple[bool, RecordedCall | None]:
+        """Tell whether the agent of an agent tool runs for a call, and what rules then made of its answer.
+
+        One that does not run `by_itself`, as other code runs with it, runs where it was recorded that it did.
+        """
+        runs = [(case, case.agent_runs(asked)) for case in self._fitting]
+        told = [case.told_of(run) for case, run in runs if run is not None]
+        first = runs[0][1] if runs else None
+        return first is not None and (by_itself or first.id != ""), next(filter(None, told), None)
+
+    def confirmation(self, asked: Asked) -> JsonObject | None:
+        """Give what a person had answered to the confirmation of a call; None where none was asked for."""
+        answers = (case.confirmation(asked) for case in self._fitting)
+        return next((answer for answer in answers if answer is not None), None)
+
+    def input(self, question: Question) -> Reply:
+        """Return what a person answered to a question, and use it up.
+
+        Raises:
+            UnrecordedError: Nothing was recorded for it.
+            AmbiguousError: Several cases fit that have different answers.
+        """
+        self._check_fits()
+        found = [(case, reply) for case in self._fitting if (reply := case.finds_input(question)) is not None]
+        if not found:
+            raise UnrecordedError(self._fitting[0].why_no_input(question) + self._others())
+        self._fitting = [case for case, _ in found]
+        first = found[0][1]
+        differing = [
+            case.eval_id for case, reply in found if reply.recorded.response != first.recorded.response
+        ]
+        if differing:
+            raise AmbiguousError(
+                f"cases {found[0][0].eval_id!r} and {differing[0]!r} begin alike and go on with different answers of the user: "
+                "name the case that is replayed (`case=`)"
+            )
+        for case, _ in found:
+            case.uses_input(question)
+        return first
+
+    def model_turn(self, agent: str, within: tuple[str, ...]) -> RecordedModelTurn:
+        """Give the next recorded turn of an agent's model, and use it up.
+
+        Raises:
+            UnrecordedError: None is left, or no case fits.
+        """
+        self._check_fits()
+        return self._alike([(case, case.next_model_turn(agent, within)) for case in self._fitting])
+
+    def code(self, agent: str, within: tuple[str, ...], code: str) -> RecordedCode:
+        """Give the next recorded run of an agent's code, and use it up.
+
+        Raises:
+            UnrecordedError: As for `model_turn`.
+        """
+        self._check_fits()
+        return self._alike([(case, case.next_code(agent, within, code)) for case in self._fitting])
+
+    def _alike(self, found: Sequence[tuple[CaseFollowed, Made]]) -> Made:
+        """Give what all cases that fit have in common.
+
+        Raises:
+            AmbiguousError: They differ.
+        """
+        first = found[0][1]
+        if any(made != first for _, made in found):
+            names = " and ".join(repr(case.eval_id) for case, _ in found[:2])
+            raise AmbiguousError(
+                f"cases {names} begin alike and go on in different ways: name the case that is replayed (`case=`)"
+            )
+        return first
+
+    def _check_fits(self) -> None:
+        if self._fitting:
+            return
+        said = self._said[-1] if self._said else ""
+        number = len(self._said)
+        if not self._all:
+            raise UnrecordedError("nothing is recorded at all")
+        wanted = _queries(self._all, number - 1)
+        raise UnrecordedError(
+            f"no recorded case has {said!r} as what the user says in turn {number}{f'; there is {wanted}' if wanted else ''}"
+        )
+
+    def _others(self) -> str:
+        more = len(self._fitting) - 1
+        return f" (nor has any of the {more} other cases that begin alike)" if more else ""
+
+
+def _tells_alike(one: RecordedCall, other: RecordedCall) -> bool:
+    return one.outcome == other.outcome and one.effects == other.effects
+
+
+def _queries(cases: Iterable[CaseFollowed], turn: int) -> str:
+    """Name what the user says in a turn of the first few cases."""
+    found: list[str] = []
+    for case in cases:
+        if 0 <= turn < len(case.case.turns):
+            text: Any = content_text(case.case.turns[turn].query)
+            found.append(f"{text!r} ({case.eval_id})")
+    shown = ", ".join(found[:3])
+    return f"{shown} and {len(found) - 3} more" if len(found) > 3 else shown  # noqa: PLR2004 - as many as a sentence holds

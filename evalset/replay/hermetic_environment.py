@@ -1,0 +1,450 @@
+"""A plugin that replays recorded environments: no real tool runs, and each session gets its own case's answers."""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+import inspect
+import logging
+import threading
+from collections.abc import AsyncGenerator, Iterable
+from contextlib import aclosing
+from os import PathLike
+from pathlib import Path
+from typing import Any, Literal, TypeAlias
+
+from google.adk.agents import LlmAgent
+from google.adk.agents.base_agent import BaseAgent
+from google.adk.agents.callback_context import CallbackContext
+from google.adk.agents.invocation_context import InvocationContext
+from google.adk.events.event import Event
+from google.adk.models.llm_request import LlmRequest
+from google.adk.models.llm_response import LlmResponse
+from google.adk.plugins.base_plugin import BasePlugin
+from google.adk.runners import Runner
+from google.adk.sessions import Session
+from google.adk.tools.base_tool import BaseTool
+from google.adk.tools.tool_confirmation import ToolConfirmation
+from google.adk.tools.tool_context import ToolContext
+from google.genai import types
+
+from evalset.recorded.recording import RecordedCall, RecordedEnvironment
+from evalset.recorded.recording_files import read_environment
+from evalset.replay.case_following import AmbiguousError, Asked, Reply, SessionFollowed, UnrecordedError
+from evalset.replay.case_following import Question as InputQuestion
+from evalset.replay.improvised_answers import Improvised, words_of
+from evalset.replay.recorded_inputs import Conversation
+from evalset.replay.running_case import running_eval_id
+from evalset.replay.unrecorded_calls import MadeAnswer, Policy
+from simulator.base.json_values import JsonObject, copied, same
+from simulator.runtime.adk.adk_private import Run, has_own_code, invocation_of, let_plugins_go_on, runs_agents
+from simulator.runtime.adk.allowed_hosts import Connections
+from simulator.runtime.adk.boundaries import ToolBoundaryCall, seat_agent
+from simulator.runtime.adk.codec import jsonable, made_error
+from simulator.runtime.adk.turn_context import MODEL_STAND_IN
+from simulator.runtime.knowledge.outcomes import as_tools_give
+from simulator.runtime.plugin.adk_sessions import SessionName, Sessions
+from simulator.runtime.plugin.call_claims import Claiming, is_inside, within
+from simulator.runtime.plugin.session_play import Question
+from simulator.runtime.plugin.watched_run import failed_unseen, watched
+from simulator.runtime.turns.tool_effects import repeated
+
+MOST_SESSIONS = 10_000
+"""Of how many sessions of one service it is kept how far they are."""
+
+_TAKE_TIME = frozenset({"real", "injected", "recorded", "model"})
+"""Whose answers take a time of their own: tools, rules, recordings and models, and no person with a draft before them."""
+
+Players: TypeAlias = Literal["real", "recorded"]
+_LOG = logging.getLogger(__name__)
+
+
+class UnrecordedCallError(RuntimeError):
+    """The agent asked for what was not recorded; the text names the case, what is nearest, and what differs."""
+
+
+class Replayed:
+    """How far one session has gone. Threads may use it at once."""
+
+    def __init__(self) -> None:
+        self.lock = threading.RLock()
+        self.followed: SessionFollowed | None = None
+        self.improvised = Improvised()
+
+    @property
+    def case(self) -> SessionFollowed:
+        """The cases that the session may be.
+
+        Raises:
+            UnrecordedError: Nobody has said anything in it yet.
+        """
+        if self.followed is None:
+            raise UnrecordedError("nobody has said anything in this session yet")
+        return self.followed
+
+    def reply_to(self, question: InputQuestion) -> Reply:
+        """Return what a person answered to a question of the agent, and use it up.
+
+        Raises:
+            UnrecordedError: Nothing was recorded for it.
+        """
+        with self.lock:
+            return self.case.input(question)
+
+    def id_like(self, question: InputQuestion) -> str:
+        """Return the id of the recorded question that comes nearest; empty where there is none."""
+        with self.lock:
+            case = self.followed.nearest if self.followed else None
+            found = case.nearest_input(question) if case else None
+        return found.id if found else ""
+
+
+class _Answers(Claiming[Replayed]):
+    """Answers calls from the recording."""
+
+    def __init__(self, plugin: HermeticEnvironment) -> None:
+        self._plugin = plugin
+        self.sessions = Sessions(Replayed, MOST_SESSIONS)
+
+    def lists(self, tool_name: str) -> bool:  # noqa: ARG002 - what runs agents runs them, and those are replayed
+        return False
+
+    def takes_over(self, tool_name: str, context: Any) -> bool:
+        return self._plugin.answers_agent_tool(self.session(context), tool_name)
+
+    def may_answer(self, tool: BaseTool) -> bool:  # noqa: ARG002 - nothing real runs
+        return True
+
+    def session_of(self, context: Any) -> Replayed:
+        return self.sessions.of(context)
+
+    async def answered(self, call: ToolBoundaryCall) -> Any:
+        question = Question(call.tool, call.arguments, call.context)
+        replayed = self.session(call.context)
+        if runs_agents(call.tool):
+            runs, told = self._plugin.runs_agent(replayed, question)
+            if runs:
+                return await _run_and_told(call, told)
+        recorded = await self._plugin.recorded(replayed, question)
+        await asyncio.sleep(self._plugin.latency_of(recorded))
+        await repeated(recorded.effects, call.context)
+        return _given(recorded)
+
+    def kept(self, service: Any, name: SessionName) -> Replayed:
+        return self.sessions.kept(service, name)
+
+    def chose(self, tool: BaseTool) -> bool:  # noqa: ARG002 - nothing real runs
+        return False
+
+    def told_refused(self, text: str) -> None:
+        self._plugin.missed.append(text)
+
+    async def by_hand(self, tool: BaseTool, arguments: dict[str, Any], context: Any) -> dict[str, Any] | None:
+        given = _given(await self._plugin.recorded(self.session(context), Question(tool, arguments, context)))
+        return given if isinstance(given, dict) else {"result": given}
+
+
+class HermeticEnvironment(BasePlugin):
+    """Replays what was recorded, so that an agent's traces can be evaluated without its world.
+
+    Put it into the plugins of an `App`; it works under `adk eval`, `adk web`, pytest and a `Runner`. A tool's answer, error
+    or exception, what it did to the state and to artifacts, and what a person said to its confirmation are as recorded; sub-agents,
+    and agents run as tools, are covered. The same call, asked again in a turn, gets the next of its answers. Where a graph or an
+    agent asks the user for input, it gets what a person typed, and the same run goes on. The data that a graph ends with is its
+    final response, as in a golden.
+
+    Which case a session replays is known under `adk eval`; elsewhere it is found by the session's first state and by what
+    the user says, and by `case` where that is not enough.
+
+    Args:
+        path: The recorded environment, `<set>.environment.json`, or one that was read already. A path that is not absolute is
+            taken from the folder of the module that makes the plugin.
+        case: The eval id of the case that every session replays.
+        models: Who answers for the agents' models: themselves, or the recording, which needs no key.
+        unrecorded: What becomes of a call that was not recorded. By default it is an error, with what is nearest. With `rules`
+            the injection rules of the case may answer it, with `generate` an offline draft where they do not.
+        latencies: Let each tool take as long as it did when it was recorded. How long a person took is not waited for. A run that is
+            cancelled meanwhile ends at once.
+        allow_hosts: Names and addresses that the agent's own code may connect to, beside this machine, where the recording answers for
+            the models. A tool set may always ask its server which tools it has.
+        name: The plugin's name; no two of an app may have the same.
+
+    Raises:
+        RecordedEnvironmentError: The file holds no recorded environment, or not this case.
+        OSError: The file cannot be read.
+
+    Attributes:
+        missed: What was asked and not recorded, in sentences, since it was made; they say who answered all the same.
+        made: The calls that were answered though they were not recorded, each with its author.
+    """
+
+    def __init__(
+        self,
+        path: str | PathLike[str] | RecordedEnvironment,
+        *,
+        case: str | None = None,
+        models: Players = "real",
+        unrecorded: Policy = "fail",
+        latencies: bool = False,
+        allow_hosts: Iterable[str] = (),
+        name: str = "hermetic_environment",
+    ) -> None:
+        super().__init__(name)
+        self._environment = path if isinstance(path, RecordedEnvironment) else read_environment(_beside(path))
+        self._case, self._models, self._policy = case, models, unrecorded
+        self._latencies = latencies
+        if case is not None:
+            self._check(case)
+        self.missed: list[str] = []
+        self.made: list[MadeAnswer] = []
+        self._answers = _Answers(self)
+        if models == "recorded":
+            self._answers.connections = Connections(allow_hosts)
+        let_plugins_go_on()
+
+    def latency_of(self, call: RecordedCall) -> float:
+        """Return the seconds to wait before a call is answered; 0 where nobody asked for latencies, and for what a person answered."""
+        takes_time = self._latencies and call.author.source in _TAKE_TIME
+        return call.latency_ms / 1000 if takes_time else 0.0
+
+    def _check(self, eval_id: str) -> None:
+        if eval_id not in self._environment.cases:
+            known = ", ".join(map(repr, sorted(self._environment.cases)[:5])) or "none"
+            raise UnrecordedCallError(f"no case {eval_id!r} is recorded; there are {known}")
+
+    @staticmethod
+    def answers_agent_tool(replayed: Replayed, tool_name: str) -> bool:
+        """Tell whether answers of a tool that is an agent are recorded: what was imported, or what a rule or a player said in its place."""
+        with replayed.lock:
+            followed = replayed.followed.nearest if replayed.followed else None
+        return followed is not None and followed.answers_agent(tool_name)
+
+    @staticmethod
+    def runs_agent(replayed: Replayed, question: Question) -> tuple[bool, RecordedCall | None]:
+        """Tell whether the agent of an agent tool runs for a call, and what the agent that called is told then, if not what it says."""
+        with replayed.lock:
+            followed = replayed.followed
+            asked = Asked(question.name, question.arguments, within())
+            by_itself = not has_own_code(question.tool)
+            return followed.agent_runs(asked, by_itself=by_itself) if followed else (by_itself, None)
+
+    # ------------------------------------------------------------ which case
+
+    async def on_user_message_callback(
+        self, *, invocation_context: InvocationContext, user_message: types.Content
+    ) -> None:
+        """Follow what the user says; inside of an agent tool nobody has said anything."""
+        if within() or is_inside(self._answers):
+            return
+        replayed = self._answers.sessions.of(_Context(invocation_context))
+        message = user_message.model_dump(mode="json", exclude_none=True)
+        with replayed.lock:
+            if replayed.followed is None:
+                replayed.followed = SessionFollowed(self._fitting(invocation_context.session))
+            replayed.followed.hear(message)
+
+    def _fitting(self, session: Session) -> dict[str, Any]:
+        """Give the cases that a new session may be."""
+        cases = self._environment.cases
+        eval_id = self._case or running_eval_id()
+        if eval_id is not None:
+            self._check(eval_id)
+            return {eval_id: cases[eval_id]}
+        state = jsonable(dict(session.state))
+        alike = {name: case for name, case in cases.items() if same(case.state, state)}
+        return alike or dict(cases)
+
+    async def gone_on(self, runner: Runner, run: Run, given: dict[str, Any]) -> AsyncGenerator[Event, None]:
+        """Yield the events of a run, and of those that go on with what a person typed when they were asked for input.
+
+        Raises:
+            UnrecordedCallError: The user is asked for what nobody was asked when it was recorded.
+            UnchosenToolError: Code of the agent called a tool past its seat; nothing is real here.
+        """
+        goes_on = run if within() else functools.partial(self._conversed, runner, run)
+        async with aclosing(watched(self._answers, self, runner, goes_on, given)) as events:
+            async for event in events:
+                yield event
+
+    async def _conversed(self, runner: Runner, run: Run, **given: Any) -> AsyncGenerator[Event, None]:
+        name = SessionName(runner.app_name, str(given.get("user_id")), str(given.get("session_id")))
+        replayed = self._answers.sessions.kept(runner.session_service, name)
+        try:
+            async with aclosing(Conversation(replayed).events(run, given)) as events:
+                async for event in events:
+                    yield event
+        except UnrecordedError as error:
+            raise self._missed(error) from None
+
+    # ------------------------------------------------------------ tools
+
+    async def before_tool_callback(
+        self, *, tool: BaseTool, tool_args: dict[str, Any], tool_context: ToolContext
+    ) -> dict[str, Any] | None:
+        """Claim a call, so that it is answered after the agent's own callbacks and the confirmation gate."""
+        self._confirm(tool, tool_args, tool_context)
+        return await self._answers.before_tool(tool, tool_args, tool_context, self)
+
+    def _confirm(self, tool: BaseTool, arguments: dict[str, Any], context: ToolContext) -> None:
+        """Say to a tool's confirmation what a person had said."""
+        if context.tool_confirmation is not None:
+            return
+        replayed = self._answers.session(context)
+        asked = Asked(tool.name, jsonable(arguments), within())
+        with replayed.lock:
+            said = replayed.followed.confirmation(asked) if replayed.followed else None
+        if said is not None:
+            context.tool_confirmation = ToolConfirmation(
+                confirmed=bool(said.get("confirmed")), payload=copied(said.get("payload"))
+            )
+
+    async def recorded(self, replayed: Replayed, question: Question) -> RecordedCall:
+        """Give a call as it was recorded, or as the policy has it answered.
+
+        Raises:
+            UnrecordedCallError: There is no answer.
+        """
+        asked = Asked(question.name, question.arguments, within())
+        try:
+            with replayed.lock:
+                call = replayed.case.call(asked)
+        except UnrecordedError as error:
+            if self._policy == "fail" or replayed.followed is None or isinstance(error, AmbiguousError):
+                raise self._missed(error) from None
+            return await self._made_up(replayed, replayed.followed, question, error)
+        if self._policy != "fail":
+            replayed.improvised.hear(question, call)
+        return call
+
+    async def _made_up(
+        self, replayed: Replayed, followed: SessionFollowed, question: Question, missing: UnrecordedError
+    ) -> RecordedCall:
+        """Have a call answered that was not recorded.
+
+        Raises:
+            UnrecordedCallError: Nobody may answer it.
+        """
+        with replayed.lock:
+            nearest, turn = followed.nearest, followed.turn
+        eval_id, case = (nearest.eval_id, nearest.case) if nearest else ("", None)
+        made = await replayed.improvised.answer(eval_id, case, question, within(), self._policy)
+        if made is None:
+            raise self._missed(UnrecordedError(f"{missing}; no rule answers it")) from None
+        text = f"{missing}; it was answered by {words_of(made.author)}"
+        self.missed.append(text)
+        self.made.append(MadeAnswer(eval_id=eval_id, turn=turn, call=made, why=str(missing)))
+        _LOG.warning("%s", text)
+        return made
+
+    def _missed(self, error: UnrecordedError) -> UnrecordedCallError:
+        text = str(error)
+        self.missed.append(text)
+        _LOG.error("%s", text)
+        missed = UnrecordedCallError(text)
+        failed_unseen(missed)
+        return missed
+
+    # ------------------------------------------------------------ models and code
+
+    async def before_agent_callback(self, *, agent: BaseAgent, callback_context: CallbackContext) -> None:
+        """Seat what an agent asks beside its tools: its model, and what runs its code."""
+        del callback_context
+        if isinstance(agent, LlmAgent):
+            seat_agent(agent)
+
+    async def before_model_callback(
+        self, *, callback_context: CallbackContext, llm_request: LlmRequest
+    ) -> LlmResponse | None:
+        """Stand in for the model that is about to be asked, and for what runs the code that it writes."""
+        agent = invocation_of(callback_context).agent
+        if isinstance(agent, LlmAgent):
+            seat_agent(agent)
+        replayed = self._answers.session(callback_context)
+        MODEL_STAND_IN.set(_RecordedModel(self, replayed, callback_context, llm_request))
+        return None
+
+    def model_turn(self, replayed: Replayed, agent: str) -> list[LlmResponse] | None:
+        """Give what was recorded for the model of an agent, or raise its error; None where the model itself answers.
+
+        Raises:
+            UnrecordedCallError: Nothing was recorded.
+        """
+        if self._models == "real":
+            return None
+        try:
+            with replayed.lock:
+                turn = replayed.case.model_turn(agent, within())
+        except UnrecordedError as error:
+            raise self._missed(error) from None
+        if turn.error is not None:
+            raise made_error(turn.error)
+        return [LlmResponse.model_validate(copied(response)) for response in turn.responses]
+
+    def printed(self, replayed: Replayed, agent: str, code: str) -> JsonObject:
+        """Give what was recorded for a block of an agent's code, as the fields of ADK's `CodeExecutionResult`, or raise its error.
+
+        Raises:
+            UnrecordedCallError: Nothing was recorded.
+        """
+        try:
+            with replayed.lock:
+                ran = replayed.case.code(agent, within(), code)
+        except UnrecordedError as error:
+            raise self._missed(error) from None
+        if ran.error is not None:
+            raise made_error(ran.error)
+        return dict(copied(ran.result or {}))
+
+
+async def _run_and_told(call: ToolBoundaryCall, told: RecordedCall | None) -> Any:
+    """Let an agent run, and give what it says, or what rules had made of that."""
+    try:
+        own = await call.real()
+    except Exception:
+        if told is None:
+            raise
+        own = None
+    return own if told is None else _given(told)
+
+
+class _RecordedModel:
+    """Answers one request of one model, and runs the code that comes of it."""
+
+    def __init__(
+        self, plugin: HermeticEnvironment, replayed: Replayed, context: CallbackContext, request: LlmRequest
+    ) -> None:
+        self._plugin, self._replayed, self._request = plugin, replayed, request
+        self._agent, self._invocation_id = context.agent_name, context.invocation_id
+
+    async def model(self, request: Any) -> list[Any] | None:
+        if request is not self._request:  # of a run without this plugin, later in the same task
+            return None
+        return self._plugin.model_turn(self._replayed, self._agent)
+
+    def code(self, invocation: Any, code: str) -> JsonObject | None:
+        if invocation.invocation_id != self._invocation_id:  # as above
+            return None
+        return self._plugin.printed(self._replayed, self._agent, code)
+
+
+class _Context:
+    """Stands for the context of a callback that ADK gives the invocation alone."""
+
+    def __init__(self, invocation: InvocationContext) -> None:
+        self._invocation_context = invocation
+
+
+def _given(call: RecordedCall) -> Any:
+    """Give an answer as its tool does; what came later is there at once: nobody brings it, under `adk eval` at least."""
+    return as_tools_give(call.outcome) if call.later is None else copied(call.later)
+
+
+def _beside(path: str | PathLike[str]) -> Path:
+    """Take a path from the folder of the module that makes the plugin: `adk eval` is started from anywhere."""
+    if Path(path).is_absolute():
+        return Path(path)
+    frame = inspect.currentframe()
+    while frame is not None and frame.f_globals.get("__name__") == __name__:
+        frame = frame.f_back
+    file = frame.f_globals.get("__file__") if frame is not None else None
+    return Path(file).parent / path if isinstance(file, str) else Path(path)

@@ -1,0 +1,124 @@
+"""Answers what was not recorded, where a policy says so: the case's rules first, then an offline draft. Nothing real runs."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator
+
+from evalset.recorded.recorder import author_of
+from evalset.recorded.recording import Author, RecordedCall, RecordedCase
+from evalset.replay.unrecorded_calls import Policy
+from simulator.environment.injection.rule_effects import HangEffect
+from simulator.environment.injection.rules import InjectionRule
+from simulator.environment.recordings.recorded_calls import RecordedCall as PlainCall
+from simulator.facts import Provenance
+from simulator.runtime.answering.fired_rules import as_response
+from simulator.runtime.plugin.answered_call import AnsweredCall
+from simulator.runtime.plugin.plugin_dispatcher import Answering
+from simulator.runtime.plugin.session_play import Question, SessionPlay
+from simulator.session.environment_state import SessionEnvironment
+
+_AT_ONCE = 0.001
+
+
+class Improvised:
+    """Answers the calls of one session that were not recorded. Threads may use it at once.
+
+    It knows what was answered before: the recorded answers count for the rules, and a draft does not contradict them.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._heard: list[tuple[Question, RecordedCall]] = []
+        self._plays: dict[str, SessionPlay] = {}
+
+    def hear(self, question: Question, call: RecordedCall) -> None:
+        """Take in a call that was answered as recorded."""
+        with self._lock:
+            self._heard.append((question, call))
+            for play in self._plays.values():
+                _learn(play, question, call)
+
+    async def answer(
+        self,
+        eval_id: str,
+        case: RecordedCase | None,
+        question: Question,
+        within: tuple[str, ...],
+        policy: Policy,
+    ) -> RecordedCall | None:
+        """Answer a call of a session that replays a case; None where the policy lets nobody answer."""
+        play = self._play(eval_id, case)
+        answering = Answering(play, None, time.time)
+        told, made = await answering.answer(question, "offline" if policy == "generate" else "refuse", None)
+        if made.source == "refused":
+            return None
+        return RecordedCall(
+            id=question.call_id,
+            tool=question.name,
+            agent=question.agent,
+            within=within,
+            arguments=question.arguments,
+            outcome=told.outcome,
+            beneath=told.beneath,
+            author=author_of(told.provenance),
+        )
+
+    def _play(self, eval_id: str, case: RecordedCase | None) -> SessionPlay:
+        with self._lock:
+            if eval_id not in self._plays:
+                play = self._plays[eval_id] = _play_of(eval_id, case)
+                for question, call in self._heard:
+                    _learn(play, question, call)
+            return self._plays[eval_id]
+
+
+def words_of(author: Author) -> str:
+    """Say who made an answer."""
+    notes = f" ({'; '.join(author.notes)})" if author.notes else ""
+    if author.source == "injected":
+        return f"the rule {author.by!r}{notes}"
+    return f"an offline draft{notes}"
+
+
+def _play_of(eval_id: str, case: RecordedCase | None) -> SessionPlay:
+    if case is None:
+        return SessionPlay(SessionEnvironment(), (), "")
+    recordings = {eval_id: tuple(_plain(eval_id, case))}
+    rules = tuple(_without_waiting(rule) for rule in case.rules)
+    return SessionPlay(SessionEnvironment(recordings=recordings), rules, case.seed)
+
+
+def _plain(eval_id: str, case: RecordedCase) -> Iterator[PlainCall]:
+    for number, turn in enumerate(case.turns, start=1):
+        for place, call in enumerate(turn.calls, start=1):
+            if call.outcome.kind in {"returned", "failed"}:
+                where = f"case {eval_id!r}, turn {number}, call {place}"
+                response = as_response(call.beneath or call.outcome)
+                yield PlainCall(tool_name=call.tool, arguments=call.arguments, response=response, place=where)
+
+
+def _without_waiting(rule: InjectionRule) -> InjectionRule:
+    """Give a rule that takes no time: nobody watches a replay."""
+    effect = rule.effect
+    if isinstance(effect, HangEffect):
+        effect = effect.model_copy(update={"timeout_seconds": _AT_ONCE})
+    return rule.model_copy(update={"effect": effect, "latency_seconds": 0.0, "latency": None})
+
+
+def _learn(play: SessionPlay, question: Question, call: RecordedCall) -> None:
+    play.judge(question)
+    play.take(
+        lambda number: AnsweredCall(
+            number=number,
+            at=0.0,
+            call_id=question.call_id,
+            agent=question.agent,
+            tool_name=question.name,
+            arguments=question.arguments,
+            outcome=call.outcome,
+            beneath=call.beneath,
+            provenance=Provenance(source="recorded"),
+        )
+    )

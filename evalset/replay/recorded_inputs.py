@@ -1,0 +1,183 @@
+"""Answers a run's questions to the user (`RequestInput`) as a person did when they were recorded, and lets the run go on.
+
+ADK ends a run where a graph asks the user, and goes on in another one that begins with the answer. `adk eval` knows nothing of that:
+it sends the query and takes what one `run_async` gives. So the answers are sent here, in the order in which they were given, and
+what comes of them belongs to the same `run_async`. Whoever listens sees each question and its answer as a call and its
+response, with the ids of the recording: ADK draws new ones in each run, and a golden holds those of then.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import aclosing
+from typing import Any, NamedTuple, Protocol
+
+from google.adk.events.event import Event
+from google.genai import types
+
+from evalset.recorded.recorder import INTERRUPT_ID, REQUEST_INPUT, question_of
+from evalset.replay.case_following import Question, Reply, UnrecordedError
+from simulator.base.json_values import copied
+from simulator.runtime.adk.adk_private import Run
+from simulator.runtime.adk.codec import jsonable
+from simulator.session.adk_event_fields import USER_AUTHOR, output_text
+
+
+class Answers(Protocol):
+    """Gives what was recorded for the questions of one session."""
+
+    def reply_to(self, question: Question) -> Reply:
+        """Return what a person answered to a question, and use it up.
+
+        Raises:
+            UnrecordedError: Nothing was recorded for it.
+        """
+
+    def id_like(self, question: Question) -> str:
+        """Return the id of the recorded question that comes nearest; empty where there is none."""
+
+
+class _Open(NamedTuple):
+    """A question that waits for its answer, the event that asked it, and the answer."""
+
+    question: Question
+    event: Event
+    reply: Reply
+
+
+class Conversation:
+    """One query, and the questions of the agent that came of it.
+
+    Args:
+        answers: Gives what was recorded.
+    """
+
+    def __init__(self, answers: Answers) -> None:
+        self._answers = answers
+        self._open: dict[str, _Open] = {}
+        self._missing: UnrecordedError | None = None
+        self._output: Event | None = None
+        self._has_response = False
+
+    async def events(self, run: Run, given: dict[str, Any]) -> AsyncGenerator[Event, None]:
+        """Yield the events of a run, and of those that go on with the user's answers.
+
+        Raises:
+            UnrecordedError: It was asked what was not recorded; it is raised after the event that asks.
+        """
+        while True:
+            self._output, self._has_response = None, False
+            async with aclosing(run(**given)) as events:
+                async for event in events:
+                    yield self._shown(event)
+            if self._missing is not None:
+                raise self._missing
+            if not self._open or _is_aborted(given):
+                break
+            answered = self._next()
+            given = {**given, **_reply(answered)}
+            yield _response(answered)
+        if (final := self._final()) is not None:
+            yield final
+
+    def _next(self) -> _Open:
+        """Take the question that was answered first."""
+        first = min(self._open.values(), key=lambda each: each.reply.place)
+        del self._open[first.question.id]
+        return first
+
+    def _shown(self, event: Event) -> Event:
+        """Take in an event; give it as it is shown."""
+        self._note(event)
+        calls = [call for call in event.get_function_calls() if call.name == REQUEST_INPUT and call.id]
+        if not calls or event.partial:
+            return event
+        known = {str(call.id): self._asked(call, event) for call in calls}
+        ids = set(event.long_running_tool_ids or ()) - known.keys()
+        return event.model_copy(
+            update={"content": _with_ids(event.content, known), "long_running_tool_ids": ids or None}
+        )
+
+    def _asked(self, call: types.FunctionCall, event: Event) -> str:
+        """Take in a question; give the id that it has in the recording, or its own where there is none."""
+        path = event.node_info.path if event.node_info else ""
+        question = Question(str(call.id), path, question_of(jsonable(call.args or {})))
+        if question.id in self._open:  # it is asked again, as others of the run were answered
+            return self._open[question.id].reply.recorded.id or question.id
+        try:
+            reply = self._answers.reply_to(question)
+        except UnrecordedError as error:
+            self._missing = self._missing or error
+            return self._answers.id_like(question) or question.id
+        self._open[question.id] = _Open(question, event, reply)
+        return reply.recorded.id or question.id
+
+    # ------------------------------------------------------------ what a graph ends with
+
+    def _note(self, event: Event) -> None:
+        if event.output is not None and not (event.content and event.content.parts):
+            self._output = event
+        elif event.author != USER_AUTHOR and not event.long_running_tool_ids and event.is_final_response():
+            self._has_response = self._has_response or bool(event.content and event.content.parts)
+
+    def _final(self) -> Event | None:
+        """Write the data that a graph ended with as its final response, as a golden holds it; None where it said something."""
+        output = self._output
+        if output is None or self._has_response:
+            return None
+        text = output_text(jsonable(output.output))
+        content = types.Content(role="model", parts=[types.Part(text=text)])
+        return Event(author=output.author, invocation_id=output.invocation_id, content=content)
+
+
+def _with_ids(content: types.Content | None, known: Mapping[str, str]) -> types.Content | None:
+    """Return a content in which the questions have other ids."""
+    parts = [_with_id(part, known) for part in (content.parts if content else None) or ()]
+    return content.model_copy(update={"parts": parts}) if content is not None else None
+
+
+def _with_id(part: types.Part, known: Mapping[str, str]) -> types.Part:
+    call = part.function_call
+    own = known.get(call.id or "") if call is not None else None
+    if call is None or own is None:
+        return part
+    arguments = dict(call.args or {})
+    if INTERRUPT_ID in arguments:
+        arguments[INTERRUPT_ID] = own
+    return part.model_copy(update={"function_call": call.model_copy(update={"id": own, "args": arguments})})
+
+
+def _reply(answered: _Open) -> dict[str, Any]:
+    """Return what `run_async` is given to go on with an answer."""
+    part = _answer(answered, answered.question.id)
+    message = types.Content(role=USER_AUTHOR, parts=[part])
+    return {
+        "new_message": message,
+        "invocation_id": None,
+        "state_delta": None,
+        "yield_user_message": False,
+    }
+
+
+def _response(answered: _Open) -> Event:
+    """Write the user's answer as the response to the question."""
+    asked = answered.event
+    part = _answer(answered, answered.reply.recorded.id or answered.question.id)
+    return Event(
+        author=asked.author,
+        invocation_id=asked.invocation_id,
+        branch=asked.branch,
+        content=types.Content(role=USER_AUTHOR, parts=[part]),
+    )
+
+
+def _answer(answered: _Open, call_id: str) -> types.Part:
+    response = copied(answered.reply.recorded.response)
+    return types.Part(
+        function_response=types.FunctionResponse(id=call_id, name=REQUEST_INPUT, response=response)
+    )
+
+
+def _is_aborted(given: Mapping[str, Any]) -> bool:
+    signal = given.get("abort_signal")
+    return signal is not None and signal.is_set()

@@ -1,0 +1,259 @@
+"""Replays one case: the queries of its golden, one after the other, with ADK's own runner and without the agent's world."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from google.adk.agents.callback_context import CallbackContext
+from google.adk.agents.run_config import RunConfig
+from google.adk.apps import App
+from google.adk.artifacts import InMemoryArtifactService
+from google.adk.evaluation.eval_case import EvalCase, Invocation
+from google.adk.evaluation.evaluation_generator import EvaluationGenerator
+from google.adk.events.event import Event
+from google.adk.memory import InMemoryMemoryService
+from google.adk.models.llm_response import LlmResponse
+from google.adk.plugins.base_plugin import BasePlugin
+from google.adk.runners import Runner
+from google.adk.telemetry.context import ContentCapturingMode, TelemetryConfig
+from google.adk.tools.base_tool import BaseTool
+from google.adk.tools.tool_context import ToolContext
+from google.genai import types
+
+from evalset.recorded.recording import (
+    Author,
+    RecordedCall,
+    RecordedCase,
+    RecordedEnvironment,
+    RecordedModelTurn,
+)
+from evalset.replay.hermetic_environment import HermeticEnvironment, Replayed
+from evalset.replay.unrecorded_calls import MadeAnswer, Policy
+from evalset.verify.coroutines import PATIENCE
+from evalset.verify.results import Players
+from simulator.agent_config import SimulatedAgentConfig
+from simulator.base.json_values import JsonObject, copied
+from simulator.runtime.adk.codec import jsonable, written_error
+from simulator.runtime.adk.watched_services import WatchedSessions
+from simulator.runtime.plugin.call_claims import within
+from simulator.runtime.plugin.session_play import Question
+
+_TEMPORARY = "temp:"
+_USER = "user"
+_QUIET = RunConfig(
+    telemetry=TelemetryConfig(
+        genai_semconv_stability_opt_in="stable", capture_message_content=ContentCapturingMode.NO_CONTENT
+    )
+)
+"""Writing down each request for telemetry takes a third of a replay, and says nothing of the agent."""
+
+
+class Replay(NamedTuple):
+    """What a replay gave: an invocation for each turn that was begun, and what its models answered; `error` where it ended early."""
+
+    turns: list[Invocation]
+    models: list[tuple[RecordedModelTurn, ...]]
+    final_state: JsonObject
+    unrecorded: tuple[str, ...]
+    made: tuple[MadeAnswer, ...]
+    error: str
+    seconds: float
+    asked: tuple[tuple[int, str, JsonObject], ...] = ()
+    began: float = 0.0
+    """When it began, in seconds since the epoch; `asked` holds each call of a tool, with the number of its turn and its arguments."""
+
+
+class Ways(NamedTuple):
+    """How a case is replayed: who answers for the agents' models, and calls that were not recorded; how long it may take, and whether tools take their time."""
+
+    models: Players = "real"
+    unrecorded: Policy = "fail"
+    seconds: float = PATIENCE
+    latencies: bool = False
+
+
+async def replayed(
+    case: EvalCase, recorded: RecordedCase, config: SimulatedAgentConfig, ways: Ways
+) -> Replay:
+    """Replay a case in a session of its own; whatever the agent raises ends it, and is told as its error.
+
+    Args:
+        case: The case, for what the user says.
+        recorded: What was recorded for it.
+        config: The agent.
+        ways: How it is replayed.
+    """
+    replay = _Replay(case, recorded, config, ways)
+    began, moment = time.perf_counter(), time.time()
+    try:
+        async with asyncio.timeout(ways.seconds):
+            error = await replay.run()
+    except TimeoutError:
+        error = f"it took more than {ways.seconds:g} seconds"
+    return Replay(
+        turns=replay.turns,
+        models=replay.models,
+        final_state=await replay.final_state(),
+        unrecorded=tuple(replay.environment.missed),
+        made=tuple(replay.environment.made),
+        error=error,
+        seconds=time.perf_counter() - began,
+        asked=tuple(replay.environment.asked),
+        began=moment,
+    )
+
+
+class _Replay:
+    def __init__(
+        self, case: EvalCase, recorded: RecordedCase, config: SimulatedAgentConfig, ways: Ways
+    ) -> None:
+        self._case, self._recorded = case, recorded
+        cases = RecordedEnvironment(cases={case.eval_id: recorded})
+        self.environment = _Listening(
+            cases,
+            case=case.eval_id,
+            models=ways.models,
+            unrecorded=ways.unrecorded,
+            latencies=ways.latencies,
+            name="verified_environment",
+        )
+        self._sessions = WatchedSessions()
+        self._runner = Runner(
+            **_agent_of(config, [self.environment]),
+            session_service=self._sessions,
+            artifact_service=InMemoryArtifactService(),
+            memory_service=InMemoryMemoryService(),
+        )
+        self._session: dict[str, Any] = {}
+        self.turns: list[Invocation] = []
+        self.models: list[tuple[RecordedModelTurn, ...]] = []
+
+    async def run(self) -> str:
+        """Replay all turns; give what ended it early."""
+        given = self._case.session_input
+        session = await self._sessions.create_session(
+            app_name=self._runner.app_name,
+            user_id=(given.user_id if given else "") or self._recorded.user_id,
+            state=copied(jsonable(given.state if given else self._recorded.state)),
+            session_id=given.session_id if given else None,
+        )
+        self._session = {"user_id": session.user_id, "session_id": session.id}
+        for invocation in self._case.conversation or ():
+            if error := await self._turn(invocation.user_content):
+                return error
+        return ""
+
+    async def _turn(self, query: types.Content) -> str:
+        """Replay one turn, and keep what came of it, up to where it failed."""
+        events: list[Event] = []
+        error = ""
+        try:
+            message = query.model_copy(deep=True)
+            running = self._runner.run_async(**self._session, new_message=message, run_config=_QUIET)
+            async for event in running:
+                events.append(event)  # noqa: PERF401 - what came before an exception is kept
+        except (Exception, SystemExit) as raised:  # noqa: BLE001 - an agent's own code may raise anything; it is told
+            error = f"{type(raised).__name__}: {raised}"
+        finally:
+            self.turns.append(_invocation(query, _with_raised(events, self.environment.raised)))
+            self.models.append(self.environment.taken())
+        return error or _error_told(events)
+
+    async def final_state(self) -> JsonObject:
+        """Give the session's state, without what lasts one invocation only."""
+        session = await self._sessions.get_session(app_name=self._runner.app_name, **self._session)
+        state = session.state if session is not None else {}
+        kept = {key: value for key, value in state.items() if not key.startswith(_TEMPORARY)}
+        written: JsonObject = jsonable(kept)
+        return written
+
+
+def _agent_of(config: SimulatedAgentConfig, plugins: list[BasePlugin]) -> dict[str, Any]:
+    """Give what a runner is made of: the agent with these plugins first, and its app's own, but for one that replays already."""
+    if not isinstance(config.agent, App):
+        return {"app_name": config.app_name, "agent": config.root_agent, "plugins": plugins}
+    own = [plugin for plugin in config.agent.plugins if not isinstance(plugin, HermeticEnvironment)]
+    app = config.agent.model_copy(update={"plugins": [*plugins, *own]})
+    return {"app": app, "app_name": config.app_name}
+
+
+def _invocation(query: types.Content, events: list[Event]) -> Invocation:
+    """Make one invocation of a turn's events, as ADK's evaluation does."""
+    if not events:
+        return Invocation(user_content=query)
+    asked = Event(author=_USER, content=query, invocation_id=events[0].invocation_id)
+    made = EvaluationGenerator.convert_events_to_eval_invocations([asked, *events])
+    return made[0]
+
+
+def _with_raised(events: list[Event], raised: Mapping[str, JsonObject]) -> list[Event]:
+    """Put behind each call what it raised, where ADK has no event that says it, as a golden holds it: a node that was retried."""
+    responded = {each.id for event in events for each in event.get_function_responses()}
+    told: list[Event] = []
+    for event in events:
+        told.append(event)
+        for call in event.get_function_calls():
+            if call.id and call.id in raised and call.id not in responded:
+                response = types.FunctionResponse(id=call.id, name=call.name, response=raised[call.id])
+                content = types.Content(role="user", parts=[types.Part(function_response=response)])
+                told.append(event.model_copy(update={"content": content}))
+    return told
+
+
+def _error_told(events: list[Event]) -> str:
+    """Give the error that the last event tells, as of a model that refused."""
+    last = events[-1] if events else None
+    if last is None or not last.error_code or (last.content and last.content.parts):
+        return ""
+    return f"the model answered with the error {last.error_code}: {last.error_message or 'no reason'}"
+
+
+class _Listening(HermeticEnvironment):
+    """Replays what was recorded, and keeps what the agents' models answer, as a recording holds it."""
+
+    _heard: tuple[RecordedModelTurn, ...] = ()
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.raised: dict[str, JsonObject] = {}
+        self.asked: list[tuple[int, str, JsonObject]] = []
+        self._turn = 0
+
+    async def on_tool_error_callback(
+        self, *, tool: BaseTool, tool_args: dict[str, Any], tool_context: ToolContext, error: Exception
+    ) -> None:
+        """Keep what a call raised, by its id."""
+        del tool, tool_args
+        if tool_context.function_call_id:
+            written = written_error(error)
+            told: JsonObject = {"type": written.short_type, "message": written.message}
+            self.raised[tool_context.function_call_id] = {"error": told}
+
+    async def recorded(self, replayed: Replayed, question: Question) -> RecordedCall:
+        """Answer a call as it was recorded, and keep what was asked."""
+        self.asked.append((self._turn, question.name, question.arguments))
+        return await super().recorded(replayed, question)
+
+    async def after_model_callback(
+        self, *, callback_context: CallbackContext, llm_response: LlmResponse
+    ) -> LlmResponse | None:
+        """Keep a whole answer."""
+        if not llm_response.partial:
+            response = llm_response.model_dump(mode="json", by_alias=True, exclude_none=True)
+            turn = RecordedModelTurn(
+                agent=callback_context.agent_name,
+                within=within(),
+                responses=(response,),
+                author=Author(source="model"),
+            )
+            self._heard = (*self._heard, turn)
+        return None
+
+    def taken(self) -> tuple[RecordedModelTurn, ...]:
+        """Give what was heard since the last time."""
+        turns, self._heard = self._heard, ()
+        self._turn += 1
+        return turns

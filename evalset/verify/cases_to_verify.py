@@ -1,0 +1,347 @@
+"""Reads what is verified: the cases of an eval set, the recorded environment beside it, and the agent of each case."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from pathlib import Path
+from types import MappingProxyType
+from typing import NamedTuple
+
+from google.adk.evaluation.eval_case import EvalCase
+from pydantic import ValidationError
+
+from evalset.doctor.known_agents import known_agent
+from evalset.errors import EvalSetError
+from evalset.files.case_text import loaded
+from evalset.files.legacy_format import convert_old_form
+from evalset.files.set_writer import EvalSetWriter
+from evalset.golden_trace.confirmations import without_confirmations
+from evalset.recorded.agent_renaming import renamed_case, renamed_recording
+from evalset.recorded.fitting_agent import fitting_agent
+from evalset.recorded.golden_digests import with_golden
+from evalset.recorded.recording import RecordedCase, RecordedEnvironment
+from evalset.recorded.recording_files import RecordedEnvironmentError, read_environment, recording_of
+from evalset.verify.errors import VerifyError
+from evalset.verify.verdicts import edits_since, golden_of
+from simulator.agent_config import AgentConfigError, SimulatedAgentConfig
+from simulator.agents import (
+    DEMOS,
+    AgentCatalogue,
+    AgentLoadError,
+    AgentSettings,
+    UnknownAgentError,
+    agent_named,
+    catalogue_for,
+)
+
+
+class Ready(NamedTuple):
+    """A case with all that its replay needs; `renamed` proposes the names that agents of the recording have now."""
+
+    case: EvalCase
+    recorded: RecordedCase
+    config: SimulatedAgentConfig
+    renamed: Mapping[str, str] = MappingProxyType({})
+
+
+class Unready(NamedTuple):
+    """A case that cannot be replayed, and why; `renamed` as for one that can."""
+
+    case: EvalCase
+    error: str
+    renamed: Mapping[str, str] = MappingProxyType({})
+
+
+class CasesToVerify:
+    """The cases that are verified, in the order of the file; each is prepared when it is first asked for.
+
+    Args:
+        eval_set: The eval set.
+        environment: Its recorded environment.
+        chosen: The ids of the cases that are wanted; all where it is empty.
+        agents: Where the agents are.
+        renamed: The new name of each agent that was renamed, by its old one.
+
+    Raises:
+        VerifyError: A file cannot be read, or holds something else, or has no case of a chosen id.
+    """
+
+    def __init__(
+        self,
+        eval_set: Path,
+        environment: Path,
+        chosen: Collection[str],
+        agents: Agents,
+        renamed: Mapping[str, str] = MappingProxyType({}),
+    ) -> None:
+        self._held = chosen_cases(eval_set, chosen)
+        self._recorded = read_recorded(environment)
+        self._environment, self._agents, self._renamed = environment, agents, renamed
+        self._prepared: dict[int, Ready | Unready] = {}
+
+    def __len__(self) -> int:
+        return len(self._held)
+
+    def __getitem__(self, place: int) -> Ready | Unready:
+        """Return the case at a place, from 0.
+
+        Raises:
+            IndexError: There are not so many.
+        """
+        if place not in self._prepared:
+            self._prepared[place] = _prepared(
+                self._held[place], self._environment, self._recorded, self._agents, self._renamed
+            )
+        return self._prepared[place]
+
+    def __iter__(self) -> Iterator[Ready | Unready]:
+        return map(self.__getitem__, range(len(self)))
+
+
+def chosen_cases(eval_set: Path, chosen: Collection[str]) -> list[EvalCase]:
+    """Read the cases of these ids, all where there are none, in the order of the file.
+
+    Raises:
+        VerifyError: The file cannot be read, or holds something else, or has no case of a chosen id.
+    """
+    cases = read_eval_set(eval_set)
+    if missing := set(chosen) - {case.eval_id for case in cases}:
+        known = ", ".join(repr(case.eval_id) for case in cases) or "none"
+        raise VerifyError(f"{eval_set}: there is no case {min(missing)!r}; there are {known}")
+    return [case for case in cases if not chosen or case.eval_id in chosen]
+
+
+def config_of_each(cases: Sequence[Ready | Unready]) -> list[SimulatedAgentConfig]:
+    """Give the agents of the cases that have one."""
+    return [each.config for each in cases if isinstance(each, Ready)]
+
+
+def read_eval_set(path: Path) -> list[EvalCase]:
+    """Read the cases of an eval set with ADK's own loader; those in the old form that it stumbles over, with ADK's converter.
+
+    Raises:
+        VerifyError: It cannot; the text says why, and whether `golden-trace doctor` mends it.
+    """
+    try:
+        return loaded(path).eval_cases
+    except OSError as error:
+        raise VerifyError(f"{path}: cannot be read: {error.strerror or error}") from error
+    except (ValueError, TypeError, KeyError, AttributeError, ValidationError, RecursionError) as error:
+        try:
+            converted = convert_old_form(path, path.read_bytes())
+        except (EvalSetError, OSError) as flaw:
+            raise VerifyError(f"{flaw}{_mended_by(path)}") from error
+        if converted is not None:
+            return converted.eval_cases
+        reason = _reason(path) or f"{path}: ADK's loader cannot read it: {error!r}"
+        raise VerifyError(f"{reason}{_mended_by(path)}") from error
+
+
+def _reason(path: Path) -> str:
+    """Say what is wrong with an eval set more exactly than ADK's loader does, where that is known."""
+    try:
+        EvalSetWriter(path, "").eval_ids()
+    except EvalSetError as error:
+        return str(error)
+    return ""
+
+
+def _mended_by(path: Path) -> str:
+    """Say how the doctor helps with a file that ADK cannot read; nothing where it finds nothing."""
+    from evalset.doctor import examine  # noqa: PLC0415 - most files need no doctor
+
+    found = [each for file in examine([path]).files if file.file == path for each in file.findings]
+    errors = [each for each in found if each.severity == "error"]
+    if not errors:
+        return ""
+    if all(each.mendable for each in errors):
+        return f"; `golden-trace doctor --fix {shlex.quote(str(path))}` mends it"
+    return f"; `golden-trace doctor {shlex.quote(str(path))}` tells more"
+
+
+def read_recorded(environment: Path) -> RecordedEnvironment:
+    """Read a recorded environment; an empty one where there is no file.
+
+    Raises:
+        VerifyError: It cannot be read, or is something else.
+    """
+    if not environment.exists():
+        return RecordedEnvironment()
+    try:
+        return read_environment(environment)
+    except RecordedEnvironmentError as error:
+        raise VerifyError(str(error)) from error
+    except OSError as error:
+        raise VerifyError(f"{environment}: cannot be read: {error.strerror or error}") from error
+
+
+def recorded_beside(eval_set: Path) -> Path:
+    """Give the place of an eval set's recorded environment: beside the set, or else inside of it."""
+    return recording_of(eval_set)
+
+
+def _prepared(
+    held: EvalCase,
+    environment: Path,
+    recorded: RecordedEnvironment,
+    agents: Agents,
+    renamed: Mapping[str, str],
+) -> Ready | Unready:
+    case = without_confirmations(held)  # a replay answers them by itself
+    if not case.conversation:
+        return Unready(case, "it holds no conversation: a scenario has no golden to compare with")
+    found = recorded.cases.get(case.eval_id)
+    if found is None:
+        there = "" if environment.exists() else ", as there is no such file"
+        return Unready(case, f"nothing is recorded for this case in {environment.name}{there}")
+    names = tuple(renamed.get(name, name) for name in _app_names(case, found))
+    try:
+        config = agents.of(names)
+    except UnknownAgentError as error:
+        return Unready(case, str(error), _fitting(found, agents.known()))
+    except AgentLoadError as error:
+        return Unready(case, str(error))
+    if renamed:
+        return Ready(*_renamed(case, found, config, renamed), config)
+    is_called_otherwise = config.app_name not in names and found.agent not in known_agent(config).agents
+    return Ready(case, found, config, _fitting(found, [config]) if is_called_otherwise else {})
+
+
+def _fitting(recorded: RecordedCase, configs: Sequence[SimulatedAgentConfig]) -> dict[str, str]:
+    """Propose the new name of a recording's agent, and of its app, where exactly one agent declares the same tools."""
+    name = fitting_agent([recorded], map(known_agent, configs))
+    config = next((config for config in configs if config.app_name == name), None)
+    if config is None:
+        return {}
+    proposed = {recorded.app_name: config.app_name}
+    if recorded.agent not in known_agent(config).agents:
+        proposed.setdefault(recorded.agent, config.root_agent.name)
+    return {old: new for old, new in proposed.items() if old != new}
+
+
+def _renamed(
+    case: EvalCase, recorded: RecordedCase, config: SimulatedAgentConfig, names: Mapping[str, str]
+) -> tuple[EvalCase, RecordedCase]:
+    """Give a case and what is recorded of it with the new names of agents; those that the agent still has are kept."""
+    unedited = edits_since(golden_of(case, recorded), recorded) == ()
+    agents = {old: new for old, new in names.items() if old not in known_agent(config).agents}
+    new_case = renamed_case(renamed_case(case, names, apps_only=True), agents)
+    new_recorded = renamed_recording(renamed_recording(recorded, names, apps_only=True), agents)
+    return new_case, with_golden(new_recorded, new_case) if unedited else new_recorded
+
+
+def _app_names(case: EvalCase, recorded: RecordedCase) -> tuple[str, ...]:
+    given = (case.session_input.app_name,) if case.session_input and case.session_input.app_name else ()
+    return tuple(dict.fromkeys((*given, recorded.app_name)))
+
+
+def agents_for(
+    eval_set: Path, agent: SimulatedAgentConfig | str | None, agents_dir: Path | str | None
+) -> Agents:
+    """Give what finds the agents of an eval set's cases.
+
+    Raises:
+        VerifyError: The agent that was named is not there, or cannot be loaded.
+    """
+    try:
+        return Agents(agent, Path(agents_dir) if agents_dir is not None else None, eval_set)
+    except (UnknownAgentError, AgentLoadError, AgentConfigError) as error:
+        raise VerifyError(str(error)) from error
+
+
+def agent_of(
+    eval_set: Path | str,
+    recorded: RecordedCase | None,
+    agent: SimulatedAgentConfig | str | None = None,
+    agents_dir: Path | str | None = None,
+) -> SimulatedAgentConfig:
+    """Give the agent of one case.
+
+    Raises:
+        VerifyError: It is not there, or cannot be loaded.
+    """
+    agents = agents_for(Path(eval_set), agent, agents_dir)
+    try:
+        return agents.of((recorded.app_name,) if recorded is not None else ())
+    except (UnknownAgentError, AgentLoadError) as error:
+        raise VerifyError(str(error)) from error
+
+
+class Agents:
+    """Finds the agent of a case.
+
+    Args:
+        agent: The agent of all cases.
+        agents_dir: A folder of agents in ADK's convention, or the folder of one; by default the one that the eval set lies
+            in, or the demo agents.
+        eval_set: The eval set.
+    """
+
+    def __init__(
+        self,
+        agent: SimulatedAgentConfig | str | None,
+        agents_dir: Path | None,
+        eval_set: Path,
+    ) -> None:
+        self._config = agent_named(agent) if isinstance(agent, str) else agent
+        self._eval_set = eval_set
+        self._catalogue = (
+            catalogue_for(AgentSettings(agents_dir=agents_dir, demos=False)) if agents_dir else None
+        )
+        self._of: dict[tuple[str, ...], SimulatedAgentConfig] = {}
+
+    def known(self) -> list[SimulatedAgentConfig]:
+        """Give all agents that can be loaded of the folder that was given, or of the one around the eval set."""
+        if self._config is not None:
+            return [self._config]
+        folder = self._eval_set.absolute().parent.parent
+        catalogue = self._catalogue or catalogue_for(AgentSettings(agents_dir=folder, demos=False))
+        return [entry.config for entry in catalogue.load_all() if entry.config is not None]
+
+    def of(self, app_names: Sequence[str]) -> SimulatedAgentConfig:
+        """Give the agent that one of these names of apps stands for.
+
+        Raises:
+            UnknownAgentError: There is none; the text says which there are.
+            AgentLoadError: It cannot be loaded.
+        """
+        if self._config is not None:
+            return self._config
+        wanted = tuple(app_names)
+        if wanted not in self._of:
+            self._of[wanted] = self._found(wanted)
+        return self._of[wanted]
+
+    def _found(self, app_names: Sequence[str]) -> SimulatedAgentConfig:
+        catalogue = self._catalogue or self._around(app_names)
+        names = catalogue.names()
+        found = next((name for name in app_names if name in names), names[0] if len(names) == 1 else None)
+        if found is None:
+            wanted = " or ".join(map(repr, app_names))
+            raise UnknownAgentError(f"there is no agent {wanted}; there are {', '.join(names) or 'none'}")
+        return catalogue.config_of_now(found)
+
+    def _around(self, app_names: Sequence[str]) -> AgentCatalogue:
+        """Give the agents around the eval set: its own folder's, those of the folder it lies in, or the demo agents."""
+        folder = self._eval_set.absolute().parent
+        for place in (folder, folder.parent):
+            settings = AgentSettings(agents_dir=place, demos=False)
+            if any(_holds_agent(place, name) for name in app_names) or _is_agent(place):
+                return catalogue_for(settings)
+        if any(name in DEMOS for name in app_names):
+            return catalogue_for(AgentSettings())
+        wanted = " or ".join(map(repr, app_names))
+        raise UnknownAgentError(
+            f"there is no agent {wanted} beside the eval set in {folder}{os.sep}: name the folder of the agents"
+        )
+
+
+def _is_agent(folder: Path) -> bool:
+    return any((folder / name).is_file() for name in ("agent.py", "root_agent.yaml", "__init__.py"))
+
+
+def _holds_agent(folder: Path, name: str) -> bool:
+    """Tell whether a folder holds an agent of this name; a folder of eval sets alone is none."""
+    return _is_agent(folder / name) or (folder / f"{name}.py").is_file()

@@ -1,0 +1,385 @@
+"""Mends goldens: takes what the agent does now as the golden, or puts the golden right from what was recorded."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from google.adk.evaluation.eval_case import EvalCase, Invocation, SessionInput, get_all_tool_calls
+from google.genai import types
+from pydantic import ValidationError
+
+from evalset.editing.case_edits import ReplaceCase
+from evalset.editing.case_parts import Case, EditError, field, put
+from evalset.editing.opened_set import open_set
+from evalset.editing.recording_beside import open_beside
+from evalset.editing.set_saving import Saved, save
+from evalset.editing.set_work import Held, SetWork
+from evalset.errors import EvalSetError
+from evalset.recorded.golden_digests import state_digest, with_golden, without_edits, without_golden
+from evalset.recorded.recording import RecordedCase, RecordedModelTurn, RecordedTurn
+from evalset.recorded.tolerances import tolerated
+from evalset.verify.case_replay import Ways, replayed
+from evalset.verify.cases_to_verify import agent_of
+from evalset.verify.coroutines import run
+from evalset.verify.divergence import aligned, matched
+from evalset.verify.errors import VerifyError
+from evalset.verify.golden_steps import arguments_of
+from evalset.verify.results import ActualTurn, RunResult
+from evalset.verify.verdict_evidence import gone_tools
+from simulator.agent_config import SimulatedAgentConfig
+from simulator.base.json_values import JsonObject, canonical, copied, same
+from simulator.session.adk_event_fields import parts_of
+
+_EVENTS, _DATA, _FINAL = "invocation_events", "intermediate_data", "final_response"
+
+
+def accept(path: Path | str, eval_id: str, result: RunResult) -> Saved:
+    """Let what the agent did in a run be the golden of its case: in the eval set, and where the recording has to follow, there too.
+
+    The case keeps its queries, rubrics, notes and whatever else it holds.
+
+    Args:
+        path: The eval set.
+        eval_id: The case.
+        result: The run, which came to its end.
+
+    Raises:
+        VerifyError: The run did not come to its end, or a file cannot be used or written; nothing was changed.
+    """
+    work = _opened(path)
+    _apply(work, accepting(_held(work, eval_id), eval_id, result))
+    return _saved(work)
+
+
+def accepting(held: Held, key: str, result: RunResult) -> ReplaceCase:
+    """Give the edit that accepts a run, for a page that shows what it changes before it is saved.
+
+    Args:
+        held: The case as it is, and what is recorded of it.
+        key: Its key among the cases that are edited.
+        result: The run.
+
+    Raises:
+        VerifyError: The run did not come to its end, or the case has another number of turns.
+    """
+    if not result.came_to_its_end:
+        why = result.error or (result.unrecorded[-1] if result.unrecorded else "")
+        raise VerifyError(f"the run did not come to its end, so it is no golden: {why}")
+    turns = field(held.case, "conversation") or []
+    if len(turns) != len(result.turns):
+        raise VerifyError(f"the case {key!r} has {len(turns)} turns, and the run has {len(result.turns)}")
+    case = _with_turns(held.case, result.turns)
+    if held.case.get("final_session_state") or result.final_state:
+        case = put(case, ("final_session_state",), copied(result.final_state))
+    recorded = held.recorded and _with_golden(_recorded_after(held.recorded, result), case)
+    return ReplaceCase(case=key, value=case, recorded=recorded, words="Accept what the agent does now")
+
+
+def repair(
+    path: Path | str,
+    eval_id: str,
+    *,
+    agent: SimulatedAgentConfig | str | None = None,
+    agents_dir: Path | str | None = None,
+) -> Saved:
+    """Put the golden of a case right from what was recorded: queries, calls, answers, texts and state are as they were then.
+
+    The agent is replayed with the recorded models, so what it, its callbacks and ADK make of the recorded answers is right, too.
+    It needs no event loop, and may be called in any thread.
+
+    Args:
+        path: The eval set.
+        eval_id: The case.
+        agent: As for `verify`.
+        agents_dir: As for `verify`.
+
+    Raises:
+        VerifyError: Nothing is recorded of the case, or no turns of models, or the agent cannot be replayed with them any more; or
+            a file cannot be used or written. Nothing was changed.
+    """
+    work = _opened(path)
+    config = agent_of(path, _held(work, eval_id).recorded, agent, agents_dir)
+    _apply(work, repairing(_held(work, eval_id), eval_id, config))
+    return _saved(work)
+
+
+def repairing(held: Held, key: str, config: SimulatedAgentConfig) -> ReplaceCase:
+    """Give the edit that repairs a case, for a page that shows what it changes before it is saved.
+
+    Args:
+        held: The case as it is, and what is recorded of it.
+        key: Its key among the cases that are edited.
+        config: Its agent.
+
+    Raises:
+        VerifyError: As for `repair`.
+    """
+    if held.recorded is None:
+        raise VerifyError(f"nothing is recorded of the case {key!r}")
+    recorded = without_edits(held.recorded)
+    if not all(turn.models for turn in recorded.turns):
+        raise VerifyError(
+            f"no turns of models are recorded of the case {key!r}, so its golden cannot be put right from the recording: edit it, "
+            "or open the session and record it anew"
+        )
+    if gone := gone_tools(recorded, config.root_agent):
+        raise VerifyError(
+            f"the agent cannot be replayed as it was recorded: it has no {', '.join(gone)} any more"
+        )
+    replay = run(replayed(_as_recorded(key, recorded), recorded, config, Ways(models="recorded")))
+    if replay.error or replay.unrecorded:
+        why = replay.error or replay.unrecorded[-1]
+        raise VerifyError(f"the agent cannot be replayed as it was recorded: {why}")
+    turns = [ActualTurn(invocation=each.model_dump(mode="json", exclude_none=True)) for each in replay.turns]
+    case = _with_queries(held.case, recorded)
+    case = _with_turns(case, turns)
+    if recorded.golden_state == state_digest(
+        replay.final_state
+    ):  # else an edit of the state is in the recording too
+        recorded = recorded.model_copy(update={"final_state": copied(replay.final_state)})
+    case = put(case, ("final_session_state",), copied(recorded.final_state))
+    return ReplaceCase(
+        case=key, value=case, recorded=_with_golden(recorded, case), words="Repair from what was recorded"
+    )
+
+
+# ---------------------------------------------------------------- opening and saving
+
+
+def _opened(path: Path | str) -> SetWork:
+    try:
+        opened = open_set(path)
+    except EvalSetError as error:
+        raise VerifyError(str(error)) from error
+    beside = open_beside(opened.path)
+    if beside.trouble:
+        raise VerifyError(beside.trouble)
+    return SetWork(opened, beside)
+
+
+def _held(work: SetWork, eval_id: str) -> Held:
+    try:
+        return work.held(eval_id)
+    except EditError as error:
+        raise VerifyError(f"{work.opened.path}: {error}") from error
+    except ValidationError as error:
+        raise VerifyError(
+            f"{work.beside.path}: what is recorded of {eval_id!r} cannot be read: {error}"
+        ) from error
+
+
+def _apply(work: SetWork, edit: ReplaceCase) -> None:
+    try:
+        work.apply(edit)
+    except EditError as error:
+        raise VerifyError(f"{work.opened.path}: {error}") from error
+
+
+def _saved(work: SetWork) -> Saved:
+    try:
+        saved = save(work)
+    except EvalSetError as error:
+        raise VerifyError(str(error)) from error
+    if saved.trouble:
+        raise VerifyError(
+            f"the eval set was written, and what is recorded beside it was not: {saved.trouble}"
+        )
+    return saved
+
+
+# ---------------------------------------------------------------- the eval set
+
+
+def _with_queries(case: Case, recorded: RecordedCase) -> Case:
+    """Let a case have the recorded turns: what the user says in each, and as many."""
+    turns = list(field(case, "conversation") or [])[: len(recorded.turns)]
+    while len(turns) < len(recorded.turns):
+        number = len(turns)
+        turns.append({"invocation_id": f"{field(case, 'eval_id')}_inv_{number}", "user_content": {}})
+    made = put(case, ("conversation",), turns)
+    for number, turn in enumerate(recorded.turns):
+        made = put(made, ("conversation", number, "user_content"), copied(turn.query))
+    return made
+
+
+def _with_turns(case: Case, turns: Sequence[ActualTurn]) -> Case:
+    """Let what happened stand in the place of what a case holds: in the form that it has, with the ids of calls that it knows."""
+    made = case
+    for number, turn in enumerate(turns):
+        where = ("conversation", number)
+        golden: JsonObject = (field(case, "conversation") or [])[number]
+        happened = turn.invocation
+        if not parts_of(happened.get(_FINAL)):
+            raise VerifyError(f"turn {number + 1} has no final response")
+        ids = _known_ids(golden, happened)
+        events = [_portable(event, ids) for event in _events(happened)]
+        is_listed = field(field(golden, _DATA), _EVENTS) is None
+        data = _as_lists(events) if is_listed else {_EVENTS: events}
+        made = put(made, (*where, _DATA), data)
+        said: Any = happened[_FINAL]
+        final = {**said, "parts": _without_thoughts(parts_of(said))}
+        made = put(made, (*where, _FINAL), final)
+    return made
+
+
+def _events(invocation: JsonObject) -> list[JsonObject]:
+    data: Any = invocation.get(_DATA) or {}
+    return [event for event in data.get(_EVENTS) or () if parts_of(event.get("content"))]
+
+
+def _known_ids(golden: JsonObject, happened: JsonObject) -> Mapping[str, str]:
+    """Give the golden's id for each call of the run that stands for one of its own."""
+    theirs = get_all_tool_calls(Invocation.model_validate(golden).intermediate_data)
+    ours = get_all_tool_calls(Invocation.model_validate(happened).intermediate_data)
+
+    def alike(one: int, other: int) -> bool:
+        a, b = theirs[one], ours[other]
+        return a.name == b.name and same(arguments_of(a), arguments_of(b))
+
+    rows = aligned(len(theirs), len(ours), alike, "exact")
+    pairs = [
+        (theirs[row.golden], ours[row.actual])
+        for row in rows
+        if row.golden is not None and row.actual is not None
+    ]
+    return {ours.id: own.id for own, ours in pairs if own.id and ours.id and own.name == ours.name}
+
+
+def _portable(event: JsonObject, ids: Mapping[str, str]) -> JsonObject:
+    """Give an event as every release of ADK reads it: who, and the parts, without what a model keeps for itself."""
+    content: Any = event["content"]
+    parts = [_with_id(part, ids) for part in _without_thoughts(parts_of(content))]
+    return {"author": event.get("author"), "content": {**content, "parts": parts}}
+
+
+def _without_thoughts(parts: Sequence[JsonObject]) -> list[JsonObject]:
+    return [
+        {key: value for key, value in part.items() if key != "thought_signature"}
+        for part in parts
+        if not part.get("thought")
+    ]
+
+
+def _with_id(part: JsonObject, ids: Mapping[str, str]) -> JsonObject:
+    made = dict(part)
+    for kind in ("function_call", "function_response"):
+        held: Any = part.get(kind)
+        if isinstance(held, dict):
+            own = {"id": ids.get(str(held.get("id")), held.get("id"))} if held.get("id") else {}
+            made[kind] = {**held, **own}
+    return made
+
+
+def _as_lists(events: Sequence[JsonObject]) -> JsonObject:
+    """Give what happened as ADK's `IntermediateData`."""
+    parts = [(event, part) for event in events for part in parts_of(event["content"])]
+    said: list[Any] = []
+    for event in events:
+        spoken = [
+            part
+            for part in parts_of(event["content"])
+            if not (part.get("function_call") or part.get("function_response")) and part
+        ]
+        if spoken:
+            said.append([event["author"], spoken])
+    return {
+        "tool_uses": [_called(part["function_call"]) for _, part in parts if part.get("function_call")],
+        "tool_responses": [
+            _answered(part["function_response"]) for _, part in parts if part.get("function_response")
+        ],
+        "intermediate_responses": said,
+    }
+
+
+def _called(call: Any) -> JsonObject:
+    return {key: call[key] for key in ("id", "name", "args") if key in call}
+
+
+def _answered(response: Any) -> JsonObject:
+    return {key: response[key] for key in ("id", "name", "response", "parts") if key in response}
+
+
+# ---------------------------------------------------------------- the recording
+
+
+def _as_recorded(eval_id: str, recorded: RecordedCase) -> EvalCase:
+    """Make a case in which the user says what was recorded."""
+    return EvalCase(
+        eval_id=eval_id,
+        conversation=[
+            Invocation(user_content=types.Content.model_validate_json(canonical(turn.query)))
+            for turn in recorded.turns
+        ],
+        session_input=SessionInput(
+            app_name=recorded.app_name, user_id=recorded.user_id, state=copied(recorded.state)
+        ),
+    )
+
+
+def _with_golden(recorded: RecordedCase, case: Case) -> RecordedCase:
+    """Let a golden that is accepted be what later edits are edits of."""
+    try:
+        return with_golden(recorded, EvalCase.model_validate(case))
+    except ValidationError:  # the case holds more than ADK reads
+        return without_golden(recorded)
+
+
+def _recorded_after(recorded: RecordedCase, result: RunResult) -> RecordedCase:
+    """Let a recording follow a run that is accepted: its models, what its calls were asked, what it did not ask, and its state."""
+    turns = [
+        _recorded_turn(before, happened, result, number, recorded)
+        for number, (before, happened) in enumerate(zip(recorded.turns, result.turns, strict=False))
+    ]
+    return recorded.model_copy(update={"turns": tuple(turns), "final_state": copied(result.final_state)})
+
+
+def _recorded_turn(
+    before: RecordedTurn, happened: ActualTurn, result: RunResult, number: int, recorded: RecordedCase
+) -> RecordedTurn:
+    made = [answer.call for answer in result.made if answer.turn == number]
+    asked = get_all_tool_calls(Invocation.model_validate(happened.invocation).intermediate_data)
+    own = [call for call in before.calls if not call.within]
+
+    def alike(one: int, other: int) -> bool:
+        name = asked[other].name or ""
+        return own[one].tool == name and tolerated(
+            name, own[one].arguments, arguments_of(asked[other]), recorded.tolerances
+        )
+
+    partners = matched(len(own), len(asked), alike)
+    kept = {id(own[place]): arguments_of(asked[other]) for place, other in partners.items()}
+    names = {call.name for call in asked}
+    calls = [
+        call if call.within else call.model_copy(update={"arguments": kept[id(call)]})
+        for call in before.calls
+        if (call.within and call.within[0] in names) or id(call) in kept
+    ]
+    models = before.models
+    if result.models == "real" and not _say_the_same(before.models, happened.models):
+        # Agents run by tools that keep plugins out were not heard.
+        heard = {(model.agent, model.within) for model in happened.models}
+        unheard = [
+            model for model in before.models if model.within and (model.agent, model.within) not in heard
+        ]
+        models = (*happened.models, *unheard)
+    return before.model_copy(update={"calls": (*calls, *made), "models": models})
+
+
+def _say_the_same(one: Sequence[RecordedModelTurn], other: Sequence[RecordedModelTurn]) -> bool:
+    return [*_said(one)] == [*_said(other)]
+
+
+def _said(models: Sequence[RecordedModelTurn]) -> Iterator[str]:
+    for model in models:
+        if not model.put_off:
+            parts = [part for response in model.responses for part in parts_of(response.get("content"))]
+            yield canonical([model.agent, list(model.within), [_essence(part) for part in parts]])
+
+
+def _essence(part: JsonObject) -> Any:
+    call: Any = part.get("functionCall") or part.get("function_call")
+    if isinstance(call, dict):
+        return [call.get("name"), call.get("args") or {}]
+    return {key: value for key, value in part.items() if key not in {"thoughtSignature", "thought_signature"}}

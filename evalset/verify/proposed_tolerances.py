@@ -1,0 +1,274 @@
+"""Proposes tolerances from repeated runs: where calls, responses, the state and final responses differ from run to run, and how. Keeps them."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from google.adk.evaluation.eval_case import Invocation, get_all_tool_calls
+
+from evalset.recorded.recording import RecordedEnvironment
+from evalset.recorded.recording_files import (
+    RecordedEnvironmentError,
+    change_environment,
+    read_environment,
+    recording_of,
+)
+from evalset.recorded.tolerances import (
+    EVERY_TOOL,
+    CaseInsensitive,
+    Ignore,
+    OneOf,
+    Pattern,
+    Range,
+    Tolerance,
+    Unordered,
+)
+from evalset.verify.errors import VerifyError
+from evalset.verify.golden_steps import arguments_of, steps_of
+from evalset.verify.results import RunResult
+from simulator.base.json_values import JsonObject, canonical, same
+from simulator.environment.expressions.json_paths import field_place
+
+_MISSING: Any = object()
+_MOST_VALUES = 5
+_LONGEST_FORM = 500
+_UUID = "[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}"
+_HEX = "[0-9a-f]{8,}"
+_RUN = re.compile(r"[0-9]+|[^0-9]+")
+
+
+class _Seen(NamedTuple):
+    """What the same call had at one place in each run; `unordered` where they are the same items in another order."""
+
+    values: tuple[Any, ...]
+    unordered: bool = False
+
+
+def propose_tolerances(runs: Sequence[RunResult]) -> tuple[Tolerance, ...]:
+    """Propose what lets each of several runs of a case pass beside any other one.
+
+    Calls are the same that are in the same turn, of the same tool, and as manieth. Run with `Criteria(ignore_args=True)`, so that
+    a call with other arguments does not end a run.
+
+    Returns:
+        For each place that differs: another order of the same items, or of upper and lower case; numbers between the least and
+        the greatest; texts of one form with digits in it; one of a few values that come again; or anything. In the state and in
+        responses: anything. Then what a run's own replays found to vary.
+    """
+    return _distinct(
+        (*_of_arguments(runs), *_of_the_rest(runs), *(one.tolerance for run in runs for one in run.varying))
+    )
+
+
+def _distinct(found: Iterable[Tolerance]) -> tuple[Tolerance, ...]:
+    """Give one tolerance for each place: the first."""
+    places: dict[tuple[str, str, str], Tolerance] = {}
+    for each in found:
+        places.setdefault(place_of(each), each)
+    return tuple(places.values())
+
+
+def place_of(tolerance: Tolerance) -> tuple[str, str, str]:
+    """Return what a tolerance is for, and where."""
+    return tolerance.of, tolerance.tool, tolerance.path
+
+
+def _of_the_rest(runs: Sequence[RunResult]) -> Iterable[Tolerance]:
+    """Propose what lets states and responses differ that differ from run to run."""
+    whole = [run for run in runs if not run.error]
+    seen: defaultdict[tuple[str, str], list[_Seen]] = defaultdict(list)
+    for tool, responses in _same_steps(whole):
+        _look(tool, "", responses, seen)
+    yield from (Ignore(of="response", tool=tool, path=path) for tool, path in sorted(seen))
+    seen.clear()
+    if len(whole) > 1:
+        _look(EVERY_TOOL, "", [run.final_state for run in whole], seen)
+    yield from (Ignore(of="state", path=path) for _, path in sorted(seen))
+
+
+def _same_steps(runs: Sequence[RunResult]) -> Iterable[tuple[str, list[Any]]]:
+    """Give the response that each call had in the runs that made it."""
+    found: defaultdict[tuple[int, str, int], list[Any]] = defaultdict(list)
+    for run in runs:
+        for number, turn in enumerate(run.turns):
+            counts: Counter[str] = Counter()
+            for step in steps_of(Invocation.model_validate(turn.invocation)):
+                if step.kind == "response":
+                    found[number, step.tool, counts[step.tool]].append(step.value)
+                    counts[step.tool] += 1
+    return [(tool, values) for (_, tool, _), values in found.items() if len(values) > 1]
+
+
+def _of_arguments(runs: Sequence[RunResult]) -> tuple[Tolerance, ...]:
+    """Propose what lets arguments differ."""
+    seen: defaultdict[tuple[str, str], list[_Seen]] = defaultdict(list)
+    for tool, arguments in _same_calls(runs):
+        _look(tool, "", arguments, seen)
+    found: dict[tuple[str, str], Tolerance] = {}
+    for tool, path in sorted(seen):
+        found[tool, path] = _proposed(tool, path, seen[tool, path])
+    anything = [key for key, each in found.items() if each.kind == "ignore"]
+    return tuple(each for key, each in found.items() if not any(_is_inside(key, other) for other in anything))
+
+
+def _is_inside(place: tuple[str, str], other: tuple[str, str]) -> bool:
+    tool, path = other
+    return place[0] == tool and any(place[1].startswith(f"{path}{begin}") for begin in (".", "["))
+
+
+def _same_calls(runs: Sequence[RunResult]) -> Iterable[tuple[str, list[JsonObject]]]:
+    """Give the arguments that each call had in the runs that made it."""
+    found: defaultdict[tuple[int, str, int], list[JsonObject]] = defaultdict(list)
+    for run in runs:
+        for number, turn in enumerate(run.turns):
+            counts: Counter[str] = Counter()
+            data = Invocation.model_validate(turn.invocation).intermediate_data
+            for call in get_all_tool_calls(data):
+                name = call.name or ""
+                found[number, name, counts[name]].append(arguments_of(call))
+                counts[name] += 1
+    return [(name, arguments) for (_, name, _), arguments in found.items() if len(arguments) > 1]
+
+
+def _look(tool: str, path: str, values: Sequence[Any], seen: Mapping[tuple[str, str], list[_Seen]]) -> None:
+    """Find the places at which values differ."""
+    there = [value for value in values if value is not _MISSING]
+    if len(there) == len(values) and all(same(*pair) for pair in pairwise(values)):
+        return
+    if len(there) == len(values) and all(isinstance(value, dict) for value in values):
+        for name in dict.fromkeys(name for value in values for name in value):
+            inner = [value.get(name, _MISSING) for value in values]
+            _look(tool, field_place(path, name), inner, seen)
+    elif len(there) == len(values) and _are_lists_of_one_length(values):
+        if len({canonical(sorted(map(canonical, value))) for value in values}) == 1:
+            seen[tool, path].append(_Seen(tuple(values), unordered=True))
+            return
+        for items in zip(*values, strict=True):
+            _look(tool, f"{path}[*]", items, seen)
+    else:
+        seen[tool, path].append(_Seen(tuple(values)))
+
+
+def _are_lists_of_one_length(values: Sequence[Any]) -> bool:
+    return all(isinstance(value, list) for value in values) and len({len(value) for value in values}) == 1
+
+
+def _proposed(tool: str, path: str, seen: Sequence[_Seen]) -> Tolerance:
+    if all(each.unordered for each in seen):
+        return Unordered(tool=tool, path=path)
+    if any(each.unordered for each in seen):
+        return Ignore(tool=tool, path=path)
+    values = [value for each in seen for value in each.values]
+    if all(isinstance(value, str) for value in values):
+        return _of_texts(tool, path, seen, values)
+    if all(isinstance(value, (int, float)) and not isinstance(value, bool) for value in values):
+        return Range(tool=tool, path=path, low=min(values), high=max(values))
+    return _few(tool, path, values) or Ignore(tool=tool, path=path)
+
+
+def _of_texts(tool: str, path: str, seen: Sequence[_Seen], values: Sequence[str]) -> Tolerance:
+    if all(len({value.casefold() for value in each.values}) == 1 for each in seen):
+        return CaseInsensitive(tool=tool, path=path)
+    if (pattern := _form(values)) is not None:
+        return Pattern(tool=tool, path=path, pattern=pattern)
+    return _few(tool, path, values) or Ignore(tool=tool, path=path)
+
+
+def _form(values: Sequence[str]) -> str | None:
+    """Give a regular expression for texts of one form: an id, or the same text but for the digits in it."""
+    if all(re.fullmatch(_UUID, value) for value in values):
+        return _UUID
+    forms = {tuple("0" if _is_digits(piece) else piece for piece in _RUN.findall(value)) for value in values}
+    pieces = forms.pop()
+    if not forms and "0" in pieces:
+        written = "".join("[0-9]+" if piece == "0" else re.escape(piece) for piece in pieces)
+        return written if len(written) < _LONGEST_FORM else None
+    return _HEX if all(re.fullmatch(_HEX, value) for value in values) else None
+
+
+def _is_digits(piece: str) -> bool:
+    return piece.isascii() and piece.isdigit()
+
+
+def _few(tool: str, path: str, values: Sequence[Any]) -> OneOf | None:
+    """Give the values, where there are few and most of them came more than once."""
+    if any(value is _MISSING for value in values):
+        return None
+    distinct = {canonical(value): value for value in values}
+    if len(distinct) > _MOST_VALUES or len(values) < 2 * len(distinct):
+        return None
+    return OneOf(tool=tool, path=path, values=tuple(distinct.values()))
+
+
+# ---------------------------------------------------------------- keeping them
+
+
+def tolerances_of(
+    eval_set: Path | str, eval_id: str, environment: Path | str | None = None
+) -> tuple[Tolerance, ...]:
+    """Give the tolerances that are kept for a case.
+
+    Raises:
+        VerifyError: The recorded environment cannot be used, or has no such case.
+    """
+    path = Path(environment) if environment is not None else recording_of(eval_set)
+    try:
+        found = read_environment(path).cases
+    except RecordedEnvironmentError as error:
+        raise VerifyError(str(error)) from error
+    except OSError as error:
+        raise VerifyError(f"{path}: cannot be read: {error.strerror or error}") from error
+    if eval_id not in found:
+        raise VerifyError(f"{path}: it holds no case {eval_id!r}")
+    return found[eval_id].tolerances
+
+
+def add_tolerances(
+    eval_set: Path | str,
+    eval_id: str,
+    tolerances: Sequence[Tolerance],
+    environment: Path | str | None = None,
+) -> tuple[Tolerance, ...]:
+    """Keep tolerances beside those that a case has; one for the same place takes its place. Return all that it has then.
+
+    Raises:
+        VerifyError: As for `keep_tolerances`.
+    """
+    new = {place_of(each) for each in tolerances}
+    before = tolerances_of(eval_set, eval_id, environment)
+    kept = (*(each for each in before if place_of(each) not in new), *tolerances)
+    keep_tolerances(eval_set, eval_id, kept, environment)
+    return kept
+
+
+def keep_tolerances(
+    eval_set: Path | str,
+    eval_id: str,
+    tolerances: Sequence[Tolerance],
+    environment: Path | str | None = None,
+) -> None:
+    """Keep the tolerances of a case, in the place of those that it had.
+
+    Raises:
+        VerifyError: The recorded environment cannot be used or written, or has no such case; nothing was changed.
+    """
+    path = Path(environment) if environment is not None else recording_of(eval_set)
+    tolerances_of(eval_set, eval_id, path)  # refused here where there is no such case
+
+    def change(before: RecordedEnvironment) -> RecordedEnvironment:
+        if eval_id not in before.cases:
+            raise RecordedEnvironmentError(path, f"it holds no case {eval_id!r}")
+        case = before.cases[eval_id].model_copy(update={"tolerances": tuple(tolerances)})
+        return before.model_copy(update={"cases": {**before.cases, eval_id: case}})
+
+    try:
+        change_environment(path, change)
+    except RecordedEnvironmentError as error:
+        raise VerifyError(str(error)) from error
+    except OSError as error:
+        raise VerifyError(f"{path}: cannot be written: {error.strerror or error}") from error

@@ -1,0 +1,189 @@
+"""Looks at a replay: ADK's own evaluators for the calls and the final responses, and ours for what ADK does not look at."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+from collections import Counter
+from collections.abc import Sequence
+from functools import cache
+
+from google.adk.evaluation.eval_case import Invocation
+from google.adk.evaluation.eval_metrics import EvalMetric, EvalStatus
+from google.adk.evaluation.evaluator import EvaluationResult
+
+from evalset.recorded.tolerances import Tolerance, as_recorded
+from evalset.verify.criteria import OVERLAP, RESPONSE, RESPONSES, STATE, TRAJECTORY, Criteria
+from evalset.verify.golden_steps import spoken
+from evalset.verify.results import Check, Step
+from evalset.verify.tolerant_comparison import compared_calls, responses_as_golden
+from simulator.base.json_values import JsonObject, canonical, same
+
+_WORD = re.compile(r"\w+")
+_WITHOUT_ROUGE = "ADK's response match needs google-adk[eval], which is not installed: the words in common were counted instead"
+_SHOWN = 120
+
+
+def trajectory(
+    actual: Sequence[Invocation],
+    expected: Sequence[Invocation],
+    criteria: Criteria,
+    tolerances: Sequence[Tolerance] = (),
+) -> Check:
+    """Compare the calls with ADK's evaluator. Both have the same number of turns."""
+    threshold = 1.0 if criteria.trajectory is None else criteria.trajectory
+    return _check(TRAJECTORY, threshold, compared_calls(actual, expected, criteria, tolerances))
+
+
+def _check(name: str, threshold: float, found: EvaluationResult) -> Check:
+    return Check(
+        name=name,
+        status="passed" if found.overall_eval_status is EvalStatus.PASSED else "failed",
+        score=found.overall_score,
+        threshold=threshold,
+        turns=tuple(each.score for each in found.per_invocation_results),
+        detail=_worst(found, threshold),
+    )
+
+
+def _worst(found: EvaluationResult, threshold: float) -> str:
+    low = [
+        number
+        for number, each in enumerate(found.per_invocation_results, start=1)
+        if each.score is not None and each.score < threshold
+    ]
+    if not low or found.overall_eval_status is EvalStatus.PASSED:
+        return ""
+    return f"{'turn' if len(low) == 1 else 'turns'} {', '.join(map(str, low))}"
+
+
+# ---------------------------------------------------------------- the final response
+
+
+def response_match(
+    actual: Sequence[Invocation],
+    expected: Sequence[Invocation],
+    threshold: float,
+    tolerances: Sequence[Tolerance] = (),
+) -> Check:
+    """Compare the final responses with ADK's evaluator; by the words in common where that is not installed.
+
+    What is tolerated is shown to it as the golden has it.
+
+    Where all texts are the same, its score is known: importing it takes more time than a hundred replays.
+    """
+    actual = responses_as_golden(actual, expected, tolerances)
+    pairs = [
+        (spoken(one.final_response), spoken(other.final_response))
+        for one, other in zip(actual, expected, strict=True)
+    ]
+    if all(one == other and any(map(str.isalnum, one)) for one, other in pairs):
+        ones = (1.0,) * len(pairs)
+        name = RESPONSE if has_rouge() else OVERLAP
+        return Check(name=name, status="passed", score=1.0, threshold=threshold, turns=ones)
+    if not has_rouge():
+        return _overlap(pairs, threshold)
+    from google.adk.evaluation.final_response_match_v1 import RougeEvaluator  # noqa: PLC0415 - as above
+
+    found = RougeEvaluator(EvalMetric(metric_name=RESPONSE, threshold=threshold)).evaluate_invocations(
+        list(actual), list(expected)
+    )
+    return _check(RESPONSE, threshold, found)
+
+
+@cache
+def has_rouge() -> bool:
+    """Tell whether ADK's response match can be used."""
+    return importlib.util.find_spec("rouge_score") is not None
+
+
+def _overlap(pairs: Sequence[tuple[str, str]], threshold: float) -> Check:
+    scores = tuple(word_overlap(*pair) for pair in pairs)
+    score = sum(scores) / len(scores) if scores else 0.0
+    return Check(
+        name=OVERLAP,
+        status="passed" if score >= threshold else "failed",
+        score=score,
+        threshold=threshold,
+        turns=scores,
+        detail=_WITHOUT_ROUGE,
+    )
+
+
+def word_overlap(one: str, other: str) -> float:
+    """Give the harmonic mean of the shares of words that two texts have in common; 1 where neither has any."""
+    words, others = (Counter(_WORD.findall(text.casefold())) for text in (one, other))
+    if not words and not others:
+        return 1.0
+    return 2 * (words & others).total() / (words.total() + others.total())
+
+
+# ---------------------------------------------------------------- what ADK does not look at
+
+
+def final_state(actual: JsonObject, expected: JsonObject, tolerances: Sequence[Tolerance] = ()) -> Check:
+    """Compare the session's state after the last turn."""
+    actual = as_recorded("state", expected, actual, tolerances)
+    if same(actual, expected):
+        return Check(name=STATE, status="passed", score=1.0, threshold=1.0)
+    keys = sorted(
+        key
+        for key in actual.keys() | expected.keys()
+        if key not in actual or key not in expected or not same(actual[key], expected[key])
+    )
+    told = ", ".join(f"{key} {_told(key, actual, expected)}" for key in keys)
+    return Check(name=STATE, status="failed", score=0.0, threshold=1.0, detail=told)
+
+
+def _told(key: str, actual: JsonObject, expected: JsonObject) -> str:
+    if key not in actual:
+        return "is missing"
+    if key not in expected:
+        return f"is new: {_short(actual[key])}"
+    return f"is {_short(actual[key])}, was {_short(expected[key])}"
+
+
+def stored_responses(
+    actual: Sequence[Sequence[Step]],
+    expected: Sequence[Sequence[Step]],
+    tolerances: Sequence[Tolerance] = (),
+) -> Check:
+    """Compare the tool responses that the eval set holds with what the tools answered, whichever came first in a turn."""
+    problems: list[str] = []
+    scores: list[float] = []
+    for number, (ours, theirs) in enumerate(zip(actual, expected, strict=True), start=1):
+        there: list[tuple[str, object]] = [
+            (step.tool, step.value) for step in ours if step.kind == "response"
+        ]
+        wanted = [step for step in theirs if step.kind == "response"]
+        missing = [step for step in wanted if not _take(there, step, tolerances)]
+        scores.append(1 - len(missing) / len(wanted) if wanted else 1.0)
+        problems += [f"turn {number}: {step.tool} answered {_short(step.value)}" for step in missing]
+    score = sum(scores) / len(scores) if scores else 1.0
+    return Check(
+        name=RESPONSES,
+        status="failed" if problems else "passed",
+        score=score,
+        threshold=1.0,
+        turns=tuple(scores),
+        detail=f"the eval set holds what the replay did not give: {'; '.join(problems[:3])}"
+        if problems
+        else "",
+    )
+
+
+def _take(there: list[tuple[str, object]], wanted: Step, tolerances: Sequence[Tolerance]) -> bool:
+    """Take the response that is the wanted one; one that is exactly so first."""
+    for allowed in ((), tolerances) if tolerances else ((),):
+        for place, (tool, value) in enumerate(there):
+            if tool == wanted.tool and same(
+                as_recorded("response", wanted.value, value, allowed, tool), wanted.value
+            ):
+                del there[place]
+                return True
+    return False
+
+
+def _short(value: object) -> str:
+    written = canonical(value)
+    return written if len(written) <= _SHOWN else f"{written[: _SHOWN - 1]}…"

@@ -1,0 +1,565 @@
+"""Replays a case again, silently, to find what no answer determines: a time, an id or a random value of the agent's own code."""
+
+from __future__ import annotations
+
+import json
+import re
+import time
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from datetime import UTC, date, datetime, timedelta
+from email.utils import parsedate_to_datetime
+from functools import partial
+from itertools import pairwise
+from typing import Any, NamedTuple, TypeAlias
+
+from google.adk.evaluation.eval_case import Invocation
+
+from evalset.recorded.recording import RecordedCase
+from evalset.recorded.tolerances import EVERY_TOOL, Ignore, Of, Pattern, Tolerance
+from evalset.verify.case_replay import Replay, Ways, replayed
+from evalset.verify.cases_to_verify import Ready
+from evalset.verify.criteria import Criteria
+from evalset.verify.golden_steps import spoken, steps_of
+from evalset.verify.results import Divergence, RunResult, Varying
+from evalset.verify.scoring import expected_state, scored
+from simulator.base.json_values import JsonObject, canonical, same
+from simulator.environment.expressions.json_paths import field_place
+from simulator.environment.injection.conditions import LONGEST_PATTERN
+
+FEWEST, ENOUGH, MOST = 2, 3, 6
+"""How many replays are compared: the fewest; how many where each is quick, as two random values may be the same by luck; and
+the most, where something still differs from the recording and not between replays.
+"""
+
+_BUDGET_SECONDS = 2.0
+
+
+async def find_varying(each: Ready, ways: Ways, replay: Replay | None = None) -> tuple[Varying, ...]:
+    """Return what differs between replays of a case though all answers, the models' too, are as recorded.
+
+    Each replay runs with the real clock and with fresh chance. A case whose agents spoke and whose models' turns are not recorded is not
+    replayed: nothing would hold the models to the same answers.
+
+    Args:
+        each: The case.
+        ways: How it is replayed; the recording answers for the models.
+        replay: A replay that was made already, with the same answers.
+    """
+    if replay is not None and _has_unrecorded_models(each.recorded, replay):
+        return ()
+    golden, inputs = golden_sample(each), inputs_text(each.recorded)
+    quiet = ways._replace(models="recorded", unrecorded="fail", latencies=False)
+    anything = Ignore(tool=EVERY_TOOL)
+    recorded = each.recorded.model_copy(update={"tolerances": (*each.recorded.tolerances, anything)})
+    samples: list[Sample] = []
+    began = time.perf_counter()
+    found: tuple[Varying, ...] = ()
+    while len(samples) < MOST:
+        again = await replayed(each.case, recorded, each.config, quiet)
+        if again.error:
+            return ()
+        samples.append(_sample(again))
+        found = varying(golden, samples, inputs) if len(samples) >= FEWEST else ()
+        if len(samples) >= FEWEST and time.perf_counter() - began > _BUDGET_SECONDS:
+            break
+        if len(samples) >= ENOUGH and not unexplained(golden, samples[0], found):
+            break
+    return found
+
+
+def _has_unrecorded_models(recorded: RecordedCase, replay: Replay) -> bool:
+    spoke = any(replay.models)
+    return spoke and not any(turn.models for turn in recorded.turns)
+
+
+def _sample(replay: Replay) -> Sample:
+    return sample_of(
+        replay.turns,
+        replay.final_state,
+        replay.asked,
+        began=replay.began,
+        ended=replay.began + replay.seconds,
+    )
+
+
+def golden_sample(each: Ready) -> Sample:
+    """Return what the eval set and the recording hold of a case."""
+    asked = [
+        (number, call.tool, call.arguments)
+        for number, turn in enumerate(each.recorded.turns)
+        for call in turn.calls
+    ]
+    began = each.recorded.recorded_at
+    ended = each.case.creation_timestamp or began
+    return sample_of(
+        each.case.conversation or (),
+        expected_state(each),
+        asked,
+        began=began,
+        ended=max(began, ended) + _longest_session(each),
+    )
+
+
+def _longest_session(each: Ready) -> float:
+    """Return how long the session may have lasted: until its last turn began, and a while for that."""
+    last = max((turn.creation_timestamp for turn in each.case.conversation or ()), default=0.0)
+    return max(0.0, last - each.recorded.recorded_at) + 24 * 3600.0
+
+
+def inputs_text(recorded: RecordedCase) -> str:
+    """Return all that was answered in a case, as one text: what the user, the models and the tools said, and the first state."""
+    return "\n".join(_inputs(recorded))
+
+
+def _inputs(recorded: RecordedCase) -> Iterator[str]:
+    yield canonical(recorded.state)
+    for turn in recorded.turns:
+        yield canonical([turn.query, *turn.replies])
+        for call in turn.calls:
+            yield call.outcome.model_dump_json()
+            yield canonical([call.later, call.confirmed])
+            yield call.effects.model_dump_json()
+        for model in turn.models:
+            yield canonical(list(model.responses))
+
+
+# ---------------------------------------------------------------- what a run is judged by then
+
+
+class Asked(NamedTuple):
+    """What a run is held to, which of the runs it is, and how it is replayed."""
+
+    criteria: Criteria
+    number: int
+    ways: Ways
+
+
+async def scored_as(each: Ready, replay: Replay, asked: Asked) -> RunResult:
+    """Look at a replay of a case; where that is needed it is replayed again in the same way."""
+    return await scored(
+        each,
+        replay,
+        asked.criteria,
+        number=asked.number,
+        models=asked.ways.models,
+        again=lambda case, recorded: replayed(case, recorded, each.config, asked.ways),
+    )
+
+
+async def judged_again(each: Ready, replay: Replay, result: RunResult, asked: Asked) -> RunResult:
+    """Look again at a run that failed, where its first divergence may be one that no answer determines.
+
+    The run stays failed. Where it passes but for what varies, that is its verdict; otherwise its divergence is the first one that does not vary.
+    """
+    if not _may_vary(result):
+        return result
+    found = await find_varying(each, asked.ways, replay)
+    if not found:
+        return result
+    tolerant = allowing(each, found)
+    if any(one.tolerance.of == "arguments" for one in found):
+        replay = await replayed(tolerant.case, tolerant.recorded, tolerant.config, asked.ways)
+    second = await scored_as(tolerant, replay, asked)
+    divergence = result.divergence if second.passed else second.divergence or result.divergence
+    if divergence is not None:
+        divergence = _varied(divergence, found) if second.passed else _beside(divergence, found)
+    return result.model_copy(update={"divergence": divergence, "varying": found})
+
+
+def allowing(each: Ready, found: Sequence[Varying]) -> Ready:
+    """Return a case whose tolerances let differ what varies."""
+    kept = (*each.recorded.tolerances, *(one.tolerance for one in found))
+    return each._replace(recorded=each.recorded.model_copy(update={"tolerances": kept}))
+
+
+def _may_vary(result: RunResult) -> bool:
+    if result.passed or result.divergence is None:
+        return False
+    return result.divergence.what in {"arguments", "response", "text", "state"} or bool(result.unrecorded)
+
+
+def _varied(divergence: Divergence, found: Sequence[Varying]) -> Divergence:
+    told = varying_words(found)
+    sentence = (
+        f"{told[:1].upper()}{told[1:]}. That differs in each run though all answers are the same: the agent did not change. Keep the "
+        "proposed tolerances, and the case passes."
+    )
+    evidence = tuple(one.line for one in found)
+    verdict = {"verdict": "varies", "action": "tolerate", "sentence": sentence, "evidence": evidence}
+    return divergence.model_copy(update=verdict)
+
+
+def varying_words(found: Sequence[Varying]) -> str:
+    """Say what holds what: `the state holds a time and an id; the final response holds a time`."""
+    held: dict[str, dict[str, None]] = {}
+    for one in found:
+        held.setdefault(one.what, {})[one.holds] = None
+    return "; ".join(f"{what} holds {_listed([*holds])}" for what, holds in held.items())
+
+
+def _listed(words: Sequence[str]) -> str:
+    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
+
+
+def _beside(divergence: Divergence, found: Sequence[Varying]) -> Divergence:
+    told = tuple(f"beside this, {one.line}" for one in found)
+    return divergence.model_copy(update={"evidence": (*divergence.evidence, *told)})
+
+
+# Sets what several replays gave side by side, and finds the places that differ though all answers were the same. Pure.
+#
+# What differs between two replays with the same answers is not determined by the answers: the agent's own code read a clock, drew
+# a random number, or counted on. A place that is the clock's time in the recording and in a replay, each of its own moment, is a time,
+# even where two quick replays have the same.
+
+
+_MISSING: Any = object()
+_UUID = re.compile("[0-9a-fA-F]{8}-?([0-9a-fA-F]{4}-?){3}[0-9a-fA-F]{12}")
+_ID = re.compile(r"(?=.*[0-9])[A-Za-z0-9]+([-_:.][A-Za-z0-9]+)*")
+_TOKEN = re.compile(r"""[^\s,;()\[\]{}"'<>]+|\s+|.""", re.DOTALL)
+_SHORTEST_ID = 6
+_WORDS_OF_A_TIME = 8
+
+Key: TypeAlias = tuple[Of, str, int, int]
+"""What is compared: of which kind, of which tool, in which turn, and as manieth there."""
+
+
+class Sample(NamedTuple):
+    """What one replay, or the recording, gave, and when: seconds since the epoch, from and to."""
+
+    values: Mapping[Key, Any]
+    began: float
+    ended: float
+
+
+class Place(NamedTuple):
+    """A place that differs, with its value in each sample; a final response that is text has the whole of it."""
+
+    of: Of
+    tool: str
+    path: str
+    values: tuple[Any, ...]
+
+
+def sample_of(
+    turns: Sequence[Invocation],
+    state: JsonObject | None,
+    asked: Sequence[tuple[int, str, JsonObject]] = (),
+    *,
+    began: float,
+    ended: float,
+) -> Sample:
+    """Return what is compared of a replay.
+
+    Args:
+        turns: What happened.
+        state: The final state; None where it is not known.
+        asked: The calls that were asked of the environment, each with the number of its turn, its tool and its arguments.
+        began: When it began.
+        ended: When it ended.
+    """
+    values: dict[Key, Any] = {} if state is None else {("state", EVERY_TOOL, 0, 0): state}
+    counts: Counter[tuple[str, int, str]] = Counter()
+
+    def put(of: Of, tool: str, turn: int, value: Any) -> None:
+        values[of, tool, turn, counts[of, turn, tool]] = value
+        counts[of, turn, tool] += 1
+
+    for number, turn in enumerate(turns):
+        for step in steps_of(turn):
+            if step.kind == "response":
+                put("response", step.tool, number, step.value)
+        put("final_response", EVERY_TOOL, number, spoken(turn.final_response))
+    for number, tool, arguments in asked:
+        put("arguments", tool, number, arguments)
+    return Sample(values, began, ended)
+
+
+def varying(golden: Sample, replays: Sequence[Sample], inputs: str = "") -> tuple[Varying, ...]:
+    """Return what differs by itself, and the tolerance for each.
+
+    Args:
+        golden: What was recorded.
+        replays: Several replays with the same answers.
+        inputs: All that was answered, as a text: a date that stands in there is not one that a clock gave.
+    """
+    found: dict[tuple[Of, str, str], list[tuple[Any, ...]]] = defaultdict(list)
+    for place in _places([golden, *replays]):
+        found[place.of, place.tool, place.path].append(place.values)
+    samples = (golden, *replays)
+    made = [
+        _varying((of, tool, path), seen, samples, inputs)
+        for (of, tool, path), seen in found.items()
+        if any(_varies(values, samples) or _is_lucky(values, samples, inputs) for values in seen)
+    ]
+    return tuple(_outermost(made))
+
+
+def unexplained(golden: Sample, replay: Sample, known: Iterable[Varying]) -> bool:
+    """Tell whether a replay differs from the recording at a place that is not known to vary."""
+    places = {(each.tolerance.of, each.tolerance.tool, each.tolerance.path) for each in known}
+    return any(
+        not _is_inside((place.of, place.tool, place.path), places)
+        for place in _places([golden, replay])
+        if not same(*place.values)
+    )
+
+
+def _varies(values: Sequence[Any], samples: Sequence[Sample]) -> bool:
+    """Tell whether a place differs between replays, or is the clock's time in the recording and in a replay."""
+    of_replays = [value for value in values[1:] if value is not _MISSING]
+    if len(of_replays) < len(values) - 1 or any(not same(*pair) for pair in pairwise(of_replays)):
+        return True
+    recorded, given = values[0], of_replays[0]
+    if recorded is _MISSING or same(recorded, given):
+        return False
+    return is_clock(given, samples[1].began, samples[1].ended) and is_clock(
+        recorded, samples[0].began, samples[0].ended
+    )
+
+
+def _is_lucky(values: Sequence[Any], samples: Sequence[Sample], inputs: str) -> bool:
+    """Tell a day, a minute or a second that is the same everywhere because all was made in it, and that no answer holds."""
+    first = values[0]
+    if first is _MISSING or any(value is _MISSING or not same(value, first) for value in values):
+        return False
+    last = samples[-1]
+    if isinstance(first, str) and _clock_words(_TOKEN.findall(first), last, inputs):
+        return True
+    is_one = is_clock(first, last.began, last.ended)
+    return is_one and str(first) not in inputs
+
+
+# ---------------------------------------------------------------- the places
+
+
+def _places(samples: Sequence[Sample]) -> Iterator[Place]:
+    """Give every place, with its values."""
+    for key in samples[0].values:
+        values = [sample.values.get(key, _MISSING) for sample in samples]
+        if any(value is _MISSING for value in values):
+            continue  # a call that only some made: that is no value that varies
+        of, tool, _, _ = key
+        read = _as_json(values) if of == "final_response" else None
+        if of == "final_response" and read is None:
+            yield Place(of, tool, "", tuple(values))
+            continue
+        yield from _within(of, tool, "", read or values)
+
+
+def _as_json(texts: Sequence[str]) -> list[Any] | None:
+    """Read final responses as JSON, where each of them is an object or a list."""
+    try:
+        read = [json.loads(text) for text in texts]
+    except ValueError:
+        return None
+    return read if all(isinstance(each, (dict, list)) for each in read) else None
+
+
+def _within(of: Of, tool: str, path: str, values: Sequence[Any]) -> Iterator[Place]:
+    there = [value for value in values if value is not _MISSING]
+    whole = len(there) == len(values)
+    if whole and all(isinstance(value, dict) for value in values):
+        for name in dict.fromkeys(name for value in values for name in value):
+            inner = [value.get(name, _MISSING) for value in values]
+            yield from _within(of, tool, field_place(path, name), inner)
+    elif whole and all(isinstance(value, list) for value in values) and len({*map(len, values)}) == 1:
+        for items in zip(*values, strict=True):
+            yield from _within(of, tool, f"{path}[*]", items)
+    else:
+        yield Place(of, tool, path, tuple(values))
+
+
+def _outermost(found: Sequence[Varying]) -> Iterator[Varying]:
+    """Leave out what lies inside of something that varies as a whole."""
+    places = {(each.tolerance.of, each.tolerance.tool, each.tolerance.path) for each in found}
+    for each in found:
+        own = each.tolerance.of, each.tolerance.tool, each.tolerance.path
+        if not _is_inside(own, places - {own}):
+            yield each
+
+
+def _is_inside(place: tuple[str, str, str], places: Iterable[tuple[str, str, str]]) -> bool:
+    """Tell whether a place is one of these, or lies inside of one."""
+    return any(
+        place[:2] == other[:2]
+        and (place[2] == other[2] or not other[2] or place[2].startswith((f"{other[2]}.", f"{other[2]}[")))
+        for other in places
+    )
+
+
+# ---------------------------------------------------------------- what it holds, and what lets it differ
+
+
+def _varying(
+    place: tuple[Of, str, str], seen: Sequence[tuple[Any, ...]], samples: Sequence[Sample], inputs: str
+) -> Varying:
+    of, tool, path = place
+    is_text = of == "final_response" and not path
+    holds = _text_holds(seen, samples, inputs) if is_text else _holds(seen, samples)
+    pattern = _pattern(seen, samples, inputs) if is_text else None
+    tolerance: Tolerance = (
+        Ignore(of=of, tool=tool, path=path)
+        if pattern is None
+        else Pattern(of=of, tool=tool, path=path, pattern=pattern)
+    )
+    return Varying(tolerance=tolerance, holds=holds)
+
+
+def _holds(seen: Sequence[tuple[Any, ...]], samples: Sequence[Sample]) -> str:
+    """Say what stands at a place, as far as its values tell."""
+    pairs = [
+        (value, sample)
+        for values in seen
+        for value, sample in zip(values, samples, strict=True)
+        if value is not _MISSING
+    ]
+    if all(is_clock(value, sample.began, sample.ended) for value, sample in pairs):
+        return "a time"
+    values = [value for value, _ in pairs]
+    if all(isinstance(value, str) and _UUID.fullmatch(value) for value in values):
+        return "an id"
+    if all(
+        isinstance(value, str) and len(value) >= _SHORTEST_ID and _ID.fullmatch(value) for value in values
+    ):
+        return "an id"
+    if all(isinstance(value, (int, float)) and not isinstance(value, bool) for value in values):
+        return "a random number"
+    return "a random value"
+
+
+def _text_holds(seen: Sequence[tuple[Any, ...]], samples: Sequence[Sample], inputs: str) -> str:
+    changed = [
+        tuple(tokens) for texts in seen for tokens in zip(*_tokens(texts), strict=False) if len({*tokens}) > 1
+    ]
+    found = {_holds([each], samples) for each in changed}
+    if "a time" in found or any(
+        _clock_words(tokens[-1], samples[-1], inputs) for tokens in map(_tokens, seen)
+    ):
+        return "a time"
+    return found.pop() if len(found) == 1 else "a random value"
+
+
+def _tokens(texts: Sequence[str]) -> list[list[str]]:
+    return [_TOKEN.findall(text) for text in texts]
+
+
+def _pattern(seen: Sequence[tuple[Any, ...]], samples: Sequence[Sample], inputs: str) -> str | None:
+    """Write a regular expression for texts that differ in some words alone; None where there is more to it."""
+    cut = [tokens for texts in seen for tokens in _tokens(texts)]
+    if len(seen) > 1 or len({*map(len, cut)}) != 1:
+        return None
+    columns = [*zip(*cut, strict=True)]
+    differs = [len({*column}) > 1 for column in columns]
+    for place in _clock_words(cut[-1], samples[-1], inputs):
+        differs[place] = True
+    if all(differs):
+        return None
+    written = "".join(
+        r"\S+" if is_open else re.escape(column[0]).replace("\\ ", " ")
+        for column, is_open in zip(columns, differs, strict=True)
+    )
+    return written if len(written) <= LONGEST_PATTERN else None
+
+
+def _clock_words(tokens: Sequence[str], sample: Sample, inputs: str) -> set[int]:
+    """Give the places of the words that together are the time at which a sample was made, and that no answer holds."""
+    found: set[int] = set()
+    words = [place for place, token in enumerate(tokens) if token.strip()]
+    for first, start in enumerate(words):
+        for end in words[first : first + _WORDS_OF_A_TIME]:
+            text = "".join(tokens[start : end + 1]).strip(".,;")
+            if (
+                any(map(str.isdigit, text))
+                and is_clock(text, sample.began, sample.ended)
+                and text not in inputs
+            ):
+                found |= {place for place in words if start <= place <= end}
+    return found
+
+
+# Tells whether a value is the time that a clock showed at a moment: a number of seconds, or a text that people or programs write. Pure.
+
+
+_UNITS = (1.0, 1e3, 1e6, 1e9)
+"""How many of a number's units are a second: seconds, and what milli-, micro- and nanoseconds are counted in."""
+
+_SLACK = 5.0
+_AN_HOUR = 3600.0
+_FURTHEST_ZONE = timedelta(hours=15)
+_FORMATS = (
+    "%a %b %d %H:%M:%S %Y",
+    "%Y/%m/%d %H:%M:%S",
+    "%d/%m/%Y %H:%M:%S",
+    "%m/%d/%Y %H:%M:%S",
+    "%Y%m%d%H%M%S",
+    "%Y%m%d_%H%M%S",
+)
+_DAYS = (
+    "%Y-%m-%d",
+    "%Y/%m/%d",
+    "%d/%m/%Y",
+    "%m/%d/%Y",
+    "%d.%m.%Y",
+    "%B %d, %Y",
+    "%b %d, %Y",
+    "%d %B %Y",
+    "%d %b %Y",
+    "%Y%m%d",
+)
+_HOURS = re.compile(r"([01]?\d|2[0-3]):([0-5]\d)(:[0-5]\d(\.\d+)?)?( ?[AaPp][Mm])?")
+_NUMBERS = re.compile(r"\d{10,19}(\.\d+)?")
+_LONGEST = 64
+
+
+def is_clock(value: Any, began: float, ended: float) -> bool:
+    """Tell whether a value is a time between two moments, in seconds since the epoch, wherever the clock stands."""
+    if isinstance(value, bool):
+        return False
+    if isinstance(value, (int, float)):
+        return any(began - _SLACK <= value / unit <= ended + _SLACK for unit in _UNITS)
+    return isinstance(value, str) and len(value) <= _LONGEST and _is_clock_text(value.strip(), began, ended)
+
+
+def _is_clock_text(text: str, began: float, ended: float) -> bool:
+    if _NUMBERS.fullmatch(text):
+        return is_clock(float(text), began, ended)
+    if _HOURS.fullmatch(text):
+        return ended - began > _AN_HOUR or _is_minute(text, ended)
+    for day in _days(began) | _days(ended):
+        if any(day.strftime(form) == text for form in _DAYS):
+            return True
+    low, high = (datetime.fromtimestamp(moment, UTC) for moment in (began - 60, ended + 60))
+    return any(low - _FURTHEST_ZONE <= found <= high + _FURTHEST_ZONE for found in _moments(text))
+
+
+def _is_minute(text: str, moment: float) -> bool:
+    """Tell whether a text is the hour and the minute of a moment, in UTC or where this runs; a minute more or less."""
+    hour, minute = text.split(":")[:2]
+    there = datetime.fromtimestamp(moment, UTC)
+    near = [there + timedelta(minutes=minutes) for minutes in (-1, 0, 1)]
+    known = {(each.hour % 12, each.minute) for at in near for each in (at, at.astimezone())}
+    return (int(hour) % 12, int(minute[:2])) in known
+
+
+def _moments(text: str) -> Iterator[datetime]:
+    """Read a text as a moment in each way that fits; without a zone it is taken as one of UTC."""
+    readers: list[Callable[[str], datetime]] = [datetime.fromisoformat, parsedate_to_datetime]
+    readers += [partial(_of_form, form) for form in _FORMATS]
+    for read in readers:
+        try:
+            found = read(text)
+        except (ValueError, TypeError, IndexError, OverflowError):
+            continue
+        yield found if found.tzinfo else found.replace(tzinfo=UTC)
+
+
+def _of_form(form: str, text: str) -> datetime:
+    return datetime.strptime(text, form).replace(tzinfo=UTC)
+
+
+def _days(moment: float) -> set[date]:
+    """Return the days that it is at a moment, somewhere on earth."""
+    there = datetime.fromtimestamp(moment, UTC)
+    return {(there + shift).date() for shift in (-_FURTHEST_ZONE, timedelta(), _FURTHEST_ZONE)}

@@ -1,0 +1,728 @@
+"""Judges a divergence: what has changed, by which evidence, and what to do about it. Pure.
+
+What was edited in the golden since it was recorded comes first, as the recording notes what the golden was; `blaming` finds out
+whether the agent changed too. Recordings from before that: the user changed where the eval set asks another query than was recorded.
+The golden is stale where the eval set and the recording disagree with each other, and the run does as one of them. The environment changed where a tool is declared otherwise than it
+was. Otherwise the agent changed: it does what neither of the files holds, in a world that is as it was.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from itertools import takewhile
+from types import MappingProxyType
+from typing import Any, Literal, NamedTuple, TypeAlias
+
+from google.adk.evaluation.eval_case import EvalCase, Invocation
+from google.genai import types
+
+from evalset.recorded.golden_digests import (
+    golden_calls,
+    state_digest,
+    text_digest,
+    text_of,
+    value_digest,
+    without_edits,
+)
+from evalset.recorded.recorder import REQUEST_INPUT, question_of
+from evalset.recorded.recording import GoldenCall, GoldenTurn, RecordedCase
+from evalset.verify.case_replay import Replay
+from evalset.verify.divergence import Compared, aligned, first_divergence
+from evalset.verify.golden_steps import steps_of
+from evalset.verify.results import Action, Divergence, Step, ValueDifference, Verdict
+from evalset.verify.run_checks import word_overlap
+from evalset.verify.value_differences import value_differences
+from evalset.verify.verdict_evidence import Evidence, RecordedSteps, disagreements, recorded_steps
+from simulator.base.json_values import JsonObject, canonical, same
+from simulator.runtime.adk.codec import jsonable
+from simulator.session.adk_event_fields import content_text
+
+_MOST_EDITS = 3
+"""So many edits are named in a sentence; the evidence names all."""
+
+
+class _Judgement(NamedTuple):
+    verdict: Verdict
+    action: Action
+    sentence: str
+    evidence: tuple[str, ...]
+    also: tuple[Verdict, ...] = ()
+
+
+def judged(
+    divergence: Divergence,
+    golden: Sequence[Sequence[Step]],
+    evidence: Evidence,
+    why: str = "",
+    *,
+    is_whole: bool = True,
+    blame: Blame | None = None,
+) -> Divergence:
+    """Give a divergence with its verdict.
+
+    Args:
+        divergence: Where the run goes another way.
+        golden: The golden's steps, turn by turn.
+        evidence: What is known beside.
+        why: What ended the run early, or what it asked and nothing was recorded for.
+        is_whole: Whether the run came to its end and all it asked was answered, so that it can be accepted.
+        blame: What was edited since the recording, and whether the agent changed; None where the recording does not say.
+    """
+    if blame is not None and blame.edits:
+        found = _edited(divergence, blame, evidence, is_whole=is_whole)
+    elif blame is not None:
+        found = _environment(divergence, golden, evidence) or _agent(
+            divergence, evidence, why, is_whole=is_whole
+        )
+    else:
+        found = (
+            _user(divergence, golden, evidence)
+            or _stale(divergence, golden, evidence)
+            or _environment(divergence, golden, evidence)
+            or _agent(divergence, evidence, why, is_whole=is_whole, is_noted=False)
+        )
+    return divergence.model_copy(update=found._asdict())
+
+
+# ---------------------------------------------------------------- what was edited
+
+
+def told_edits(blame: Blame | None) -> tuple[str, ...]:
+    """Write what was edited since the recording as sentences, each with what stood there and what stands there."""
+    return (
+        ()
+        if blame is None
+        else tuple(
+            f"{_capital(edit.words)} after the recording{_from_to(edit, blame)}." for edit in blame.edits
+        )
+    )
+
+
+def _from_to(edit: Edit, blame: Blame) -> str:
+    change = blame.known.change(edit.then, edit.now)
+    return f": {change}" if change else ""
+
+
+def _edited(divergence: Divergence, blame: Blame, evidence: Evidence, *, is_whole: bool) -> _Judgement:
+    """Blame what was edited, and the agent too where it changed as well."""
+    queries = any(edit.part == "query" for edit in blame.edits)
+    verdict: Verdict = "user_changed" if queries else "golden_stale"
+    told = (*_other_words(blame), *evidence.changed_tools.values())
+    words = _list(blame.edits)
+    if blame.agent == "changed" and blame.unlike is not None:
+        sentence = (
+            f"{words} The agent changed too: it {_does(blame.unlike)}, which it did not when it was recorded. "
+            "Undo the edit to see what the agent changed, or record the case again from this step."
+        )
+        return _Judgement(verdict, "open", sentence, told, ("agent_changed",))
+    if blame.agent == "unknown":
+        sentence = f"{words} Whether the agent changed too cannot be told: {blame.why}. Record the case again from this step."
+        return _Judgement(verdict, "open", sentence, told)
+    if queries:
+        sentence = f"{words} The recorded responses do not fit the edited query. Record the case again from this step."
+        return _Judgement(verdict, "open", sentence, told)
+    if not blame.seen:
+        sentence = f"{words} The agent does what it did when it was recorded. Repair the golden from the recording, or change the agent."
+        return _Judgement(verdict, "repair", sentence, told)
+    sentence = f"{words} The agent follows the edit: it {_does(divergence)}. "
+    if is_whole:
+        more = "If the edit is intended, accept what the agent does now; otherwise undo the edit."
+        return _Judgement(verdict, "accept", sentence + more, told)
+    more = "If the edit is intended, record the case again from this step; otherwise undo the edit."
+    return _Judgement(verdict, "open", sentence + more, told)
+
+
+def _other_words(blame: Blame) -> Iterator[str]:
+    for edit in blame.edits:
+        if edit.part == "query" and blame.known.shown(edit.then):
+            now, then = blame.known.shown(edit.now), blame.known.shown(edit.then)
+            yield f"turn {edit.turn + 1}: the eval set asks {now}, and {then} was recorded"
+        elif more := _from_to(edit, blame):
+            yield f"{edit.words}{more}"
+
+
+def _list(edits: Sequence[Edit]) -> str:
+    shown = [edit.words for edit in edits[:_MOST_EDITS]]
+    more = [f"{len(edits) - _MOST_EDITS} more places were"] if len(edits) > _MOST_EDITS else []
+    *before, last = [*shown, *more]
+    words = f"{', '.join(before)} and {last}" if before else last
+    return f"{_capital(words)} after the recording."
+
+
+def _capital(words: str) -> str:
+    return words[:1].upper() + words[1:]
+
+
+# ---------------------------------------------------------------- recordings that do not say what their golden was
+
+
+def _user(divergence: Divergence, golden: Sequence[Sequence[Step]], evidence: Evidence) -> _Judgement | None:
+    told = tuple(_other_queries(golden[: divergence.turn + 1], evidence.turns))
+    if not told:
+        return None
+    return _Judgement(
+        "user_changed",
+        "open",
+        "The user asks something else than when the world was recorded, so the recorded answers do not fit any more. "
+        "Open the session at this step and record it anew.",
+        told,
+    )
+
+
+def _other_queries(golden: Sequence[Sequence[Step]], recorded: Sequence[RecordedSteps]) -> Iterator[str]:
+    for number, steps in enumerate(golden, start=1):
+        asked = next((step.text for step in steps if step.kind == "query"), "")
+        if number > len(recorded):
+            yield f"turn {number}: only {len(recorded)} turns were recorded"
+        elif asked.strip() != recorded[number - 1].query.strip():
+            yield f"turn {number}: the eval set asks {asked!r}, and {recorded[number - 1].query!r} was recorded"
+
+
+def _stale(divergence: Divergence, golden: Sequence[Sequence[Step]], evidence: Evidence) -> _Judgement | None:
+    told = tuple(_stale_signs(divergence, golden, evidence))
+    if not told:
+        return None
+    return _Judgement(
+        "golden_stale",
+        "repair",
+        "The eval set and its recorded environment disagree with each other here. Repair the golden from what was recorded.",
+        told,
+    )
+
+
+def _stale_signs(
+    divergence: Divergence, golden: Sequence[Sequence[Step]], evidence: Evidence
+) -> Iterator[str]:
+    """Say where the two files disagree, if the run does as was recorded, or has only done what was not recorded."""
+    recorded = evidence.turns[divergence.turn]
+    theirs = divergence.pairs[0].actual
+    if (
+        theirs is None
+        or (divergence.what == "text" and not theirs.text)
+        or _is_recorded_call(theirs, recorded)
+    ):
+        yield from disagreements(golden[divergence.turn], recorded, evidence)
+    elif _is_recorded_question(theirs, recorded):
+        yield "the eval set holds another question to the user than was recorded"
+    elif divergence.what == "response" and _is_recorded_answer(theirs, recorded):
+        yield f"the eval set holds another answer of {theirs.tool} than was recorded"
+    elif divergence.what == "text" and recorded.text and theirs.text.strip() == recorded.text.strip():
+        yield "the eval set holds another final response than was recorded"
+    elif divergence.what == "state" and same(theirs.value, evidence.state):
+        yield "the eval set holds another final state than was recorded"
+
+
+def _is_recorded_call(step: Step, recorded: RecordedSteps) -> bool:
+    return step.kind == "call" and any(
+        call.tool == step.tool and same(call.arguments, step.value) for call in recorded.calls
+    )
+
+
+def _is_recorded_question(step: Step, recorded: RecordedSteps) -> bool:
+    if step.kind != "call" or step.tool != REQUEST_INPUT or not isinstance(step.value, dict):
+        return False
+    asked = question_of(step.value)
+    return any(same(asked, each) for each in recorded.questions)
+
+
+def _is_recorded_answer(step: Step, recorded: RecordedSteps) -> bool:
+    return any(
+        call.tool == step.tool and call.response is not None and same(call.response, step.value)
+        for call in recorded.calls
+    )
+
+
+def _environment(
+    divergence: Divergence, golden: Sequence[Sequence[Step]], evidence: Evidence
+) -> _Judgement | None:
+    first = divergence.pairs[0]
+    here = {step.tool for step in (first.golden, first.actual) if step is not None and step.tool}
+    before = {step.tool for steps in golden[: divergence.turn + 1] for step in steps if step.tool}
+    changed = {tool: words for tool, words in evidence.changed_tools.items() if tool not in evidence.gone}
+    told = tuple(words for tool, words in sorted(changed.items()) if tool in (here or before))
+    if not told:
+        return None
+    return _Judgement(
+        "environment_changed",
+        "open",
+        "A tool is not what it was when its answers were recorded. Open the session at this step and record it anew.",
+        told,
+    )
+
+
+def _agent(
+    divergence: Divergence, evidence: Evidence, why: str, *, is_whole: bool, is_noted: bool = True
+) -> _Judgement:
+    told = (
+        *([why] if why else []),
+        *(evidence.changed_tools[name] for name in sorted(evidence.gone)),
+        "nothing of the golden was edited since it was recorded"
+        if is_noted
+        else "the eval set and the recording agree here",
+        *(["the tools are declared as they were"] if not evidence.changed_tools else []),
+        *(evidence.maybe_edited if not is_noted else ()),
+    )
+    does = _does(divergence)
+    if is_whole:
+        sentence = (
+            f"The agent {does}. If this is intended, accept it as the new golden. Otherwise fix the agent."
+        )
+        return _Judgement("agent_changed", "accept", sentence, told)
+    sentence = (
+        f"The agent {does}, and the recording cannot go on from there. If this is intended, record the case again from this step. "
+        "Otherwise fix the agent."
+    )
+    return _Judgement("agent_changed", "open", sentence, told)
+
+
+def _does(divergence: Divergence) -> str:
+    first = divergence.pairs[0]
+    golden, actual = first.golden, first.actual
+    match divergence.what:
+        case "arguments":
+            return _calls_otherwise(actual)
+        case "call":
+            return _calls(golden, actual)
+        case "response":
+            return "gets, or makes, another answer of a tool"
+        case "text":
+            return "gives another final response" if actual and actual.text else "gives no final response"
+        case "state":
+            return "leaves another state behind"
+        case "query":
+            return "did not come to this turn"
+
+
+def _calls_otherwise(actual: Step | None) -> str:
+    if actual is not None and actual.tool == REQUEST_INPUT:
+        return "asks the user for something else"
+    return f"calls {actual.tool if actual else 'the tool'} with other arguments"
+
+
+def _calls(golden: Step | None, actual: Step | None) -> str:
+    if golden is None and actual is not None:
+        if actual.tool == REQUEST_INPUT:
+            return "asks the user for input, which the golden does not"
+        return f"calls {actual.tool}, which the golden does not"
+    if actual is None and golden is not None:
+        if golden.tool == REQUEST_INPUT:
+            return "does not ask the user for input"
+        return f"does not call {golden.tool}"
+    return f"calls {actual.tool if actual else ''} in the place of {golden.tool if golden else ''}"
+
+
+# Finds what of a golden was edited since its case was recorded, by the digests that the recording keeps of it. Pure.
+
+
+EditedPart: TypeAlias = Literal[
+    "query", "call", "arguments", "response", "order", "text", "state", "start", "turns"
+]
+_START, _SHOWN, _MOST_PLACES = -1, 80, 3
+_NO_OTHERS: Mapping[tuple[int, int], str] = MappingProxyType({})
+
+
+class Edit(NamedTuple):
+    """One place at which a golden is not what was recorded.
+
+    Attributes:
+        turn: The turn, from 0; -1 for what stands before the first.
+        place: Where in the turn: what comes later has seen it.
+        part: What was edited.
+        words: What was done, as `the response of check in turn 1 was edited`.
+        tool: The tool, where it is about one.
+        then: The digest of what stood there when it was recorded; empty where nothing did, or nobody knows.
+        now: The digest of what stands there now; empty as above.
+        call: Which of the recorded calls of the turn it is about, from 0; -1 for none.
+    """
+
+    turn: int
+    place: int
+    part: EditedPart
+    words: str
+    tool: str = ""
+    then: str = ""
+    now: str = ""
+    call: int = -1
+
+
+class Golden(NamedTuple):
+    """A golden as it is now: its steps, turn by turn, its final state, and the state that it begins with."""
+
+    turns: Sequence[Sequence[Step]]
+    state: JsonObject
+    start: JsonObject
+
+
+def golden_of(case: EvalCase, recorded: RecordedCase) -> Golden:
+    """Return a golden as it is now; the state of a case that holds none is the recorded one."""
+    given = case.session_input
+    state = case.final_session_state or recorded.final_state
+    turns = [steps_of(invocation) for invocation in case.conversation or ()]
+    return Golden(turns, jsonable(state), jsonable(given.state if given else recorded.state))
+
+
+def edits_since(golden: Golden, recorded: RecordedCase) -> tuple[Edit, ...] | None:
+    """Return what was edited since the recording, in the order of the conversation; None where the recording does not say what was there."""
+    noted = [turn.golden for turn in recorded.turns]
+    whole = [turn for turn in noted if turn is not None]
+    if len(whole) < len(noted) or not whole:
+        return None
+    return tuple(_edits(golden, recorded, whole))
+
+
+def _edits(golden: Golden, recorded: RecordedCase, noted: Sequence[GoldenTurn]) -> Iterator[Edit]:
+    if recorded.golden_start and state_digest(golden.start) != recorded.golden_start:
+        yield Edit(_START, 0, "start", "the initial state was edited")
+    if [turn.number for turn in noted] != list(range(noted[0].of)):
+        words = "turns of this case were moved, removed, split or joined"
+        yield Edit(_START, 1, "turns", words)
+    for number in range(len(noted), len(golden.turns)):
+        yield Edit(number, 0, "turns", f"turn {number + 1} was added")
+    if len(golden.turns) < len(noted):
+        yield Edit(len(golden.turns), 0, "turns", f"turn {len(golden.turns) + 1} was removed")
+    for number, (steps, turn) in enumerate(zip(golden.turns, noted, strict=False)):
+        yield from _edits_of_turn(number, steps, turn)
+    if recorded.golden_state and state_digest(golden.state) != recorded.golden_state:
+        yield Edit(len(noted), 0, "state", "the final state was edited")
+
+
+def _edits_of_turn(number: int, steps: Sequence[Step], turn: GoldenTurn) -> Iterator[Edit]:
+    where = f"in turn {number + 1}"
+    asked = text_digest(text_of(steps, "query"))
+    if asked != turn.query:
+        words = f"the query of turn {number + 1} was edited"
+        yield Edit(number, 0, "query", words, then=turn.query, now=asked)
+    yield from _edited_calls(number, golden_calls(steps), turn.calls, where)
+    said = text_digest(text_of(steps, "text"))
+    if said != turn.text:
+        words = f"the final response of turn {number + 1} was edited"
+        yield Edit(number, 2 * max(len(turn.calls), len(steps)) + 1, "text", words, then=turn.text, now=said)
+
+
+def _edited_calls(
+    number: int, now: Sequence[GoldenCall], then: Sequence[GoldenCall], where: str
+) -> Iterator[Edit]:
+    if [*now] != [*then] and sorted(map(repr, now)) == sorted(map(repr, then)):
+        yield Edit(number, 1, "order", f"the order of the calls {where} was edited")
+        return
+
+    def alike(one: int, other: int) -> bool:
+        return now[one].tool == then[other].tool and now[one].arguments == then[other].arguments
+
+    place = 1
+    for row in aligned(len(now), len(then), alike, "exact"):
+        after = None if row.golden is None else now[row.golden]
+        before = None if row.actual is None else then[row.actual]
+        found = _edited_call(number, place, before, after, where)
+        yield from (edit._replace(call=-1 if row.actual is None else row.actual) for edit in found)
+        place += 2
+
+
+def _edited_call(
+    number: int, place: int, before: GoldenCall | None, after: GoldenCall | None, where: str
+) -> Iterator[Edit]:
+    if before is None and after is not None:
+        yield Edit(number, place, "call", f"a call of {after.tool} {where} was added", after.tool)
+        return
+    if after is None and before is not None:
+        yield Edit(number, place, "call", f"a call of {before.tool} {where} was removed", before.tool)
+        return
+    assert before is not None  # noqa: S101 - one of them is there
+    assert after is not None  # noqa: S101 - as above
+    if before.tool != after.tool:
+        words = f"the call of {before.tool} {where} was edited to one of {after.tool}"
+        yield Edit(number, place, "call", words, after.tool)
+    elif before.arguments != after.arguments:
+        words = f"the arguments of {after.tool} {where} were edited"
+        yield Edit(number, place, "arguments", words, after.tool, before.arguments, after.arguments)
+    if before.response != after.response:
+        done = "removed" if not after.response else "edited" if before.response else "added"
+        words = f"the response of {after.tool} {where} was {done}"
+        yield Edit(number, place + 1, "response", words, after.tool, before.response, after.response)
+
+
+# ---------------------------------------------------------------- the golden as it was
+
+
+class Known:
+    """Values and texts by their digests, turn by turn, gathered from goldens, recordings and runs."""
+
+    def __init__(self, *conversations: Sequence[Sequence[Step]]) -> None:
+        steps = [step for turns in conversations for turn in turns for step in turn]
+        self._values = {
+            value_digest(step.value): step.value for step in steps if step.kind in {"call", "response"}
+        }
+        self._texts = {text_digest(step.text): step.text for step in steps if step.kind in {"query", "text"}}
+
+    def value(self, digest: str) -> Any:
+        """Return the value of a digest; one that is equal to nothing where it is not known."""
+        return self._values.get(digest, {"(as it was recorded)": digest})
+
+    def text(self, digest: str) -> str:
+        """Return the text of a digest; one that nobody says where it is not known."""
+        return self._texts.get(digest, f"(as it was recorded: {digest})")
+
+    def shown(self, digest: str) -> str:
+        """Return what a digest stands for in a few words; empty where it is not known."""
+        if digest in self._texts:
+            return _short(repr(self._texts[digest]))
+        return _short(canonical(self._values[digest])) if digest in self._values else ""
+
+    def change(self, then: str, now: str) -> str:
+        """Return how the value or the text of one digest became that of another, in a few words; empty where `then` is not known.
+
+        Of long values the places that differ are named; long texts are shown from where they differ on.
+        """
+        if then in self._values and now in self._values:
+            return _value_change(self._values[then], self._values[now])
+        if then in self._texts and now in self._texts:
+            return "it was {}, and is {}".format(*_from_the_difference(self._texts[then], self._texts[now]))
+        was = self.shown(then)
+        return f"it was {was}" if was else ""
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
+
+
+def _value_change(then: Any, now: Any) -> str:
+    was, now_is = canonical(then), canonical(now)
+    if max(len(was), len(now_is)) <= _SHOWN:
+        return f"it was {was}, and is {now_is}"
+    places = list(value_differences(then, now))
+    told = [_place_change(each) for each in places[:_MOST_PLACES]]
+    if len(places) > _MOST_PLACES:
+        told.append(f"{len(places) - _MOST_PLACES} more places differ")
+    return "; ".join(told)
+
+
+def _place_change(found: ValueDifference) -> str:
+    place = found.path or "it"
+    if not found.in_actual:
+        return f"{place} was {_short(canonical(found.golden))}, and is gone"
+    if not found.in_golden:
+        return f"{place} is new: {_short(canonical(found.actual))}"
+    if isinstance(found.golden, str) and isinstance(found.actual, str):
+        return "{} was {}, and is {}".format(place, *_from_the_difference(found.golden, found.actual))
+    return f"{place} was {_short(canonical(found.golden))}, and is {_short(canonical(found.actual))}"
+
+
+def _from_the_difference(then: str, now: str) -> tuple[str, str]:
+    """Return two texts in quotes; of long ones what stands around the first character that differs."""
+    if max(len(then), len(now)) <= _SHOWN:
+        return repr(then), repr(now)
+    alike = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(then, now, strict=False)))
+    start = max(0, alike - _SHOWN // 4)
+    then, now = (f"{'…' if start else ''}{_short(text[start:])}" for text in (then, now))
+    return repr(then), repr(now)
+
+
+def as_recorded(
+    recorded: RecordedCase, known: Known, given: Mapping[tuple[int, int], str] = _NO_OTHERS
+) -> list[tuple[Step, ...]]:
+    """Return the steps of a golden as they were when it was recorded, turn by turn, without its state.
+
+    Args:
+        recorded: What is recorded, with the digests of the golden.
+        known: The values that digests stand for.
+        given: The digests of responses that the agent was given in place of others, by the turn and the place of the call.
+    """
+    return [
+        _turn_as_recorded(number, turn.golden, known, given)
+        for number, turn in enumerate(recorded.turns)
+        if turn.golden is not None
+    ]
+
+
+def _turn_as_recorded(
+    number: int, turn: GoldenTurn, known: Known, given: Mapping[tuple[int, int], str]
+) -> tuple[Step, ...]:
+    made = [Step(kind="query", author="user", text=known.text(turn.query))]
+    for place, call in enumerate(turn.calls):
+        made.append(Step(kind="call", tool=call.tool, value=known.value(call.arguments)))
+        if response := given.get((number, place), call.response):
+            made.append(Step(kind="response", tool=call.tool, value=known.value(response)))
+    return (*made, Step(kind="text", text=known.text(turn.text)))
+
+
+# Tells an edit of a golden from a change of its agent.
+#
+# A run that does what was recorded is not the agent's fault: the edit alone makes it fail. A run that does something else before it
+# has seen anything that was edited is the agent's. Where it had seen an edit, what was recorded is replayed once more without the
+# edits: the agent that then does as it did has not changed.
+
+
+Again: TypeAlias = Callable[[EvalCase, RecordedCase], Awaitable[Replay]]
+"""Replays a case once more, in the way that it was replayed."""
+
+AgentIs: TypeAlias = Literal["as it was", "changed", "unknown"]
+_ALIKE = 0.8
+
+
+class Blame(NamedTuple):
+    """Who is to blame for a run that fails though, or because, its golden was edited.
+
+    Attributes:
+        edits: What was edited since the recording, in the order of the conversation.
+        agent: Whether the agent still does what it did when it was recorded.
+        seen: The edits of which the agent was given something before it went another way than recorded.
+        unlike: Where it goes another way than recorded, judged by nothing yet; None where it does not.
+        why: Why it is not known whether the agent changed.
+        known: What the digests of the edits stand for.
+    """
+
+    edits: tuple[Edit, ...]
+    agent: AgentIs
+    seen: tuple[Edit, ...] = ()
+    unlike: Divergence | None = None
+    why: str = ""
+    known: Known = Known()
+
+
+class Failed(NamedTuple):
+    """A run that failed: its case, what was recorded, the golden, what happened, and how both were compared."""
+
+    case: EvalCase
+    recorded: RecordedCase
+    golden: Golden
+    replay: Replay
+    compared: Compared
+
+
+async def blamed(failed: Failed, edits: Sequence[Edit], again: Again) -> Blame:
+    """Find out whether the agent has changed, where something was edited."""
+    ours = [steps_of(invocation) for invocation in failed.replay.turns]
+    known = Known(failed.golden.turns, _recorded(failed.recorded), ours)
+    seen = [edit for edit in edits if _was_given(edit, failed, ours)]
+    given = {(edit.turn, edit.call): edit.now for edit in seen if edit.part == "response"}
+    unlike = _unlike(failed, failed.replay, as_recorded(failed.recorded, known, given), is_first=True)
+    found = Blame(tuple(edits), "as it was", tuple(seen), known=known)
+    if unlike is None:
+        return found
+    before = tuple(edit for edit in seen if (edit.turn, edit.place) <= (unlike.turn, unlike.step))
+    found = found._replace(seen=before, unlike=unlike, agent="changed")
+    return await _without_the_edits(failed, found, again) if before else found
+
+
+async def _without_the_edits(failed: Failed, found: Blame, again: Again) -> Blame:
+    """Replay what was recorded, without the edits, and look whether the agent does as it did."""
+    first = _first_case(failed)
+    if first is None:
+        return found._replace(agent="unknown", why="what was recorded is not known any more")
+    case, recorded = first
+    replay = await again(case, recorded)
+    known = Known(failed.golden.turns, _recorded(failed.recorded), [steps_of(each) for each in replay.turns])
+    unlike = _unlike(failed, replay, as_recorded(recorded, known), is_first=False)
+    if unlike is None and not replay.error:
+        return found._replace(agent="as it was")
+    if unlike is not None and (unlike.pairs[0].actual is not None or not replay.error):
+        return found._replace(unlike=unlike)
+    return found._replace(
+        agent="unknown", why=f"what was recorded cannot be replayed without the edits: {replay.error}"
+    )
+
+
+def _first_case(failed: Failed) -> tuple[EvalCase, RecordedCase] | None:
+    """Give the case and its recording as they were at first; None where something of them is not known any more."""
+    recorded = without_edits(failed.recorded)
+    turns = [turn for turn in recorded.turns if turn.golden is not None]
+    turns.sort(key=lambda turn: turn.golden.number if turn.golden else 0)
+    numbers = [turn.golden.number for turn in turns if turn.golden]
+    whole = turns and turns[0].golden is not None and numbers == list(range(turns[0].golden.of))
+    asked = all(turn.golden and text_digest(content_text(turn.query)) == turn.golden.query for turn in turns)
+    start = _first_state(failed)
+    if not whole or not asked or start is None:
+        return None
+    queries = [Invocation(user_content=types.Content.model_validate(turn.query)) for turn in turns]
+    given = failed.case.session_input
+    case = failed.case.model_copy(
+        update={
+            "conversation": queries,
+            "session_input": given.model_copy(update={"state": start}) if given else None,
+        }
+    )
+    return case, recorded.model_copy(update={"turns": tuple(turns), "state": start})
+
+
+def _first_state(failed: Failed) -> JsonObject | None:
+    """Give the state that the case began with at first; None where it is not known any more."""
+    wanted = failed.recorded.golden_start
+    states = (failed.golden.start, failed.recorded.state)
+    return next((state for state in states if not wanted or state_digest(state) == wanted), None)
+
+
+def _recorded(recorded: RecordedCase) -> list[list[Step]]:
+    """Give what was recorded at first as steps, for the values in it."""
+    turns = [recorded_steps(turn) for turn in without_edits(recorded).turns]
+    return [
+        [
+            Step(kind="query", text=turn.query),
+            *(Step(kind="call", tool=call.tool, value=call.arguments) for call in turn.calls),
+            *(
+                Step(kind="response", tool=call.tool, value=call.response)
+                for call in turn.calls
+                if call.response is not None
+            ),
+            *([Step(kind="text", text=turn.text)] if turn.text is not None else []),
+        ]
+        for turn in turns
+    ]
+
+
+def _was_given(edit: Edit, failed: Failed, ours: Sequence[Sequence[Step]]) -> bool:
+    """Tell whether the agent of a run has met what was edited."""
+    steps = ours[edit.turn] if 0 <= edit.turn < len(ours) else ()
+    match edit.part:
+        case "query" | "start" | "turns":
+            return True
+        case "response":
+            answers = (step for step in steps if step.kind == "response" and step.tool == edit.tool)
+            return any(value_digest(step.value) == edit.now for step in answers)
+        case "call" | "arguments" | "order":
+            # The recording followed the edit, so that it may have no answer for what the agent calls as ever.
+            return (
+                edit.turn < len(failed.recorded.turns)
+                and failed.recorded.turns[edit.turn].original is not None
+            )
+        case "text" | "state":
+            return False
+
+
+def _unlike(
+    failed: Failed, replay: Replay, golden: Sequence[tuple[Step, ...]], *, is_first: bool
+) -> Divergence | None:
+    """Find where a run goes another way than what was recorded; of the first run it is known which texts are good enough."""
+    ours = [steps_of(invocation) for invocation in replay.turns]
+    good = _good_texts(failed, golden) if is_first else frozenset[int]()
+    wrong = frozenset(
+        number
+        for number, (steps, mine) in enumerate(zip(golden, ours, strict=False))
+        if number not in good and _is_another_text(text_of(steps, "text"), text_of(mine, "text"), failed)
+    )
+    wanted, came = [*golden], [*ours]
+    other_state = (
+        failed.compared.wrong_state and state_digest(replay.final_state) != failed.recorded.golden_state
+    )
+    if golden and len(ours) >= len(golden) and not replay.error:
+        wanted[-1] = (*wanted[-1], Step(kind="state", value=failed.golden.state))
+        came[-1] = (*came[-1], Step(kind="state", value=replay.final_state))
+    compared = failed.compared._replace(wrong_texts=wrong, wrong_state=other_state)
+    return first_divergence(wanted, came, compared)
+
+
+def _good_texts(failed: Failed, golden: Sequence[tuple[Step, ...]]) -> frozenset[int]:
+    """Give the turns whose final response nobody edited, and whose check passed."""
+    unedited = {
+        number
+        for number, (steps, now) in enumerate(zip(golden, failed.golden.turns, strict=False))
+        if text_of(steps, "text") == text_of(now, "text")
+    }
+    return frozenset(unedited - failed.compared.wrong_texts) if not failed.replay.error else frozenset()
+
+
+def _is_another_text(golden: str, actual: str, failed: Failed) -> bool:
+    if failed.compared.criteria.response is None and actual:
+        return False
+    return text_digest(golden) != text_digest(actual) and word_overlap(golden, actual) < (
+        failed.compared.criteria.response or _ALIKE
+    )

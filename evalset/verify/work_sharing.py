@@ -1,0 +1,239 @@
+"""Shares the runs of a verification out to worker processes, a few at a time, and puts what comes back together. Imports no ADK."""
+
+from __future__ import annotations
+
+import time
+import uuid
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import BrokenExecutor, Executor, Future
+from pathlib import Path
+from queue import Empty, SimpleQueue
+from typing import TYPE_CHECKING, Any
+
+from evalset.measured import Measured
+from evalset.verify.criteria import Criteria
+from evalset.verify.results import CaseResult, CaseStatus, Verification, VerifyProgress
+from evalset.verify.verify_request import Part, Stop, VerifyRequest
+from simulator.agent_config import SimulatedAgentConfig
+from simulator.kernel.kernel_executor import KernelExecutor
+
+if TYPE_CHECKING:
+    from evalset.verify.in_process import PartsOf
+
+_LOOKS_EVERY = 0.1
+_MOST_IN_A_PART = 8
+_PARTS_FOR_EACH = 8
+"""Into how many parts at least the work of each worker is cut, so that a slow case holds up no other."""
+
+
+def verify_by(
+    executor: Executor,
+    request: VerifyRequest,
+    eval_ids: Sequence[str],
+    *,
+    workers: int,
+    tell: Callable[[VerifyProgress], None],
+    stop: Stop,
+) -> Verification:
+    """Have a verification done by an executor.
+
+    Args:
+        executor: Its workers find the agents themselves; those of kernels may have loaded one.
+        request: What is verified.
+        eval_ids: The ids of the chosen cases, in the order of the file.
+        workers: How many there are.
+        tell: Told after each run.
+        stop: Ends it.
+
+    Raises:
+        KernelError: No worker can be started.
+        RefusedError: A kernel cannot do its part; the text says why. Another executor's worker raises a `VerifyError`.
+    """
+    # As many replays at a time as in one process.
+    for_each = request.absolute().model_copy(update={"at_once": max(1, request.at_once // workers)})
+    given: dict[str, Any] = {"verification": uuid.uuid4().hex, "request": for_each.model_dump(mode="json")}
+    # A kernel puts the agent that it has loaded before what it is given.
+    agent = () if isinstance(executor, KernelExecutor) else (None,)
+
+    def submit(part: Part) -> Future[Any]:
+        return executor.submit(verify_part, *agent, **given, part=part.model_dump(mode="json"))
+
+    base = Verification(
+        eval_set=request.eval_set,
+        environment=request.recording,
+        criteria=request.criteria,
+        runs=request.runs,
+    )
+    return Sharing(submit, eval_ids, request.runs, tell).done(workers, stop, base)
+
+
+def configured_by(executor: KernelExecutor, config: Path, workers: int) -> Criteria:
+    """Have an `EvalConfig` read by a worker, as ADK is imported there; all of them start meanwhile.
+
+    Raises:
+        KernelError: No worker can be started.
+        RefusedError: The file cannot be read, or is none.
+    """
+    first, *_ = [executor.submit(criteria_here, path=str(config.absolute())) for _ in range(workers)]
+    return Criteria.model_validate(first.result())
+
+
+def criteria_here(_: SimulatedAgentConfig | None, /, *, path: str) -> Any:
+    """Read an `EvalConfig` in a kernel; return a `Criteria` in JSON."""
+    from evalset.verify.config_criteria import criteria_of  # noqa: PLC0415 - imports ADK, which who shares out needs not
+
+    return criteria_of(path).model_dump(mode="json")
+
+
+_parts: dict[str, PartsOf] = {}
+"""What this process verified parts of last, by the name of that verification."""
+
+
+def verify_part(config: SimulatedAgentConfig | None, /, *, verification: str, request: Any, part: Any) -> Any:
+    """Do a part of a verification where it was sent to: in a kernel, or in what another executor has.
+
+    Args:
+        config: The agent of all cases; None where they are found by the request.
+        verification: The name of the verification.
+        request: A `VerifyRequest` in JSON.
+        part: A `Part` in JSON.
+
+    Returns:
+        A `Verification` of the part's cases and runs, in JSON.
+    """
+    from evalset.verify.in_process import PartsOf  # noqa: PLC0415 - imports ADK, which who shares out needs not
+
+    if verification not in _parts:
+        _parts.clear()
+        _parts[verification] = PartsOf(VerifyRequest.model_validate(request), config)
+    return _parts[verification].done(Part.model_validate(part)).model_dump(mode="json")
+
+
+def parts_of(cases: int, runs: int, workers: int) -> Iterator[Part]:
+    """Cut the runs of cases into parts: some cases with all their runs, or some runs of one case where there are many."""
+    size = max(1, min(_MOST_IN_A_PART, cases * runs // (max(1, workers) * _PARTS_FOR_EACH)))
+    at_once = max(1, size // runs)
+    for start in range(0, cases, at_once):
+        places = tuple(range(start, min(cases, start + at_once)))
+        for first in range(1, runs + 1, size if at_once == 1 else runs):
+            count = min(runs - first + 1, size if at_once == 1 else runs)
+            yield Part(places=places, first=first, runs=count)
+
+
+class Sharing:
+    """Has all parts of a verification done.
+
+    Args:
+        submit: Submits a part to an executor; the future gives a `Verification` in JSON.
+        eval_ids: The ids of the cases, by their places.
+        runs: How many runs each has.
+        tell: Told after each part, for each of its runs.
+    """
+
+    def __init__(
+        self,
+        submit: Callable[[Part], Future[Any]],
+        eval_ids: Sequence[str],
+        runs: int,
+        tell: Callable[[VerifyProgress], None],
+    ) -> None:
+        self._begin, self._ids, self._runs, self._tell = submit, eval_ids, runs, tell
+        self._waiting: dict[Future[Any], Part] = {}
+        self._ready: SimpleQueue[Future[Any]] = SimpleQueue()
+        self._found: list[list[tuple[int, CaseResult]]] = [[] for _ in eval_ids]
+        self._verifications: list[Verification] = []
+        self._done = 0
+
+    def done(self, workers: int, stop: Stop, base: Verification) -> Verification:
+        """Have it done, or as much as there is when it is stopped.
+
+        Args:
+            workers: How many parts the executor does at a time.
+            stop: Ends it.
+            base: What is known of the verification before.
+
+        Raises:
+            Exception: What the work raised, or what keeps the executor from beginning.
+        """
+        began = time.perf_counter()
+        try:
+            for part in parts_of(len(self._ids), self._runs, workers):
+                self._submit(part)
+            while self._waiting and not stop.is_set():
+                try:
+                    self._take(self._ready.get(timeout=_LOOKS_EVERY))
+                except Empty:
+                    continue
+        finally:
+            for future in self._waiting:
+                future.cancel()
+        return self._put_together(base, time.perf_counter() - began)
+
+    def _submit(self, part: Part) -> None:
+        future = self._begin(part)
+        self._waiting[future] = part
+        future.add_done_callback(self._ready.put)
+
+    def _take(self, future: Future[Any]) -> None:
+        part = self._waiting.pop(future)
+        try:
+            verification = Verification.model_validate(future.result())
+        except BrokenExecutor as error:
+            self._try_again(part, error)
+            return
+        self._verifications.append(verification)
+        for place, case in zip(part.places, verification.cases, strict=True):
+            self._hold(place, part, case)
+
+    def _try_again(self, part: Part, error: BrokenExecutor) -> None:
+        """Have each case of a part done once more by itself; the one that ends a worker again is the one that does it."""
+        for place in part.places:
+            if not part.again:
+                try:
+                    self._submit(part.model_copy(update={"places": (place,), "again": True}))
+                    continue
+                except BrokenExecutor:  # it can do no more at all
+                    pass
+            words = f"the process that replayed it ended, and once more when it was tried again: {error}"
+            self._hold(place, part, CaseResult(eval_id=self._ids[place], status="error", error=words))
+
+    def _hold(self, place: int, part: Part, case: CaseResult) -> None:
+        self._found[place].append((part.first, case))
+        passed = [run.passed for run in case.runs] or [False] * part.runs
+        for each in passed:
+            self._done += 1
+            self._tell(
+                VerifyProgress(
+                    done=self._done, total=len(self._ids) * self._runs, eval_id=case.eval_id, passed=each
+                )
+            )
+
+    def _put_together(self, base: Verification, seconds: float) -> Verification:
+        measured = [each.measured for each in self._verifications if each.measured is not None]
+        agents = dict.fromkeys(agent for each in measured for agent in each.agents)
+        cases = (self._case(eval_id, found) for eval_id, found in zip(self._ids, self._found, strict=True))
+        return base.model_copy(
+            update={
+                "cases": tuple(cases),
+                "models": tuple(dict.fromkeys(told for each in self._verifications for told in each.models)),
+                "seconds": seconds,
+                "renamed": {old: new for each in self._verifications for old, new in each.renamed.items()},
+                "measured": Measured(files=measured[0].files, agents=tuple(agents)) if measured else None,
+            }
+        )
+
+    def _case(self, eval_id: str, found: list[tuple[int, CaseResult]]) -> CaseResult:
+        """Put the runs of a case together; what ended its worker is its error, whatever other runs gave."""
+        if not found:
+            return CaseResult(eval_id=eval_id, status="stopped")
+        cases = [case for _, case in sorted(found, key=lambda each: each[0])]
+        runs = tuple(run for case in cases for run in case.runs)
+        error = next((case for case in cases if case.status == "error"), None)
+        status: CaseStatus = "passed" if all(run.passed for run in runs) else "failed"
+        if error is not None:
+            return (next((case for case in cases if case.golden), error)).model_copy(
+                update={"status": "error", "error": error.error, "runs": runs}
+            )
+        return cases[0].model_copy(
+            update={"status": status if len(runs) == self._runs else "stopped", "runs": runs}
+        )

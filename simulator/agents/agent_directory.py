@@ -1,0 +1,134 @@
+"""Who and what there is in an agent: its agents and tools, as far as they are known without running it.
+
+The tools of a server (MCP, OpenAPI) are only known once the agent has been shown them.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from simulator.agents.expected_input import input_schema
+from simulator.base.json_values import JsonObject
+from simulator.facts import EVERY, ToolPlayer, Value
+from simulator.session.history import ToolCall
+from simulator.session.model import SimulationSession
+
+_OF_THE_FRAMEWORK = frozenset({"transfer_to_agent", "exit_loop", "set_model_response", "finish_task"})
+
+
+class ToolCard(Value):
+    """A tool, or a whole set of tools that is not known yet; `is_agent` tells an agent that is used as a tool."""
+
+    name: str
+    description: str = ""
+    is_set: bool = False
+    is_agent: bool = False
+
+
+class AgentCard(Value):
+    """An agent; `is_played` tells those that take turns of their own from those that only arrange others."""
+
+    name: str
+    description: str = ""
+    model: str = ""
+    tools: tuple[ToolCard, ...] = ()
+    is_played: bool = False
+
+
+class Cast(Value):
+    """The agents that can be reached from the root, the root first; `input_schema` is that of the root's queries."""
+
+    agents: tuple[AgentCard, ...] = ()
+    input_schema: JsonObject | None = None
+
+    @property
+    def tools(self) -> tuple[ToolCard, ...]:
+        """All tools by name, each once."""
+        return tuple({tool.name: tool for agent in self.agents for tool in agent.tools}.values())
+
+
+def cast_of(agent: Any) -> Cast:
+    """Describe an ADK agent or workflow by its public attributes; what is not there is left out."""
+    return Cast(agents=tuple(map(_card, _walk(agent, set()))), input_schema=input_schema(agent))
+
+
+def _walk(node: Any, seen: set[int]) -> Iterator[Any]:
+    if id(node) in seen or not isinstance(getattr(node, "name", None), str):
+        return
+    seen.add(id(node))
+    yield node
+    inside = [getattr(tool, "agent", None) or getattr(tool, "node", None) for tool in _tools_of(node)]
+    graph = getattr(getattr(node, "graph", None), "nodes", None)
+    for child in (*(getattr(node, "sub_agents", None) or ()), *filter(None, inside), *(graph or ())):
+        yield from _walk(child, seen)
+
+
+def _tools_of(node: Any) -> list[Any]:
+    tools = getattr(node, "tools", None)
+    return list(tools) if isinstance(tools, (list, tuple)) else []
+
+
+def _card(node: Any) -> AgentCard:
+    is_played = "model" in getattr(type(node), "model_fields", {})
+    return AgentCard(
+        name=node.name,
+        description=_first_paragraph(getattr(node, "description", "")),
+        model=_model_name(node) if is_played else "",
+        tools=tuple(card for tool in _tools_of(node) if (card := _tool_card(tool))),
+        is_played=is_played,
+    )
+
+
+def _model_name(node: Any) -> str:
+    model = getattr(node, "model", "")
+    return str(model if isinstance(model, str) else getattr(model, "model", type(model).__name__))
+
+
+def _tool_card(tool: Any) -> ToolCard | None:
+    if hasattr(tool, "get_tools"):
+        return ToolCard(
+            name=type(tool).__name__, description="known once the agent has been shown them", is_set=True
+        )
+    name = getattr(tool, "name", None) or getattr(tool, "__name__", None)
+    described = getattr(tool, "description", None) or inspect.getdoc(tool) or ""
+    if not isinstance(name, str):
+        return None
+    is_agent = isinstance(getattr(getattr(tool, "agent", None), "name", None), str)
+    return ToolCard(name=name, description=_first_paragraph(described), is_agent=is_agent)
+
+
+def _first_paragraph(text: Any) -> str:
+    return " ".join(str(text or "").strip().split("\n\n")[0].split())
+
+
+def steers(cast: Cast, tool_name: str) -> bool:
+    """Tell a tool by which ADK steers its own flow, so that no rule can answer it; a tool of the agent's own may have such a name."""
+    return tool_name in _OF_THE_FRAMEWORK and all(tool.name != tool_name for tool in cast.tools)
+
+
+def tool_player(cast: Cast, session: SimulationSession, tool_name: str) -> ToolPlayer:
+    """Give who answers a tool; an agent that is used as a tool runs, unless somebody sat down for it by its name."""
+    is_agent = any(tool.is_agent and tool.name == tool_name for tool in cast.tools)
+    return session.seats.tools.get(tool_name, "real") if is_agent else session.seats.of_tool(tool_name)
+
+
+def known_tools(cast: Cast, session: SimulationSession, declared: Iterable[str] = ()) -> tuple[str, ...]:
+    """Give the names of the tools that may be called, each once: the agent's, those a model was shown, those called."""
+    own = (tool.name for tool in cast.tools if not tool.is_set)
+    called = (entry.tool_name for entry in session.history if isinstance(entry, ToolCall))
+    ruled = (rule.tool_name for rule in session.rules)
+    names = dict.fromkeys((*own, *declared, *called, *ruled, *_named(session.seats.tools)))
+    return tuple(name for name in names if name not in _OF_THE_FRAMEWORK)
+
+
+def known_agents(cast: Cast, session: SimulationSession) -> tuple[str, ...]:
+    """Give the names of the agents that take turns: those of the agent, those met, those somebody sat down for."""
+    own = (agent.name for agent in cast.agents if agent.is_played)
+    met = (str(getattr(entry, "agent", "")) for entry in session.history)
+    return tuple(name for name in dict.fromkeys((*own, *met, *_named(session.seats.agents))) if name)
+
+
+def _named(players: Iterable[str]) -> list[str]:
+    return [name for name in players if name != EVERY]

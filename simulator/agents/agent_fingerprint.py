@@ -1,0 +1,198 @@
+"""Tells what of an agent has changed since a stored session began: its prompts, its model, its tools and their code.
+
+A fingerprint is of the agent as its author declared it. Sessions put seats on its models, so each seat keeps the declaration
+that it replaced, and a fingerprint taken before the first session equals one taken after the last.
+"""
+
+from __future__ import annotations
+
+import inspect
+import json
+import re
+import tokenize
+import weakref
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from simulator.base.json_values import canonical, digest
+
+_WORDS = {
+    "description": "its description",
+    "instruction": "its instruction",
+    "global_instruction": "its global instruction",
+    "mode": "its mode",
+    "declared_model": "its model",
+    "kind": "its class",
+    "nodes": "its nodes",
+}
+_TEXTS = ("description", "instruction", "global_instruction", "mode")
+_OF_TOOLS = {"arguments": "its arguments", "code": "its code"}
+_LENGTH = 12
+_FORM = "form"
+"""Under this key a fingerprint says its form; those without were taken of agents with and without seats, and knew no graphs."""
+_DECLARED = "_declared_model"
+_ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
+
+
+def agent_fingerprint(agent: Any, package: tuple[str, str] | None = None) -> str:
+    """Write down what an ADK agent, those below it and their tools are made of, each part as a short digest, in JSON.
+
+    No address of memory is in it, so that it is the same in another process.
+
+    Args:
+        agent: The agent.
+        package: The name of the agent's package and the one that it had earlier, to write the fingerprint as of then: what a tool
+            takes may be of a class in it.
+    """
+    parts: dict[str, dict[str, str]] = {_FORM: {"number": "2"}}
+    for name, said in _parts(agent, set()):
+        if package is not None and "arguments" in said:
+            said["arguments"] = re.sub(
+                rf"(?<![\w.]){re.escape(package[0])}(?=\.)", lambda _: package[1], said["arguments"]
+            )
+        parts.setdefault(name, {}).update({word: digest(text)[:_LENGTH] for word, text in said.items()})
+    return canonical(parts)
+
+
+def loaded_fingerprint(agent: Any) -> str:
+    """Return an agent's fingerprint as it was when this was first called for it.
+
+    The catalogue calls it on loading: later the file of the agent may hold other code than the agent that runs.
+    """
+    if id(agent) not in _loaded:
+        remember_fingerprint(agent, agent_fingerprint(agent))
+    return _loaded[id(agent)]
+
+
+def remember_fingerprint(agent: Any, fingerprint: str) -> None:
+    """Let `loaded_fingerprint` return this for an agent that stands for one that another process has loaded."""
+    _loaded[id(agent)] = fingerprint
+    weakref.finalize(agent, _loaded.pop, id(agent), None)
+
+
+_loaded: dict[int, str] = {}
+
+
+def keep_declared_model(seated: Any, declared: Any) -> None:
+    """Note on a seated model what its agent declared in its place: a name, a model, or nothing where it inherits one."""
+    object.__setattr__(seated, _DECLARED, _text(declared))
+
+
+def changes(before: str, now: str) -> tuple[str, ...]:
+    """Say in phrases what differs between two fingerprints: `the tool refund_order is new`. Equal ones differ in nothing."""
+    if before == now:
+        return ()
+    old, new = _read(before), _read(now)
+    if old is None or new is None:
+        return ("its prompts, tools or code have changed",)
+    knows_graphs = _FORM in old or not any("nodes" in said for said in new.values())
+    old.pop(_FORM, None)
+    new.pop(_FORM, None)
+    found: defaultdict[str, list[str]] = defaultdict(list)
+    for part in sorted(old.keys() | new.keys()):
+        if part not in old and not knows_graphs:
+            continue
+        if part not in old:
+            found["new"].append(f"the {part} is new")
+        elif part not in new:
+            found["gone"].append(f"the {part} is gone")
+        elif words := _differing(old[part], new[part]):
+            found["changed"].append(f"the {part} has changed ({', '.join(words)})")
+    return (*found["gone"], *found["new"], *found["changed"])
+
+
+def fingerprint_parts(text: str) -> Iterator[tuple[str, str, Mapping[str, str]]]:
+    """Give each agent and each tool of a fingerprint: `agent` or `tool`, its name, and its digests by what they are of."""
+    for part, said in (_read(text) or {}).items():
+        kind, space, name = part.partition(" ")
+        if space:
+            yield kind, name, said
+
+
+def _differing(old: Mapping[str, str], new: Mapping[str, str]) -> list[str]:
+    """Name what differs, of what both fingerprints know; another form of them may know more or less."""
+    words = _WORDS | _OF_TOOLS
+    both = [word for word in dict.fromkeys((*words, *new)) if word in old and word in new]
+    return [words.get(word, word) for word in both if old[word] != new[word]]
+
+
+def _read(text: str) -> dict[str, dict[str, str]] | None:
+    try:
+        parts = json.loads(text)
+    except ValueError:
+        return None
+    whole = isinstance(parts, dict) and all(isinstance(each, dict) for each in parts.values())
+    return parts if whole else None
+
+
+def _parts(node: Any, seen: set[int]) -> Iterator[tuple[str, dict[str, str]]]:
+    """Give each agent and each tool by its name, with the texts that say what it is."""
+    if id(node) in seen:
+        return
+    seen.add(id(node))
+    said = {word: _text(getattr(node, word, None)) for word in _TEXTS}
+    said |= {"declared_model": _declared_model(getattr(node, "model", None)), "kind": type(node).__qualname__}
+    nodes = _several(getattr(getattr(node, "graph", None), "nodes", None))
+    if nodes:
+        said["nodes"] = canonical([str(getattr(each, "name", "")) for each in nodes])
+    yield f"agent {getattr(node, 'name', '')}", said
+    for tool in (*_several(getattr(node, "tools", None)), *filter(None, (getattr(node, "tool", None),))):
+        yield from _tool_parts(tool, seen)
+    for child in (*_several(getattr(node, "sub_agents", None)), *nodes):
+        yield from _parts(child, seen)
+
+
+def _tool_parts(tool: Any, seen: set[int]) -> Iterator[tuple[str, dict[str, str]]]:
+    body = getattr(tool, "func", None) or (tool if inspect.isfunction(tool) else type(tool))
+    name = str(getattr(tool, "name", "") or getattr(tool, "__name__", "") or type(tool).__name__)
+    yield f"tool {name}", {"arguments": _signature(body), "code": _text(body)}
+    if inner := getattr(tool, "agent", None) or getattr(tool, "node", None):
+        yield from _parts(inner, seen)
+
+
+def _declared_model(model: Any) -> str:
+    """Write down the model that an agent's author declared, whether it is seated or not."""
+    declared = getattr(model, "__dict__", {}).get(_DECLARED)
+    return declared if isinstance(declared, str) else _text(model)
+
+
+def _several(value: Any) -> list[Any]:
+    return list(value) if isinstance(value, (list, tuple)) else []
+
+
+def _signature(body: Any) -> str:
+    """Write down what a function takes; of a tool of a class of its own, nothing is told."""
+    if inspect.isclass(body):
+        return ""
+    try:
+        signature = inspect.signature(body)
+    except (TypeError, ValueError):
+        return ""
+    parameters = [_in_order(each) for each in signature.parameters.values()]
+    return _ADDRESS.sub("", str(signature.replace(parameters=parameters)))
+
+
+def _in_order(parameter: inspect.Parameter) -> inspect.Parameter:
+    """Write a default that is a set in an order that every process shares."""
+    if isinstance(parameter.default, (set, frozenset)):
+        return parameter.replace(default=sorted(map(repr, parameter.default)))
+    return parameter
+
+
+def _text(value: Any) -> str:
+    """Write a value down: a text as it is, a model by its name, code as its source."""
+    if value is None or isinstance(value, str):
+        return value or ""
+    if isinstance(model := getattr(value, "model", None), str):
+        return f"{type(value).__qualname__} {model}"
+    try:
+        return inspect.getsource(value)
+    except (
+        OSError,
+        TypeError,
+        SyntaxError,
+        IndexError,
+        tokenize.TokenError,
+    ):  # a file that was changed since
+        return str(getattr(value, "__qualname__", type(value).__qualname__))

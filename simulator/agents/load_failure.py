@@ -1,0 +1,71 @@
+"""Puts into words why an agent could not be loaded: what failed, and where in the agent's own code."""
+
+from __future__ import annotations
+
+import re
+import traceback
+from pathlib import Path
+
+from simulator.base.secret_masking import without_secrets
+
+MAX_LENGTH = 500
+
+# AgentLoader puts this in front of an error's own words, once for each way that it tried.
+_LOADERS_WORDS = re.compile(r"^(?:Fail to load '[^']*' (?:module|config)\. )+")
+
+# pydantic ends each of its errors with a link.
+_LINK = re.compile(r"\s*For further information visit \S+")
+
+
+class AgentLoadError(ValueError):
+    """An agent could not be loaded. The text says what failed and where."""
+
+
+def failure_words(error: BaseException, home: Path) -> str:
+    """Say what failed and where, on one line: exception type, message, file and line.
+
+    Args:
+        error: What loading the agent raised.
+        home: The folder that the agent's own code lives in; the place named is the innermost one inside it.
+    """
+    error = _own_error(error)
+    if isinstance(error, AgentLoadError):
+        return str(error)
+    message = _LINK.sub("", _LOADERS_WORDS.sub("", _message(error))).strip().split("\n\n")[0]
+    # Everybody on a server sees them.
+    words = _shortened(without_secrets(" ".join(message.split())))
+    return f"{type(error).__name__}: {words or 'no message'}{_place(error, home.resolve())}"
+
+
+def _own_error(error: BaseException) -> BaseException:
+    """Undo AgentLoader's wrapping of a ValueError in an error of its own."""
+    is_loaders = type(error).__module__.startswith("google.adk.cli.")
+    return error.__cause__ if is_loaders and error.__cause__ is not None else error
+
+
+def _message(error: BaseException) -> str:
+    if isinstance(error, SyntaxError):
+        return error.msg
+    # `str` of a KeyError quotes its text, and would hide the loader's words from the pattern.
+    return error.args[0] if isinstance(error, KeyError) and _is_text(error.args) else str(error)
+
+
+def _is_text(arguments: tuple[object, ...]) -> bool:
+    return len(arguments) == 1 and isinstance(arguments[0], str)
+
+
+def _place(error: BaseException, home: Path) -> str:
+    if isinstance(error, SyntaxError) and error.filename:
+        return f" ({_relative(Path(error.filename), home)}, line {error.lineno})"
+    frames = traceback.extract_tb(error.__traceback__)
+    inside = [frame for frame in frames if Path(frame.filename).resolve().is_relative_to(home)]
+    return f" ({_relative(Path(inside[-1].filename), home)}, line {inside[-1].lineno})" if inside else ""
+
+
+def _relative(path: Path, home: Path) -> str:
+    resolved = path.resolve()
+    return str(resolved.relative_to(home)) if resolved.is_relative_to(home) else str(path)
+
+
+def _shortened(words: str) -> str:
+    return words if len(words) <= MAX_LENGTH else f"{words[:MAX_LENGTH]}..."

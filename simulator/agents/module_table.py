@@ -1,0 +1,75 @@
+"""Keeps the modules of several agent folders apart, though Python has only one table of modules."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+import threading
+from collections.abc import Iterable
+from pathlib import Path
+
+from simulator.agents.load_failure import AgentLoadError
+
+IMPORTS = threading.RLock()
+"""Held while agents are imported: `sys.path` and `sys.modules` belong to the whole process."""
+
+_folders: set[Path] = set()
+
+
+def prepare(folder: Path, *, package: str | None = None) -> None:
+    """Make sure that imports of what is in `folder` find it there. Call it with `IMPORTS` held.
+
+    Modules that came from another folder of agents and have the same name are forgotten; agents that use them keep
+    their own references. `folder` becomes the first place to look, as ADK's loader and `python FILE` have it.
+
+    Args:
+        folder: The folder that modules are imported from, resolved.
+        package: The top-level name that will be imported.
+
+    Raises:
+        AgentLoadError: The name `package` belongs to a module from elsewhere.
+    """
+    _folders.add(folder)
+    importlib.invalidate_caches()
+    for name in sorted(_top_level_names(folder)):
+        strangers = [file for file in _files_of(name) if not _belongs(file, name, folder)]
+        if any(_belongs(file, name, other) for file in strangers for other in _folders - {folder}):
+            forget(name)
+        elif strangers and name == package:
+            raise AgentLoadError(
+                f"the name {name!r} is taken by {strangers[0]}, which was imported before; give the agent another name"
+            )
+    if package in sys.builtin_module_names:
+        raise AgentLoadError(
+            f"the name {package!r} is taken by a module of Python; give the agent another name"
+        )
+    _look_first_in(str(folder))
+
+
+def forget(name: str) -> None:
+    """Take a module and all that is in it out of the table, so that the next import reads it anew."""
+    for known in [one for one in sys.modules if one == name or one.startswith(f"{name}.")]:
+        del sys.modules[known]
+
+
+def _look_first_in(folder: str) -> None:
+    if folder in sys.path:
+        sys.path.remove(folder)
+    sys.path.insert(0, folder)
+
+
+def _top_level_names(folder: Path) -> Iterable[str]:
+    for path in folder.iterdir():
+        if path.suffix == ".py" or path.is_dir():
+            yield path.stem if path.suffix == ".py" else path.name
+
+
+def _files_of(name: str) -> list[Path]:
+    known = [one for one in list(sys.modules) if one == name or one.startswith(f"{name}.")]
+    files = (getattr(sys.modules[one], "__file__", None) for one in known)
+    return [Path(file) for file in files if file]
+
+
+def _belongs(file: Path, name: str, folder: Path) -> bool:
+    """Tell whether a module's file is what importing the top-level `name` from `folder` gives."""
+    return file == folder / f"{name}.py" or file.is_relative_to(folder / name)

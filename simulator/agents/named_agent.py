@@ -1,0 +1,74 @@
+"""Finds the one agent that a command names: a folder in ADK's convention, a file of configs, or a demo agent."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from simulator.agent_config import SimulatedAgentConfig
+from simulator.agents.agent_settings import AgentSettings
+from simulator.agents.catalogue import AgentCatalogue, Elsewhere, UnknownAgentError
+from simulator.agents.demo_agents import DEMOS, demo_agent
+from simulator.agents.load_failure import AgentLoadError
+
+
+def agent_named(words: str, elsewhere: Elsewhere | None = None) -> SimulatedAgentConfig:
+    """Load an agent.
+
+    Args:
+        words: A folder of one agent or of several, or a Python file or dotted module that lists configs, each with
+            `#name` where there are several; or the name of a demo agent, where nothing lies at this path.
+        elsewhere: Loads agents in processes of their own; by default this process does.
+
+    Raises:
+        UnknownAgentError: There is no such place, or none or several agents there; the text says which there are.
+        AgentLoadError: The agent, or the file that lists it, cannot be loaded; the text says what failed and where.
+    """
+    place, name = _place_and_name(words)
+    path = Path(place).expanduser()
+    if path.is_dir():
+        return _chosen(AgentCatalogue(AgentSettings(agents_dir=path, demos=False), elsewhere), words, name)
+    if place in DEMOS and not name and not path.exists():
+        return demo_agent(place)
+    if path.is_file() or _is_a_module(place):
+        return _chosen(AgentCatalogue(AgentSettings(agents_file=place, demos=False), elsewhere), words, name)
+    raise UnknownAgentError(
+        f"there is no agent {words!r}: it is no folder, no Python file, no dotted module, and no demo agent "
+        f"({', '.join(DEMOS)})"
+    )
+
+
+def absolute_agent(words: str) -> str:
+    """Write the words for an agent, as `agent_named` takes them, so that they mean the same in any working directory."""
+    place, name = _place_and_name(words)
+    path = Path(place).expanduser()
+    if not path.exists():
+        return words  # a demo agent, a module, or nothing that is there
+    return f"{path.absolute()}#{name}" if name else str(path.absolute())
+
+
+def _place_and_name(words: str) -> tuple[str, str]:
+    """Part a place from the name behind its last `#`; a path may hold that sign itself."""
+    place, _, name = words.rpartition("#")
+    if not place or Path(words).expanduser().exists():
+        return words, ""
+    return place, name
+
+
+def _is_a_module(place: str) -> bool:
+    parts = place.split(".")
+    is_a_path = place.endswith(".py") or os.sep in place
+    return not is_a_path and len(parts) > 1 and all(part.isidentifier() for part in parts)
+
+
+def _chosen(catalogue: AgentCatalogue, words: str, name: str) -> SimulatedAgentConfig:
+    entries = catalogue.entries()
+    broken = [entry for entry in entries if entry.error is not None]
+    if len(entries) == 1 and broken:
+        raise AgentLoadError(f"no agent can be loaded from {words}: {broken[0].error}")
+    names = [entry.name for entry in entries]
+    if not name and len(names) != 1:
+        raise UnknownAgentError(
+            f"{words} holds several agents; name one: {', '.join(f'#{each}' for each in names)}"
+        )
+    return catalogue.config(name or names[0])

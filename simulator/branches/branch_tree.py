@@ -1,0 +1,276 @@
+"""Finds the branches of a journal: where each forks from where the session is, and the tree that they make. Pure."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable
+from typing import Literal, TypeAlias
+
+from simulator.environment.environment_facts import ConnectionsAnalysed, EnvironmentFact
+from simulator.facts import (
+    AgentSelected,
+    CallStarted,
+    Fact,
+    ModelProposed,
+    RulesChanged,
+    SeatChanged,
+    SessionOpened,
+    ToolProposed,
+    TurnEnded,
+    UserProposed,
+    Value,
+)
+from simulator.journal import ROOT, Journal
+from simulator.session import HistoryEntry, SessionFold
+
+BY_ITSELF = (ToolProposed, ModelProposed, UserProposed, ConnectionsAnalysed)
+"""What is appended where nobody does anything, so that it begins no other way."""
+
+_SET_AT_THE_START = (SeatChanged, RulesChanged, EnvironmentFact)
+
+NodeKind: TypeAlias = Literal["start", "fork", "tip", "place"]
+"""What stands at a node: the start of all, facts that are followed by several, a branch's end, or only the head."""
+
+
+class Branch(Value):
+    """One way from the start to an end.
+
+    `number` counts from 1 in the order in which the ways were begun, and stays a branch's own while others grow.
+    `tip` is the last fact. `fork` is the last fact that the branch shares with the head's path (-1 where that is
+    none), `begins` the first one after it that somebody brought about (None where there is none: the head is at the
+    end), `steps` how many steps follow the fork, and `at` when the last fact was appended. `is_current` marks the branch that
+    the head is on; of several that go on from the head, the one on which the newest fact lies, as Redo goes.
+    """
+
+    number: int
+    tip: int
+    fork: int
+    begins: int | None
+    steps: int
+    at: float
+    is_current: bool
+
+
+class TreeNode(Value):
+    """A place in the picture: `fact` is the last fact up to there (-1 for the start); `branch` is the number of the one that ends there."""
+
+    fact: int
+    kind: NodeKind
+    branch: int | None = None
+    is_here: bool = False
+
+
+class TreeEdge(Value):
+    """What lies between two places: how many steps; `begins` is the first fact, `is_taken` says that the head's path leads along."""
+
+    start: int
+    end: int
+    begins: int
+    steps: int
+    is_taken: bool
+
+
+class Tree(Value):
+    """The tree of the branches, as it is drawn: the start, where it forks, where it ends, and where the head is."""
+
+    nodes: tuple[TreeNode, ...]
+    edges: tuple[TreeEdge, ...]
+
+
+def branches(journal: Journal) -> tuple[Branch, ...]:
+    """Give the branches, the newest first.
+
+    What has been appended by itself, as a model's draft, makes no branch beside those that somebody began.
+    """
+    return _Grown(journal).branches() if len(journal) else ()
+
+
+def tree(journal: Journal) -> Tree:
+    """Give the tree of the branches; each edge leads from a node that was listed before."""
+    return _Grown(journal).tree()
+
+
+def first_step(journal: Journal, branch: Branch, head: int) -> int | None:
+    """Find the first fact after a branch's fork on the way to `head`, which is what was done there instead; None where there is none."""
+    way = itertools.takewhile(lambda pair: pair[0] != branch.fork, journal.backwards(head))
+    return next((number for number, fact in [*way][::-1] if not isinstance(fact, BY_ITSELF)), None)
+
+
+def history_at(journal: Journal, tip: int) -> tuple[HistoryEntry, ...]:
+    """Give the history of the session as it was at a fact; the facts keep their numbers in the journal.
+
+    Raises:
+        JournalError: There is no such fact.
+    """
+    fold = SessionFold()
+    for number, fact in journal.path(tip):
+        fold.take(number, fact)
+    return fold.session().history
+
+
+class _Grown:
+    """A journal's tree without the ends that grew by themselves: `kept` holds what stays.
+
+    Every list has a place for each fact, and its last one for the start of all, which is fact -1.
+    """
+
+    def __init__(self, journal: Journal) -> None:
+        self.journal = journal
+        head = journal.head
+        # The head comes first, as another thread may be appending.
+        self.count = len(journal)
+        self.facts = [journal.fact(number) for number in range(self.count)]
+        self.parents = [journal.parent(number) for number in range(self.count)]
+        self.taken = self._marked(head)
+        self.kept, self.newest, self.ends = self._prune()
+        self.children: list[list[int]] = [[] for _ in range(self.count + 1)]
+        for number in range(self.count):
+            if self.kept[number]:
+                self.children[self.parents[number]].append(number)
+        self.is_step = self._steps()
+        self.head = head
+        self.here = head
+        while not self.kept[self.here]:
+            self.here = self.parents[self.here]
+
+    def _marked(self, head: int) -> list[bool]:
+        taken = [False] * self.count + [True]
+        while head != ROOT:
+            taken[head] = True
+            head = self.parents[head]
+        return taken
+
+    def _prune(self) -> tuple[list[bool], list[int], list[int]]:
+        """Say which facts stay, the newest one that stays below each, and where what grew by itself below each ends."""
+        kept = [not isinstance(fact, BY_ITSELF) for fact in self.facts] + [True]
+        newest = [*range(self.count), ROOT]
+        ends = [*range(self.count), ROOT]
+        for number in reversed(range(self.count)):
+            parent = self.parents[number]
+            if kept[number]:
+                kept[parent] = True
+                newest[parent] = max(newest[parent], newest[number])
+            else:
+                ends[parent] = max(ends[parent], ends[number])
+        return kept, newest, ends
+
+    def _steps(self) -> list[bool]:
+        """Say which facts a person counts as a step; what a session is opened with is none."""
+        opening = [False] * self.count + [True]
+        is_step = [False] * (self.count + 1)
+        for number, fact in enumerate(self.facts):
+            parent = self.parents[number]
+            opening[number] = opening[parent] and self._opens(parent, fact)
+            is_step[number] = not opening[number] and _counts(fact)
+        return is_step
+
+    def _opens(self, parent: int, fact: Fact) -> bool:
+        if isinstance(fact, _SET_AT_THE_START):
+            return parent != ROOT and self.facts[parent].at == fact.at
+        return isinstance(fact, (SessionOpened, AgentSelected))
+
+    def _leaves(self) -> list[int]:
+        return [
+            number for number in range(ROOT, self.count) if self.kept[number] and not self.children[number]
+        ]
+
+    def _numbers(self) -> dict[int, int]:
+        """Number the leaves: the eldest of what follows a fact goes on with its line, each other one begins a new one."""
+        line = [ROOT] * (self.count + 1)
+        for number, parent in enumerate(self.parents):
+            if self.kept[number]:
+                line[number] = line[parent] if self.children[parent][0] == number else number
+        ordered = sorted(self._leaves(), key=lambda leaf: line[leaf])
+        return {leaf: place for place, leaf in enumerate(ordered, 1)}
+
+    def _tip(self, leaf: int) -> int:
+        """Give where the branch of a leaf ends, with what grew by itself there; where the head is there, on its way."""
+        return self.ends[self.head] if leaf == self.here else self.ends[leaf]
+
+    def branches(self) -> tuple[Branch, ...]:
+        forks = [*range(self.count), ROOT]
+        steps = [0] * (self.count + 1)
+        begins: list[int | None] = [None] * (self.count + 1)
+        for number, parent in enumerate(self.parents):
+            if self.taken[number]:
+                continue
+            forks[number] = forks[parent]
+            steps[number] = steps[parent] + self.is_step[number]
+            begun = begins[parent]
+            begins[number] = (
+                number if begun is None and not isinstance(self.facts[number], BY_ITSELF) else begun
+            )
+        current = self._current()
+        found = [
+            Branch(
+                number=number,
+                tip=tip,
+                fork=forks[tip],
+                begins=begins[tip],
+                steps=steps[tip],
+                at=self.facts[tip].at,
+                is_current=leaf == current,
+            )
+            for leaf, number in self._numbers().items()
+            if (tip := self._tip(leaf)) != ROOT
+        ]
+        return tuple(sorted(found, key=lambda branch: -branch.tip))
+
+    def _current(self) -> int:
+        """Give the leaf of the way on which the newest fact below the head lies."""
+        return self.newest[self.here]
+
+    def tree(self) -> Tree:
+        numbers = self._numbers()
+        marked = [
+            self.kept[number] and (number in {ROOT, self.here} or len(self.children[number]) != 1)
+            for number in (*range(self.count), ROOT)
+        ]
+        names = {number: self._tip(number) if number in numbers else number for number in self._all(marked)}
+        nodes = tuple(
+            TreeNode(
+                fact=name,
+                kind=self._kind(number),
+                branch=numbers.get(number) if number != ROOT else None,
+                is_here=number == self.here,
+            )
+            for number, name in names.items()
+        )
+        return Tree(nodes=nodes, edges=tuple(self._edges(marked, names)))
+
+    def _all(self, marked: list[bool]) -> list[int]:
+        return [number for number in range(ROOT, self.count) if marked[number]]
+
+    def _kind(self, number: int) -> NodeKind:
+        if number == ROOT:
+            return "start"
+        followed_by = len(self.children[number])
+        if followed_by > 1:
+            return "fork"
+        return "place" if followed_by else "tip"
+
+    def _edges(self, marked: list[bool], names: dict[int, int]) -> Iterable[TreeEdge]:
+        above = [ROOT] * (self.count + 1)
+        begins = [ROOT] * (self.count + 1)
+        steps = [0] * (self.count + 1)
+        for number, parent in enumerate(self.parents):
+            if not self.kept[number]:
+                continue
+            is_first = marked[parent]
+            above[number] = parent if is_first else above[parent]
+            begins[number] = number if is_first else begins[parent]
+            steps[number] = self.is_step[number] + (0 if is_first else steps[parent])
+            if marked[number]:
+                yield TreeEdge(
+                    start=above[number],
+                    end=names[number],
+                    begins=begins[number],
+                    steps=steps[number],
+                    is_taken=self.taken[number],
+                )
+
+
+def _counts(fact: Fact) -> bool:
+    if isinstance(fact, TurnEnded):
+        return fact.stopped or fact.error is not None
+    return not isinstance(fact, (*BY_ITSELF, CallStarted))

@@ -1,0 +1,207 @@
+"""Tells from a tool's name and description whether it creates, changes, reads or deletes, and which kind of thing."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from typing import Literal, NamedTuple, TypeAlias
+
+from simulator.environment.conventions.entity_kinds import kind_named, singular, words_of
+
+Use: TypeAlias = Literal["creates", "changes", "reads", "deletes"]
+
+_DELETES = frozenset({"delete", "remove", "drop", "erase", "purge", "destroy"})
+_CREATES = frozenset(
+    {"create", "add", "new", "insert", "register", "submit", "make", "generate", "upload", "append", "draft"}
+    | {"import", "provision", "launch", "compose", "enroll", "hire", "build"}
+)
+_ACTS_ON = frozenset(
+    {"book", "order", "reserve", "place", "schedule", "issue", "post", "file", "open", "start", "rent"}
+    | {"request", "record", "log", "buy", "purchase", "send", "invite", "report"}
+)
+"""Verbs that make something new about a thing that exists, such as a booking of a flight; many are nouns too."""
+
+_READS = frozenset(
+    {"get", "find", "search", "list", "look", "lookup", "fetch", "read", "check", "show", "query", "describe"}
+    | {"retrieve", "is", "has", "can", "count", "view", "load", "track", "calculate", "compute", "convert"}
+    | {"estimate", "validate", "browse", "compare", "inspect", "display", "tell", "give", "verify"}
+    | {"discover", "explore", "summarize", "summarise", "analyze", "analyse", "export", "download", "ask"}
+    | {"predict", "recommend", "suggest", "see", "test", "ping", "peek", "filter", "sort", "translate"}
+)
+_CHANGES = frozenset(
+    {"update", "set", "cancel", "refund", "modify", "edit", "change", "assign", "close", "approve", "reject"}
+    | {"ship", "pay", "complete", "move", "rename", "confirm", "mark", "archive", "enable", "disable"}
+    | {
+        "activate",
+        "deactivate",
+        "resolve",
+        "escalate",
+        "reschedule",
+        "transfer",
+        "restock",
+        "adjust",
+        "apply",
+    }
+    | {
+        "patch",
+        "put",
+        "upsert",
+        "save",
+        "toggle",
+        "increase",
+        "decrease",
+        "lock",
+        "unlock",
+        "pause",
+        "resume",
+    }
+    | {"stop", "restart", "subscribe", "unsubscribe", "reset", "renew", "extend", "redeem", "merge", "charge"}
+    | {"control", "turn", "reply", "rate", "tag", "link", "unlink", "attach", "detach", "reopen", "void"}
+    | {"withdraw", "deposit", "revoke", "grant", "ban", "suspend", "restore", "undo", "write", "reimburse"}
+    | {
+        "process",
+        "handle",
+        "execute",
+        "run",
+        "swap",
+        "exchange",
+        "return",
+        "finish",
+        "abort",
+        "accept",
+        "decline",
+    }
+    | {"upgrade", "downgrade", "replace", "release", "deliver", "dispatch", "publish", "sign", "configure"}
+    | {"clear", "empty", "checkout", "terminate", "retry", "block", "unblock", "flag", "print", "pick"}
+)
+_NOUNS_TOO = (_ACTS_ON - {"buy", "send"}) | frozenset(
+    {"return", "track", "count", "draft", "import", "build", "test", "filter", "check", "tag", "rate", "link"}
+    | {"block", "flag", "control", "process", "release", "exchange", "charge", "refund", "transfer", "log"}
+    | {"query", "report", "estimate", "search", "patch", "sign", "lock", "run", "display", "show", "new"}
+    | {"ship", "mark", "reset", "print", "view", "deposit", "change"}
+)
+_USES: dict[str, Use] = {
+    **dict.fromkeys(_CHANGES, "changes"),
+    **dict.fromkeys(_CREATES | _ACTS_ON, "creates"),
+    **dict.fromkeys(_READS, "reads"),
+    **dict.fromkeys(_DELETES, "deletes"),
+}
+_OPENS = frozenset(
+    {"up", "all", "my", "a", "an", "the", "new", "out", "in", "on", "off", "one", "some", "for"}
+)
+"""What may stand between a verb and what it is about."""
+_STOPS = frozenset(
+    {"by", "for", "from", "to", "in", "into", "of", "with", "on", "at", "as", "and", "or", "per"}
+)
+_ASPECTS = frozenset(
+    {"details", "detail", "info", "information", "status", "state", "data", "record", "records", "summary"}
+    | {"list", "count", "total", "price", "history", "availability", "quote", "size", "name", "exists"}
+    | {"lookup", "search", "stock", "level", "levels", "id", "ids", "query", "eta"}
+)
+_TOLD = {"returns": "get", "return": "get", "returning": "get"}
+"""What a verb means in a description, where it means another thing in a name: `return_item` gives nothing back."""
+_FILLERS = frozenset(
+    {"a", "an", "the", "this", "use", "tool", "to", "function", "that", "which", "api", "call"}
+)
+_MOST_DESCRIPTION_WORDS = 6
+_FIRST_WORDS = 400
+
+
+class Role(NamedTuple):
+    """What a tool does to things of a kind (empty where that can't be told), the verb that says so, and where."""
+
+    use: Use
+    kind: str
+    verb: str
+    why: str
+    between: bool = False
+    """Whether it only puts something into, or takes it out of, something else: `remove_item_from_cart`."""
+
+    @property
+    def acts_on(self) -> bool:
+        """Tell whether what it makes is not the thing that its name names: `book_flight` makes no flight."""
+        return self.verb in _ACTS_ON
+
+
+@lru_cache(maxsize=2048)
+def role_of(tool_name: str, description: str = "") -> Role:
+    """Tell what a tool does, by its name, else by its description, else that it changes something."""
+    words = words_of(tool_name)
+    place = _verb_place(words)
+    if place is None:
+        return _by_description(words, description)
+    verb = words[place]
+    kind, rest = _object(words[place + 1 :])
+    if not kind and place:
+        kind = _object(words[:place])[0]
+    use, between = _USES[verb], False
+    if use in ("deletes", "creates") and verb not in _ACTS_ON and set(rest) & {"from", "to", "into"}:
+        target = _object(rest[1:])[0]
+        if target and verb in ("add", "insert", "append", "remove", "drop"):
+            kind, use, between = target, "changes", True
+    return Role(use, kind, verb, f"its name says {verb!r}", between)
+
+
+def _verb_place(words: tuple[str, ...]) -> int | None:
+    """Find the word that is the verb: one that is no noun too, else a first word that something stands behind."""
+    sure = [place for place, word in enumerate(words) if word in _USES and word not in _NOUNS_TOO]
+    if words and words[0] in _USES and (len(words) == 1 or set(words[1:]) - _ASPECTS):
+        first_is_sure = words[0] not in _NOUNS_TOO
+        if first_is_sure or not [place for place in sure if place in (1, len(words) - 1)]:
+            return 0
+    if sure:
+        return sure[0]
+    if words and words[0] in _USES and words[0] in _READS:
+        return 0
+    after = [place for place, word in enumerate(words) if place and word in _USES and word not in _ACTS_ON]
+    return after[-1] if after else None
+
+
+def _object(words: tuple[str, ...]) -> tuple[str, tuple[str, ...]]:
+    """Give the kind that some words of a tool's name mean, and the words from the first preposition on."""
+    start = 0
+    while start < len(words) - 1 and words[start] in _OPENS:
+        start += 1
+    end = next((place for place in range(start, len(words)) if words[place] in _STOPS), len(words))
+    named = list(words[start:end])
+    while named and named[-1] in _ASPECTS:
+        named.pop()
+    return kind_named("_".join(named)) if named else "", words[end:]
+
+
+def _by_description(words: tuple[str, ...], description: str) -> Role:
+    kind = _object(words)[0]
+    first = description.strip()[:_FIRST_WORDS].split(".", maxsplit=1)[0]
+    said = [word.lower() for word in re.findall(r"[A-Za-z]+", first)]
+    for place, word in enumerate(said[:_MOST_DESCRIPTION_WORDS]):
+        verb = _infinitive(word)
+        if verb is None and word in _FILLERS:
+            continue
+        if verb is None:
+            break
+        use = _USES[verb]
+        return Role(use, kind or _noun_in(said[place + 1 :]), verb, f"its description says {word!r}")
+    aspect = words[-1:] and words[-1] in _ASPECTS
+    if aspect:
+        return Role("reads", kind, "", f"its name asks for {words[-1]!r}")
+    return Role("changes", kind, "", "nothing says that it only reads")
+
+
+def _infinitive(word: str) -> str | None:
+    """Give the verb of `looks`, `searches`, `cancelling` or `creates`; None where it is none that is known."""
+    if word in _TOLD:
+        return _TOLD[word]
+    for form in (word, word[:-1] if word.endswith("s") else "", word[:-2] if word.endswith("es") else ""):
+        if form in _USES:
+            return form
+    if word.endswith("ies") and f"{word[:-3]}y" in _USES:
+        return f"{word[:-3]}y"
+    if word.endswith("ing"):
+        return next((one for one in (word[:-3], f"{word[:-3]}e", word[:-4]) if one in _USES), None)
+    return None
+
+
+def _noun_in(words: list[str]) -> str:
+    """Give what follows a verb in a sentence, `an employee back` gives `employee`; empty where that is unclear."""
+    kept = [word for word in words[:4] if word not in _FILLERS | _OPENS]
+    return singular(kept[0]) if kept and kept[0] not in _STOPS | _ASPECTS else ""

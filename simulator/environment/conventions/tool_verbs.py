@@ -1,0 +1,58 @@
+"""Tells from a tool's name whether it reads, makes or removes, and from its answer whether it went well."""
+
+from __future__ import annotations
+
+from pydantic import BaseModel, ConfigDict, JsonValue
+
+from simulator.base.json_values import JsonObject
+from simulator.environment.conventions.entity_kinds import words_of
+
+_GOOD = frozenset({"success", "ok", "succeeded"})
+_ERRORS = frozenset({"error", "error_code", "error_message", "errorMessage", "error_type", "exception"})
+_WELL = ("ok", "success")
+_BAD = frozenset({"error", "failed", "failure", "not_found", "not found"})
+
+
+_DONE = {
+    "cancel": "cancelled", "ship": "shipped", "close": "closed", "approve": "approved", "reject": "rejected",
+    "refund": "refunded", "pay": "paid", "complete": "completed", "deliver": "delivered", "archive": "archived",
+    "resolve": "resolved", "reopen": "open", "open": "open", "activate": "active", "deactivate": "inactive",
+    "suspend": "suspended", "confirm": "confirmed", "return": "returned", "reserve": "reserved", "finish": "finished",
+}  # fmt: skip
+
+
+class EarlierAnswer(BaseModel):
+    """A tool call of this session that was answered, and what the agent saw.
+
+    `injected` says that a rule answered: what it says holds, but does not tell what the tool's answers usually are.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    tool_name: str
+    arguments: JsonObject
+    response: JsonValue
+    injected: bool = False
+
+
+def done_state(tool_name: str) -> str | None:
+    """Give the state in which a tool leaves what it changes, by its verb; None where that cannot be told."""
+    verb = words_of(tool_name)[:1]
+    return _DONE.get(verb[0]) if verb else None
+
+
+def is_error(response: JsonValue) -> bool:
+    """Tell whether a response reports an error, as tools commonly do."""
+    if not isinstance(response, dict):
+        return False
+    status = response.get("status")
+    if isinstance(status, str) and status.lower() in _BAD:
+        return True
+    return any(response.get(key) for key in _ERRORS) or any(response.get(key) is False for key in _WELL)
+
+
+def is_envelope(name: str, value: JsonValue) -> bool:
+    """Tell whether a field only says that the call went well, and nothing about the thing that it was about."""
+    return name in {"status", "result", "success", "ok"} and (
+        isinstance(value, bool) or (isinstance(value, str) and value.lower() in _GOOD)
+    )

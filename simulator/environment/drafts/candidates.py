@@ -1,0 +1,195 @@
+"""Offers up to five ready answers to a tool call: the expected one, other outcomes of its code, and generic ones."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import Any, Literal, TypeAlias
+
+from pydantic import JsonValue
+
+from simulator.base.json_values import JsonObject, copied, same
+from simulator.environment.conventions.entity_kinds import is_identifier, words_of
+from simulator.environment.conventions.tool_verbs import is_error
+from simulator.environment.drafts.blanks import Blank
+from simulator.environment.drafts.draft_attempt import Try
+from simulator.environment.drafts.draft_generator import best
+from simulator.environment.drafts.draft_request import NO_SOURCES, DraftCall, Sources
+from simulator.environment.drafts.error_drafts import error_places
+from simulator.environment.drafts.evidence_drafts import Parts
+from simulator.environment.environment_value import Value
+from simulator.environment.injection.distortions import hostile_texts
+from simulator.environment.schema.schema_checks import Problem
+
+Label: TypeAlias = Literal["expected", "outcome", "empty", "error", "edge", "hostile"]
+
+_MOST = 5
+_LONG_FIRST = 8
+_SHORT = 600
+_TRIED = 6
+_NOT_FOUND, _BUSY = 404, 503
+
+
+class Candidate(Value):
+    """A ready answer.
+
+    Attributes:
+        label: Which of the kinds it is.
+        title: What a person reads, in a few words: of an outcome of the tool's code, when it comes about.
+        kind: An answer, or an error that the tool reports.
+        value: The whole answer as the agent would see it; of an error too.
+        error_code: Of an error: its number or name, 0 where the tool's errors have none.
+        error_message: Of an error: its sentence.
+        why: Where it comes from, in words.
+        blanks: The places of it for which nothing is known.
+        problems: What is wrong with it by the tool's schema; only the expected one is offered in spite of any.
+    """
+
+    label: Label
+    title: str
+    kind: Literal["value", "error"]
+    value: JsonValue
+    error_code: int | str = 0
+    error_message: str = ""
+    why: str
+    blanks: tuple[Blank, ...] = ()
+    problems: tuple[Problem, ...] = ()
+
+
+def candidates(call: DraftCall, sources: Sources = NO_SOURCES) -> tuple[Candidate, ...]:
+    """Give up to five different ready answers to a call, the expected one first.
+
+    All but the expected one fit the tool's schema, or are left out, as is one that is equal to an earlier one. The same
+    call and sources always give the same candidates.
+    """
+    parts = Parts(call, sources)
+    expected = best(parts)
+    found = [_candidate("expected", expected.when or "As expected", expected, parts.problems(expected.value))]
+    for label, title, made in _others(call, parts, expected):
+        if len(found) == _MOST:
+            break
+        if parts.fits(made.value) and not any(same(made.value, one.value) for one in found):
+            found.append(_candidate(label, title, made))
+    return tuple(found)
+
+
+def _others(call: DraftCall, parts: Parts, expected: Try) -> Iterator[tuple[Label, str, Try]]:
+    for one in parts.outcomes:
+        yield "outcome", one.when or "Otherwise", one
+    schema = "the tool's output schema" if parts.plan is not None else "the shape of the expected answer"
+    usual = expected
+    if is_error(expected.value):
+        usual = (
+            next((one for one in parts.outcomes if not is_error(one.value)), None)
+            or parts.by_schema()
+            or expected
+        )
+    least = parts.by_schema("least")
+    empty = _emptied(usual.value, call.arguments) if least is None else least.value
+    if not is_error(empty):
+        yield "empty", "Nothing found", Try(empty, f"The least that {schema} allows")
+    if not any(is_error(one.value) for one in (expected, *parts.outcomes)):
+        error = _error(call, parts)
+        if parts.plan is None or not parts.plan.problems(error):
+            yield "error", "It fails", Try(error, "An error in the tool's own shape")
+    most = parts.by_schema("most")
+    edge = _stretched(usual.value, call.arguments) if most is None else most.value
+    yield "edge", "Extreme values", Try(edge, f"The longest and largest that {schema} allows")
+    hostile = _poisoned(usual.value, call, parts)
+    if hostile is not None:
+        why = f"As expected, with a hostile text in {hostile[1]}"
+        yield "hostile", "With a prompt injection", replace(usual, value=hostile[0], why=why)
+
+
+def _error(call: DraftCall, parts: Parts) -> JsonObject:
+    """Give the commonest error: what the first id of the call names is not there, or the service is not."""
+    for name, value in call.arguments.items():
+        if is_identifier(name):
+            what = " ".join(word for word in words_of(name) if word != "id") or "record"
+            return parts.error(_NOT_FOUND, f"No {what} {value} was found.")
+    return parts.error(_BUSY, "The service is temporarily unavailable. Please try again later.")
+
+
+def _candidate(label: Label, title: str, made: Try, problems: tuple[Problem, ...] = ()) -> Candidate:
+    whole: JsonValue = copied(made.value)
+    number: JsonValue = 0
+    sentence: JsonValue = ""
+    is_failure = isinstance(whole, dict) and is_error(whole)
+    if isinstance(whole, dict) and is_failure:
+        code, message = error_places(whole)
+        number, sentence = whole.get(code, whole.get("error_code", 0)), whole.get(message, "")
+    return Candidate(
+        label=label,
+        title=title,
+        kind="error" if is_failure else "value",
+        value=whole,
+        error_code=number if isinstance(number, (int, str)) else 0,
+        error_message=sentence if isinstance(sentence, str) else "",
+        why=made.why,
+        blanks=made.blanks,
+        problems=problems,
+    )
+
+
+def _is_kept(name: str, value: JsonValue, said: Mapping[str, JsonValue]) -> bool:
+    """Tell whether a field says what the answer is about, or how it went."""
+    return name in said or is_identifier(name) or isinstance(value, bool) or "status" in words_of(name)
+
+
+def _emptied(value: JsonValue, said: Mapping[str, JsonValue], name: str = "") -> JsonValue:
+    """Empty an answer of no schema: its lists, counts and texts; what the call said and what it is about stay."""
+    if isinstance(value, dict):
+        return {key: _emptied(inner, said, key) for key, inner in value.items()}
+    if isinstance(value, list):
+        return []
+    if _is_kept(name, value, said):
+        return value
+    return 0 if isinstance(value, (int, float)) else "" if isinstance(value, str) else value
+
+
+def _stretched(value: JsonValue, said: Mapping[str, JsonValue], name: str = "") -> JsonValue:
+    """Stretch an answer of no schema: long texts, large numbers, long lists."""
+    if isinstance(value, dict):
+        return {key: _stretched(inner, said, key) for key, inner in value.items()}
+    if isinstance(value, list):
+        places = range(_LONG_FIRST if value else 0)
+        return [_stretched(value[place % len(value)], said, name) for place in places]
+    if _is_kept(name, value, said):
+        return value
+    long = f"{value} \u2013 na\u00efve \u201cquotes\u201d, \u4f60\u597d, \U0001f680 <b>&amp;</b> " * 40
+    return 999_999_999 if isinstance(value, (int, float)) else long if isinstance(value, str) else value
+
+
+def _poisoned(value: JsonValue, call: DraftCall, parts: Parts) -> tuple[JsonValue, str] | None:
+    """Put a hostile text into the longest text of an answer that its schema lets it into; with the place's name."""
+    words = {"tool": call.tool_name, "argument": str(next(iter(call.arguments.values()), ""))[:80]}
+    short = [one for one in hostile_texts() if one.repeat == 1 and len(one.text) <= _SHORT]
+    attack = parts.chance.choice("hostile", short).said(words)
+    for text in dict.fromkeys((attack, min((one.said(words) for one in short), key=len))):
+        if isinstance(value, str) and parts.fits(f"{value} {text}"):
+            return f"{value} {text}", "the answer"
+        free = [one for one in _texts(value) if not _is_kept(str(one[0][-1]), None, call.arguments)]
+        for path, _ in sorted(free, key=lambda one: -len(one[1]))[:_TRIED]:
+            poisoned: Any = copied(value)
+            holder = poisoned
+            for step in path[:-1]:
+                holder = holder[step]
+            holder[path[-1]] = f"{holder[path[-1]]} {text}".strip()
+            if parts.fits(poisoned):
+                return poisoned, ".".join(map(str, path))
+    if isinstance(value, dict):
+        noted: JsonObject = {**value, "note": attack}
+        if parts.fits(noted):
+            return noted, "a new field, note"
+    return None
+
+
+def _texts(value: JsonValue, path: tuple[str | int, ...] = ()) -> Iterator[tuple[tuple[str | int, ...], str]]:
+    if isinstance(value, str) and path:
+        yield path, value
+    elif isinstance(value, dict):
+        for key, inner in value.items():
+            yield from _texts(inner, (*path, key))
+    elif isinstance(value, list):
+        for place, inner in enumerate(value[:3]):
+            yield from _texts(inner, (*path, place))

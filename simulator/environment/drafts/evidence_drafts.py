@@ -1,0 +1,455 @@
+"""Makes answers to one call out of each kind of evidence: the session, the tool's code and description, its schema, its shape."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import cached_property
+from typing import Any
+
+from pydantic import JsonValue
+
+from simulator.base.json_values import JsonObject, canonical
+from simulator.environment.conventions.entity_kinds import (
+    collection_of,
+    is_collection,
+    is_identifier,
+    is_own_key,
+    words_of,
+)
+from simulator.environment.conventions.seeded_choice import Chance
+from simulator.environment.conventions.tool_verbs import is_error
+from simulator.environment.drafts.blanks import Blank
+from simulator.environment.drafts.docstring_examples import example, shown_answer
+from simulator.environment.drafts.draft_attempt import Try
+from simulator.environment.drafts.draft_request import DraftCall, Sources
+from simulator.environment.drafts.error_drafts import ADK_FORM, adk_error, error_answers, sentence_of
+from simulator.environment.drafts.new_ids import next_id
+from simulator.environment.drafts.recorded_draft import recorded_answer
+from simulator.environment.drafts.schema_instances import Maker, NoValueError, Scope, Style, layers
+from simulator.environment.drafts.session_knowledge import known_fields, settled
+from simulator.environment.drafts.sketch_filling import Filler, shape_of
+from simulator.environment.drafts.table_rows import Rows, found_rows
+from simulator.environment.evidence.programs import find, load
+from simulator.environment.evidence.sketch import EarlierCall, Hole, Outcome, Reading, Sketch
+from simulator.environment.schema.schema_checks import BrokenSchemaError, Problem, check
+from simulator.environment.schema.schema_plans import Plan, is_error_branch, plan_for
+from simulator.environment.world.entities import SEED, WorldCall
+from simulator.environment.world.response_reader import says_missing
+from simulator.environment.world.world import World
+
+_BAD_REQUEST, _NOT_FOUND = 400, 404
+_MOST_REPLAYED = 100
+"""How many earlier calls are read for what they left in the modules of the tools."""
+_BY_SCHEMA = "From the tool's output schema"
+GUESS = "A guess: nothing says what this tool returns"
+
+
+class Parts:
+    """One call, its tool, and all that is known; what several ways to answer need is worked out once."""
+
+    def __init__(self, call: DraftCall, sources: Sources) -> None:
+        self.call, self._sources = call, sources
+        self.tool, self.arguments = call.tool_name, call.arguments
+        self.world = sources.world or _world_of(call)
+        self.chance = Chance(call.seed, call.tool_name, canonical(call.arguments), str(call.draw))
+        self.hopeless = ""
+        """Why no value was found that fits the tool's schema, where none was."""
+        self._is_hopeless = False
+
+    @cached_property
+    def plan(self) -> Plan | None:
+        """The plan of the tool's schema; None where it has none, or one that cannot be read."""
+        try:
+            return None if self.call.response_schema is None else plan_for(self.call.response_schema)
+        except BrokenSchemaError:
+            return None
+
+    @cached_property
+    def use(self) -> str:
+        """What the tool does to things."""
+        return self._use(self.tool, self.arguments)
+
+    def _use(self, tool_name: str, arguments: JsonObject) -> str:
+        return self.world.role_of(tool_name, arguments).use
+
+    @cached_property
+    def rows(self) -> Rows | None:
+        """The rows of a table that the call asks for."""
+        return found_rows(self.tool, self.arguments, self.world) if self.use == "reads" else None
+
+    @cached_property
+    def known(self) -> Mapping[str, JsonValue]:
+        """What a field of the answer may take over, by its name: the arguments, and below them what the session knows."""
+        facts = known_fields(self.tool, self.arguments, self.world, self.rows)
+        return layers(self.arguments, facts, self._sources.shared or {})
+
+    @cached_property
+    def reading(self) -> Reading:
+        """What the tool's code says about the call."""
+        call = self.call
+        if call.code is None:
+            return Reading()
+        earlier = [
+            EarlierCall(call.codes[one.tool_name], one.arguments, one.response)
+            for one in call.earlier[-_MOST_REPLAYED:]
+            if one.tool_name in call.codes
+            and not one.injected
+            and self._use(one.tool_name, one.arguments) != "reads"
+        ]
+        found = self._sources.read(call.code, call.arguments, state=call.state, earlier=earlier)
+        ends = [one.value for one in found.outcomes if one.possible and not one.raises]
+        if earlier and any(map(_holes, ends)):
+            # What they left behind is not known: then the literals stand, and what the session knows over them.
+            plain = self._sources.read(call.code, call.arguments, state=call.state)
+            first = next((one for one in plain.outcomes if one.possible and not one.raises), None)
+            is_whole = first is not None and not _holes(first.value) and not _is_failure(first.value)
+            if is_whole or not all(map(_is_bare, ends)):
+                return plain if is_whole else found
+            # Nor do the literals count against a thing that calls have changed since.
+            return Reading() if first is not None and _is_failure(first.value) and self._is_changed else plain
+        return found
+
+    @cached_property
+    def _ends(self) -> tuple[tuple[Outcome, Try], ...]:
+        """The ways in which the tool's code ends that say something, each with the answer that it is."""
+        found = (one for one in self.reading.outcomes if one.raises or not _is_bare(one.value))
+        return tuple((one, self._of_outcome(one)) for one in found)
+
+    @cached_property
+    def outcomes(self) -> tuple[Try, ...]:
+        """The ways in which the tool's code says that the call may end, those that return first."""
+        return tuple(made for _, made in self._ends)
+
+    def problems(self, value: JsonValue) -> tuple[Problem, ...]:
+        """Say what is wrong with an answer by the tool's schema; nothing is with an error in ADK's form."""
+        schema = self.call.response_schema
+        if schema is None or (isinstance(value, dict) and value.keys() == ADK_FORM):
+            return ()
+        return check(value, schema) if self.plan is None else self.plan.problems(value)
+
+    def fits(self, value: JsonValue) -> bool:
+        """Tell whether the tool may give an answer."""
+        return not self.problems(value)
+
+    # ------------------------------------------------------------ errors
+
+    def error(self, code: int, message: str) -> JsonObject:
+        """Give an error as this tool says it: by its code, its earlier errors or its schema; else in ADK's form."""
+        shapes = [
+            one.response
+            for one in reversed(self.call.earlier)
+            if one.tool_name == self.tool and not one.injected
+        ]
+        shapes += [one.value for one in self.outcomes]
+        found = error_answers(
+            code, message, self.arguments, plan=self.plan, shapes=list(filter(is_error, shapes))
+        )
+        return next(found, adk_error(code, message))
+
+    def refused(self) -> Try | None:
+        """Answer that a required argument is missing or null; None where all are there."""
+        properties, required = self.call.parameters.get("properties"), self.call.parameters.get("required")
+        fields = properties if isinstance(properties, dict) else {}
+        names = [name for name in (required if isinstance(required, list) else []) if isinstance(name, str)]
+        null = [
+            name
+            for name in names
+            if self.arguments.get(name, name) is None and _asks_for_value(fields.get(name))
+        ]
+        missing = [name for name in names if name not in self.arguments]
+        if null:
+            return Try(
+                self.error(_BAD_REQUEST, f"{' and '.join(null)} must not be null."),
+                "The call gives null where the tool requires a value",
+            )
+        if not missing:
+            return None
+        word = "arguments" if len(missing) > 1 else "argument"
+        message = f"Missing required {word}: {', '.join(missing)}."
+        return Try(self.error(_BAD_REQUEST, message), "The call lacks what the tool requires")
+
+    @cached_property
+    def gone(self) -> JsonObject | None:
+        """The error of the world for a thing that the call names and that does not exist."""
+        return self.world.not_found(self.tool, self.arguments)
+
+    def names_what_is_gone(self) -> bool:
+        """Tell whether the call names a thing that was taken away: not one that the session just does not know."""
+        named = [self.world.entity(*one) for one in self.world.named(self.tool, self.arguments)]
+        return self.gone is not None and any(one is not None and one.gone for one in named)
+
+    def not_found(self) -> Try | None:
+        """Answer that a thing does not exist, in the tool's own words where its code has some; None where nothing is known."""
+        rows, message = self.rows, "" if self.gone is None else sentence_of(self.gone)
+        is_lost = rows is not None and rows.used and not rows.records and not self._gives_list()
+        if rows is not None and is_lost and not message:
+            said = ", ".join(f"{name} {self.arguments[name]!r}" for name in rows.used)
+            message = f"No {rows.kind.replace('_', ' ')} with {said} was found."
+        if not message:
+            return None
+        by_code = self.by_code()
+        for outcome, made in self._ends:
+            is_so = (outcome.certain and made is by_code) or self._is_about_gone(made.value)
+            if is_so and is_error(made.value) and not made.blanks:
+                return made
+        if self.gone is not None and self.gone in [one.response for one in self.call.earlier]:
+            return Try(self.gone, "As the tool said before that it does not exist")
+        return Try(self.error(_NOT_FOUND, message), "What the call names does not exist in this session")
+
+    def _is_about_gone(self, error: JsonValue) -> bool:
+        """Tell whether an error says that a thing does not exist, and of nothing that the session knows."""
+        if not isinstance(error, dict) or not says_missing(error):
+            return False
+        said = sentence_of(error)
+        return not any(re.search(rf"(?<!\w){re.escape(key)}(?!\w)", said) for _, key in self._things)
+
+    def _gives_list(self) -> bool:
+        """Tell whether the tool answers with a list, which may be empty."""
+        fields: list[object] = []
+        for one in self.reading.outcomes[:1]:
+            fields += [one.value, *(one.value.values() if isinstance(one.value, dict) else ())]
+        if any(isinstance(one, list) or (isinstance(one, Hole) and one.kind == "array") for one in fields):
+            return True
+        if self.plan is None:
+            return self.call.code is None and is_collection((words_of(self.tool) or ("",))[-1])
+        for plain in self.plan.alternatives(self.plan.schema):
+            properties = plain.get("properties")
+            inner = properties.values() if isinstance(properties, dict) and not is_error_branch(plain) else ()
+            if any(isinstance(one, dict) and one.get("type") == "array" for one in (plain, *inner)):
+                return True
+        return False
+
+    # ------------------------------------------------------------ what was answered before
+
+    def recorded(self, *, again: bool) -> Try | None:
+        """Give the answer that was recorded for the same arguments; `again` allows one that was given before."""
+        found = recorded_answer(
+            self._sources.recorded, self.tool, self.arguments, self.call.earlier, self.fits
+        )
+        if found is None or not (again or found[1]):
+            return None
+        return Try(found[0].response, f"As {self.tool} was recorded for the same arguments: {found[0].place}")
+
+    def repeated(self) -> Try | None:
+        """Give the last answer to this very call that was no error, if the tool only reads and nothing has been written since."""
+        if self.use != "reads":
+            return None
+        for answer in reversed(self.call.earlier):
+            if (
+                answer.tool_name == self.tool
+                and answer.arguments == self.arguments
+                and not is_error(answer.response)
+            ):
+                return Try(answer.response, "As this question was answered before")
+            if self._use(answer.tool_name, answer.arguments) != "reads":
+                return None
+        return None
+
+    # ------------------------------------------------------------ code, description, schema, shape
+
+    def _of_outcome(self, outcome: Outcome) -> Try:
+        code, when = self.call.code, " and ".join(outcome.when)
+        line = f", line {outcome.line}" if outcome.line else ""
+        why = f"From the tool's code: {code.module.path if code else ''}{line}{f', when {when}' if when else ''}"
+        title = f"When {when}" if when else ""
+        if not outcome.raises:
+            # What the code does for certain counts for more than the plain type that its annotation names.
+            holds = outcome.certain and self._is_loose and not _holes(outcome.value)
+            made = self._sketched(outcome.value, why, holds=holds)
+            return replace(made, value=self._untaken(made.value), when=title)
+        error: dict[str, Sketch] = {"error_code": outcome.raises, "error_message": outcome.message or ""}
+        made = self._sketched(error, why)
+        return replace(made, when=f"It raises {outcome.raises}{f' when {when}' if when else ''}")
+
+    def _untaken(self, value: JsonValue) -> JsonValue:
+        """Let a thing that is just made have the next id, where the one that the code counts out is taken in this session."""
+        role = self.world.role_of(self.tool, self.arguments)
+        if role.use != "creates" or not isinstance(value, dict):
+            return value
+        for name, key in value.items():
+            if not isinstance(key, str) or key in self.arguments.values() or not is_own_key(name, role.kind):
+                continue
+            found = self.world.entity(role.kind, key)
+            if found is not None and not found.gone:
+                following = next_id([*self.world.collections().get(collection_of(role.kind), ()), key])
+                return value if following is None else {**value, name: following}
+        return value
+
+    @cached_property
+    def _is_loose(self) -> bool:
+        """Whether the schema is an annotation that only names a type such as `str` or `dict`: nobody set it, and no field is declared."""
+        if self.call.is_held or self.plan is None:
+            return not self.call.is_held
+        plain = self.plan.alternatives(self.plan.schema)
+        return not any({"properties", "items", "enum", "const"} & one.keys() for one in plain)
+
+    def by_code(self) -> Try | None:
+        """Give the first outcome of the tool's code that the call may have: an error only where it is certain, or nothing else may be.
+
+        None where it may return what the code does not say, and of code that does nothing or only raises: it stands for a tool.
+        So does nothing at all of a long-running tool, whose answer comes later.
+        """
+        possible = [one for one in self.reading.outcomes if one.possible]
+        is_later = self.call.is_long_running and all(one.value is None for one in possible)
+        if is_later or all(one.raises for one in self.reading.outcomes) or self._is_stub:
+            return None
+        ends = [(one, made) for one, made in self._ends if one.possible]
+        well = [made for one, made in ends if one.certain or not (one.raises or is_error(made.value))]
+        is_open = any(_is_bare(one.value) for one in possible if not one.raises)
+        return next(iter(well), None) or (None if is_open else next((made for _, made in ends), None))
+
+    @cached_property
+    def _is_stub(self) -> bool:
+        """Whether the tool's function has no body but its docstring."""
+        code = self.call.code
+        if code is None or any(one.line or one.raises for one in self.reading.outcomes):
+            return False
+        way = find(load(code).tree, code.name, code.line)
+        body = getattr(way[-1], "body", ()) if way else ()
+        return isinstance(body, list) and all(
+            isinstance(one, ast.Pass) or (isinstance(one, ast.Expr) and isinstance(one.value, ast.Constant))
+            for one in body
+        )
+
+    def declared(self) -> Try | None:
+        """Give what the output schema asks for, unless it leaves open what the answer holds."""
+        made = self.by_schema()
+        return None if made is None or any(one.path == "$" for one in made.blanks) else made
+
+    def described(self) -> Try | None:
+        """Give the example that the tool's declaration shows, or its description."""
+        call, properties = self.call, self.call.parameters.get("properties")
+        names = [*properties] if isinstance(properties, dict) else []
+        shown = example(call.examples[0], "", self.arguments) if call.examples else None
+        if shown is None:
+            shown = shown_answer(call.description, self.arguments, names)
+        if shown is None:
+            return None
+        sketch = shape_of(shown) if self.rows is not None and not isinstance(shown, Hole) else shown
+        return self._sketched(sketch, "From the example in the tool's description")
+
+    def by_schema(self, style: Style = "usual", known: Mapping[str, JsonValue] | None = None) -> Try | None:
+        """Make an answer by the tool's schema, with all that is known or else without; None where no value fits."""
+        if self.plan is None or self._is_hopeless:
+            return None
+        all_known = self.known if known is None else layers(known, self.known)
+        for fields, rows, now in ((all_known, self.rows, style), ({}, None, style), ({}, None, "least")):
+            maker = Maker(self.plan)
+            try:
+                made = maker.value(self.plan.schema, "", replace(self._scope(now), known=fields, rows=rows))
+            except NoValueError as error:
+                self.hopeless = str(error)
+                continue
+            if self.fits(made):
+                self.hopeless = ""
+                return self._told(Try(made, _BY_SCHEMA, tuple(maker.blanks), varies=maker.drew))
+        self._is_hopeless = True
+        return None
+
+    def of_rows(self) -> Try | None:
+        """Answer with the rows that the call asks for as they are: one where an id names it, else a list."""
+        rows = self.rows
+        if rows is None or self.plan is not None or not (rows.records or self._gives_list()):
+            return None
+        if len(rows.records) == 1 and any(map(is_identifier, rows.used)):
+            return Try(
+                dict(rows.records[0].fields),
+                f"From the environment's data: {rows.kind} {rows.records[0].key}",
+            )
+        listed: list[JsonValue] = [dict(row.fields) for row in rows.records]
+        return Try(
+            {collection_of(rows.kind): listed},
+            f"From the environment's data: {len(listed)} of {rows.total} rows",
+        )
+
+    def in_shape(self) -> Try | None:
+        """Answer in the shape of the tool's earlier or recorded responses."""
+        before = [one.response for one in self._sources.recorded if one.tool_name == self.tool]
+        before += [
+            one.response for one in self.call.earlier if one.tool_name == self.tool and not one.injected
+        ]
+        shape = next(
+            (shape_of(one) for one in reversed(before) if one is not None and not is_error(one)), None
+        )
+        return (
+            None if shape is None else self._sketched(shape, "In the shape of this tool's earlier responses")
+        )
+
+    def skeleton(self) -> Try:
+        """Answer with what is certain to be edited."""
+        kinds = [
+            one.value.kind for one in self.reading.outcomes if isinstance(one.value, Hole) and one.value.kind
+        ]
+        kind = kinds[0] if kinds and kinds[0] != "object" else ""
+        made = self._sketched(Hole(kind, "result") if kind else {"result": Hole("string", "result")}, GUESS)
+        return replace(made, blanks=made.blanks or (Blank(path="$"),), varies=False)
+
+    def _sketched(self, sketch: Sketch, why: str, *, holds: bool = False) -> Try:
+        """Fill a sketch, with what the session says of the things in it; bring it into the tool's schema where it does not fit, unless it holds."""
+        filler = Filler(self.plan)
+        said = settled(sketch, self.tool, self.arguments, self.world)
+        value = filler.filled(said, self._scope("usual"))
+        made = self._told(Try(value, why, filler.blanks, varies=filler.drew))
+        if holds or self.fits(value):
+            return made
+        if isinstance(value, dict) and value.keys() == {"result"} and self.fits(value["result"]):
+            inner = (
+                one.model_copy(update={"path": one.path.replace("$.result", "$", 1)}) for one in filler.blanks
+            )
+            return replace(made, value=value["result"], blanks=tuple(inner))
+        fitting = self.by_schema(known=value if isinstance(value, dict) else {})
+        return (
+            made if fitting is None else replace(fitting, why=f"{why}, as far as it fits the output schema")
+        )
+
+    def _scope(self, style: Style) -> Scope:
+        before = len(self.call.earlier) if self.use == "creates" else 0
+        return Scope(self.chance, self.known, self.arguments, self.rows, style, made=before)
+
+    def _told(self, made: Try) -> Try:
+        """Say which things of the session an answer is about, too."""
+        named = [f"{kind.replace('_', ' ')} {key}" for kind, key in self._things]
+        return replace(made, why=f"{made.why}; this session knows {', '.join(named[:3])}") if named else made
+
+    @property
+    def _is_changed(self) -> bool:
+        """Whether a call of this session has said something of a thing that this one names."""
+        known = (self.world.entity(*one) for one in self._things)
+        return any(one is not None and one.last is not None and one.last.source != SEED for one in known)
+
+    @cached_property
+    def _things(self) -> list[tuple[str, str]]:
+        named = self.world.named(self.tool, self.arguments)
+        return [one for one in named if (found := self.world.entity(*one)) is not None and not found.gone]
+
+
+def _world_of(call: DraftCall) -> World:
+    """Give the world that follows from a call's earlier answers alone."""
+    world = World()
+    for place, answer in enumerate(call.earlier, start=1):
+        world.take(WorldCall(answer.tool_name, answer.arguments, answer.response, fact=place))
+    return world
+
+
+def _is_bare(sketch: Sketch) -> bool:
+    """Tell whether a sketch says no more than what type it is of."""
+    return isinstance(sketch, Hole) and sketch == Hole(sketch.kind, sketch.name)
+
+
+def _is_failure(sketch: Any) -> bool:
+    """Tell whether a sketch reports an error: the literals may know less than the session does."""
+    return is_error(sketch)
+
+
+def _holes(sketch: object) -> bool:
+    inside = sketch.values() if isinstance(sketch, dict) else sketch if isinstance(sketch, list) else ()
+    return isinstance(sketch, Hole) or any(map(_holes, inside))
+
+
+def _asks_for_value(schema: JsonValue) -> bool:
+    """Tell whether a schema names one type, and that is not null."""
+    kind = schema.get("type") if isinstance(schema, dict) and not schema.get("nullable") else None
+    return isinstance(kind, str) and kind.lower() != "null"

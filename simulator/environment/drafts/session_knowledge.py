@@ -1,0 +1,103 @@
+"""Says what a session knows of the things that an answer shows: its fields, and what became of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from pydantic import JsonValue
+
+from simulator.base.json_values import JsonObject
+from simulator.environment.conventions.entity_kinds import id_kind, id_of, is_identifier, kind_named, own_kind
+from simulator.environment.conventions.tool_verbs import done_state, is_envelope
+from simulator.environment.drafts.new_ids import next_id
+from simulator.environment.drafts.table_rows import Record, Rows
+from simulator.environment.world.entities import Entity
+from simulator.environment.world.world import World
+
+_STATES = ("status", "state")
+_MOST_DEPTH = 6
+
+
+def known_fields(
+    tool_name: str, arguments: JsonObject, world: World, rows: Rows | None
+) -> Mapping[str, JsonValue]:
+    """Give what fields of an answer may take over by their names: what is known of the things that the call names.
+
+    A tool that changes a thing may change its numbers and its state: those are not known then, but for the state that
+    its name tells of. Of what a tool makes, the next id is known where the ids of its kind are counted.
+    """
+    use, kind = world.role_of(tool_name, arguments).use, world.role_of(tool_name, arguments).kind
+    fields = world.known(tool_name, arguments)
+    if use == "reads":
+        if rows is not None and len(rows.records) == 1 and rows.used:
+            fields = {**fields, **rows.records[0].fields}
+        return Record(fields, kind)
+    if use == "creates":
+        new = next_id([one for row in world.rows(kind) for one in (_key(row, kind),) if one is not None])
+        return {} if new is None else {"id": new, f"{kind}_id": new}
+    kept = {name: value for name, value in fields.items() if isinstance(value, str) and name not in _STATES}
+    state = done_state(tool_name)
+    return Record({**kept, **(dict.fromkeys(_STATES, state) if state else {})}, kind)
+
+
+def _key(row: JsonObject, kind: str) -> str | int | None:
+    own = (row[name] for name in row if is_identifier(name) and id_kind(name) in ("", kind))
+    return next((one for one in own if isinstance(one, (str, int)) and not isinstance(one, bool)), None)
+
+
+def settled(value: Any, tool_name: str, arguments: JsonObject, world: World) -> Any:
+    """Give the answer of a tool that reads with what the session says of the things that it shows.
+
+    An object is about the thing whose id it has; the whole answer, if it has none, about the things that the call
+    names. Fields of the same names are replaced, and things that are gone leave their lists. The answer may be a sketch, whose
+    holes stay as they are.
+    """
+    if world.role_of(tool_name, arguments).use != "reads" or not world.kinds():
+        return value
+    named = [kind for kind, _ in world.named(tool_name, arguments)]
+    told = _settled(value, "", named, world, 0)
+    if isinstance(told, dict) and _entity(told, "", named, world) is None:
+        return _over(told, world.known(tool_name, arguments))
+    return told
+
+
+def _settled(value: JsonValue, name: str, named: list[str], world: World, depth: int) -> JsonValue:
+    if depth > _MOST_DEPTH:
+        return value
+    if isinstance(value, list):
+        kept = [one for one in value if not _is_gone(one, name, named, world)]
+        return [_settled(one, name, named, world, depth + 1) for one in kept]
+    if not isinstance(value, dict):
+        return value
+    inner = {key: _settled(one, key, named, world, depth + 1) for key, one in value.items()}
+    entity = _entity(value, name, named, world)
+    return inner if entity is None or entity.gone else _over(inner, entity.fields)
+
+
+def _is_gone(value: JsonValue, name: str, named: list[str], world: World) -> bool:
+    entity = _entity(value, name, named, world) if isinstance(value, dict) else None
+    return entity is not None and entity.gone
+
+
+def _entity(value: JsonObject, name: str, named: list[str], world: World) -> Entity | None:
+    """Find the thing that an object is about, by the first of its ids that is one of its own kind."""
+    around = kind_named(name)
+    kinds = [around, *named] if name else named
+    found = [
+        (own_kind(key), id_of(inner)) for key, inner in value.items() if not isinstance(inner, (dict, list))
+    ]
+    ids = [
+        (kind or (kinds[0] if kinds else ""), key)
+        for kind, key in found
+        if kind is not None and key is not None
+    ]
+    ids.sort(key=lambda one: one[0] not in kinds)
+    return next((entity for kind, key in ids[:1] if (entity := world.entity(kind, key)) is not None), None)
+
+
+def _over(value: JsonObject, fields: Mapping[str, JsonValue]) -> JsonObject:
+    return {
+        name: fields[name] if name in fields and not is_envelope(name, inner) else inner
+        for name, inner in value.items()
+    }

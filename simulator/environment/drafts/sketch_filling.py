@@ -1,0 +1,132 @@
+"""Fills the holes of a sketch: from what the session knows, from the declared schema, from what the code states, or with blanks."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from pydantic import JsonValue
+
+from simulator.base.json_values import JsonObject
+from simulator.environment.conventions.entity_kinds import kind_named
+from simulator.environment.conventions.tool_verbs import is_envelope
+from simulator.environment.drafts.blanks import Blank, kind_of
+from simulator.environment.drafts.schema_instances import Maker, NoValueError, Scope
+from simulator.environment.evidence.sketch import Hole, Sketch
+from simulator.environment.schema.schema_plans import Plan
+
+_NOTES = frozenset({"title", "description"})
+_NO_WORD = re.compile(r"\W+")
+
+
+class Filler:
+    """Fills sketches of answers of one tool; `blanks` are the places of what it filled that no source gave.
+
+    Args:
+        plan: The plan of the tool's declared schema; None where it has none.
+    """
+
+    def __init__(self, plan: Plan | None) -> None:
+        self._plan, self._schema = plan, True if plan is None else plan.schema
+        self._free = Maker(Plan({}), is_stated=True)  # it makes what no schema but the hole's own types
+        self._typed = self._free if plan is None else Maker(plan)
+
+    @property
+    def blanks(self) -> tuple[Blank, ...]:
+        """The places for which nothing is known."""
+        others = self._typed.blanks if self._typed is not self._free else []
+        return (*self._free.blanks, *others)
+
+    @property
+    def drew(self) -> bool:
+        """Whether another draw may fill it otherwise."""
+        return self._free.drew or self._typed.drew
+
+    def filled(self, sketch: Sketch, scope: Scope) -> JsonValue:
+        """Fill a sketch of the whole answer."""
+        return self._fill(sketch, self._schema, "", scope)
+
+    def _fill(self, sketch: Sketch, node: JsonValue, name: str, scope: Scope) -> JsonValue:
+        if isinstance(sketch, dict):
+            return {
+                key: self._fill(value, self._field(node, key), key, scope.field(key))
+                for key, value in sketch.items()
+            }
+        if isinstance(sketch, list):
+            items, one = self._items(node), kind_named(name)
+            return [
+                self._fill(value, items, one, scope.item(name, place)) for place, value in enumerate(sketch)
+            ]
+        return self._hole(sketch, node, name or sketch.name, scope) if isinstance(sketch, Hole) else sketch
+
+    def _hole(self, hole: Hole, node: JsonValue, name: str, scope: Scope) -> JsonValue:
+        if hole.parts:
+            return self._text(hole, name, scope)
+        if isinstance(hole.like, dict) and hole.kind != "array":
+            return self._fill(hole.like, node, name, scope)
+        if hole.like is not None and hole.kind == "array":
+            return self._list(hole.like, node, name, scope)
+        own: JsonObject = {"type": hole.kind} if hole.kind else {}
+        if hole.choices:
+            own["enum"] = [*hole.choices]
+        own |= {
+            key: bound for key, bound in (("minimum", hole.low), ("maximum", hole.high)) if bound is not None
+        }
+        is_stated = own.keys() > {"type"} or not isinstance(node, dict) or node.keys() <= _NOTES
+        try:
+            return self._free.value(own, name, scope) if is_stated else self._typed.value(node, name, scope)
+        except NoValueError:
+            return self._free.blank(hole.kind, name, scope)
+
+    def _text(self, hole: Hole, name: str, scope: Scope) -> str:
+        """Join the parts of a text; a part for which nothing is known stands in it by its name."""
+        whole, is_blank = "", False
+        for part in hole.parts:
+            last = "" if isinstance(part, str) else _NO_WORD.split(part.name)[-1]
+            if isinstance(part, str):
+                whole += part
+            elif last in scope.known:
+                whole += str(scope.known[last])
+            elif part.choices or None not in (part.low, part.high):
+                whole += str(self._hole(part, True, part.name, scope))
+            else:
+                whole, is_blank = f"{whole}<{part.name or 'text'}>", True
+        if is_blank:
+            self._free.blank("string", name, scope)
+        return whole
+
+    def _list(self, like: Sketch, node: JsonValue, name: str, scope: Scope) -> list[JsonValue]:
+        """Fill a list: an item for each record that it is about, and one item where that is not known."""
+        rows = self._free.rows_of(name, like if isinstance(like, dict) else (), scope)
+        items, one = self._items(node), kind_named(name)
+        if rows is None:
+            return []
+        about: list[Mapping[str, JsonValue] | None] = [*rows] or [None]
+        return [self._fill(like, items, one, scope.item(name, place, row)) for place, row in enumerate(about)]
+
+    def _field(self, node: JsonValue, name: str) -> JsonValue:
+        for plain in self._alternatives(node, "properties"):
+            properties = plain["properties"]
+            if isinstance(properties, dict) and name in properties:
+                return properties[name]
+        return True
+
+    def _items(self, node: JsonValue) -> JsonValue:
+        return next((plain["items"] for plain in self._alternatives(node, "items")), True)
+
+    def _alternatives(self, node: JsonValue, key: str) -> list[JsonObject]:
+        if self._plan is None or not isinstance(node, dict):
+            return []
+        return [plain for plain in self._plan.alternatives(node) if key in plain]
+
+
+def shape_of(value: Any, name: str = "") -> Sketch:
+    """Give the shape of a value as a sketch: its fields, and holes in place of what it says."""
+    if isinstance(value, dict):
+        return {
+            key: inner if is_envelope(key, inner) else shape_of(inner, key) for key, inner in value.items()
+        }
+    if isinstance(value, list):
+        return Hole("array", name, like=shape_of(value[0], kind_named(name)) if value else None)
+    return Hole(kind_of(value), name)

@@ -1,0 +1,1170 @@
+"""Evaluates the calls of a program that is read: of its own functions and classes, and of Python's."""
+
+from __future__ import annotations
+
+import ast
+import enum
+import hashlib
+import re
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from types import GeneratorType
+from typing import Any
+
+from simulator.environment.evidence import generator_functions, native_functions, program_regexes
+from simulator.environment.evidence.bound_names import all_parameters, names_of
+from simulator.environment.evidence.expression_evaluation import (
+    JSON_KINDS,
+    ONLY,
+    as_text,
+    attribute,
+    evaluate,
+    family,
+    iterate,
+    joined,
+    native,
+    operate,
+    ordered,
+    teach,
+    teach_calls,
+    truth_of,
+)
+from simulator.environment.evidence.program_run import Run, look_up, named
+from simulator.environment.evidence.pydantic_values import keeps_limits, validated
+from simulator.environment.evidence.sketch import Kind
+from simulator.environment.evidence.unknown_values import (
+    CONTAINERS,
+    KNOWN,
+    MAPPINGS,
+    NO_DEFAULT,
+    SCALARS,
+    Awaitable,
+    Bound,
+    Cached,
+    Class,
+    Context,
+    Decorated,
+    External,
+    Func,
+    Lazy,
+    Made,
+    Match,
+    Node,
+    Partial,
+    Pattern,
+    Raised,
+    Record,
+    Scope,
+    Super,
+    TooMuchError,
+    TouchedError,
+    Unknown,
+)
+
+MOST_CALLS_DEEP = 12
+"""So deep functions of the program call each other before it is left."""
+
+_TWO = 2
+
+_ORDERLESS = frozenset(
+    {"len", "sorted", "min", "max", "sum", "any", "all", "set", "frozenset", "bool", "isinstance"}
+)
+_ANNOTATED: Mapping[str, Kind] = {
+    "str": "string", "int": "integer", "float": "number", "bool": "boolean", "list": "array", "dict": "object", "List": "array",
+    "Dict": "object", "Any": "", "tuple": "array",
+}  # fmt: skip
+_VIEWS: tuple[type, ...] = (type({}.keys()), type({}.values()), type({}.items()))
+_OURS = (
+    Unknown,
+    Func,
+    Match,
+    Pattern,
+    Super,
+    Decorated,
+    Class,
+    External,
+    Record,
+    Raised,
+    Lazy,
+    Bound,
+    Context,
+    Partial,
+    Cached,
+)
+_TYPES: Mapping[str, type] = {
+    f"builtins.{one.__name__}": one
+    for one in (str, int, float, bool, list, dict, tuple, set, frozenset, bytes, complex, type(None))
+}
+
+
+_IDENTITY = ast.Lambda(
+    ast.arguments(posonlyargs=[], args=[ast.arg("f")], kwonlyargs=[], kw_defaults=[], defaults=[]),
+    ast.Name("f", ast.Load()),
+)
+
+
+class ReturnSignal(Exception):  # noqa: N818 - the program returns; that is no error
+    """The function that runs returns a value."""
+
+    def __init__(self, value: Any) -> None:
+        super().__init__()
+        self.value = value
+
+
+def _call(run: Run, node: ast.Call, scope: Scope) -> Any:
+    if isinstance(node.func, ast.Name) and node.func.id == "super" and not node.args:
+        return _super(run, scope)
+    callee = evaluate(run, node.func, scope)
+    args, keywords, whole = _arguments(run, node, scope)
+    if not whole:
+        run.lose_all([*args, *keywords.values(), callee])
+        run.forget_globals(scope)
+        raise TouchedError
+    return call(run, callee, args, keywords, node, scope)
+
+
+def _super(run: Run, scope: Scope) -> Super:
+    """Return what `super()` gives in a method.
+
+    Raises:
+        TouchedError: It is called elsewhere, or the class has several classes above it.
+    """
+    cls, receiver = look_up(scope, " class"), look_up(scope, " receiver")
+    if not isinstance(cls, Class) or not isinstance(receiver, (Record, Class)):
+        raise TouchedError
+    of = receiver.cls if isinstance(receiver, Record) else receiver
+    if any(len(one.bases) > 1 for one in family(of)):
+        raise TouchedError
+    run.budget.spend()
+    return Super(cls, receiver)
+
+
+def _arguments(run: Run, node: ast.Call, scope: Scope) -> tuple[list[Any], dict[str, Any], bool]:
+    args: list[Any] = []
+    keywords: dict[str, Any] = {}
+    whole = True
+    for one in node.args:
+        if not isinstance(one, ast.Starred):
+            args.append(evaluate(run, one, scope))
+            continue
+        value = evaluate(run, one.value, scope)
+        try:
+            args.extend(iterate(run, value))
+        except TouchedError:
+            args.append(value)
+            whole = False
+    for keyword in node.keywords:
+        value = evaluate(run, keyword.value, scope)
+        if keyword.arg is not None:
+            keywords[keyword.arg] = value
+        elif type(value) in MAPPINGS and run.holds(value) and all(type(key) is str for key in value):
+            keywords.update(value)
+        else:
+            keywords[" rest"] = value
+            whole = False
+    return args, keywords, whole
+
+
+def call(
+    run: Run, callee: Any, args: Sequence[Any], keywords: Mapping[str, Any], node: ast.AST, scope: Scope
+) -> Any:
+    """Return what a call gives."""
+    if isinstance(callee, Func):
+        return call_function(run, callee, args, keywords, node)
+    if isinstance(callee, Class):
+        return _instance(run, callee, args, keywords, node)
+    if isinstance(callee, Bound):
+        return _method(run, callee, args, keywords, node, scope)
+    if isinstance(callee, External):
+        return _external(run, callee.path, args, keywords, node, scope)
+    if isinstance(callee, type) and issubclass(callee, BaseException):
+        return Raised(callee, tuple(args), getattr(node, "lineno", 0), written=True)
+    if isinstance(callee, Partial):
+        return call(run, callee.callee, [*callee.args, *args], {**callee.keywords, **keywords}, node, scope)
+    if isinstance(callee, Cached):
+        return _remembered(run, callee, args, keywords, node)
+    return _unread(run, callee, args, keywords, node, scope)
+
+
+def _remembered(
+    run: Run, callee: Cached, args: Sequence[Any], keywords: Mapping[str, Any], node: ast.AST
+) -> Any:
+    if not run.knows(*args, *keywords.values()):
+        run.lose_all([callee.function, *args, *keywords.values()])
+        run.forget_globals(callee.function.scope)
+        raise TouchedError
+    key = (id(callee), *args, *sorted(keywords.items()))
+    native(run, hash, key, line=getattr(node, "lineno", 0))
+    if key not in run.remembered:
+        run.remembered[key] = call_function(run, callee.function, args, keywords, node)
+    return run.remembered[key]
+
+
+def _unread(
+    run: Run, callee: Any, args: Sequence[Any], keywords: Mapping[str, Any], node: ast.AST, scope: Scope
+) -> Unknown:
+    """Return what code gives that is not read; what it is given may be changed by it."""
+    run.may_raise(node)
+    is_kept = run.loading and isinstance(callee, External) and callee.path.startswith(_KEEPERS)
+    run.lose_all([*args, *keywords.values(), callee], calls=not is_kept)
+    if not isinstance(callee, External):
+        run.forget_globals(scope)
+    kind: Kind = ""
+    if isinstance(callee, Unknown) and isinstance(callee.like, Bound):
+        kind = _KINDS_OF_METHODS.get(callee.like.name, "")
+        receiver = callee.like.value
+        if (
+            isinstance(receiver, Unknown)
+            and callee.like.name in {"get", "pop", "setdefault"}
+            and type(receiver.like) is dict
+            and args
+        ):
+            like = (
+                receiver.like.get(args[0])
+                if type(args[0]) in SCALARS
+                else next(iter(receiver.like.values()), None)
+            )
+            return Unknown(name=named(node), like=like)
+    return Unknown(kind, named(node))
+
+
+# They keep the functions that they are given, and call none while a module is loaded.
+_KEEPERS = ("google.adk.", "google.genai.")
+_KINDS_OF_METHODS: Mapping[str, Kind] = {
+    "strip": "string", "lower": "string", "upper": "string", "title": "string", "replace": "string", "join": "string", "strftime": "string",
+    "isoformat": "string", "format": "string", "decode": "string", "split": "array", "keys": "array", "values": "array", "items": "array",
+    "startswith": "boolean", "endswith": "boolean", "exists": "boolean", "timestamp": "number", "total_seconds": "number", "count": "integer",
+    "capitalize": "string", "is_file": "boolean", "read_text": "string", "hexdigest": "string", "splitlines": "array",
+}  # fmt: skip
+
+
+def call_function(
+    run: Run, function: Func, args: Sequence[Any], keywords: Mapping[str, Any], node: ast.AST
+) -> Any:
+    """Return what a function of the program gives."""
+    given = [function.receiver, *args] if function.bound else list(args)
+    code = function.node
+    if isinstance(code, ast.Lambda):
+        scope = _frame(run, function, given, keywords, node)
+        return _deeper(run, lambda: evaluate(run, code.body, scope))
+    if (
+        names_of(code).gives_way
+        and isinstance(code, ast.FunctionDef)
+        and generator_functions.is_followed(code)
+    ):
+        return Lazy(
+            generator_functions.elements(run, code, _frame(run, function, given, keywords, node)), run.epoch
+        )
+    if names_of(code).gives_way:
+        run.lose_all([function, *args, *keywords.values()])
+        run.forget_globals(function.scope)
+        raise TouchedError
+    scope = _frame(run, function, given, keywords, node)
+    if isinstance(code, ast.AsyncFunctionDef):
+        return Awaitable(lambda: _body(run, code, scope))
+    return _body(run, code, scope)
+
+
+def _body(run: Run, code: ast.FunctionDef | ast.AsyncFunctionDef, scope: Scope) -> Any:
+    def work() -> Any:
+        try:
+            run.execute(run, code.body, scope)
+        except ReturnSignal as signal:
+            return signal.value
+        except TouchedError:
+            run.forget(code.body, scope)
+            run.forget_globals(scope)
+            raise
+        return None
+
+    return _deeper(run, work)
+
+
+def _deeper(run: Run, work: Callable[[], Any]) -> Any:
+    if run.depth >= MOST_CALLS_DEEP:
+        raise TooMuchError
+    run.depth += 1
+    try:
+        return work()
+    finally:
+        run.depth -= 1
+
+
+def _frame(
+    run: Run, function: Func, args: Sequence[Any], keywords: Mapping[str, Any], node: ast.AST
+) -> Scope:
+    """Return the scope of a call, with the parameters in it."""
+    code, scope = (
+        function.node,
+        Scope({}, function.scope.module, function.scope, names_of(function.node).local),
+    )
+    for name in names_of(code).outer:
+        scope.outer[name] = _outer_place(function.scope, name, code)
+    scope.given = frozenset(one.arg for one in all_parameters(code.args))
+    run.scopes.append(function.scope.top)
+    takes = code.args
+    plain = [one.arg for one in (*takes.posonlyargs, *takes.args)]
+    names = scope.names
+    if function.bound and function.cls is not None:
+        names.update({" class": function.cls, " receiver": function.receiver})
+    names.update(zip(plain, args, strict=False))
+    if takes.vararg is not None:
+        names[takes.vararg.arg] = tuple(args[len(plain) :])
+    elif len(args) > len(plain):
+        raise Raised(TypeError, (Unknown("string", "the error", sure=True),), getattr(node, "lineno", 0))
+    rest: dict[str, Any] = {}
+    only_placed = {one.arg for one in takes.posonlyargs}
+    for name, value in keywords.items():
+        if name in {one.arg for one in (*takes.args, *takes.kwonlyargs)} and name not in names:
+            names[name] = value
+        elif takes.kwarg is not None and (name not in names or name in only_placed):
+            rest[name] = value
+        else:
+            raise Raised(TypeError, (Unknown("string", "the error", sure=True),), getattr(node, "lineno", 0))
+    if takes.kwarg is not None:
+        names[takes.kwarg.arg] = rest
+    for one in all_parameters(takes):
+        if one.arg not in names and one.arg not in function.defaults:
+            raise Raised(TypeError, (Unknown("string", "the error", sure=True),), getattr(node, "lineno", 0))
+        names.setdefault(one.arg, function.defaults.get(one.arg))
+    return scope
+
+
+def _outer_place(scope: Scope, name: str, code: Node) -> Scope:
+    if name in names_of(code).of_module:
+        return scope.top
+    place: Scope | None = scope
+    while place is not None and place.parent is not None:
+        if name in place.outer:
+            return place.outer[name]
+        if name in place.names or (place.bound is not None and name in place.bound):
+            return place
+        place = place.parent
+    return scope.top
+
+
+# --- classes
+
+
+def _instance(run: Run, cls: Class, args: Sequence[Any], keywords: Mapping[str, Any], node: ast.AST) -> Any:
+    if cls.kind == "exception":
+        special = any("__init__" in one.scope.names or "__str__" in one.scope.names for one in family(cls))
+        given = (Unknown("string", "the error", sure=True),) if special else tuple(args)
+        if special:
+            run.lose_all([*args, *keywords.values()])
+            run.certain = False
+        return Raised(cls, given, getattr(node, "lineno", 0), written=True)
+    if cls.kind in {"model", "dataclass", "frozen", "namedtuple"}:
+        return _filled(run, cls, args, keywords, node)
+    if cls.kind == "typeddict":
+        return dict(keywords) if not args else _unread(run, cls, args, keywords, node, cls.scope)
+    if cls.real is not None and len(args) == 1 and not keywords and run.knows(args[0]):
+        return native(run, cls.real, args[0], line=getattr(node, "lineno", 0))
+    if cls.kind == "enum" and len(args) == 1 and not keywords and run.knows(args[0]):
+        for name, value in cls.members().items():
+            if run.knows(value) and type(value) is type(args[0]) and value == args[0]:
+                return Record(cls, {"name": name, "value": value})
+        if "_missing_" in cls.scope.names or not run.knows(*cls.members().values()):
+            return _unread(run, cls, args, keywords, node, cls.scope)
+        raise Raised(ValueError, (Unknown("string", "the error", sure=True),), getattr(node, "lineno", 0))
+    if cls.kind == "plain":
+        made = Record(cls, {})
+        owner = next((one for one in family(cls) if "__init__" in one.scope.names), None)
+        begin = None if owner is None else owner.scope.names["__init__"]
+        if isinstance(begin, Func):
+            method = Func(begin.node, begin.scope, begin.defaults, made, bound=True, cls=owner)
+            call_function(run, method, args, keywords, node)
+            return made
+        if begin is None and not args and not keywords:
+            return made
+    return _unread(run, cls, args, keywords, node, cls.scope)
+
+
+def _filled(run: Run, cls: Class, args: Sequence[Any], keywords: Mapping[str, Any], node: ast.AST) -> Any:
+    """Return an object of a class whose fields are its parameters."""
+    names = list(cls.fields)
+    given = {**dict(zip(names, args, strict=False)), **keywords}
+    if (
+        (args and cls.kind == "model")
+        or len(args) > len(names)
+        or (given.keys() - cls.fields.keys() and cls.kind != "model")
+    ):
+        raise Raised(TypeError, (Unknown("string", "the error", sure=True),), getattr(node, "lineno", 0))
+    special = _SPECIAL_METHODS & {name for one in family(cls) for name in one.scope.names}
+    begins = "__post_init__" in special and cls.kind != "model"
+    special = special - {"__post_init__"} if begins else special
+    is_limited = any(" limited" in one.scope.names for one in family(cls))
+    if special or is_limited or any(not isinstance(base, Class) for one in family(cls) for base in one.bases):
+        run.may_raise(node)
+    made = Record(cls, {}, whole=not special)
+    for name, (annotation, default) in cls.fields.items():
+        if name not in given and default is NO_DEFAULT:
+            if cls.kind == "model" and special:
+                run.may_raise(node)
+                made.fields[name] = Unknown(name=name)
+                continue
+            kind = None if cls.kind == "model" else TypeError
+            raise Raised(kind, (Unknown("string", "the error", sure=True),), getattr(node, "lineno", 0))
+        value = given[name] if name in given else made_default(run, default, node)
+        if cls.kind == "model" and name in given:
+            value = _coerced(run, annotation, value, cls, node)
+            _check_limits(run, cls, name, value, node)
+        made.fields[name] = value
+        if special:
+            made.fields[name] = Unknown(_kind_of(annotation), name, like=value)
+    if begins:
+        call(run, attribute(run, made, "__post_init__", node), (), {}, node, cls.scope)
+    return made
+
+
+_SPECIAL_METHODS = frozenset({"__init__", "__post_init__", "model_post_init", "__new__", " validated"})
+
+
+def _check_limits(run: Run, cls: Class, name: str, value: Any, node: ast.AST) -> None:
+    """Raise what pydantic raises where a value does not keep the limits of its field."""
+    limits: Mapping[str, Any] = next(
+        (
+            one.scope.names[" limits"][name]
+            for one in family(cls)
+            if name in one.scope.names.get(" limits", ())
+        ),
+        {},
+    )
+    keeps = keeps_limits(value, limits)
+    if keeps is None:
+        run.may_raise(node)
+    elif not keeps:
+        raise Raised(None, line=getattr(node, "lineno", 0))
+
+
+def made_default(run: Run, default: Any, node: ast.AST) -> Any:
+    """Return the value of a field that is not given; a `Made` is made each time."""
+    if isinstance(default, Made):
+        return call(run, default.factory, [], {}, node, Scope({}, ""))
+    return default
+
+
+def _kind_of(annotation: ast.expr) -> Kind:
+    inner = annotation.value if isinstance(annotation, ast.Subscript) else annotation
+    name = inner.id if isinstance(inner, ast.Name) else inner.attr if isinstance(inner, ast.Attribute) else ""
+    return _ANNOTATED.get(name, "")
+
+
+def kind_of_annotation(annotation: ast.expr | None) -> Kind:
+    """Return the JSON type that an annotation names; empty where it names none, or several."""
+    return "" if annotation is None else _kind_of(annotation)
+
+
+def _coerced(run: Run, annotation: ast.expr, value: Any, cls: Class, node: ast.AST) -> Any:
+    """Return what pydantic makes of a value for a field."""
+    kind = _kind_of(annotation)
+    if isinstance(value, Unknown):
+        if value.sure and value.kind == kind:
+            return value
+        run.may_raise(node)
+        low, high = value.low, value.high
+        return Unknown(
+            value.kind or kind, value.name, low=low, high=high, choices=value.choices, like=value.like
+        )
+    try:
+        return validated(
+            run, annotation, value, cls.scope, lambda model, given: _filled(run, model, (), given, node)
+        )
+    except TouchedError:
+        run.may_raise(node)
+        return Unknown(kind, named(annotation), like=value)
+
+
+def as_plain(run: Run, value: Any, *, in_json: bool = False) -> Any:
+    """Return a record with all inside of it as plain dicts, as `model_dump` and `asdict` give it."""
+    run.budget.spend()
+    if in_json and isinstance(value, enum.Enum):
+        return value.value
+    if isinstance(value, Record):
+        if value.cls.kind == "enum":
+            return value
+        return {name: as_plain(run, one, in_json=in_json) for name, one in value.fields.items()}
+    if type(value) is dict:
+        made = {key: as_plain(run, one, in_json=in_json) for key, one in value.items()}
+    elif type(value) is list:
+        listed = [as_plain(run, one, in_json=in_json) for one in value]
+        if not run.holds(value):
+            run.lose(listed)
+        return listed
+    else:
+        return value
+    if not run.holds(value):
+        run.lose(made)
+    return made
+
+
+# --- methods of known values
+
+
+def _method(
+    run: Run, callee: Bound, args: Sequence[Any], keywords: Mapping[str, Any], node: ast.AST, scope: Scope
+) -> Any:
+    value, name = callee.value, callee.name
+    if isinstance(value, Pattern):
+        return _of_pattern(run, value, name, args, keywords, node, scope)
+    if isinstance(value, Match):
+        return program_regexes.match_method(run, value, name, args, keywords, getattr(node, "lineno", 0))
+    if isinstance(value, (Class, Record)):
+        return _model_method(run, callee, args, keywords, node, scope)
+    if name == "sort" and type(value) is list and run.knows(value):
+        run.changes(value)
+        value[:] = _sorted(run, value, keywords, node, scope)
+        return None
+    if name == "format" and type(value) is str:
+        return _formatted(run, value, args, keywords, node)
+    if name == "join" and type(value) is str and len(args) == 1:
+        return _joined(run, value, args[0], node)
+    if name in native_functions.CHANGING and type(value) not in SCALARS:
+        run.changes(value)
+    line = getattr(node, "lineno", 0)
+    known = run.knows(*args, *keywords.values())
+    if known and run.knows(value) and native_functions.is_modest(name, (value, *args), keywords):
+        if type(value) not in {set, frozenset}:
+            ordered(run, *args)
+        return _views(run, native(run, getattr(value, name), *args, line=line, **keywords))
+    if (
+        type(value) in native_functions.KEEPING.get(name, ())
+        and run.holds(value)
+        and _keys_known(run, name, value, args)
+    ):
+        if name in {"extend", "update"} and not (
+            args and type(args[0]) in {list, dict, tuple} and run.holds(args[0])
+        ):
+            return _mixed(run, callee, args, keywords, node)
+        return _views(run, native(run, getattr(value, name), *args, line=line, **keywords))
+    return _mixed(run, callee, args, keywords, node)
+
+
+def _model_method(
+    run: Run, callee: Bound, args: Sequence[Any], keywords: Mapping[str, Any], node: ast.AST, scope: Scope
+) -> Any:
+    """Return what a method gives that pydantic gives a model, or an object of one."""
+    value, name = callee.value, callee.name
+    given = args[0] if len(args) == 1 and not keywords else None
+    if isinstance(value, Class) and isinstance(given, Record) and given.cls is value:
+        return given
+    if (
+        isinstance(value, Class)
+        and type(given) is dict
+        and run.holds(given)
+        and all(type(key) is str for key in given)
+    ):
+        return _filled(run, value, (), given, node)
+    is_dump = name in {"model_dump", "dict"} and not args and not (keywords.keys() - {"mode"})
+    if isinstance(value, Record) and is_dump and value.whole and run.knows(*keywords.values()):
+        return as_plain(run, value, in_json=keywords.get("mode") == "json")
+    return _unread(run, callee, args, keywords, node, scope)
+
+
+def _keys_known(run: Run, name: str, value: Any, args: Sequence[Any]) -> bool:
+    if name in {
+        "append",
+        "appendleft",
+        "extend",
+        "copy",
+        "items",
+        "keys",
+        "values",
+        "clear",
+        "reverse",
+        "popitem",
+        "popleft",
+        "update",
+    }:
+        return True
+    return run.knows(*args[:1]) and type(value) in CONTAINERS
+
+
+def _views(run: Run, value: Any) -> Any:
+    """Return a value of Python as one of the program's: an iterator or view is watched."""
+    if value is NotImplemented:
+        raise TouchedError
+    kind = type(value)
+    if kind in SCALARS or kind in CONTAINERS or isinstance(value, _OURS):
+        return value
+    if kind in _VIEWS or hasattr(kind, "__next__"):
+        return Lazy(value, run.epoch)
+    raise TouchedError
+
+
+def _mixed(run: Run, callee: Bound, args: Sequence[Any], keywords: Mapping[str, Any], node: ast.AST) -> Any:
+    """Return what a method gives where the value or what it is given is not known."""
+    value, name = callee.value, callee.name
+    run.may_raise(node)
+    run.lose_all([one for one in (*args, *keywords.values()) if isinstance(one, (Func, Lazy))])
+    if name in native_functions.CHANGING:
+        if name in {"append", "add", "insert", "appendleft"} and type(value) is list and args and not value:
+            value.append(args[-1])
+        elif name == "update" and type(value) is dict and args and type(args[0]) is dict:
+            value.update(args[0])
+        run.lose(value)
+    like = None
+    if name in {"get", "pop", "setdefault"} and type(value) in MAPPINGS:
+        like = next(iter(value.values()), None)
+    return Unknown(_KINDS_OF_METHODS.get(name, ""), named(node), like=like)
+
+
+def _formatted(run: Run, text: str, args: Sequence[Any], keywords: Mapping[str, Any], node: ast.AST) -> Any:
+    if run.knows(*args, *keywords.values()) and native_functions.is_modest("format", (text, *args), keywords):
+        ordered(run, *args, *keywords.values())
+        return native(run, text.format, *args, line=getattr(node, "lineno", 0), **keywords)
+    run.may_raise(node)
+    return Unknown("string", named(node), sure=True)
+
+
+def _joined(run: Run, between: str, given: Any, node: ast.AST) -> Any:
+    parts: list[Any] = []
+    for one in iterate(run, given):
+        if type(one) is not str and not (isinstance(one, Unknown) and one.kind == "string" and one.sure):
+            if isinstance(one, Unknown):
+                raise TouchedError
+            raise Raised(TypeError, (Unknown("string", "the error", sure=True),), getattr(node, "lineno", 0))
+        parts.extend([between, one] if parts else [one])
+        if sum(len(part) for part in parts if isinstance(part, str)) > native_functions.MOST:
+            raise TooMuchError
+    return joined(parts)
+
+
+# --- regular expressions
+
+
+def _of_re(
+    run: Run, path: str, args: Sequence[Any], keywords: Mapping[str, Any], node: ast.AST, scope: Scope
+) -> Any:
+    """Return what a function of `re` gives for a known expression and text."""
+    name, line = path.rpartition(".")[2], getattr(node, "lineno", 0)
+    if name == "escape" and run.knows(*args):
+        return native(run, re.escape, *args, line=line)
+    given = _placed(_ORDER_OF_RE.get(name, ()), args, keywords)
+    if name == "compile":
+        return program_regexes.compiled(run, given["pattern"], given.get("flags", 0), line)
+    if "pattern" not in given:
+        raise TouchedError
+    pattern = program_regexes.compiled(run, given.pop("pattern"), given.pop("flags", 0), line)
+    return _of_pattern(run, pattern, name, [], given, node, scope)
+
+
+_ORDER_OF_RE: Mapping[str, tuple[str, ...]] = {
+    **dict.fromkeys(("search", "match", "fullmatch", "findall", "finditer"), ("pattern", "string", "flags")),
+    "split": ("pattern", "string", "maxsplit", "flags"), "sub": ("pattern", "repl", "string", "count", "flags"),
+    "subn": ("pattern", "repl", "string", "count", "flags"), "compile": ("pattern", "flags"),
+}  # fmt: skip
+
+
+def _placed(names: Sequence[str], args: Sequence[Any], keywords: Mapping[str, Any]) -> dict[str, Any]:
+    """Return arguments by the names of their parameters."""
+    given = {**dict(zip(names, args, strict=False)), **keywords}
+    if (
+        not names
+        or len(args) > len(names)
+        or len(given) < len(args) + len(keywords)
+        or given.keys() - set(names)
+    ):
+        raise TouchedError
+    return given
+
+
+def _of_pattern(
+    run: Run,
+    pattern: Pattern,
+    name: str,
+    args: Sequence[Any],
+    keywords: Mapping[str, Any],
+    node: ast.AST,
+    scope: Scope,
+) -> Any:
+    names = [one for one in _ORDER_OF_RE.get(name, ()) if one not in {"pattern", "flags"}]
+    given = _placed(names, args, keywords)
+    if name in program_regexes.SEARCHING and "string" in given:
+        return program_regexes.search(run, pattern, name, list(given.values()))
+    replacement, text = given.get("repl"), given.get("string")
+    if name not in {"sub", "subn"} or text is None:
+        raise TouchedError
+
+    def put(match: Match) -> Any:
+        if type(replacement) is str:
+            return program_regexes.expanded(replacement, match)
+        return call(run, replacement, [match], {}, node, scope)
+
+    parts, count = program_regexes.replaced(run, pattern, text, given.get("count", 0), put)
+    made = _joined(run, "", parts, node)
+    return made if name == "sub" else (made, count)
+
+
+# --- functions of Python
+
+
+def _external(
+    run: Run, path: str, args: Sequence[Any], keywords: Mapping[str, Any], node: ast.AST, scope: Scope
+) -> Any:
+    if path == "logging.getLogger":
+        return External("logging.logger")
+    if path.startswith("re."):
+        return _of_re(run, path, args, keywords, node, scope)
+    if path in {"hashlib.md5", "hashlib.sha1", "hashlib.sha256", "hashlib.sha512"}:
+        return _hashed(run, path, args, keywords, node)
+    special = _SPECIAL.get(path)
+    if special is not None:
+        return special(run, args, keywords, node, scope)
+    if path in native_functions.RETURNED:
+        kind = native_functions.RETURNED[path]
+        return Unknown(kind, named(node), sure=kind != "")
+    if path.removeprefix("builtins.").startswith(native_functions.STATELESS):
+        return None
+    function = native_functions.function(path)
+    if function is None:
+        if path.startswith("random."):
+            return _by_chance(run, path.rpartition(".")[2], args, node)
+        return _unread(run, External(path), args, keywords, node, scope)
+    name = path.rpartition(".")[2]
+    args = [[*one.real] if isinstance(one, Class) and one.real is not None else one for one in args]
+    gathers = path in native_functions.GATHERING
+    given = [_taken(run, one, gathers) for one in args]
+    if name not in _ORDERLESS:
+        ordered(run, *args)
+    held = all(
+        run.holds(one) if type(one) in CONTAINERS else isinstance(one, Lazy) or run.knows(one) for one in args
+    )
+    if (held and gathers and run.knows(*keywords.values())) or run.knows(
+        *(one for one in given if type(one) is not GeneratorType), *keywords.values()
+    ):
+        if not native_functions.is_modest(
+            path, tuple(one for one in given if type(one) is not GeneratorType), keywords
+        ):
+            raise TooMuchError
+        return _views(run, native(run, function, *given, line=getattr(node, "lineno", 0), **keywords))
+    return _of_unknown(run, path, args, keywords, node)
+
+
+def _taken(run: Run, value: Any, gathers: bool) -> Any:
+    """Return a value as Python's functions take it: an iterator is watched while it is used, or is a list first."""
+    if not isinstance(value, Lazy):
+        return value
+    if gathers:
+        is_view = type(value.source) in _VIEWS and run.fresh(value)
+        return value.source if is_view else iterate(run, value)
+    return list(iterate(run, value))
+
+
+def _of_unknown(run: Run, path: str, args: Sequence[Any], keywords: Mapping[str, Any], node: ast.AST) -> Any:
+    """Return what a function of Python gives for what is not known."""
+    name = path.rpartition(".")[2]
+    first = args[0] if args else None
+    if name in {"str", "format"} and path.startswith("builtins") and len(args) == 1:
+        return as_text(run, first, "", -1, node)
+    numeric = isinstance(first, Unknown) and first.is_number
+    if not (
+        numeric and name in {"int", "float", "round", "abs", "bool", "floor", "ceil"} and run.knows(*args[1:])
+    ):
+        run.may_raise(node)
+    run.lose_all([one for one in (*args, *keywords.values()) if isinstance(one, (Func, Lazy))])
+    kind = _KINDS_OF_FUNCTIONS.get(name, "number" if path.startswith(("math.", "statistics.")) else "")
+    if name == "round" and len(args) > 1:
+        kind = "number"
+    like = None
+    if kind == "array":
+        source = first.like if isinstance(first, Unknown) else first
+        like = (
+            source
+            if isinstance(first, Unknown)
+            else source[0]
+            if type(source) in {list, tuple} and source
+            else None
+        )
+    low = 0.0 if name == "len" else None
+    return Unknown(
+        kind,
+        named(node),
+        sure=kind in {"integer", "number", "boolean", "string"} and name != "abs",
+        low=low,
+        like=like,
+    )
+
+
+_KINDS_OF_FUNCTIONS: Mapping[str, Kind] = {
+    "len": "integer", "int": "integer", "float": "number", "str": "string", "bool": "boolean", "round": "integer", "sum": "number",
+    "list": "array", "sorted": "array", "dict": "object", "dumps": "string", "any": "boolean", "all": "boolean", "repr": "string",
+    "tuple": "array", "ord": "integer", "chr": "string", "hex": "string", "bin": "string", "isclose": "boolean", "isnan": "boolean", "isfinite": "boolean", "isinf": "boolean", "floor": "integer", "ceil": "integer",
+}  # fmt: skip
+
+
+def _by_chance(run: Run, name: str, args: Sequence[Any], node: ast.AST) -> Any:
+    """Return what chance gives: what it may be is often stated."""
+    known = run.knows(*args)
+    if (
+        name in {"randint", "randrange"}
+        and known
+        and args
+        and all(type(one) is int for one in args)
+        and len(args) <= _TWO
+    ):
+        low, high = (0, args[0]) if len(args) == 1 else (args[0], args[1])
+        high -= name == "randrange"
+        if low <= high and (name == "randrange" or len(args) == _TWO):
+            return Unknown("integer", named(node), sure=True, low=low, high=high)
+    if name == "uniform" and known and len(args) == _TWO and all(type(one) in {int, float} for one in args):
+        return Unknown("number", named(node), sure=True, low=min(args), high=max(args))
+    if name == "choice" and len(args) == 1 and type(args[0]) in {list, tuple} and known and args[0]:
+        kinds = {JSON_KINDS.get(type(one), "") for one in args[0]}
+        kind = next(iter(kinds)) if len(kinds) == 1 else ""
+        return Unknown(
+            kind,
+            named(node),
+            sure=kind in {"string", "integer", "number", "boolean"},
+            choices=tuple(args[0]),
+            like=args[0][0],
+        )
+    if name in {"sample", "choices"} and args and type(args[0]) in {list, tuple} and known:
+        run.may_raise(node)
+        return Unknown("array", named(node), like=args[0][0] if args[0] else None)
+    if name == "seed":
+        return None
+    if name == "shuffle" and args and type(args[0]) is list:
+        run.changes(args[0])
+        run.lose(args[0])
+        return None
+    run.lose_all(args)
+    run.may_raise(node)
+    return Unknown(name=named(node))
+
+
+def _sorted(run: Run, value: Any, keywords: Mapping[str, Any], node: ast.AST, scope: Scope) -> list[Any]:
+    found = list(value) if type(value) in {set, frozenset} else list(iterate(run, value))
+    key, reverse = keywords.get("key"), keywords.get("reverse", False)
+    keys = found if key is None else [call(run, key, [one], {}, node, scope) for one in found]
+    if not run.knows(keys, reverse) or keywords.keys() - {"key", "reverse"}:
+        raise TouchedError
+    places = native(
+        run,
+        sorted,
+        range(len(found)),
+        key=keys.__getitem__,
+        reverse=bool(reverse),
+        line=getattr(node, "lineno", 0),
+    )
+    return [found[place] for place in places]
+
+
+def _special_sorted(
+    run: Run, args: Sequence[Any], keywords: Mapping[str, Any], node: ast.AST, scope: Scope
+) -> Any:
+    try:
+        return _sorted(run, args[0], keywords, node, scope)
+    except TouchedError:
+        return _of_unknown(run, "builtins.sorted", args, keywords, node)
+
+
+def _extreme(name: str) -> Callable[..., Any]:
+    def extreme(
+        run: Run, args: Sequence[Any], keywords: Mapping[str, Any], node: ast.AST, scope: Scope
+    ) -> Any:
+        key = keywords.get("key")
+        if key is None:
+            listed = [_taken(run, one, gathers=False) for one in args]
+            if run.knows(listed, *keywords.values()):
+                ordered(run, *([] if len(args) == 1 else args))
+                return native(
+                    run, {"min": min, "max": max}[name], *listed, line=getattr(node, "lineno", 0), **keywords
+                )
+            return _of_unknown(run, f"builtins.{name}", args, keywords, node)
+        found = list(iterate(run, args[0])) if len(args) == 1 else list(args)
+        if not found and "default" in keywords:
+            return keywords["default"]
+        keys = [call(run, key, [one], {}, node, scope) for one in found]
+        if not run.knows(keys):
+            raise TouchedError
+        work = {"min": min, "max": max}[name]
+        return found[
+            native(run, work, range(len(found)), key=keys.__getitem__, line=getattr(node, "lineno", 0))
+        ]
+
+    return extreme
+
+
+def _mapped(run: Run, args: Sequence[Any], keywords: Mapping[str, Any], node: ast.AST, scope: Scope) -> Any:
+    if len(args) < _TWO or keywords:
+        raise TouchedError
+    sources = [iterate(run, one) for one in args[1:]]
+    return Lazy(
+        (call(run, args[0], given, {}, node, scope) for given in zip(*sources, strict=False)), run.epoch
+    )
+
+
+def _filtered(run: Run, args: Sequence[Any], keywords: Mapping[str, Any], node: ast.AST, scope: Scope) -> Any:
+    if len(args) != _TWO or keywords:
+        raise TouchedError
+
+    def kept(one: Any) -> bool:
+        known = truth_of(run, one if args[0] is None else call(run, args[0], [one], {}, node, scope))
+        if known is None:
+            raise TouchedError
+        return known
+
+    return Lazy((one for one in iterate(run, args[1]) if kept(one)), run.epoch)
+
+
+def _quantified(stops_at: bool) -> Callable[..., Any]:
+    def quantified(run: Run, args: Sequence[Any], _: Mapping[str, Any], node: ast.AST, __: Scope) -> Any:
+        if len(args) != 1:
+            raise Raised(TypeError, (Unknown("string", "the error", sure=True),), getattr(node, "lineno", 0))
+        unknown = False
+        source = args[0]
+        found = (
+            iter(source) if type(source) in {set, frozenset} and run.holds(source) else iterate(run, source)
+        )
+        for one in found:
+            known = truth_of(run, one)
+            if known is stops_at:
+                return stops_at if not unknown else Unknown("boolean", named(node), sure=True, truth=stops_at)
+            unknown = unknown or known is None
+        return Unknown("boolean", named(node), sure=True) if unknown else not stops_at
+
+    return quantified
+
+
+def _next(run: Run, args: Sequence[Any], _: Mapping[str, Any], node: ast.AST, __: Scope) -> Any:
+    lazy = args[0]
+    if not isinstance(lazy, Lazy) or not hasattr(type(lazy.source), "__next__") or not run.fresh(lazy):
+        return _of_unknown(run, "builtins.next", args, {}, node)
+    try:
+        return native(run, next, lazy.source, line=getattr(node, "lineno", 0))
+    except Raised as raised:
+        if raised.cls is StopIteration and len(args) > 1:
+            return args[1]
+        raise
+
+
+def _is_instance(_: Run, args: Sequence[Any], __: Mapping[str, Any], node: ast.AST, ___: Scope) -> Any:
+    value, kinds = args[0], args[1] if type(args[1]) is tuple else (args[1],)
+    found = [_of_kind(value, kind) for kind in kinds]
+    if True in found:
+        return True
+    return Unknown("boolean", named(node), sure=True) if None in found else False
+
+
+def _of_kind(value: Any, kind: Any) -> bool | None:
+    if isinstance(kind, External) and kind.path in _TYPES and type(value) in KNOWN:
+        return isinstance(value, _TYPES[kind.path])
+    if isinstance(kind, External) and type(value) in {str, int, float, bool, list, dict, tuple, type(None)}:
+        path = kind.path.rpartition(".")[2]
+        return None if path not in {"datetime", "date", "Decimal"} else False
+    if isinstance(kind, Class):
+        if isinstance(value, enum.Enum):
+            return type(value) is kind.real if kind.real is not None else None
+        if isinstance(value, Record):
+            return any(one is kind for one in family(value.cls)) or (None if value.cls.bases else False)
+        return False if type(value) in KNOWN else None
+    if isinstance(value, Record) and isinstance(kind, External) and kind.path in _TYPES:
+        return None if value.cls.bases else False
+    return None
+
+
+def _type_of(run: Run, args: Sequence[Any], _: Mapping[str, Any], node: ast.AST, __: Scope) -> Any:
+    value = args[0] if len(args) == 1 else None
+    if isinstance(value, Record):
+        return value.cls
+    kind = value.cls if isinstance(value, Raised) else type(value)
+    if isinstance(kind, Class):
+        return Class(kind.name, "other", {}, kind.scope)
+    known = (isinstance(value, Raised) and kind is not None) or type(value) in KNOWN
+    if len(args) == 1 and known and kind is not None:
+        path = f"builtins.{kind.__name__}"
+        return (
+            Class(kind.__name__, "other", {}, Scope({}, ""))
+            if isinstance(value, Raised) or path not in _TYPES
+            else External(path)
+        )
+    return _unread(run, External("builtins.type"), args, {}, node, Scope({}, ""))
+
+
+def _has_attribute(_: Run, args: Sequence[Any], __: Mapping[str, Any], node: ast.AST, ___: Scope) -> Any:
+    value, name = args[0], args[1] if len(args) > 1 else None
+    if type(value) in KNOWN and type(name) is str:
+        return hasattr(type(value), name)
+    return Unknown("boolean", named(node), sure=True)
+
+
+def _get_attribute(run: Run, args: Sequence[Any], _: Mapping[str, Any], node: ast.AST, __: Scope) -> Any:
+    if len(args) < _TWO or type(args[1]) is not str:
+        raise TouchedError
+    try:
+        return attribute(run, args[0], args[1], node)
+    except Raised as raised:
+        if raised.cls is AttributeError and len(args) > _TWO:
+            return args[2]
+        raise
+
+
+def _default_dict(
+    run: Run, args: Sequence[Any], keywords: Mapping[str, Any], node: ast.AST, scope: Scope
+) -> Any:
+    factory = args[0] if args else None
+    if len(args) <= 1 and not keywords and isinstance(factory, External) and factory.path in _TYPES:
+        return defaultdict(_TYPES[factory.path])
+    return _unread(run, External("collections.defaultdict"), args, keywords, node, scope)
+
+
+def _dumped(run: Run, args: Sequence[Any], keywords: Mapping[str, Any], node: ast.AST, _: Scope) -> Any:
+    plain = [as_plain(run, one) if not isinstance(one, Record) else one for one in args]
+    if run.knows(*plain, *keywords.values()) and native_functions.is_modest("dumps", tuple(plain), keywords):
+        ordered(run, *plain)
+        work = native_functions.function("json.dumps")
+        if work is not None:
+            return native(run, work, *plain, line=getattr(node, "lineno", 0), **keywords)
+    run.may_raise(node)
+    return Unknown("string", named(node), sure=True, like=plain[0] if plain else None)
+
+
+def _as_dict(run: Run, args: Sequence[Any], _: Mapping[str, Any], node: ast.AST, scope: Scope) -> Any:
+    if len(args) == 1 and isinstance(args[0], Record) and args[0].cls.kind in {"dataclass", "frozen"}:
+        return as_plain(run, args[0])
+    return _unread(run, External("dataclasses.asdict"), args, {}, node, scope)
+
+
+def _text(run: Run, args: Sequence[Any], keywords: Mapping[str, Any], node: ast.AST, _: Scope) -> Any:
+    if len(args) == 1 and not keywords:
+        if isinstance(args[0], Record):
+            raise TouchedError
+        return as_text(run, args[0], "", -1, node)
+    if not args and not keywords:
+        return ""
+    raise TouchedError
+
+
+def _partial(_: Run, args: Sequence[Any], keywords: Mapping[str, Any], __: ast.AST, ___: Scope) -> Any:
+    return Partial(args[0], tuple(args[1:]), keywords) if args else Unknown()
+
+
+def _wraps(_: Run, __: Sequence[Any], ___: Mapping[str, Any], ____: ast.AST, _____: Scope) -> Any:
+    return Func(_IDENTITY, Scope({}, ""), {})
+
+
+def _cache(_: Run, args: Sequence[Any], keywords: Mapping[str, Any], __: ast.AST, ___: Scope) -> Any:
+    """Return a function that remembers, or its decorator."""
+    if len(args) == 1 and isinstance(args[0], Func) and not keywords:
+        return Cached(args[0])
+    return External("functools.cache")
+
+
+_WRITTEN_ANEW = (
+    ast.NamedExpr,
+    ast.Lambda,
+    ast.ListComp,
+    ast.SetComp,
+    ast.DictComp,
+    ast.GeneratorExp,
+    ast.Await,
+)
+_LONGEST_EXPRESSION = 2_000
+
+
+def _evaluated(
+    run: Run, args: Sequence[Any], keywords: Mapping[str, Any], node: ast.AST, scope: Scope
+) -> Any:
+    """Return what `eval` gives for a known text: it is read as the rest of the program is, and not run."""
+    text = args[0] if args else None
+    names = _names_for_eval(run, args[1:], scope)
+    if type(text) is not str or len(text) > _LONGEST_EXPRESSION or keywords or names is None:
+        raise TouchedError
+    line = getattr(node, "lineno", 0)
+    expression = text.lstrip(" \t")
+    native(run, compile, expression, "<string>", "eval", line=line)
+    tree = ast.parse(expression, mode="eval").body
+    if any(isinstance(one, _WRITTEN_ANEW) for one in ast.walk(tree)):
+        raise TouchedError
+    try:
+        return evaluate(run, tree, names)
+    except Raised as raised:
+        raised.line = line
+        raise
+
+
+def _names_for_eval(run: Run, given: Sequence[Any], scope: Scope) -> Scope | None:
+    """Return the names that `eval` sees: those of the function and its module, or those that it is given; None where they are not known."""
+    if not given:
+        return Scope(
+            {name: value for name, value in scope.names.items() if name[0] != " "}, scope.module, scope.top
+        )
+    if not all(
+        type(one) is dict and run.holds(one) and all(type(key) is str for key in one) for one in given
+    ):
+        return None
+    builtin = given[0].get("__builtins__")
+    if "__builtins__" in given[0] and (type(builtin) is not dict or not run.holds(builtin)):
+        return None
+    if builtin is None:
+        run.changes(given[0])
+        run.lose(given[0])
+    names = {**(builtin or {}), **{name: value for one in given for name, value in one.items()}}
+    return Scope(names if builtin is None else {**names, ONLY: True}, scope.module)
+
+
+def _reduced(run: Run, args: Sequence[Any], keywords: Mapping[str, Any], node: ast.AST, scope: Scope) -> Any:
+    if len(args) not in {_TWO, _TWO + 1} or keywords:
+        raise TouchedError
+    found = iterate(run, args[1])
+    for one in [args[2]] if len(args) > _TWO else found:
+        total = one
+        break
+    else:
+        raise Raised(
+            TypeError, ("reduce() of empty iterable with no initial value",), getattr(node, "lineno", 0)
+        )
+    for one in found:
+        total = call(run, args[0], [total, one], {}, node, scope)
+    return total
+
+
+def _multiplied(run: Run, args: Sequence[Any], keywords: Mapping[str, Any], node: ast.AST, _: Scope) -> Any:
+    if len(args) != _TWO or keywords:
+        raise TouchedError
+    return operate(run, ast.Mult, args[0], args[1], node, native_functions.BINARY)
+
+
+def _getter(form: str) -> Callable[..., Any]:
+    def getter(run: Run, args: Sequence[Any], keywords: Mapping[str, Any], _: ast.AST, __: Scope) -> Any:
+        if (
+            len(args) != 1
+            or keywords
+            or not run.knows(*args)
+            or (form == "." and not str(args[0]).isidentifier())
+        ):
+            raise TouchedError
+        text = "lambda one: one[key]" if form == "[" else f"lambda one: one.{args[0]}"
+        written: Any = ast.parse(text, mode="eval").body
+        return Func(written, Scope({"key": args[0]}, ""), {})
+
+    return getter
+
+
+def _hashed(run: Run, path: str, args: Sequence[Any], keywords: Mapping[str, Any], node: ast.AST) -> Any:
+    work = getattr(hashlib, path.rpartition(".")[2])
+    if (
+        len(args) > 1
+        or keywords
+        or not run.knows(*args)
+        or not all(native_functions.size(one) <= native_functions.MOST for one in args)
+    ):
+        raise TouchedError
+    return Match(
+        native(run, work, *args, line=getattr(node, "lineno", 0)), frozenset({"hexdigest", "digest"})
+    )
+
+
+_SPECIAL: Mapping[str, Callable[..., Any]] = {
+    "builtins.eval": _evaluated, "functools.reduce": _reduced, "operator.mul": _multiplied, "operator.itemgetter": _getter("["), "operator.attrgetter": _getter("."),
+    "builtins.sorted": _special_sorted, "builtins.min": _extreme("min"), "builtins.max": _extreme("max"), "builtins.map": _mapped,
+    "builtins.filter": _filtered, "builtins.any": _quantified(stops_at=True), "builtins.all": _quantified(stops_at=False),
+    "builtins.next": _next, "builtins.isinstance": _is_instance, "builtins.type": _type_of, "builtins.hasattr": _has_attribute,
+    "builtins.getattr": _get_attribute, "collections.defaultdict": _default_dict, "json.dumps": _dumped, "dataclasses.asdict": _as_dict,
+    "builtins.str": _text, "functools.wraps": _wraps, "functools.lru_cache": _cache, "functools.cache": _cache,
+    "functools.partial": _partial,
+}  # fmt: skip
+
+teach(ast.Call, _call)
+teach_calls(call)

@@ -1,0 +1,1073 @@
+"""Evaluates the expressions of a program that is read."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import enum
+import operator
+import re
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from types import NoneType
+from typing import Any
+
+from simulator.environment.evidence import native_functions
+from simulator.environment.evidence.bound_names import scan
+from simulator.environment.evidence.enumerations import class_of
+from simulator.environment.evidence.program_run import Run, named, opposite
+from simulator.environment.evidence.sketch import Kind
+from simulator.environment.evidence.unknown_values import (
+    CONTAINERS,
+    KNOWN,
+    MAPPINGS,
+    SCALARS,
+    Awaitable,
+    Bound,
+    Class,
+    Context,
+    Decorated,
+    External,
+    Func,
+    Lazy,
+    Match,
+    Pattern,
+    Raised,
+    Record,
+    Scope,
+    Super,
+    ThawError,
+    TooMuchError,
+    TouchedError,
+    Unknown,
+)
+
+Evaluator = Callable[[Run, Any, Scope], Any]
+
+JSON_KINDS: Mapping[type, Kind] = {
+    str: "string", int: "integer", float: "number", bool: "boolean", list: "array", tuple: "array", dict: "object", NoneType: "null",
+}  # fmt: skip
+_UNORDERED = frozenset({set, frozenset})
+_FEW = 2
+
+
+def evaluate(run: Run, node: ast.expr, scope: Scope) -> Any:
+    """Return the value of an expression.
+
+    Raises:
+        Raised: The program raises in it.
+        TooMuchError: It takes more than the budget holds.
+    """
+    run.budget.spend()
+    found = _EVALUATORS.get(type(node))
+    if found is None:
+        raise TooMuchError
+    try:
+        return found(run, node, scope)
+    except TouchedError:
+        run.may_raise(node)
+        if run.unforked and scan([node]).has_effects:
+            run.forget([node], scope)
+        return Unknown(name=named(node))
+    except RecursionError as error:
+        raise TooMuchError from error
+
+
+def native(run: Run, work: Callable[..., Any], *args: Any, line: int = 0, **keywords: Any) -> Any:
+    """Return what an operation of Python gives for known values; what it raises, the program raises."""
+    run.budget.spend()
+    try:
+        return work(*args, **keywords)
+    except (TouchedError, Raised, TooMuchError, ThawError):
+        raise
+    except (RecursionError, MemoryError) as error:
+        raise TooMuchError from error
+    except Exception as error:
+        raise Raised(type(error), error.args, line) from error
+
+
+def ordered(run: Run, *values: Any) -> None:
+    """Check that no order of a set's texts shows: it differs from process to process.
+
+    Raises:
+        TouchedError: It would.
+    """
+    waiting = list(values)
+    while waiting:
+        value = waiting.pop()
+        run.budget.spend()
+        if (
+            type(value) in _UNORDERED
+            and len(value) >= _FEW
+            and not all(type(one) in {int, bool, float} for one in value)
+        ):
+            raise TouchedError
+        if isinstance(value, Lazy):
+            waiting.append(value.source)
+        elif type(value) in MAPPINGS:
+            waiting.extend(value.values())
+        elif type(value) in CONTAINERS:
+            waiting.extend(value)
+
+
+def iterate(run: Run, value: Any) -> Iterator[Any]:
+    """Return an iterator over a known value.
+
+    Raises:
+        TouchedError: The value, or its order, is not known.
+        Raised: It cannot be iterated over.
+    """
+    if isinstance(value, Lazy):
+        return _watched(run, value)
+    if isinstance(value, Class) and value.kind == "enum":
+        return iter(value.real or _members(run, value))
+    if isinstance(value, Record) and value.cls.kind == "namedtuple" and value.whole:
+        return iter([*value.fields.values()])
+    if type(value) in CONTAINERS and not run.holds(value):
+        raise TouchedError
+    if type(value) not in KNOWN:
+        raise TouchedError
+    if type(value) in _UNORDERED:
+        ordered(run, value)
+    found: Iterator[Any] = native(run, iter, value)
+    return _watched(run, Lazy(found, run.epoch), value)
+
+
+def _members(run: Run, cls: Class) -> list[Record]:
+    """Return the members of an enumeration.
+
+    Raises:
+        TouchedError: They cannot be told: some have several names.
+    """
+    found = cls.members()
+    if not run.knows(*found.values()) or len({repr(one) for one in found.values()}) < len(found):
+        raise TouchedError
+    return [Record(cls, {"name": name, "value": value}) for name, value in found.items()]
+
+
+def _watched(run: Run, lazy: Lazy, source: Any = None) -> Iterator[Any]:
+    found = native(run, iter, lazy.source)
+    while True:
+        if not run.fresh(lazy) if source is None else type(source) in CONTAINERS and not run.holds(source):
+            raise TouchedError
+        try:
+            one = native(run, next, found)
+        except Raised as raised:
+            if raised.cls is StopIteration:
+                return
+            raise
+        yield one
+
+
+def truth(run: Run, test: ast.expr, scope: Scope) -> bool:
+    """Return whether a test holds; where the values do not say so, it is decided."""
+    if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+        return not truth(run, test.operand, scope)
+    value = evaluate(run, test, scope)
+    known = truth_of(run, value)
+    if known is not None:
+        so = run.tested(known, named(test), opposite(test))
+        if so is not known:
+            _suppose(test, scope)
+        return so
+    so = run.decide(named(test), opposite(test))
+    if isinstance(value, Unknown):
+        value.truth = so
+        if so and value.like is None and value.kind == "" and isinstance(test, ast.Name):
+            value.name = value.name or test.id
+    return so
+
+
+def _suppose(test: ast.expr, scope: Scope) -> None:
+    """Let the variables of a test that is supposed to come out otherwise be unknown; the function's parameters stay as they were given."""
+    for one in ast.walk(test):
+        if isinstance(one, ast.Name) and one.id in scope.names and one.id not in scope.given:
+            scope.names[one.id] = Unknown(name=one.id, like=scope.names[one.id])
+
+
+def truth_of(run: Run, value: Any) -> bool | None:
+    """Return whether a value counts as true; None where that is not known."""
+    if isinstance(value, Unknown):
+        return value.truth
+    if type(value) in SCALARS:
+        return bool(value)
+    if type(value) in CONTAINERS:
+        return bool(value) if run.holds(value) else None
+    if isinstance(value, Record):
+        special = {"__bool__", "__len__"} & value.cls.scope.names.keys()
+        return None if special or value.cls.bases else True
+    return True if isinstance(value, (Func, Class, Context, Bound, Match, Pattern)) else None
+
+
+def _constant(_: Run, node: ast.Constant, __: Scope) -> Any:
+    return node.value
+
+
+def _name(run: Run, node: ast.Name, scope: Scope) -> Any:
+    return load(run, node.id, scope, node)
+
+
+def load(run: Run, name: str, scope: Scope, node: ast.AST) -> Any:
+    """Return what a name stands for.
+
+    Raises:
+        Raised: It stands for nothing yet.
+    """
+    place: Scope | None = scope
+    while place is not None:
+        place = place.outer.get(name, place)
+        if name in place.names:
+            return place.names[name]
+        if place.bound is not None and name in place.bound and place.parent is not None:
+            kind = UnboundLocalError if place is scope else NameError
+            raise Raised(kind, (Unknown("string", "the error", sure=True),), getattr(node, "lineno", 0))
+        place = place.parent
+    if ONLY in scope.top.names:
+        raise Raised(NameError, (f"name '{name}' is not defined",), getattr(node, "lineno", 0))
+    if "*" in scope.top.names:
+        run.certain = False
+        return Unknown(name=name)
+    if hasattr(builtins, name):
+        found = getattr(builtins, name)
+        if isinstance(found, type) and issubclass(found, BaseException):
+            return found
+        return External(f"builtins.{name}")
+    if name in {"__name__", "__file__"}:
+        return Unknown("string", name, sure=True)
+    raise Raised(NameError, (f"name '{name}' is not defined",), getattr(node, "lineno", 0))
+
+
+def _bool_op(run: Run, node: ast.BoolOp, scope: Scope) -> Any:
+    stops_at = isinstance(node.op, ast.Or)
+    unknown: Unknown | None = None
+    for place, operand in enumerate(node.values):
+        if unknown is not None and scan([operand]).has_effects:
+            rest = ast.BoolOp(node.op, node.values[:place])
+            if run.decide(named(rest), opposite(rest)) is stops_at:
+                return unknown
+            unknown = None
+        value = _guarded(run, operand, scope) if unknown is not None else evaluate(run, operand, scope)
+        known = truth_of(run, value)
+        last = place == len(node.values) - 1
+        if known is None:
+            kind = _common(unknown, value)
+            unknown = Unknown(kind, named(node), like=getattr(value, "like", None) if kind else None)
+        elif known is stops_at or last:
+            if unknown is None:
+                return value
+            return Unknown(
+                _common(unknown, value),
+                named(node),
+                truth=known if known is stops_at else None,
+                like=_shape(value) if _common(unknown, value) else None,
+            )
+    return unknown
+
+
+def _guarded(run: Run, node: ast.expr, scope: Scope) -> Any:
+    """Return the value of what may not be evaluated at all; what it raises is no more than possible."""
+    try:
+        with run.without_forks():
+            return evaluate(run, node, scope)
+    except (Raised, TouchedError):
+        run.may_raise(node)
+        return Unknown(name=named(node))
+
+
+def _common(first: Unknown | None, second: Any) -> Kind:
+    kind: Kind = second.kind if isinstance(second, Unknown) else JSON_KINDS.get(type(second), "")
+    return kind if first is None or first.kind == kind else ""
+
+
+def _shape(value: Any) -> Any:
+    """Return what an unknown value that may be this one is like: of a list, its elements."""
+    if type(value) in {list, tuple}:
+        return value[0] if value else None
+    return value if type(value) in MAPPINGS else None
+
+
+def _named_expr(run: Run, node: ast.NamedExpr, scope: Scope) -> Any:
+    value = evaluate(run, node.value, scope)
+    place = scope
+    while place.bound is COMPREHENSION and place.parent is not None:
+        place = place.parent
+    store(place, _identifier(node.target), value)
+    return value
+
+
+ONLY = " only"
+"""Under this name a scope says that it has no names but its own, not even Python's."""
+
+COMPREHENSION: frozenset[str] = frozenset({" comprehension"})
+"""Marks the scope of a comprehension, which `:=` passes over."""
+
+
+def _identifier(node: ast.expr) -> str:
+    return node.id if isinstance(node, ast.Name) else ""
+
+
+def store(scope: Scope, name: str, value: Any) -> None:
+    """Let a name stand for a value."""
+    place: Scope | None = scope.outer.get(name, scope)
+    (place or scope).bind(name, value)
+
+
+def _bin_op(run: Run, node: ast.BinOp, scope: Scope) -> Any:
+    left, right = evaluate(run, node.left, scope), evaluate(run, node.right, scope)
+    return operate(run, type(node.op), left, right, node, native_functions.BINARY)
+
+
+def operate(
+    run: Run,
+    op: type[ast.operator],
+    left: Any,
+    right: Any,
+    node: ast.AST,
+    table: Mapping[str, Callable[[Any, Any], Any]],
+) -> Any:
+    """Return what a binary operation gives."""
+    if op is ast.Add and (_is_text(left) and _is_text(right)):
+        return (
+            joined([left, right]) if isinstance(left, Unknown) or isinstance(right, Unknown) else left + right
+        )
+    if run.knows(left, right):
+        if not native_functions.is_small_operation(op, left, right):
+            raise TooMuchError
+        if op is ast.Mod or type(right) in _UNORDERED:
+            ordered(run, right)
+        return native(run, table[op.__name__], left, right, line=getattr(node, "lineno", 0))
+    if (
+        op is ast.Add
+        and type(left) is type(right)
+        and type(left) in {list, tuple}
+        and run.holds(left)
+        and run.holds(right)
+    ):
+        return native(run, table["Add"], left, right)
+    if _is_number(left) and _is_number(right):
+        return _of_numbers(run, op, left, right, node)
+    run.may_raise(node)
+    run.lose(left)
+    numeric = op in {ast.Sub, ast.Div, ast.FloorDiv, ast.Pow} and (_is_number(left) or _is_number(right))
+    text = op is ast.Add and (type(left) is str or type(right) is str)
+    return Unknown("number" if numeric else "string" if text else "", named(node))
+
+
+def _of_numbers(run: Run, op: type[ast.operator], left: Any, right: Any, node: ast.AST) -> Unknown:
+    if op in {ast.Div, ast.FloorDiv, ast.Mod} and (isinstance(right, Unknown) or right == 0):
+        run.may_raise(node)
+    if op not in {ast.Add, ast.Sub, ast.Mult, ast.Div, ast.FloorDiv, ast.Mod}:
+        run.may_raise(node)
+    whole = op is not ast.Div and _is_whole(left) and _is_whole(right)
+    sure = op in {ast.Add, ast.Sub, ast.Mult, ast.Div}
+    return Unknown("integer" if whole else "number", named(node), sure=sure)
+
+
+def _is_text(value: Any) -> bool:
+    return (type(value) is str and len(value) < native_functions.MOST) or (
+        isinstance(value, Unknown) and value.kind == "string" and value.sure
+    )
+
+
+def _is_number(value: Any) -> bool:
+    return type(value) in {int, float, bool} or (isinstance(value, Unknown) and value.is_number)
+
+
+def _is_whole(value: Any) -> bool:
+    return type(value) in {int, bool} or (isinstance(value, Unknown) and value.kind == "integer")
+
+
+def joined(parts: Sequence[Any]) -> Any:
+    """Return a text made of known and unknown parts."""
+    found: list[Any] = []
+    for part in parts:
+        for one in (part.parts or (part,)) if isinstance(part, Unknown) else (part,):
+            if isinstance(one, str) and found and isinstance(found[-1], str):
+                found[-1] += one
+            elif one != "" if isinstance(one, str) else True:
+                found.append(one)
+    if all(isinstance(one, str) for one in found):
+        return "".join(found)
+    if len(found) == 1 and found[0].kind == "string":
+        return found[0]
+    return Unknown("string", sure=True, parts=tuple(found))
+
+
+def _unary_op(run: Run, node: ast.UnaryOp, scope: Scope) -> Any:
+    value = evaluate(run, node.operand, scope)
+    if isinstance(node.op, ast.Not):
+        known = truth_of(run, value)
+        return Unknown("boolean", named(node), sure=True) if known is None else not known
+    if _is_number(value) and isinstance(value, Unknown):
+        if isinstance(node.op, ast.Invert):
+            run.may_raise(node)
+        return Unknown(value.kind, named(node), sure=True)
+    if not run.knows(value):
+        raise TouchedError
+    signs: Mapping[type[ast.unaryop], Callable[[Any], Any]] = {
+        ast.USub: operator.neg,
+        ast.UAdd: operator.pos,
+        ast.Invert: operator.invert,
+    }
+    work = signs[type(node.op)]
+    return native(run, work, value, line=node.lineno)
+
+
+def _lambda(run: Run, node: ast.Lambda, scope: Scope) -> Any:
+    return Func(node, scope, defaults_of(run, node.args, scope))
+
+
+def defaults_of(run: Run, arguments: ast.arguments, scope: Scope) -> dict[str, Any]:
+    """Return the values of a function's parameters that have one."""
+    plain = [*arguments.posonlyargs, *arguments.args]
+    pairs = [
+        *zip(plain[len(plain) - len(arguments.defaults) :], arguments.defaults, strict=True),
+        *(
+            (one, value)
+            for one, value in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True)
+            if value is not None
+        ),
+    ]
+    return {one.arg: evaluate(run, value, scope) for one, value in pairs}
+
+
+def _if_exp(run: Run, node: ast.IfExp, scope: Scope) -> Any:
+    return evaluate(run, node.body if truth(run, node.test, scope) else node.orelse, scope)
+
+
+def _dict(run: Run, node: ast.Dict, scope: Scope) -> Any:
+    made: dict[Any, Any] = {}
+    lost = False
+    for key, value in zip(node.keys, node.values, strict=True):
+        if key is None:
+            lost |= not _merge(run, made, evaluate(run, value, scope), value)
+            continue
+        stored = evaluate(run, key, scope)
+        given = evaluate(run, value, scope)
+        if run.knows(stored):
+            native(run, made.__setitem__, stored, given, line=node.lineno)
+        else:
+            lost = True
+    if lost:
+        run.lose(made)
+    return made
+
+
+def _merge(run: Run, made: dict[Any, Any], more: Any, node: ast.expr) -> bool:
+    """Put the entries of another dict into one; return whether all are known."""
+    if type(more) in MAPPINGS:
+        made.update(more)
+        return run.holds(more)
+    if isinstance(more, Unknown) and type(more.like) is dict:
+        made.update({key: Unknown(name=str(key), like=value) for key, value in more.like.items()})
+    run.may_raise(node)
+    return False
+
+
+def _elements(run: Run, nodes: Sequence[ast.expr], scope: Scope) -> tuple[list[Any], bool]:
+    """Return the values of some expressions with those behind a star, and whether all of them are known to be there."""
+    found: list[Any] = []
+    whole = True
+    for node in nodes:
+        if not isinstance(node, ast.Starred):
+            found.append(evaluate(run, node, scope))
+            continue
+        value = evaluate(run, node.value, scope)
+        try:
+            found.extend(iterate(run, value))
+        except TouchedError:
+            run.may_raise(node)
+            whole = False
+    return found, whole
+
+
+def _list(run: Run, node: ast.List, scope: Scope) -> Any:
+    found, whole = _elements(run, node.elts, scope)
+    if not whole:
+        run.lose(found)
+    return found
+
+
+def _tuple(run: Run, node: ast.Tuple, scope: Scope) -> Any:
+    found, whole = _elements(run, node.elts, scope)
+    return tuple(found) if whole else Unknown("array", named(node), like=found[0] if found else None)
+
+
+def _set(run: Run, node: ast.Set, scope: Scope) -> Any:
+    found, whole = _elements(run, node.elts, scope)
+    if not whole or not run.knows(*found):
+        return Unknown("array", named(node))
+    return native(run, set, found, line=node.lineno)
+
+
+def inner_scope(scope: Scope) -> Scope:
+    """Return the scope of a comprehension."""
+    return Scope({}, scope.module, scope, COMPREHENSION)
+
+
+def _comprehension(run: Run, node: ast.ListComp | ast.SetComp | ast.GeneratorExp, scope: Scope) -> Any:
+    first = evaluate(run, node.generators[0].iter, scope)
+    inner = inner_scope(scope)
+    if isinstance(node, ast.GeneratorExp):
+        if isinstance(first, Unknown):
+            return _unknown_elements(run, node, inner)
+        iterate(run, first)
+        return Lazy(_watched_elements(run, node, first, inner), run.epoch)
+    try:
+        with run.without_forks():
+            found = list(
+                _generated(run, node.generators, first, inner, lambda: evaluate(run, node.elt, inner))
+            )
+    except TouchedError:
+        return _unknown_elements(run, node, inner_scope(scope))
+    if isinstance(node, ast.SetComp):
+        return (
+            native(run, set, found, line=node.lineno) if run.knows(*found) else Unknown("array", named(node))
+        )
+    return found
+
+
+def _watched_elements(run: Run, node: ast.GeneratorExp, first: Any, inner: Scope) -> Iterator[Any]:
+    try:
+        yield from _generated(run, node.generators, first, inner, lambda: evaluate(run, node.elt, inner))
+    except TouchedError:
+        run.forget([node], inner)
+        raise
+
+
+def _unknown_elements(run: Run, node: ast.ListComp | ast.SetComp | ast.GeneratorExp, inner: Scope) -> Unknown:
+    """Return a list of an unknown number of elements, with the shape of one."""
+    run.may_raise(node)
+    run.forget([node], inner)
+    for generator in node.generators:
+        for name in ast.walk(generator.target):
+            if isinstance(name, ast.Name):
+                inner.names[name.id] = Unknown(name=name.id)
+    like = _guarded(run, node.elt, inner)
+    return Unknown("array", named(node), like=like)
+
+
+def _dict_comp(run: Run, node: ast.DictComp, scope: Scope) -> Any:
+    first = evaluate(run, node.generators[0].iter, scope)
+    inner = inner_scope(scope)
+    made: dict[Any, Any] = {}
+    try:
+        with run.without_forks():
+            for key, value in _generated(
+                run,
+                node.generators,
+                first,
+                inner,
+                lambda: (evaluate(run, node.key, inner), evaluate(run, node.value, inner)),
+            ):
+                _must_know(run, key)
+                native(run, made.__setitem__, key, value, line=node.lineno)
+    except TouchedError:
+        run.may_raise(node)
+        run.forget([node], inner)
+        return Unknown("object", named(node))
+    return made
+
+
+def _must_know(run: Run, value: Any) -> None:
+    if not run.knows(value):
+        raise TouchedError
+
+
+def _generated(
+    run: Run, generators: Sequence[ast.comprehension], source: Any, inner: Scope, element: Callable[[], Any]
+) -> Iterator[Any]:
+    """Return the elements of a comprehension; its first source is evaluated already."""
+    first, *others = generators
+    if first.is_async:
+        raise TouchedError
+    for one in iterate(run, source):
+        run.budget.spend()
+        assign(run, first.target, one, inner)
+        if not all(_surely(run, test, inner) for test in first.ifs):
+            continue
+        if others:
+            yield from _generated(run, others, evaluate(run, others[0].iter, inner), inner, element)
+        else:
+            yield element()
+
+
+def _surely(run: Run, test: ast.expr, scope: Scope) -> bool:
+    known = truth_of(run, evaluate(run, test, scope))
+    if known is None:
+        raise TouchedError
+    return known
+
+
+def assign(run: Run, target: ast.expr, value: Any, scope: Scope) -> None:
+    """Let a target stand for a value."""
+    match target:
+        case ast.Name(id=name):
+            store(scope, name, value)
+        case ast.Tuple(elts=targets) | ast.List(elts=targets):
+            _unpack(run, targets, value, scope, target)
+        case ast.Starred(value=inner):
+            assign(run, inner, value, scope)
+        case ast.Subscript():
+            held, place = evaluate(run, target.value, scope), evaluate(run, target.slice, scope)
+            set_item(run, held, place, value, target)
+        case ast.Attribute(value=holder, attr=name):
+            set_attribute(run, evaluate(run, holder, scope), name, value, target)
+        case _:
+            raise TooMuchError
+
+
+def _unpack(run: Run, targets: Sequence[ast.expr], value: Any, scope: Scope, node: ast.expr) -> None:
+    try:
+        found = list(iterate(run, value))
+    except TouchedError:
+        run.may_raise(node)
+        for one in targets:
+            assign(run, one, Unknown(name=named(one)), scope)
+        return
+    starred = next((place for place, one in enumerate(targets) if isinstance(one, ast.Starred)), -1)
+    missing = len(found) - len(targets)
+    if missing < (-1 if starred >= 0 else 0) or (missing > 0 and starred < 0):
+        raise Raised(ValueError, (_unpacked(len(found), len(targets), starred),), getattr(node, "lineno", 0))
+    if starred >= 0:
+        after = len(targets) - starred - 1
+        end = len(found) - after
+        found = [*found[:starred], found[starred:end], *found[end:]]
+    for one, given in zip(targets, found, strict=True):
+        assign(run, one, given, scope)
+
+
+def _unpacked(found: int, wanted: int, starred: int) -> Any:
+    if found > wanted:
+        return Unknown("string", "the error", sure=True)
+    least = f"at least {wanted - 1}" if starred >= 0 else str(wanted)
+    return f"not enough values to unpack (expected {least}, got {found})"
+
+
+def set_item(run: Run, held: Any, place: Any, value: Any, node: ast.AST) -> None:
+    """Put a value into a container."""
+    if isinstance(held, Context):
+        held = held.state
+    if type(held) in CONTAINERS:
+        run.changes(held)
+        if run.holds(held) and run.knows(place) and (not isinstance(place, slice) or run.knows(value)):
+            if not hasattr(held, "__setitem__"):
+                raise Raised(
+                    TypeError, (Unknown("string", "the error", sure=True),), getattr(node, "lineno", 0)
+                )
+            native(run, operator.setitem, held, place, value, line=getattr(node, "lineno", 0))
+            return
+        if type(held) in MAPPINGS and run.knows(place):
+            held[place] = value
+        elif type(held) is list and len(held) < _FEW:
+            held.append(value)
+        run.lose(held)
+    run.may_raise(node)
+
+
+def set_attribute(run: Run, held: Any, name: str, value: Any, node: ast.AST) -> None:
+    """Set an attribute of an object."""
+    if (
+        isinstance(held, Record)
+        and held.cls.kind in {"plain", "dataclass"}
+        and "__setattr__" not in held.cls.scope.names
+    ):
+        run.changes(held)
+        held.fields[name] = value
+        return
+    if isinstance(held, (Record, Class)):
+        run.lose_all([held])
+        if isinstance(held, Class):
+            run.changes(held)
+            held.scope.names[name] = Unknown(name=name)
+    run.may_raise(node)
+
+
+def _compare(run: Run, node: ast.Compare, scope: Scope) -> Any:
+    match node:
+        case ast.Compare(
+            left=ast.Name(id="__name__"), ops=[ast.Eq()], comparators=[ast.Constant(value="__main__")]
+        ):
+            return False
+    left = evaluate(run, node.left, scope)
+    unknown = False
+    for place, (op, comparator) in enumerate(zip(node.ops, node.comparators, strict=True)):
+        right = _guarded(run, comparator, scope) if unknown else evaluate(run, comparator, scope)
+        known = _compared(run, op, left, right, node)
+        if known is None:
+            unknown = True
+        elif not known:
+            return Unknown("boolean", named(node), sure=True, truth=False) if unknown else False
+        elif unknown and place == len(node.ops) - 1:
+            return Unknown("boolean", named(node), sure=True)
+        left = right
+    return Unknown("boolean", named(node), sure=True) if unknown else True
+
+
+def _compared(run: Run, op: ast.cmpop, left: Any, right: Any, node: ast.Compare) -> bool | None:
+    """Return whether a comparison holds; None where that is not known."""
+    if isinstance(op, (ast.Is, ast.IsNot)):
+        same = _identical(left, right)
+        return same if same is None or isinstance(op, ast.Is) else not same
+    if isinstance(op, (ast.In, ast.NotIn)):
+        found = _contains(run, right, left, node)
+        return found if found is None or isinstance(op, ast.In) else not found
+    if isinstance(left, External) and isinstance(right, External) and isinstance(op, (ast.Eq, ast.NotEq)):
+        same = _identical(left, right)
+        return same if same is None or isinstance(op, ast.Eq) else not same
+    left, right = _as_value(left), _as_value(right)
+    if _is_member(left) and _is_member(right):
+        return (left.cls is right.cls and left.fields["name"] == right.fields["name"]) is isinstance(
+            op, ast.Eq
+        )
+    if run.knows(left, right):
+        work = native_functions.COMPARED[type(op).__name__]
+        return bool(native(run, work, left, right, line=node.lineno))
+    numbers = _is_number(left) and _is_number(right)
+    if not numbers and not isinstance(op, (ast.Eq, ast.NotEq)):
+        run.may_raise(node)
+    return None
+
+
+def _is_member(value: Any) -> bool:
+    return isinstance(value, Record) and value.cls.kind == "enum" and value.whole and not value.cls.mixed
+
+
+def _as_value(value: Any) -> Any:
+    """Return what a value is equal to: a member of an enumeration of texts or numbers, to its own value."""
+    if (
+        isinstance(value, Record)
+        and value.cls.kind == "enum"
+        and value.cls.mixed
+        and not _compares(value.cls)
+    ):
+        return value.fields["value"]
+    return value
+
+
+def _compares(cls: Class) -> bool:
+    return bool({"__eq__", "__hash__", "_missing_", "__str__", "__format__"} & cls.scope.names.keys())
+
+
+def _identical(left: Any, right: Any) -> bool | None:
+    for one, other in ((left, right), (right, left)):
+        if isinstance(one, enum.Enum) and not isinstance(other, Unknown):
+            return one is other
+        if isinstance(one, Unknown):
+            if other is None and one.sure and one.kind not in {"", "null"}:
+                return False
+            return None
+        if one is None or type(one) is bool:
+            return one is other
+    if type(left) in CONTAINERS - {tuple, frozenset} or type(right) in CONTAINERS - {tuple, frozenset}:
+        return left is right
+    if isinstance(left, Record) and isinstance(right, Record):
+        return left is right
+    if isinstance(left, External) and isinstance(right, External) and left.path.startswith("builtins."):
+        return left.path == right.path
+    return None
+
+
+def _contains(run: Run, held: Any, one: Any, node: ast.AST) -> bool | None:
+    if isinstance(held, Context):
+        held = held.state
+    one = _as_value(one)
+    if isinstance(held, Lazy) and type(held.source) is not type({}.keys()):
+        raise TouchedError
+    container = held.source if isinstance(held, Lazy) and run.fresh(held) else held
+    if type(held) in MAPPINGS and run.holds(held) and run.knows(one):
+        return bool(native(run, held.__contains__, one, line=getattr(node, "lineno", 0)))
+    if isinstance(held, Lazy) and run.knows(one) and run.fresh(held):
+        return one in container
+    if run.knows(held, one):
+        return bool(native(run, lambda: one in held, line=getattr(node, "lineno", 0)))
+    if type(held) in {list, tuple} and run.holds(held) and not held:
+        return False
+    if type(held) not in CONTAINERS:
+        run.may_raise(node)
+    return None
+
+
+def _joined_str(run: Run, node: ast.JoinedStr, scope: Scope) -> Any:
+    return joined([evaluate(run, one, scope) for one in node.values])
+
+
+def _formatted(run: Run, node: ast.FormattedValue, scope: Scope) -> Any:
+    value = evaluate(run, node.value, scope)
+    spec = evaluate(run, node.format_spec, scope) if node.format_spec is not None else ""
+    return as_text(run, value, spec, node.conversion, node)
+
+
+_CONVERSIONS: Mapping[int, Callable[[object], str]] = {115: str, 114: repr, 97: ascii}
+
+
+def as_text(run: Run, value: Any, spec: Any, conversion: int, node: ast.AST) -> Any:
+    """Return how a value is written into a text."""
+    if isinstance(value, Record) and value.cls.mixed in {"StrEnum", "IntEnum"} and conversion == -1:
+        value = _as_value(value)
+    if isinstance(value, Raised):
+        value = value.text() if conversion in {-1, 115} else Unknown("string", "the error", sure=True)
+    if type(spec) is str and run.knows(value) and native_functions.is_modest("format", (f"{{:{spec}}}",), {}):
+        ordered(run, value)
+        line = getattr(node, "lineno", 0)
+        converted = _CONVERSIONS.get(conversion)
+        return native(run, format, native(run, converted, value) if converted else value, spec, line=line)
+    if spec == "" and isinstance(value, Unknown) and conversion in {-1, 115}:
+        if not value.sure:
+            run.certain = run.certain and value.kind != ""
+        return (
+            value
+            if value.kind == "string" and value.sure
+            else Unknown("string", value.name or named(node), sure=True, parts=(value,))
+        )
+    if not (isinstance(value, Unknown) and value.is_number):
+        run.may_raise(node)
+    return Unknown("string", named(node).strip("f'\"{}"), sure=True)
+
+
+def _attribute(run: Run, node: ast.Attribute, scope: Scope) -> Any:
+    return attribute(run, evaluate(run, node.value, scope), node.attr, node)
+
+
+def attribute(run: Run, value: Any, name: str, node: ast.AST) -> Any:
+    """Return an attribute of a value."""
+    if isinstance(value, External):
+        path = f"{value.path}.{name}"
+        if path in native_functions.CONSTANTS:
+            return native_functions.CONSTANTS[path]
+        return value.path.rpartition(".")[2] if name == "__name__" else External(path)
+    special = _ATTRIBUTES.get(type(value))
+    if special is not None:
+        return special(run, value, name, node)
+    if isinstance(value, enum.Enum) and not isinstance(value, re.RegexFlag):
+        return _member_attribute(run, value, name, node)
+    if isinstance(value, Context) and name == "state":
+        return value.state
+    if isinstance(value, Raised) and name == "args" and run.knows(value.args_given) and value.cls is not None:
+        return value.args_given
+    if type(value) in KNOWN and native_functions.has_method(value, name):
+        return Bound(value, name)
+    if type(value) in SCALARS and not name.startswith("_") and run.knows(value):
+        return native(run, getattr, value, name, line=getattr(node, "lineno", 0))
+    if isinstance(value, Unknown) and type(value.like) is dict and name in value.like:
+        return Unknown(name=named(node))
+    if isinstance(value, (Context, Func)):
+        run.certain = False
+    elif not isinstance(value, Unknown) or not value.sure:
+        run.may_raise(node)
+    return (
+        Unknown(name=named(node))
+        if not isinstance(value, Unknown)
+        else Unknown(name=named(node), like=Bound(value, name))
+    )
+
+
+def _record_attribute(run: Run, value: Record, name: str, node: ast.AST) -> Any:
+    if name in value.fields:
+        return value.fields[name]
+    for cls in family(value.cls):
+        found = cls.scope.names.get(name)
+        if isinstance(found, (Func, Decorated)):
+            return _bound(run, found, value, cls, node)
+        if name in cls.scope.names:
+            return found if value.whole else Unknown(name=named(node), like=found)
+    if value.cls.kind in {"model", "dataclass"} and name in {
+        "model_dump",
+        "dict",
+        "json",
+        "model_dump_json",
+        "model_copy",
+        "copy",
+    }:
+        return Bound(value, name)
+    if value.cls.kind == "enum" and value.cls.mixed:
+        run.may_raise(node)
+        return Unknown(name=named(node))
+    if (
+        value.cls.kind == "plain"
+        and value.whole
+        and not name.startswith("__")
+        and not any(isinstance(base, (External, Unknown)) for cls in family(value.cls) for base in cls.bases)
+    ):
+        raise Raised(AttributeError, (Unknown("string", "the error", sure=True),), getattr(node, "lineno", 0))
+    run.may_raise(node)
+    return Unknown(name=named(node))
+
+
+def _bound(run: Run, found: Func | Decorated, value: Any, cls: Class, node: ast.AST) -> Any:
+    """Return a function of a class as an object of it has it: what a property gives, and a method that knows the object."""
+    function = found.function if isinstance(found, Decorated) else found
+    kind = found.kind if isinstance(found, Decorated) else ""
+    if kind == "staticmethod":
+        return function
+    receiver = value
+    if kind == "classmethod":
+        receiver = value if isinstance(value, Class) else value.cls if isinstance(value, Record) else cls
+    method = Func(function.node, function.scope, function.defaults, receiver, bound=True, cls=cls)
+    return _calling[0](run, method, [], {}, node, function.scope) if kind == "property" else method
+
+
+_calling: list[Callable[..., Any]] = []
+"""How a call is evaluated; the module that knows it builds on this one."""
+
+
+def teach_calls(work: Callable[..., Any]) -> None:
+    """Say how a call is evaluated."""
+    _calling[:] = [work]
+
+
+def _super_attribute(run: Run, value: Super, name: str, node: ast.AST) -> Any:
+    for cls in [*family(value.cls)][1:]:
+        found = cls.scope.names.get(name)
+        if isinstance(found, (Func, Decorated)):
+            return _bound(run, found, value.receiver, cls, node)
+    raise TouchedError
+
+
+def _member_attribute(run: Run, value: enum.Enum, name: str, node: ast.AST) -> Any:
+    """Return an attribute of a member of an enumeration: a method of the program's class, or what Python gives it."""
+    cls = class_of(run, value)
+    if cls is None:
+        raise TouchedError
+    found = cls.scope.names.get(name)
+    if isinstance(found, (Func, Decorated)):
+        return _bound(run, found, value, cls, node)
+    if native_functions.has_method(value, name):
+        return Bound(value, name)
+    if name.startswith("_"):
+        raise TouchedError
+    return native(run, getattr, value, name, line=getattr(node, "lineno", 0))
+
+
+def family(cls: Class) -> Iterator[Class]:
+    """Return a class and those of the program that it is derived from, nearest first."""
+    yield cls
+    for base in cls.bases:
+        if isinstance(base, Class):
+            yield from family(base)
+
+
+def _class_attribute(run: Run, value: Class, name: str, node: ast.AST) -> Any:
+    if value.real is not None and name in value.real.__members__:
+        return value.real[name]
+    if value.real is not None and name == "__members__":
+        return dict(value.real.__members__)
+    for cls in family(value):
+        if name in cls.scope.names:
+            found = cls.scope.names[name]
+            if cls.kind == "enum" and name in cls.members():
+                return Record(cls, {"name": name, "value": found})
+            if isinstance(found, Decorated) and found.kind != "property":
+                return _bound(run, found, value, cls, node)
+            is_open = cls.kind == "other" or isinstance(found, Decorated)
+            return Unknown(name=named(node), like=found) if is_open else found
+    if name == "__name__":
+        return value.name
+    if value.kind == "model" and name in {"model_validate", "parse_obj"}:
+        return Bound(value, name)
+    run.may_raise(node)
+    return Unknown(name=named(node))
+
+
+def _kept_attribute(_: Run, value: Pattern | Match, name: str, __: ast.AST) -> Any:
+    if name not in value.methods:
+        value.spoil()
+        raise TouchedError
+    return Bound(value, name)
+
+
+_ATTRIBUTES: Mapping[type, Callable[..., Any]] = {
+    Record: _record_attribute, Class: _class_attribute, Super: _super_attribute, Pattern: _kept_attribute, Match: _kept_attribute,
+}  # fmt: skip
+
+
+def _subscript(run: Run, node: ast.Subscript, scope: Scope) -> Any:
+    return item(run, evaluate(run, node.value, scope), evaluate(run, node.slice, scope), node)
+
+
+def item(run: Run, held: Any, place: Any, node: ast.AST) -> Any:
+    """Return what stands at a place of a container."""
+    if isinstance(held, Context):
+        held = held.state
+    place = _as_value(place)
+    line = getattr(node, "lineno", 0)
+    if isinstance(held, Match) and "group" in held.methods and run.knows(place):
+        return native(run, held.found.__getitem__, place, line=line)
+    if type(held) in CONTAINERS and run.holds(held) and run.knows(place) and hasattr(held, "__getitem__"):
+        if type(held) is defaultdict and place not in held:
+            run.changes(held)
+        try:
+            return native(run, operator.getitem, held, place, line=line)
+        except Raised:
+            if run.supposing:
+                return Unknown(name=named(node), like=_like_of(run, held, place))
+            raise
+    is_text = type(held) in {str, bytes, range} or (isinstance(held, enum.Enum) and isinstance(held, str))
+    if is_text and run.knows(place):
+        return native(run, operator.getitem, held, place, line=line)
+    if isinstance(held, Class) and held.real is not None and type(place) is str:
+        return native(run, operator.getitem, held.real, place, line=line)
+    if (
+        isinstance(held, Record)
+        and held.cls.kind == "namedtuple"
+        and held.whole
+        and type(place) in {int, slice}
+    ):
+        return native(run, operator.getitem, tuple(held.fields.values()), place, line=line)
+    if isinstance(held, (External, Class, Func)):
+        return Unknown(name=named(node)) if not isinstance(held, Class) else _enum_member(held, place, node)
+    run.may_raise(node)
+    return Unknown(name=named(node), like=_like_of(run, held, place))
+
+
+def _enum_member(cls: Class, place: Any, node: ast.AST) -> Any:
+    if cls.kind == "enum" and isinstance(place, str) and place in cls.members():
+        return Record(cls, {"name": place, "value": cls.members()[place]})
+    return Unknown(name=named(node))
+
+
+def _like_of(run: Run, held: Any, place: Any) -> Any:
+    """Return a value of the shape that an element of a container probably has."""
+    source = held.like if isinstance(held, Unknown) else held
+    if isinstance(held, Unknown) and held.kind == "array" and type(place) is int:
+        return source
+    if type(source) in MAPPINGS:
+        if run.knows(place) and place.__hash__ is not None and place in source:
+            return source[place]
+        return next(iter(source.values()), None)
+    return source[0] if type(source) in {list, tuple} and source else None
+
+
+def _slice(run: Run, node: ast.Slice, scope: Scope) -> Any:
+    parts = [
+        None if one is None else evaluate(run, one, scope) for one in (node.lower, node.upper, node.step)
+    ]
+    if not run.knows(*parts):
+        return Unknown(name=named(node))
+    return slice(*parts)
+
+
+def _await(run: Run, node: ast.Await, scope: Scope) -> Any:
+    value = evaluate(run, node.value, scope)
+    if isinstance(value, Awaitable):
+        return value.run()
+    if isinstance(value, Unknown):
+        run.may_raise(node)
+        return Unknown(value.kind, named(node), like=value.like)
+    if value is None:
+        return None
+    raise TouchedError
+
+
+_EVALUATORS: dict[type[ast.expr], Evaluator] = {
+    ast.Constant: _constant, ast.Name: _name, ast.BoolOp: _bool_op, ast.NamedExpr: _named_expr, ast.BinOp: _bin_op,
+    ast.UnaryOp: _unary_op, ast.Lambda: _lambda, ast.IfExp: _if_exp, ast.Dict: _dict, ast.Set: _set, ast.List: _list,
+    ast.Tuple: _tuple, ast.ListComp: _comprehension, ast.SetComp: _comprehension, ast.GeneratorExp: _comprehension,
+    ast.DictComp: _dict_comp, ast.Compare: _compare, ast.JoinedStr: _joined_str, ast.FormattedValue: _formatted,
+    ast.Attribute: _attribute, ast.Subscript: _subscript, ast.Slice: _slice, ast.Await: _await,
+}  # fmt: skip
+
+
+def teach(kind: type[ast.expr], evaluator: Evaluator) -> None:
+    """Add how a kind of expression is evaluated, of a module that builds on this one."""
+    _EVALUATORS[kind] = evaluator

@@ -1,0 +1,153 @@
+"""Evaluates the regular expressions of a program: searched for with a time limit, where Python's `re` is certain to find the same."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
+from typing import Any
+
+from simulator.environment.evidence.expression_evaluation import native
+from simulator.environment.evidence.program_run import Run
+from simulator.environment.evidence.unknown_values import Lazy, Match, Pattern, TouchedError
+
+_SECONDS = 0.05
+_LONGEST = 2_000
+"""So long a pattern may be. A text may be ten times as long."""
+
+_FLAGS = {
+    re.IGNORECASE: "IGNORECASE", re.MULTILINE: "MULTILINE", re.DOTALL: "DOTALL", re.VERBOSE: "VERBOSE", re.ASCII: "ASCII",
+}  # fmt: skip
+_OTHERWISE_READ = re.compile(r"\[\[|\[\^?\[|\[:|\{(?!\d+(,\d*)?\}|,\d+\})")
+"""What the two engines read in different ways: classes in classes, and what looks like a repetition and is none."""
+
+_OF_LETTERS = re.compile(r"\\[wWdDsSbB]|\(\?[a-z]*i")
+_REPEATED_MOST = re.compile(r"\{(\d{4,}|\d*,\d{4,})")
+
+SEARCHING = frozenset({"search", "match", "fullmatch", "findall", "finditer", "split"})
+
+
+def compiled(run: Run, text: Any, flags: Any, line: int) -> Pattern:
+    """Return a regular expression.
+
+    Raises:
+        Raised: It is none.
+        TouchedError: It is not known, or not certain to mean the same to both engines.
+    """
+    if isinstance(text, Pattern):
+        return text
+    if (
+        type(text) is not str
+        or not isinstance(flags, int)
+        or len(text) > _LONGEST
+        or _REPEATED_MOST.search(text)
+    ):
+        raise TouchedError
+    native(run, _checked, text, int(flags), line=line)
+    engine = _engine(text, int(flags))
+    if engine is None:
+        raise TouchedError
+    return Pattern(text, int(flags), engine)
+
+
+@lru_cache(maxsize=512)
+def _checked(text: str, flags: int) -> re.Pattern[str]:
+    return re.compile(text, flags)
+
+
+@lru_cache(maxsize=512)
+def _engine(text: str, flags: int) -> Any:
+    try:
+        import regex  # noqa: PLC0415 - it may be missing where an agent has its own environment: then nothing is certain
+    except ModuleNotFoundError:
+        return None
+    wanted = 0
+    for mine, theirs in _FLAGS.items():
+        wanted |= int(getattr(regex, theirs)) if flags & mine else 0
+    is_known = not flags & ~sum(int(one) for one in _FLAGS)
+    if not is_known or _OTHERWISE_READ.search(text):
+        return None
+    try:
+        return regex.compile(text, wanted | int(regex.VERSION0))
+    except regex.error:
+        return None
+
+
+def search(run: Run, pattern: Pattern, name: str, args: Sequence[Any]) -> Any:
+    """Return what a method of a regular expression that searches gives for a known text.
+
+    Raises:
+        TouchedError: That is not certain, or takes too long to tell.
+    """
+    text = args[0] if args else None
+    is_split = name == "split" and len(args) == 2 and type(args[1]) is int  # noqa: PLR2004 - the text, and how often
+    if type(text) is not str or len(text) > _LONGEST * 10 or (len(args) != 1 and not is_split):
+        raise TouchedError
+    is_by_letters = pattern.flags & re.IGNORECASE or _OF_LETTERS.search(pattern.text)
+    if is_by_letters and not (text.isascii() and pattern.text.isascii()):
+        raise TouchedError
+    run.budget.spend(1 + len(text) // 50)
+    found = _timed(lambda: getattr(pattern.engine, name)(*args, timeout=_SECONDS))
+    if name in {"search", "match", "fullmatch"}:
+        return None if found is None else Match(found)
+    if name == "finditer":
+        listed = _timed(lambda: list(found))
+        return Lazy(iter([Match(one) for one in listed]), run.epoch)
+    return found
+
+
+def replaced(
+    run: Run, pattern: Pattern, text: Any, count: Any, replacement: Callable[[Match], Any]
+) -> tuple[list[Any], int]:
+    """Return a text in pieces with what is found replaced, and how many were, up to `count` (0: all)."""
+    if type(count) is not int:
+        raise TouchedError
+    listed = list(search(run, pattern, "finditer", [text]).source)[: count or None]
+    made: list[Any] = []
+    end = 0
+    for one in listed:
+        made += [text[end : one.found.start()], replacement(one)]
+        end = one.found.end()
+    return [*made, text[end:]], len(listed)
+
+
+_REFERENCE = re.compile(r"\\(?:([1-9])(?!\d)|g<(\w+)>|(.?))", re.DOTALL)
+
+
+def expanded(template: str, match: Match) -> str:
+    """Return a replacement with the groups that it names.
+
+    Raises:
+        TouchedError: It names what there is not, or holds another escape.
+    """
+
+    def group(one: re.Match[str]) -> str:
+        name = one[1] or one[2]
+        if name is None:
+            raise TouchedError
+        try:
+            return str(match.found.group(int(name) if name.isdecimal() else name) or "")
+        except IndexError as error:
+            raise TouchedError from error
+
+    return _REFERENCE.sub(group, template)
+
+
+def _timed(work: Callable[[], Any]) -> Any:
+    try:
+        return work()
+    except TimeoutError as error:
+        raise TouchedError from error
+
+
+def match_method(
+    run: Run, match: Match, name: str, args: Sequence[Any], keywords: Mapping[str, Any], line: int
+) -> Any:
+    """Return what a method of a match gives.
+
+    Raises:
+        TouchedError: What it is given is not known.
+    """
+    if not run.knows(*args, *keywords.values()):
+        raise TouchedError
+    return native(run, getattr(match.found, name), *args, line=line, **keywords)

@@ -1,0 +1,344 @@
+"""Keeps what one run through a program needs: its decisions, its budget, and which values are not known any more."""
+
+from __future__ import annotations
+
+import ast
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import lru_cache, partial
+from typing import Any
+
+from simulator.environment.evidence.bound_names import body_of, names_of, scan
+from simulator.environment.evidence.unknown_values import (
+    CONTAINERS,
+    MUTABLE,
+    SCALARS,
+    Class,
+    Context,
+    Func,
+    Lazy,
+    Raised,
+    Record,
+    Scope,
+    ThawError,
+    TooMuchError,
+    TouchedError,
+    Unknown,
+    inside,
+)
+
+MOST_LOOKED_AT = 20_000
+"""So many values are looked at to know whether all of a value is known."""
+
+_LONGEST_NAME = 60
+_DEEPEST = 40
+
+
+@dataclass(slots=True)
+class Budget:
+    """How many steps are left, for all runs of one reading."""
+
+    left: int
+
+    def spend(self, steps: int = 1) -> None:
+        """Take steps away.
+
+        Raises:
+            TooMuchError: None are left.
+        """
+        self.left -= steps
+        if self.left < 0:
+            raise TooMuchError
+
+
+@dataclass(eq=False, slots=True)
+class Attempt:
+    """A `try` that is under way in the program; `forked` says that its failing is another run already."""
+
+    nodes: Sequence[ast.AST]
+    scope: Scope
+    forked: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What makes a run different from the others.
+
+    Attributes:
+        decided: What was decided, in order, where the values did not.
+        turned: The test, counted from 0, that comes out against what the values say; -1 for none.
+    """
+
+    decided: tuple[bool, ...] = ()
+    turned: int = -1
+
+
+class Run:
+    """One run through a program.
+
+    Args:
+        budget: The steps that it may take.
+        plan: What is decided beforehand.
+        shared: The values, by their ids, that must not be changed.
+        modules: Gives the scope of a module of the program by its name; None where it has none of that name.
+        lost: The containers, by their ids, whose contents are not known any more.
+        execute: Executes statements.
+    """
+
+    def __init__(
+        self,
+        budget: Budget,
+        plan: Plan,
+        shared: Mapping[int, Any],
+        modules: Callable[[str], Scope | None],
+        lost: Mapping[int, Any],
+        execute: Callable[[Run, Sequence[ast.stmt], Scope], None],
+    ) -> None:
+        self.budget, self.plan, self.shared = budget, plan, shared
+        self.modules, self.execute = modules, execute
+        self.taken: list[bool] = []
+        self.forks: list[Plan] = []
+        self.tests = 0
+        self.when: list[str] = []
+        self.certain = True
+        self.missed = False
+        self.last_line = 0
+        self.loading = False
+        self.unforked = 0
+        self.depth = 0
+        self.rounds = 0
+        self.supposing = False
+        self.epoch = 0
+        self.attempts: list[Attempt] = []
+        self.handling: list[Raised] = []
+        self.unknown_now: dict[int, Any] = dict(lost)
+        self.scopes: list[Scope] = []
+        self.remembered: dict[Any, Any] = {}
+
+    def decide(self, yes: str, no: str, *, first: bool = True) -> bool:
+        """Decide what the values do not; the other way is another run.
+
+        Args:
+            yes: What holds where it is so, in words; empty where it goes without saying.
+            no: What holds where it is not.
+            first: What is decided where no plan says so.
+        """
+        if self.loading or self.unforked:
+            raise TouchedError
+        self.certain = False
+        place = len(self.taken)
+        if place < len(self.plan.decided):
+            so = self.plan.decided[place]
+        else:
+            so = first
+            if self.plan.turned < 0:
+                self.forks.append(Plan((*self.taken, not first)))
+        self.taken.append(so)
+        words = yes if so else no
+        if words and words not in self.when:
+            self.when.append(words)
+        return so
+
+    def tested(self, value: bool, yes: str, no: str) -> bool:
+        """Note a test that the values decide; the run whose plan turns this one takes the other way."""
+        if self.loading or self.unforked or self.rounds:
+            return value
+        place, self.tests = self.tests, self.tests + 1
+        if place != self.plan.turned:
+            return value
+        self.certain, self.supposing = False, True
+        self.when.append(no if value else yes)
+        return not value
+
+    def may_raise(self, node: ast.AST) -> None:
+        """Note that what a node does may raise, as something is not known in it."""
+        self.certain = False
+        if self.unforked:
+            self.missed = self.missed or bool(self.attempts)
+            return
+        attempt = next((one for one in reversed(self.attempts) if not one.forked), None)
+        if attempt is None:
+            return
+        attempt.forked = True
+        if not self.decide("", f"{named(node)} fails"):
+            self.forget(attempt.nodes, attempt.scope)
+            raise Raised(None, line=getattr(node, "lineno", 0))
+
+    @contextmanager
+    def without_forks(self) -> Iterator[None]:
+        """Let nothing be decided inside: what would have to be is not known then."""
+        self.unforked += 1
+        try:
+            yield
+        finally:
+            self.unforked -= 1
+
+    @contextmanager
+    def one_round(self) -> Iterator[None]:
+        """Let no test inside be turned: a round of a loop stands for itself alone."""
+        self.rounds += 1
+        try:
+            yield
+        finally:
+            self.rounds -= 1
+
+    def knows(self, *values: Any) -> bool:
+        """Return whether all of some values is known."""
+        left = MOST_LOOKED_AT
+        waiting = [(value, 0) for value in values]
+        while waiting:
+            value, depth = waiting.pop()
+            left -= 1
+            kind = type(value)
+            if kind in SCALARS:
+                continue
+            if kind not in CONTAINERS or id(value) in self.unknown_now or depth > _DEEPEST or left < 0:
+                return False
+            if kind is defaultdict and value.default_factory not in {None, list, dict, set, int, str, float}:
+                return False
+            waiting.extend((one, depth + 1) for one in inside(value))
+        self.budget.spend((MOST_LOOKED_AT - left) // 8)
+        return True
+
+    def holds(self, value: Any) -> bool:
+        """Return whether a container's own contents are known, whatever they hold."""
+        return type(value) in CONTAINERS and id(value) not in self.unknown_now
+
+    def fresh(self, lazy: Lazy) -> bool:
+        """Return whether an iterator's source is still known."""
+        return lazy.epoch == self.epoch
+
+    def changes(self, value: Any) -> None:
+        """Note that a value is about to be changed.
+
+        Raises:
+            ThawError: Other runs share it.
+        """
+        if id(value) in self.shared:
+            raise ThawError
+
+    def lose(self, value: Any) -> None:
+        """Note that what a container holds is not known any more; what it held still tells its shape."""
+        if type(value) in MUTABLE:
+            self.unknown_now[id(value)] = value
+            self.epoch += 1
+
+    def lose_all(self, values: Iterable[Any], *, calls: bool = True) -> None:
+        """Note that some values, and all that can be reached from them, may have been changed by code that is not read.
+
+        `calls` says whether that code may call the functions among them.
+        """
+        seen: set[int] = set()
+        waiting = list(values)
+        while waiting:
+            value = waiting.pop()
+            if id(value) in seen or type(value) in SCALARS:
+                continue
+            seen.add(id(value))
+            self.budget.spend()
+            waiting.extend(inside(value))
+            if isinstance(value, Unknown):
+                waiting.append(value.like)
+            elif isinstance(value, Lazy):
+                self.epoch += 1
+            elif isinstance(value, Record):
+                self.changes(value)
+                value.whole = False
+                for name in value.fields:
+                    value.fields[name] = Unknown(name=name, like=value.fields[name])
+            elif isinstance(value, Func):
+                waiting.extend(self._reached(value) if calls else ())
+            elif isinstance(value, Class):
+                waiting.extend(value.scope.names.values())
+            elif isinstance(value, Context):
+                value.state = Unknown("object", "state")
+            self.lose(value)
+
+    def forget(self, nodes: Sequence[ast.AST], scope: Scope) -> None:
+        """Note that a piece of code may have run in part, or several times: what it binds and changes is not known."""
+        found = scan(nodes)
+        touched = found.reached(lambda name: _is_scalar(look_up(scope, name)))
+        closures = [value for value in map(partial(look_up, scope), found.read) if _is_closure(value)]
+        self.lose_all([*(look_up(scope, name) for name in touched), *closures])
+        for name in found.bound | found.outer:
+            forget_name(scope, name)
+        if found.calls:
+            self.forget_globals(scope)
+
+    def _reached(self, function: Func) -> Iterator[Any]:
+        """Return the values that a function can change, having forgotten the names that it binds around itself."""
+        node, scope = function.node, function.scope
+        found = scan(body_of(node))
+        for name in found.outer:
+            forget_name(scope, name)
+        yield function.receiver
+        yield from (look_up(scope, name) for name in found.reached(lambda _: False) - names_of(node).local)
+        yield from (value for value in map(partial(look_up, scope), found.read) if _is_closure(value))
+
+    def forget_globals(self, scope: Scope) -> None:
+        """Note that functions of the program may have run: what they put into the module's names is not known."""
+        for top in {id(one.top): one.top for one in (scope, *self.scopes)}.values():
+            self.lose_all(top.names[name] for name in top.names.get(CHANGED, ()) if name in top.names)
+            for name in top.names.get(REBOUND, ()):
+                forget_name(top, name)
+
+
+CHANGED, REBOUND = " changed", " rebound"
+"""Under these names a module's scope holds which of its names its functions change, and which they bind anew; no program can use them."""
+
+
+def look_up(scope: Scope | None, name: str) -> Any:
+    """Return what a name stands for, as seen from a scope; None where it stands for nothing."""
+    while scope is not None:
+        if name in scope.names:
+            return scope.names[name]
+        scope = scope.parent
+    return None
+
+
+def forget_name(scope: Scope, name: str) -> None:
+    """Make a name stand for an unknown value of the shape that it had."""
+    place: Scope | None = scope.outer.get(name, scope)
+    while place is not None and name not in place.names:
+        place = place.parent
+    place = place or scope
+    before = place.names.get(name)
+    if isinstance(before, (Func, Class)):
+        place.bind(name, Unknown(name=name))
+    else:
+        place.bind(name, Unknown(name=name, like=before))
+
+
+def _is_closure(value: Any) -> bool:
+    return isinstance(value, Func) and value.scope.parent is not None
+
+
+def _is_scalar(value: Any) -> bool:
+    return type(value) in SCALARS or (
+        isinstance(value, Unknown) and value.sure and value.kind in {"string", "number", "integer"}
+    )
+
+
+@lru_cache(maxsize=16_384)
+def named(node: ast.AST) -> str:
+    """Return how the code writes something, shortened."""
+    text = " ".join(ast.unparse(node).split())
+    return text if len(text) <= _LONGEST_NAME else f"{text[: _LONGEST_NAME - 1]}\u2026"
+
+
+_OPPOSITES: Mapping[type[ast.cmpop], type[ast.cmpop]] = {
+    ast.Eq: ast.NotEq, ast.NotEq: ast.Eq, ast.Lt: ast.GtE, ast.GtE: ast.Lt, ast.Gt: ast.LtE, ast.LtE: ast.Gt,
+    ast.In: ast.NotIn, ast.NotIn: ast.In, ast.Is: ast.IsNot, ast.IsNot: ast.Is,
+}  # fmt: skip
+
+
+def opposite(test: ast.expr) -> str:
+    """Return how the code would write that a test does not hold."""
+    match test:
+        case ast.UnaryOp(op=ast.Not(), operand=operand):
+            return named(operand)
+        case ast.Compare(left=left, ops=[op], comparators=comparators):
+            return named(ast.Compare(left, [_OPPOSITES[type(op)]()], comparators))
+    return named(ast.UnaryOp(ast.Not(), test))

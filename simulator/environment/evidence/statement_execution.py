@@ -1,0 +1,696 @@
+"""Executes the statements of a program that is read."""
+
+from __future__ import annotations
+
+import ast
+import operator
+import sys
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from simulator.environment.evidence import native_functions
+from simulator.environment.evidence.bound_names import scan
+from simulator.environment.evidence.call_evaluation import ReturnSignal, call
+from simulator.environment.evidence.case_patterns import matches
+from simulator.environment.evidence.enumerations import real_enumeration
+from simulator.environment.evidence.expression_evaluation import (
+    assign,
+    defaults_of,
+    evaluate,
+    family,
+    item,
+    iterate,
+    load,
+    native,
+    operate,
+    ordered,
+    set_attribute,
+    set_item,
+    store,
+    truth,
+    truth_of,
+)
+from simulator.environment.evidence.program_run import Attempt, Run, forget_name, named
+from simulator.environment.evidence.pydantic_values import LIMITS
+from simulator.environment.evidence.unknown_values import (
+    CONTAINERS,
+    MAPPINGS,
+    NO_DEFAULT,
+    Class,
+    Decorated,
+    External,
+    Func,
+    Made,
+    Raised,
+    Scope,
+    TooMuchError,
+    TouchedError,
+    Unknown,
+)
+
+MOST_ROUNDS = 5_000
+"""So many rounds of a loop are followed."""
+
+
+class BreakSignal(Exception):  # noqa: N818 - the program leaves a loop
+    """A loop is left."""
+
+
+class ContinueSignal(Exception):  # noqa: N818 - as above
+    """The next round of a loop begins."""
+
+
+def execute(run: Run, body: Sequence[ast.stmt], scope: Scope) -> None:
+    """Execute statements in their order.
+
+    Raises:
+        ReturnSignal: The function returns.
+        Raised: The program raises.
+        TooMuchError: It takes more than the budget holds.
+    """
+    for statement in body:
+        run.budget.spend()
+        work = _WORK.get(type(statement))
+        if work is None:
+            raise TooMuchError
+        if not run.loading or scope.parent is not None or run.depth:
+            _attempted(run, work, statement, scope)
+            continue
+        try:
+            work(run, statement, scope)
+        except (Raised, TouchedError):
+            run.forget([statement], scope)
+
+
+def _attempted(run: Run, work: Callable[[Run, Any, Scope], None], statement: ast.stmt, scope: Scope) -> None:
+    try:
+        work(run, statement, scope)
+    except TouchedError:
+        run.may_raise(statement)
+        run.forget([statement], scope)
+        if scan([statement]).leaves:
+            raise
+
+
+def _expression(run: Run, node: ast.Expr, scope: Scope) -> None:
+    evaluate(run, node.value, scope)
+
+
+def _assign(run: Run, node: ast.Assign, scope: Scope) -> None:
+    value = evaluate(run, node.value, scope)
+    for target in node.targets:
+        assign(run, target, _called(value, target), scope)
+
+
+def _called(value: Any, target: ast.expr) -> Any:
+    """Return a value; what is not known gets the name of its variable where it has none that says more."""
+    if isinstance(value, Unknown) and isinstance(target, ast.Name) and not value.name:
+        value.name = target.id
+    return value
+
+
+def _ann_assign(run: Run, node: ast.AnnAssign, scope: Scope) -> None:
+    if node.value is not None:
+        assign(run, node.target, _called(evaluate(run, node.value, scope), node.target), scope)
+
+
+def _aug_assign(run: Run, node: ast.AugAssign, scope: Scope) -> None:
+    target = node.target
+    if isinstance(target, ast.Name):
+        before = load(run, target.id, scope, target)
+        store(scope, target.id, _added(run, node, before, evaluate(run, node.value, scope)))
+    elif isinstance(target, ast.Subscript):
+        held, place = evaluate(run, target.value, scope), evaluate(run, target.slice, scope)
+        before = item(run, held, place, target)
+        set_item(run, held, place, _added(run, node, before, evaluate(run, node.value, scope)), target)
+    else:
+        held = evaluate(run, target.value, scope)
+        before = evaluate(run, target, scope)
+        set_attribute(
+            run, held, target.attr, _added(run, node, before, evaluate(run, node.value, scope)), target
+        )
+
+
+def _added(run: Run, node: ast.AugAssign, before: Any, more: Any) -> Any:
+    if type(before) in CONTAINERS:
+        run.changes(before)
+        if isinstance(node.op, ast.Add) and type(before) is list and run.holds(before):
+            try:
+                before.extend(list(iterate(run, more)))
+            except TouchedError:
+                run.may_raise(node)
+                run.lose(before)
+            return before
+        ordered(run, more)
+    if (
+        isinstance(before, Unknown)
+        and before.kind == ""
+        and before.sure is False
+        and type(before.like) in CONTAINERS
+    ):
+        run.lose_all([before])
+    return operate(run, type(node.op), before, more, node, native_functions.IN_PLACE)
+
+
+def _return(run: Run, node: ast.Return, scope: Scope) -> None:
+    value = None if node.value is None else evaluate(run, node.value, scope)
+    run.last_line = node.lineno
+    raise ReturnSignal(value)
+
+
+def _if(run: Run, node: ast.If, scope: Scope) -> None:
+    execute(run, node.body if truth(run, node.test, scope) else node.orelse, scope)
+
+
+def _for(run: Run, node: ast.For, scope: Scope) -> None:
+    source = evaluate(run, node.iter, scope)
+    try:
+        found = iterate(run, source)
+    except TouchedError:
+        run.may_raise(node.iter)
+        _unknown_rounds(run, node, node.body, node.orelse, scope, _element_of(source))
+        return
+    rounds = 0
+    while True:
+        try:
+            one = next(found)
+        except StopIteration:
+            break
+        except TouchedError:
+            _unknown_rounds(run, node, node.body, node.orelse, scope, _element_of(source))
+            return
+        rounds += 1
+        if rounds > MOST_ROUNDS:
+            raise TooMuchError
+        try:
+            assign(run, node.target, one, scope)
+            with run.one_round():
+                execute(run, node.body, scope)
+        except BreakSignal:
+            return
+        except ContinueSignal:
+            continue
+    execute(run, node.orelse, scope)
+
+
+def _element_of(source: Any) -> Any:
+    """Return a value of the shape of an element."""
+    found = source.like if isinstance(source, Unknown) else source
+    if isinstance(source, Unknown) and source.kind == "array":
+        return found
+    if type(found) in {list, tuple} and found:
+        return found[0]
+    return next(iter(found), None) if type(found) in MAPPINGS else None
+
+
+def _async_for(run: Run, node: ast.AsyncFor, scope: Scope) -> None:
+    source = evaluate(run, node.iter, scope)
+    run.may_raise(node.iter)
+    run.lose_all([source])
+    _unknown_rounds(run, node, node.body, node.orelse, scope, _element_of(source))
+
+
+def _while(run: Run, node: ast.While, scope: Scope) -> None:
+    rounds = 0
+    while True:
+        with run.without_forks():
+            try:
+                value = evaluate(run, node.test, scope)
+            except TouchedError:
+                value = Unknown()
+        known = truth_of(run, value)
+        if known is None:
+            run.certain = False
+            _unknown_rounds(run, node, node.body, node.orelse, scope, None)
+            return
+        if not known:
+            break
+        rounds += 1
+        if rounds > MOST_ROUNDS:
+            raise TooMuchError
+        try:
+            with run.one_round():
+                execute(run, node.body, scope)
+        except BreakSignal:
+            return
+        except ContinueSignal:
+            continue
+    execute(run, node.orelse, scope)
+
+
+def _unknown_rounds(
+    run: Run,
+    node: ast.For | ast.AsyncFor | ast.While,
+    body: Sequence[ast.stmt],
+    orelse: Sequence[ast.stmt],
+    scope: Scope,
+    element: Any,
+) -> None:
+    """Go once through a loop of an unknown number of rounds, as any of them may be, and then past it."""
+    if run.loading or run.unforked:
+        raise TouchedError
+    parts: list[ast.AST] = [*body, node.target] if not isinstance(node, ast.While) else [*body, node.test]
+    run.forget(parts, scope)
+    source = (
+        named(node.test) if isinstance(node, ast.While) else f"{named(node.target)} in {named(node.iter)}"
+    )
+    if run.decide(f"for some {source}" if not isinstance(node, ast.While) else f"while {source}", ""):
+        if not isinstance(node, ast.While):
+            for one in ast.walk(node.target):
+                if isinstance(one, ast.Name):
+                    store(scope, one.id, Unknown(name=one.id, like=element if one is node.target else None))
+        left = False
+        try:
+            execute(run, body, scope)
+        except BreakSignal:
+            left = True
+        except ContinueSignal:
+            pass
+        run.forget(parts, scope)
+        if left:
+            return
+    execute(run, orelse, scope)
+
+
+def _with(run: Run, node: ast.With | ast.AsyncWith, scope: Scope) -> None:
+    swallowed = _suppressed(node)
+    for one in node.items:
+        if swallowed is not None:
+            break
+        value = evaluate(run, one.context_expr, scope)
+        run.lose_all([value])
+        run.may_raise(one.context_expr)
+        if one.optional_vars is not None:
+            assign(run, one.optional_vars, Unknown(name=named(one.optional_vars)), scope)
+    try:
+        execute(run, node.body, scope)
+    except Raised as raised:
+        if swallowed is None:
+            run.certain = False
+            raise
+        if not any(_catches(run, raised, evaluate(run, one, scope)) for one in swallowed):
+            raise
+
+
+def _suppressed(node: ast.With | ast.AsyncWith) -> list[ast.expr] | None:
+    """Return the exceptions that `contextlib.suppress` keeps away; None where something else is entered."""
+    match node.items:
+        case [
+            ast.withitem(
+                context_expr=ast.Call(
+                    func=ast.Name(id="suppress") | ast.Attribute(attr="suppress"), args=args
+                )
+            )
+        ]:
+            return args
+    return None
+
+
+def _try(run: Run, node: ast.Try, scope: Scope) -> None:
+    try:
+        _try_handlers(run, node, scope)
+    except (Raised, ReturnSignal, BreakSignal, ContinueSignal):
+        execute(run, node.finalbody, scope)
+        raise
+    execute(run, node.finalbody, scope)
+
+
+def _try_handlers(run: Run, node: ast.Try, scope: Scope) -> None:
+    attempt = Attempt([*node.body], scope)
+    depth = len(run.attempts)
+    if node.handlers:
+        run.attempts.append(attempt)
+    try:
+        if node.handlers and not run.loading and not run.tested(True, "", f"{named(node.body[0])} fails"):
+            run.forget(node.body, scope)
+            raise Raised(None, line=node.lineno)  # noqa: TRY301 - what the program would raise is handled as all else that it raises
+        execute(run, node.body, scope)
+    except Raised as raised:
+        del run.attempts[depth:]
+        _handle(run, node, raised, scope)
+        return
+    finally:
+        del run.attempts[depth:]
+    execute(run, node.orelse, scope)
+
+
+def _handle(run: Run, node: ast.Try, raised: Raised, scope: Scope) -> None:
+    for handler in node.handlers:
+        kinds = Unknown() if handler.type is None else evaluate(run, handler.type, scope)
+        caught = True if handler.type is None else _catches(run, raised, kinds)
+        if caught is None:
+            caught = run.decide(f"it raises {named(handler.type)}" if handler.type is not None else "", "")
+        if not caught:
+            continue
+        if handler.name is not None:
+            store(scope, handler.name, raised)
+        run.handling.append(raised)
+        try:
+            execute(run, handler.body, scope)
+        finally:
+            run.handling.pop()
+            if handler.name is not None:
+                scope.names.pop(handler.name, None)
+        return
+    raise raised
+
+
+def _catches(run: Run, raised: Raised, kinds: Any) -> bool | None:
+    """Return whether a handler is for an exception; None where that is not known."""
+    every = kinds if type(kinds) is tuple else (kinds,)
+    found = [
+        _is_a(raised, native_functions.EXCEPTIONS.get(getattr(kind, "path", ""), kind)) for kind in every
+    ]
+    if True in found:
+        return True
+    if None in found:
+        run.certain = False
+    return None if None in found else False
+
+
+def _is_a(raised: Raised, kind: Any) -> bool | None:
+    if kind in {Exception, BaseException} if isinstance(kind, type) else False:
+        return not (
+            isinstance(raised.cls, type) and kind is Exception and not issubclass(raised.cls, Exception)
+        )
+    if raised.cls is None or not isinstance(kind, (type, Class)):
+        if (
+            isinstance(raised.cls, type)
+            and raised.cls.__module__ == "builtins"
+            and isinstance(kind, External)
+            and not kind.path.startswith("builtins")
+        ):
+            return (
+                None
+                if kind.path.startswith("json") or issubclass(raised.cls, (OSError, ValueError))
+                else False
+            )
+        return None
+    if isinstance(raised.cls, Class):
+        bases = [*family(raised.cls)]
+        roots = [base for one in bases for base in one.bases if isinstance(base, type)]
+        if any(not isinstance(base, (type, Class)) for one in bases for base in one.bases):
+            return None
+        return kind in bases if isinstance(kind, Class) else any(issubclass(root, kind) for root in roots)
+    return issubclass(raised.cls, kind) if isinstance(kind, type) else False
+
+
+def _raise(run: Run, node: ast.Raise, scope: Scope) -> None:
+    if node.exc is None:
+        raise (
+            run.handling[-1]
+            if run.handling
+            else Raised(RuntimeError, ("No active exception to reraise",), node.lineno)
+        )
+    value = evaluate(run, node.exc, scope)
+    if node.cause is not None:
+        evaluate(run, node.cause, scope)
+    if isinstance(value, Class) or (isinstance(value, type) and issubclass(value, BaseException)):
+        value = call(run, value, [], {}, node, scope)
+    if not isinstance(value, Raised):
+        run.certain = False
+        value = Raised(None)
+    value.line, value.written = node.lineno, True
+    raise value
+
+
+def _assert(run: Run, node: ast.Assert, scope: Scope) -> None:
+    if truth(run, node.test, scope):
+        return
+    message = () if node.msg is None else (evaluate(run, node.msg, scope),)
+    raise Raised(AssertionError, message, node.lineno, written=True)
+
+
+def _delete(run: Run, node: ast.Delete, scope: Scope) -> None:
+    for target in node.targets:
+        if isinstance(target, ast.Name):
+            load(run, target.id, scope, target)
+            place = scope.outer.get(target.id, scope)
+            place.bind(target.id, None)
+            place.names.pop(target.id)
+        elif isinstance(target, ast.Subscript):
+            _delete_item(run, evaluate(run, target.value, scope), evaluate(run, target.slice, scope), target)
+        else:
+            raise TouchedError
+
+
+def _delete_item(run: Run, held: Any, place: Any, node: ast.AST) -> None:
+    run.changes(held)
+    if type(held) in CONTAINERS and hasattr(held, "__delitem__") and run.holds(held) and run.knows(place):
+        native(run, operator.delitem, held, place, line=getattr(node, "lineno", 0))
+        return
+    run.lose_all([held])
+    run.may_raise(node)
+
+
+def _function(run: Run, node: ast.FunctionDef | ast.AsyncFunctionDef, scope: Scope) -> None:
+    around = scope.parent if scope.bound is CLASS and scope.parent is not None else scope
+    made: Any = Func(node, around, defaults_of(run, node.args, scope))
+    for decorator in reversed(node.decorator_list):
+        made = _decorated(run, decorator, made, scope)
+    store(scope, node.name, made)
+
+
+CLASS: frozenset[str] = frozenset({" class"})
+"""Marks the scope of a class, which its methods do not see."""
+
+
+def _decorated(run: Run, decorator: ast.expr, made: Any, scope: Scope) -> Any:
+    """Return what a decorator makes of a function. One that is not read makes something that is not known, but is mostly the function."""
+    with run.without_forks():
+        try:
+            value = evaluate(run, decorator, scope)
+            if isinstance(value, External) and value.path in _DECORATORS and isinstance(made, Func):
+                return Decorated(value.path.rpartition(".")[2], made)
+            if isinstance(value, (External, Unknown)) and not native_functions.is_decorator(value):
+                return Unknown(name=named(decorator), like=made)
+            return call(run, value, [made], {}, decorator, scope)
+        except (Raised, TouchedError):
+            return Unknown(name=named(decorator), like=made)
+
+
+_DECORATORS = frozenset({"builtins.staticmethod", "builtins.classmethod", "builtins.property"})
+
+
+def _class(run: Run, node: ast.ClassDef, scope: Scope) -> None:
+    inner = Scope({}, scope.module, scope, CLASS)
+    bases = [evaluate(run, one, scope) for one in node.bases]
+    kind = _kind_of_class(node, bases)
+    fields: dict[str, tuple[ast.expr, Any]] = {}
+    for base in bases:
+        if isinstance(base, Class):
+            fields.update(base.fields)
+    execute(run, [one for one in node.body if not _is_document(one)], inner)
+    for one in node.body:
+        if (
+            isinstance(one, ast.AnnAssign)
+            and isinstance(one.target, ast.Name)
+            and not named(one.annotation).startswith("ClassVar")
+        ):
+            default = (
+                NO_DEFAULT
+                if one.value is None
+                else _default_of(one.value, inner.names.get(one.target.id), run, inner)
+            )
+            fields[one.target.id] = (one.annotation, default)
+    if _is_special(node, inner, kind):
+        inner.names[" validated"] = True
+    if _field_options(node) & _OTHER_LIMITS:
+        inner.names[" limited"] = True
+    if kind == "model":
+        inner.names[" limits"] = _limits(run, node, inner)
+    made = Class(node.name, kind, fields, inner, [base for base in bases if not _is_plain_base(base)])
+    if kind == "enum":
+        made.real = real_enumeration(run, node, bases, inner, lambda value: evaluate(run, value, inner))
+        made.mixed = next(
+            (one for one in map(_last_of_path, bases) if one in {"StrEnum", "IntEnum", "str", "int"}), ""
+        )
+    store(scope, node.name, made)
+
+
+def _last_of_path(base: Any) -> str:
+    return base.path.rpartition(".")[2] if isinstance(base, External) else ""
+
+
+def _is_document(node: ast.stmt) -> bool:
+    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+
+
+def _is_plain_base(base: Any) -> bool:
+    return isinstance(base, External) and base.path in {
+        "builtins.object", "pydantic.BaseModel", "typing.TypedDict", "typing_extensions.TypedDict", "typing.NamedTuple", "enum.Enum",
+        "abc.ABC", "enum.StrEnum", "enum.IntEnum", "builtins.int", "builtins.str",
+    }  # fmt: skip
+
+
+def _default_of(value: ast.expr, found: Any, run: Run, scope: Scope) -> Any:
+    """Return the default of a field: what `Field(...)` and `field(...)` say, or the value itself."""
+    if isinstance(value, ast.Call) and isinstance(value.func, (ast.Name, ast.Attribute)):
+        called = value.func.id if isinstance(value.func, ast.Name) else value.func.attr
+        if called in {"Field", "field"}:
+            for keyword in value.keywords:
+                if keyword.arg == "default":
+                    return evaluate(run, keyword.value, scope)
+                if keyword.arg == "default_factory":
+                    return Made(evaluate(run, keyword.value, scope))
+            first = value.args[0] if value.args and called == "Field" else None
+            if first is None or (isinstance(first, ast.Constant) and first.value is ...):
+                return NO_DEFAULT
+            return evaluate(run, first, scope)
+    return Unknown(like=found) if type(found) in CONTAINERS else found
+
+
+def _is_special(node: ast.ClassDef, inner: Scope, kind: str) -> bool:
+    """Return whether more happens to the fields of a class than being set: validation by functions, aliases, limits, a metaclass."""
+    if kind not in {"model", "dataclass", "frozen", "namedtuple"}:
+        return False
+    decorators = {
+        named(one)
+        for method in node.body
+        if isinstance(method, ast.FunctionDef)
+        for one in method.decorator_list
+    }
+    plain = {"property", "staticmethod", "classmethod", "computed_field"}
+    own = (
+        bool(decorators - plain)
+        or "computed_field" in decorators
+        or "model_config" in inner.names
+        or "Config" in inner.names
+    )
+    return own or bool(_field_options(node) & _TURNS) or bool(node.keywords)
+
+
+def _field_options(node: ast.ClassDef) -> set[str]:
+    """Return the names of what `Field(...)` and `field(...)` say about the fields of a class."""
+    return {
+        keyword.arg or ""
+        for one in ast.walk(node)
+        if isinstance(one, ast.Call) and named(one.func).rpartition(".")[2] in {"Field", "field"}
+        for keyword in one.keywords
+    }
+
+
+_TURNS = frozenset(
+    {"alias", "validation_alias", "serialization_alias", "exclude", "init", "strict", "coerce_numbers_to_str"}
+)
+_OTHER_LIMITS = frozenset({"pattern", "multiple_of", "max_digits", "decimal_places"})
+
+
+def _limits(run: Run, node: ast.ClassDef, scope: Scope) -> dict[str, dict[str, Any]]:
+    """Return the limits that `Field(...)` sets for the fields of a model, by their names."""
+    return {
+        one.target.id: {
+            keyword.arg: evaluate(run, keyword.value, scope) for keyword in one.value.keywords if keyword.arg in LIMITS
+        }
+        for one in node.body
+        if isinstance(one, ast.AnnAssign) and isinstance(one.target, ast.Name) and isinstance(one.value, ast.Call)
+        and named(one.value.func).rpartition(".")[2] == "Field"
+    }  # fmt: skip
+
+
+def _kind_of_class(node: ast.ClassDef, bases: Sequence[Any]) -> str:
+    paths = {base.path.rpartition(".")[2] for base in bases if isinstance(base, External)}
+    kinds = {base.kind for base in bases if isinstance(base, Class)}
+    if any(isinstance(base, type) for base in bases) or "exception" in kinds:
+        return "exception"
+    for kind, name in (
+        ("model", "BaseModel"),
+        ("typeddict", "TypedDict"),
+        ("namedtuple", "NamedTuple"),
+        ("enum", "Enum"),
+        ("enum", "StrEnum"),
+        ("enum", "IntEnum"),
+    ):
+        if name in paths or kind in kinds:
+            return kind
+    decorators = {named(one).partition("(")[0].rpartition(".")[2] for one in node.decorator_list}
+    if decorators:
+        is_frozen = any("frozen" in named(one) for one in node.decorator_list)
+        return (
+            ("frozen" if is_frozen else "dataclass")
+            if decorators == {"dataclass"} and not any(not isinstance(base, Class) for base in bases)
+            else "other"
+        )
+    if node.keywords or any(not isinstance(base, Class) and not _is_plain_base(base) for base in bases):
+        return "other"
+    if paths & {"str", "int"}:
+        return "other"
+    return "dataclass" if "dataclass" in kinds else "plain" if kinds <= {"plain"} else "other"
+
+
+def _import(run: Run, node: ast.Import, scope: Scope) -> None:
+    for one in node.names:
+        if one.asname is None:
+            store(scope, one.name.partition(".")[0], External(one.name.partition(".")[0]))
+        else:
+            store(scope, one.asname, External(one.name))
+    _risk(run, node, [one.name for one in node.names])
+
+
+def _import_from(run: Run, node: ast.ImportFrom, scope: Scope) -> None:
+    name = _absolute(node, scope.module)
+    for one in node.names:
+        if one.name == "*":
+            store(scope, "*", Unknown())
+            continue
+        module = run.modules(name)
+        inner = None if module is not None and one.name in module.names else run.modules(f"{name}.{one.name}")
+        if module is not None and one.name in module.names:
+            found = module.names[one.name]
+        elif inner is not None or module is not None:
+            found = Unknown(name=one.name)
+        else:
+            path = f"{name}.{one.name}"
+            found = native_functions.CONSTANTS.get(path, External(path))
+        store(scope, one.asname or one.name, found)
+    _risk(run, node, [name])
+
+
+def _risk(run: Run, node: ast.stmt, names: Sequence[str]) -> None:
+    """Note that an import may fail, where it is not of Python's own modules."""
+    if run.attempts and not all(
+        name.partition(".")[0] in sys.stdlib_module_names or run.modules(name) for name in names
+    ):
+        run.may_raise(node)
+
+
+def _absolute(node: ast.ImportFrom, module: str) -> str:
+    if not node.level:
+        return node.module or ""
+    package = module.split(".")[: -node.level]
+    return ".".join([*package, *([node.module] if node.module else [])])
+
+
+def _match(run: Run, node: ast.Match, scope: Scope) -> None:
+    subject = evaluate(run, node.subject, scope)
+    for case in node.cases:
+        so = matches(run, case.pattern, subject, scope)
+        if so is None:
+            for name in scan([case.pattern]).bound:
+                forget_name(scope, name)
+            text = f"{named(node.subject)} is {named(case.pattern)}"
+            so = run.decide(text, "")
+        if so and (case.guard is None or truth(run, case.guard, scope)):
+            execute(run, case.body, scope)
+            return
+
+
+def _nothing(_: Run, __: ast.stmt, ___: Scope) -> None:
+    return
+
+
+def _break(_: Run, __: ast.Break, ___: Scope) -> None:
+    raise BreakSignal
+
+
+def _continue(_: Run, __: ast.Continue, ___: Scope) -> None:
+    raise ContinueSignal
+
+
+_WORK: dict[type[ast.stmt], Callable[[Run, Any, Scope], None]] = {
+    ast.Expr: _expression, ast.Assign: _assign, ast.AnnAssign: _ann_assign, ast.AugAssign: _aug_assign, ast.Return: _return,
+    ast.If: _if, ast.For: _for, ast.AsyncFor: _async_for, ast.While: _while, ast.With: _with, ast.AsyncWith: _with, ast.Try: _try, ast.Raise: _raise,
+    ast.Assert: _assert, ast.Delete: _delete, ast.FunctionDef: _function, ast.AsyncFunctionDef: _function, ast.ClassDef: _class,
+    ast.Import: _import, ast.ImportFrom: _import_from, ast.Match: _match, ast.Pass: _nothing, ast.Global: _nothing,
+    ast.Nonlocal: _nothing, ast.Break: _break, ast.Continue: _continue,
+}  # fmt: skip

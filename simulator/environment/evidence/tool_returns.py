@@ -1,0 +1,474 @@
+"""Reads from a tool's source what a call of it may return. Nothing of the tool is called, imported or evaluated."""
+
+from __future__ import annotations
+
+import ast
+from collections import deque
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from pydantic import JsonValue
+
+from simulator.base.json_values import JsonObject, copied
+from simulator.environment.conventions.tool_verbs import is_error
+from simulator.environment.evidence.bound_names import all_parameters, names_of
+from simulator.environment.evidence.call_evaluation import call, call_function, kind_of_annotation
+from simulator.environment.evidence.program_run import CHANGED, REBOUND, Budget, Plan, Run, look_up
+from simulator.environment.evidence.programs import Heap, Program, UnreadableError, find, load
+from simulator.environment.evidence.sketch import Code, EarlierCall, Hole, Outcome, Reading
+from simulator.environment.evidence.unknown_values import (
+    Awaitable,
+    Cached,
+    Class,
+    Context,
+    Func,
+    Raised,
+    Record,
+    Scope,
+    ThawError,
+    TooMuchError,
+    TouchedError,
+    Unknown,
+)
+from simulator.environment.evidence.value_sketches import fits, sketch_of
+
+MOST_RUNS = 24
+"""So many ways through a function are followed."""
+
+STEPS = 20_000
+"""So many steps all of them may take together."""
+
+MOST_EARLIER = 24
+"""So many calls of a session that changed the constants of a module are followed."""
+
+_SESSION, _STATE = " session", "state"
+"""Under these names the modules hold the session's state as earlier calls left it, so that what stands in both stays one; no program can use them."""
+
+_CONTEXTS = ("ToolContext", "Context", "CallbackContext", "ReadonlyContext", "InvocationContext")
+
+
+def read_returns(
+    code: Code,
+    arguments: Mapping[str, JsonValue],
+    *,
+    state: JsonObject | None = None,
+    earlier: Sequence[EarlierCall] = (),
+) -> Reading:
+    """Return the ways in which a tool's function may end for some arguments.
+
+    Args:
+        code: Where the function is written.
+        arguments: The arguments of the call.
+        state: The state of the session; None where it is not known.
+        earlier: The calls that were answered before in the session, oldest first: constants of the module stand as these left them.
+
+    Returns:
+        What the values decide comes first and is certain; then what may be, those that return before errors; then what the code would do for other
+        values. Values that the code does not decide are holes.
+    """
+    try:
+        program = load(code)
+        way = find(program.tree, code.name, code.line)
+        if not way:
+            return Reading(problem=f"{code.module.path} has no function {code.name} at line {code.line}")
+        heap = _settled(program, earlier, state)
+        found = _reading(_Reader(code, way, arguments, state).ends(heap, MOST_RUNS))
+        return found if found.outcomes else replace(found, problem=_too_much(code))
+    except UnreadableError as error:
+        return Reading(problem=str(error))
+    except (TooMuchError, RecursionError, MemoryError):
+        return Reading(problem=_too_much(code))
+
+
+def _too_much(code: Code) -> str:
+    return f"{code.module.path}: {code.name} does more than can be followed"
+
+
+class _End:
+    """How a run ended.
+
+    Args:
+        outcome: What it gave.
+        heap: The modules as it left them.
+        run: The run.
+        whole: Whether the other ways that branch off from it are followed too.
+        by_chance: Whether it raised what no `raise` of the program says.
+    """
+
+    def __init__(
+        self, outcome: Outcome, heap: Heap, run: Run, *, whole: bool, by_chance: bool = False
+    ) -> None:
+        self.outcome, self.heap, self.whole = outcome, heap, whole
+        self.possible = run.plan.turned < 0
+        self.lost = run.unknown_now
+        self.is_by_chance = by_chance
+
+
+class _Reader:
+    """Follows the ways through a function; they share the modules as long as none changes them, if they may."""
+
+    def __init__(
+        self,
+        code: Code,
+        way: Sequence[ast.AST],
+        arguments: Mapping[str, JsonValue],
+        state: JsonObject | None,
+        *,
+        shares: bool = True,
+    ) -> None:
+        self._code, self._way, self._arguments, self._state = code, way, arguments, state
+        self._budget = Budget(STEPS)
+        self._shares = shares
+        self._context = Context(None)
+
+    def ends(self, heap: Heap, most: int) -> list[_End]:
+        """Return how the function may end, and at last how it would for other values."""
+        plans, found, turned = deque([Plan()]), list[_End](), list[Plan]()
+        while plans and len(found) < most:
+            try:
+                end, run = self._run(heap, plans.popleft())
+            except TooMuchError:
+                found.append(_End(Outcome(Hole()), heap, heap.run(self._budget, Plan()), whole=False))
+                continue
+            found.append(end)
+            plans.extend(run.forks)
+            if run.plan.turned < 0:
+                turned.extend(Plan(tuple(run.taken), place) for place in range(run.tests))
+            if not plans and turned:
+                plans.extend(turned[: most - len(found)])
+                turned = []
+        return found
+
+    def _run(self, heap: Heap, plan: Plan) -> tuple[_End, Run]:
+        if self._shares and _SESSION not in heap.scopes:
+            try:
+                return self._once(heap, plan)
+            except ThawError:
+                self._shares = False
+        return self._once(heap.copy(), plan)
+
+    def _once(self, heap: Heap, plan: Plan) -> tuple[_End, Run]:
+        run = heap.run(self._budget, plan)
+        by_chance = False
+        session = heap.scopes.get(_SESSION)
+        self._context = Context(self._state_now() if session is None else session.names[_STATE])
+        try:
+            function, scope = self._function(run, heap)
+            given = self._given(run, function, scope)
+            value = call(run, function, [], given, self._way[-1], scope)
+            if isinstance(value, Awaitable):
+                value = value.run()
+            outcome = Outcome(sketch_of(run, value), tuple(run.when), run.certain, line=run.last_line)
+        except Raised as raised:
+            by_chance = not raised.written
+            outcome = _of_raised(run, raised)
+        except TouchedError:
+            outcome = Outcome(Hole(), tuple(run.when), certain=False)
+        if session is not None:
+            session.names[_STATE] = self._context.state
+        return _End(outcome, heap, run, whole=not run.missed, by_chance=by_chance), run
+
+    def _state_now(self) -> Any:
+        return Unknown("object", "state") if self._state is None else copied(self._state)
+
+    def _function(self, run: Run, heap: Heap) -> tuple[Any, Scope]:
+        """Return the function that is called, as its decorators leave it, and the scope in which it is."""
+        top = heap.scopes[self._code.module.name]
+        node = self._way[-1]
+        around = [
+            one
+            for one in self._way[1:-1]
+            if isinstance(one, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef))
+        ]
+        if not around and isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            found = top.names.get(node.name)
+            if isinstance(found, Unknown) and isinstance(found.like, Func):
+                run.certain = False
+                found = found.like
+            if isinstance(found, (Func, Cached)):
+                return found, top
+        if around and isinstance(around[-1], ast.ClassDef) and len(around) == 1:
+            cls = top.names.get(around[-1].name)
+            method = cls.scope.names.get(self._code.name) if isinstance(cls, Class) else None
+            if isinstance(cls, Class) and isinstance(method, Func):
+                receiver = _receiver(run, cls, heap) if self._code.receiver else None
+                return Func(
+                    method.node, method.scope, method.defaults, receiver, bound=self._code.receiver, cls=cls
+                ), top
+        return self._inner_function(run, top, around), top
+
+    def _inner_function(self, run: Run, top: Scope, around: Sequence[ast.AST]) -> Func:
+        """Return a function that another function makes: what it holds of that one is known as far as it is given."""
+        node: Any = self._way[-1]
+        scope = top
+        for one in around:
+            if isinstance(one, (ast.FunctionDef, ast.AsyncFunctionDef)):
+                scope = Scope({name: Unknown(name=name) for name in names_of(one).local}, top.module, scope)
+        scope.names.update(
+            {} if scope is top else {name: copied(value) for name, value in self._code.held.items()}
+        )
+        run.certain = run.certain and not getattr(node, "decorator_list", ())
+        defaults = {one.arg: Unknown(name=one.arg) for one in all_parameters(node.args)}
+        defaults.update({name: copied(value) for name, value in self._code.held.items() if name in defaults})
+        receiver = Unknown(name="self") if self._code.receiver else None
+        return Func(node, scope, defaults, receiver, bound=self._code.receiver)
+
+    def _given(self, run: Run, function: Any, scope: Scope) -> dict[str, Any]:
+        """Return what ADK gives to the function: the arguments that it takes, and the context."""
+        node: Any = self._way[-1]
+        given: dict[str, Any] = {}
+        plain = function.function if isinstance(function, Cached) else function
+        for place, one in enumerate([*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs]):
+            if place == 0 and self._code.receiver:
+                continue
+            if _is_context(one):
+                given[one.arg] = self._context
+            elif self._code.takes_mapping and one.arg == "args":
+                given[one.arg] = copied(dict(self._arguments))
+            elif one.arg in self._arguments:
+                given[one.arg] = _converted(run, one.annotation, copied(self._arguments[one.arg]), scope)
+            elif one.arg in self._code.held:
+                given[one.arg] = copied(self._code.held[one.arg])
+            elif one.arg not in plain.defaults:
+                given[one.arg] = Unknown(kind_of_annotation(one.annotation), one.arg)
+        if node.args.kwarg is not None and self._code.takes_mapping:
+            own = {"args": copied(dict(self._arguments)), "tool_context": self._context}
+            given.update({name: value for name, value in own.items() if name not in given})
+        elif node.args.kwarg is not None:
+            given.update(
+                {name: copied(value) for name, value in self._arguments.items() if name not in given}
+            )
+        return given
+
+
+def _is_context(parameter: ast.arg) -> bool:
+    if parameter.arg == "tool_context":
+        return True
+    text = "" if parameter.annotation is None else ast.unparse(parameter.annotation).strip("'\"")
+    return text.partition(" |")[0].removeprefix("Optional[").rstrip("]").rpartition(".")[2] in _CONTEXTS
+
+
+def _converted(run: Run, annotation: ast.expr | None, value: Any, scope: Scope) -> Any:
+    """Return what ADK makes of an argument: an object where its annotation is a model, a whole number where it is `int`."""
+    target = _without_none(annotation)
+    if target is None or value is None:
+        return value
+    text = ast.unparse(target)
+    if text == "int":
+        return int(value) if type(value) is float and value.is_integer() else value
+    if text in {"list[int]", "List[int]"} and type(value) is list:
+        return [int(one) if type(one) is float and one.is_integer() else one for one in value]
+    match target:
+        case ast.Subscript(value=ast.Name(id="list" | "List"), slice=ast.Name(id=name)) if (
+            type(value) is list
+        ):
+            return [_as_model(run, look_up(scope, name), one, target, scope) for one in value]
+        case ast.Name(id=name):
+            return _as_model(run, look_up(scope, name), value, target, scope)
+    named = [look_up(scope, one.id) for one in ast.walk(target) if isinstance(one, ast.Name)]
+    if any(
+        isinstance(one, Unknown) or (isinstance(one, Class) and one.kind in {"model", "other"})
+        for one in named
+    ):
+        return _not_known(run, target, value)
+    return value
+
+
+def _without_none(annotation: ast.expr | None) -> ast.expr | None:
+    """Return an annotation without `Optional` and `| None`, and what a text annotates."""
+    match annotation:
+        case ast.Constant(value=str(text)):
+            try:
+                return _without_none(ast.parse(text, mode="eval").body)
+            except (SyntaxError, ValueError):
+                return None
+        case ast.Subscript(value=ast.Name(id="Optional") | ast.Attribute(attr="Optional"), slice=inner):
+            return inner
+        case ast.BinOp(left=left, op=ast.BitOr(), right=ast.Constant(value=None)):
+            return left
+    return annotation
+
+
+def _as_model(run: Run, cls: Any, value: Any, node: ast.AST, scope: Scope) -> Any:
+    if isinstance(cls, Class) and cls.kind == "model" and type(value) is dict:
+        try:
+            return call(run, cls, [], value, node, scope)
+        except Raised:
+            return value
+    if isinstance(cls, Class) and cls.kind == "other":
+        return _not_known(run, node, value)
+    is_open = isinstance(cls, Unknown) and type(value) in {dict, list}
+    return _not_known(run, node, value) if is_open else value
+
+
+def _not_known(run: Run, node: ast.AST, value: Any) -> Unknown:
+    run.certain = False
+    return Unknown(name=ast.unparse(node), like=value)
+
+
+def _receiver(run: Run, cls: Class, heap: Heap) -> Record:
+    """Return the object whose method is the tool: the only one of its class that the modules hold, or one made of nothing known."""
+    found = {
+        id(one): one
+        for scope in heap.scopes.values()
+        for one in scope.names.values()
+        if isinstance(one, Record) and one.cls is cls
+    }
+    if len(found) == 1:
+        return next(iter(found.values()))
+    run.certain = False
+    begin = cls.scope.names.get("__init__")
+    made = Record(cls, {}, whole=False)
+    if isinstance(begin, Func):
+        names = [one.arg for one in all_parameters(begin.node.args)][1:]
+        given = {name: Unknown(name=name) for name in names if name not in begin.defaults}
+        try:
+            with run.without_forks():
+                call_function(
+                    run,
+                    Func(begin.node, begin.scope, begin.defaults, made, bound=True),
+                    [],
+                    given,
+                    begin.node,
+                )
+        except (Raised, TouchedError):
+            made.fields.clear()
+        made.fields.update(
+            {name: Unknown(name=f"self.{name}", like=value) for name, value in made.fields.items()}
+        )
+    return made
+
+
+def _of_raised(run: Run, raised: Raised) -> Outcome:
+    cls = raised.cls
+    name = "Exception" if cls is None else cls.name if isinstance(cls, Class) else cls.__name__
+    certain = run.certain and cls is not None
+    return Outcome(None, tuple(run.when), certain, name, sketch_of(run, raised.text()), raised.line)
+
+
+def _reading(ends: Sequence[_End]) -> Reading:
+    """Return the outcomes in the order in which they are of use, each once."""
+    whole = all(one.whole for one in ends) and len(ends) < MOST_RUNS
+    found: dict[str, Outcome] = {}
+    ordered = sorted(
+        ends,
+        key=lambda one: (
+            not one.possible,
+            bool(one.outcome.raises),
+            _is_blank(one.outcome),
+            _failed(one.outcome),
+        ),
+    )
+    for end in ordered:
+        outcome = replace(end.outcome, possible=end.possible)
+        if not end.possible and (outcome.line == 0 or _is_blank(outcome) or end.is_by_chance):
+            continue
+        found.setdefault(repr((outcome.value, outcome.raises, outcome.message)), outcome)
+    outcomes = tuple(one for one in found.values() if not (_is_blank(one) and not one.line))
+    return Reading(outcomes, whole and len(outcomes) == len(found))
+
+
+def _is_blank(outcome: Outcome) -> bool:
+    return isinstance(outcome.value, Hole) and not outcome.raises and not outcome.value.parts
+
+
+def _failed(outcome: Outcome) -> bool:
+    """Return whether an outcome that returns says that something failed."""
+    value: Any = outcome.value  # holes in it count as something that is there
+    return is_error(value)
+
+
+# --- what earlier calls left
+
+
+def _settled(program: Program, earlier: Sequence[EarlierCall], state: JsonObject | None) -> Heap:
+    """Return the modules, and the session's state, as the calls of the session left them."""
+    heap = program.heap
+    followed = [one for one in earlier if _may_change(program, one)]
+    if not followed:
+        return heap
+    heap = heap.copy()
+    if state is not None:
+        heap.scopes[_SESSION] = Scope({_STATE: copied(state)}, _SESSION)
+    if len(followed) > MOST_EARLIER:
+        heap = _forgotten(heap)
+        followed = followed[-MOST_EARLIER:]
+    for one in followed:
+        way = find(program.tree, one.code.name, one.code.line)
+        if way:
+            ends = _Reader(one.code, way, one.arguments, None, shares=False).ends(heap, MOST_RUNS)
+            heap = _after(heap, ends, one.response)
+    return heap if state is None else _with_what_is_there(heap, state)
+
+
+def _with_what_is_there(heap: Heap, state: JsonObject) -> Heap:
+    """Let nothing be known of what the state holds already and earlier calls change: whether they have done so by now is not told."""
+    left = heap.scopes[_SESSION].names[_STATE]
+    if type(left) is dict:
+        for key, value in state.items():
+            if key not in left or not _same(heap, left[key], heap, value):
+                left[key] = Unknown(name=key, like=copied(value))
+    return heap
+
+
+def _may_change(program: Program, one: EarlierCall) -> bool:
+    top = program.heap.scopes.get(one.code.module.name)
+    if top is None:
+        return False
+    return bool(top.names.get(CHANGED) or top.names.get(REBOUND)) or ".state" in one.code.module.text
+
+
+def _after(before: Heap, ends: Sequence[_End], response: JsonValue) -> Heap:
+    """Return the modules as the call left them that was answered so; where that is not one way, what differs is not known."""
+    possible = [one for one in ends if one.possible and not one.outcome.raises]
+    fitting = [one for one in possible if fits(one.outcome.value, response)]
+    failed = is_error(response)
+    left = fitting or [one for one in possible if _failed(one.outcome) is failed]
+    if not left:
+        return before if failed else _forgotten(before.copy())
+    first, *others = left
+    for one in left:
+        one.heap.lost = one.lost
+    joined = _joined(first.heap, [one.heap for one in others])
+    session = joined.scopes.get(_SESSION)
+    heaps = [one.heap for one in others] if fitting else [before]
+    if session is not None and not all(
+        _same(joined, session.names[_STATE], each, each.scopes[_SESSION].names[_STATE]) for each in heaps
+    ):
+        # Several ways leave several states; and one that answered otherwise has left another one than was told.
+        session.names[_STATE] = Unknown("object", _STATE)
+    return joined
+
+
+def _joined(heap: Heap, others: Sequence[Heap]) -> Heap:
+    for name, scope in heap.scopes.items():
+        for known in scope.names.get(CHANGED, set()) | scope.names.get(REBOUND, set()):
+            mine = scope.names.get(known)
+            if any(not _same(heap, mine, other, other.scopes[name].names.get(known)) for other in others):
+                scope.names[known] = Unknown(name=known, like=mine)
+    return heap
+
+
+def _same(heap: Heap, mine: Any, other: Heap, theirs: Any) -> bool:
+    if isinstance(mine, Func) and isinstance(theirs, Func):
+        return mine.node is theirs.node
+    if isinstance(mine, Class) and isinstance(theirs, Class):
+        first_names, second_names = mine.scope.names, theirs.scope.names
+        return first_names.keys() == second_names.keys() and all(
+            value is second_names[name] or _same(heap, value, other, second_names[name])
+            for name, value in first_names.items()
+        )
+    budget = Budget(STEPS)
+    first, second = heap.run(budget, Plan()), other.run(budget, Plan())
+    return first.knows(mine) and second.knows(theirs) and type(mine) is type(theirs) and bool(mine == theirs)
+
+
+def _forgotten(heap: Heap) -> Heap:
+    if _SESSION in heap.scopes:
+        heap.scopes[_SESSION].names[_STATE] = Unknown("object", _STATE)
+    for scope in heap.scopes.values():
+        for known in scope.names.get(CHANGED, set()) | scope.names.get(REBOUND, set()):
+            if known in scope.names and not isinstance(scope.names[known], (Func, Class)):
+                scope.names[known] = Unknown(name=known, like=scope.names[known])
+    return heap

@@ -1,0 +1,86 @@
+"""Turns values of a program that was read into sketches, and compares sketches with responses."""
+
+from __future__ import annotations
+
+import enum
+import math
+from typing import Any
+
+from pydantic import JsonValue
+
+from simulator.environment.evidence.program_run import Run
+from simulator.environment.evidence.sketch import Hole, Sketch
+from simulator.environment.evidence.unknown_values import MAPPINGS, Lazy, Record, Unknown
+
+_DEEPEST = 30
+
+
+def sketch_of(run: Run, value: Any, depth: int = 0) -> Sketch:
+    """Return a value as JSON, with holes for what is not known and for what JSON has no form for."""
+    run.budget.spend()
+    if isinstance(value, enum.Enum):
+        value = value.value
+    kind = type(value)
+    if depth > _DEEPEST:
+        return Hole()
+    if value is None or kind in {bool, int, str}:
+        found: Sketch = value
+        return found
+    if kind is float:
+        return value if math.isfinite(value) else Hole("number")
+    if kind in MAPPINGS:
+        made: dict[str, Sketch] = {_key(key): sketch_of(run, one, depth + 1) for key, one in value.items()}
+        return made if run.holds(value) else Hole("object", like=made)
+    if kind in {list, tuple}:
+        listed = [sketch_of(run, one, depth + 1) for one in value]
+        return listed if run.holds(value) else Hole("array", like=listed[0] if listed else None)
+    if isinstance(value, Record):
+        return _of_record(run, value, depth)
+    if isinstance(value, Unknown):
+        return _of_unknown(run, value, depth)
+    return Hole("array" if isinstance(value, Lazy) or kind in {set, frozenset} else "")
+
+
+def _key(key: Any) -> str:
+    """Return a key as JSON writes it."""
+    if isinstance(key, enum.Enum):
+        key = key.value
+    if key is None or isinstance(key, bool):
+        return {None: "null", True: "true", False: "false"}[key]
+    return str(key)
+
+
+def _of_record(run: Run, value: Record, depth: int) -> Sketch:
+    if value.cls.kind == "enum":
+        return sketch_of(run, value.fields.get("value"), depth + 1)
+    if value.cls.kind in {"model", "dataclass", "frozen"}:
+        made = {name: sketch_of(run, one, depth + 1) for name, one in value.fields.items()}
+        return made if value.whole else Hole("object", like=made)
+    if value.cls.kind == "namedtuple" and value.whole:
+        return [sketch_of(run, one, depth + 1) for one in value.fields.values()]
+    return Hole("object")
+
+
+def _of_unknown(run: Run, value: Unknown, depth: int) -> Hole:
+    parts = tuple(one if isinstance(one, str) else _of_unknown(run, one, depth + 1) for one in value.parts)
+    choices = tuple(one for one in value.choices if one is None or type(one) in {bool, int, float, str})
+    like = None if value.like is None else sketch_of(run, value.like, depth + 1)
+    whole = len(choices) == len(value.choices)
+    return Hole(value.kind, value.name, value.low, value.high, choices if whole else (), parts, like)
+
+
+def fits(sketch: Sketch, value: JsonValue) -> bool:
+    """Return whether a JSON value is one that a sketch stands for: what is known in it is there."""
+    if isinstance(sketch, Hole):
+        return True
+    if isinstance(sketch, dict):
+        return (
+            isinstance(value, dict)
+            and sketch.keys() == value.keys()
+            and all(fits(one, value[key]) for key, one in sketch.items())
+        )
+    if isinstance(sketch, list):
+        return isinstance(value, list) and len(value) == len(sketch) and all(map(fits, sketch, value))
+    if isinstance(sketch, bool) or isinstance(value, bool):
+        return sketch is value
+    return sketch == value

@@ -1,0 +1,150 @@
+"""Gives expressions a faker whose answers a seed repeats."""
+
+from __future__ import annotations
+
+import importlib.util
+import inspect
+import threading
+from collections.abc import Callable, Iterable, Mapping
+from datetime import date, time, timedelta
+from decimal import Decimal
+from enum import Enum
+from functools import lru_cache
+from typing import Any
+
+from simulator.environment.expressions.evaluation_budget import Budget
+from simulator.environment.expressions.offered_names import Function, near
+
+_MOST = 200
+_LONGEST = 1_000
+# Numbers behind these names are values, not sizes.
+_VALUES = frozenset(
+    {"min", "max", "step", "min_value", "max_value", "minimum_age", "maximum_age", "start_datetime", "end_datetime",
+     "start_date", "end_date", "before_now", "after_now", "number"}
+)  # fmt: skip
+# Large files, and methods that take instructions of their own.
+_REFUSED = frozenset(
+    {"add_provider", "binary", "csv", "dsv", "enum", "fixed_width", "image", "json", "json_bytes", "psv", "pyobject",
+     "pystr_format", "tar", "tsv", "xml", "zip"}
+)  # fmt: skip
+
+# What making a short one costs, in the steps of a `Budget`.
+_STEPS = 300
+
+_lock = threading.Lock()
+_HAS_FAKER = importlib.util.find_spec("faker") is not None
+
+
+@lru_cache(maxsize=1)
+def _faker() -> Any:
+    """Make the process's faker: making one takes tens of milliseconds, seeding it anew does not."""
+    from faker import Faker  # noqa: PLC0415 - importing it takes a while, and few templates ask for it
+
+    return Faker("en_US")
+
+
+@lru_cache(maxsize=1)
+def fake_names() -> tuple[str, ...]:
+    """Give the names of all that a faker can make, sorted."""
+    providers: Iterable[object] = _faker().factories[0].providers
+    names = {
+        name
+        for provider in providers
+        for name in dir(type(provider))
+        if not name.startswith("_") and inspect.isroutine(getattr(type(provider), name, None))
+    }
+    return tuple(sorted(names - _REFUSED))
+
+
+class Fake:
+    """`fake` in an expression: `fake.name()`, `fake.city()`, any public method of Faker's providers.
+
+    The nth answer depends on the seed and on n alone. What is said relative to today (`fake.date_of_birth()`) moves
+    with the day. Any thread may ask.
+    """
+
+    described = "fake"
+
+    def __init__(self, seed: str) -> None:
+        self._seed = seed
+        self._asked = 0
+
+    def offered(self, name: str) -> object:
+        """Give one of the faker's methods.
+
+        Raises:
+            LookupError: There is none of that name, or Faker is not installed.
+        """
+        if not _HAS_FAKER:
+            raise LookupError(f"fake.{name} has no value, as the package faker is not installed")
+        if name not in fake_names():
+            reason = "is not for expressions" if name in _REFUSED else near(name, fake_names())
+            raise LookupError(f"fake has no {name!r}; {reason}")  # its text is that of an ExpressionError
+        return Function(
+            f"fake.{name}", lambda budget, *args, **options: self._made(budget, name, args, options)
+        )
+
+    def _made(self, budget: Budget, name: str, args: tuple[Any, ...], options: Mapping[str, Any]) -> Any:
+        budget.spend(_STEPS)
+        with budget.paused(), _lock:  # another thread may have the faker, and the first makes it
+            _faker()
+        with _lock:
+            faker = _faker()
+            method: Callable[..., Any] = getattr(faker, name)
+            _check_sizes(name, method, args, options)
+            faker.seed_instance(f"{len(self._seed)}:{self._seed}:{self._asked}")
+            self._asked += 1
+            try:
+                made = _as_json(method(*args, **options))
+            except Exception as error:  # a provider may raise anything at arguments that it did not expect
+                raise ValueError(f"fake.{name}: {error}") from error
+        budget.spend(len(repr(made)))  # making a text is dearer than looking at one
+        return made
+
+
+def _check_sizes(
+    name: str, method: Callable[..., Any], args: tuple[Any, ...], options: Mapping[str, Any]
+) -> None:
+    try:
+        bound = inspect.signature(method).bind(*args, **options).arguments
+    except TypeError as error:
+        raise TypeError(f"fake.{name}: {error}") from None
+    for parameter, value in bound.items():
+        for size in _sizes(value):
+            most = _LONGEST if isinstance(value, str) else _MOST
+            if parameter not in _VALUES and size > most:
+                raise ValueError(f"fake.{name}: {parameter} is too large; {most} is the most")
+
+
+def _sizes(value: object) -> list[float]:
+    if isinstance(value, (int, float)):
+        return [abs(value)]
+    if isinstance(value, str):
+        return [len(value)]
+    if isinstance(value, Mapping):
+        value = [*value.keys(), *value.values()]
+    if isinstance(value, (list, tuple)):
+        return [len(value), *(size for item in value[: _MOST + 1] for size in _sizes(item))]
+    return []
+
+
+def _as_json(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {str(key): _as_json(inner) for key, inner in value.items()}
+    if isinstance(value, (set, frozenset)):
+        return sorted(map(_as_json, value), key=repr)
+    if isinstance(value, (list, tuple)):
+        return [_as_json(inner) for inner in value]
+    return _scalar(value.value if isinstance(value, Enum) else value)
+
+
+def _scalar(value: Any) -> Any:
+    if value is None or isinstance(value, (bool, int, float, str)):
+        return value
+    if isinstance(value, (date, time)):
+        return value.isoformat()
+    if isinstance(value, Decimal):
+        return float(value)
+    if isinstance(value, timedelta):
+        return value.total_seconds()
+    return value.decode("latin-1") if isinstance(value, bytes) else str(value)

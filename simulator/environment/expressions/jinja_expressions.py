@@ -1,0 +1,200 @@
+"""Reads expressions with jinja2's parser, and evaluates them in its sandbox."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from jinja2 import TemplateError, TemplateSyntaxError, UndefinedError, nodes
+from jinja2.parser import Parser
+from jinja2.utils import consume
+
+from simulator.environment.expressions.evaluation_budget import Budget
+from simulator.environment.expressions.expression_builtins import Language
+from simulator.environment.expressions.expressions import CompiledExpression, ExpressionError
+from simulator.environment.expressions.offered_names import near
+from simulator.environment.expressions.sandbox import BUDGET
+
+_DEEPEST = 60
+_STEPS_TO_BEGIN = 20
+_TOO_DEEP = "it is nested too deep"
+_LANGUAGE = Language()
+_UNKNOWN = re.compile(r"'(\w+)' is undefined")
+_IDENTIFIER = re.compile(r"[^\W\d]\w*")
+
+# What evaluating one can raise: jinja2's own errors (its filters assert), and those of Python's operators.
+_FAILURES = (
+    TemplateError, TypeError, ValueError, ArithmeticError, LookupError, AttributeError, RecursionError,
+    AssertionError,
+)  # fmt: skip
+
+
+class JinjaExpression(CompiledExpression):
+    """An expression that jinja2 has read."""
+
+    __slots__ = ("_template",)
+
+    def __init__(self, text: str, tree: nodes.Expr) -> None:
+        super().__init__(
+            text,
+            names=frozenset(
+                name.name for name in _all(tree, nodes.Name) if name.name not in _LANGUAGE.globals
+            ),
+            paths=tuple(dict.fromkeys(_paths(tree))),
+            called=dict(_called(tree)),
+        )
+        body: list[nodes.Node] = [nodes.Assign(nodes.Name("result", "store"), tree, lineno=1)]
+        self._template = _LANGUAGE.from_string(nodes.Template(body, lineno=1))
+
+    def value(self, variables: Mapping[str, object], budget: Budget | None = None) -> Any:
+        """Give the expression's value, as the base class says."""
+        work = Budget() if budget is None else budget
+        try:
+            with work.running():
+                work.spend(_STEPS_TO_BEGIN)
+                return work.plain(self._result({**_LANGUAGE.globals, **variables, BUDGET: work}))
+        except UndefinedError as error:
+            raise ExpressionError(self.text, _what_is_missing(error, variables)) from None
+        except RecursionError:
+            raise ExpressionError(self.text, _TOO_DEEP) from None
+        except _FAILURES as error:
+            raise ExpressionError(self.text, _reason(error)) from error
+
+    def _result(self, variables: dict[str, Any]) -> Any:
+        """Run it as jinja2's `TemplateExpression` does, in a context that need not be merged from others."""
+        context = self._template.new_context(variables, shared=True)
+        consume(self._template.root_render_func(context))
+        return context.vars["result"]
+
+
+def read(text: str) -> JinjaExpression:
+    """Read an expression.
+
+    Raises:
+        ExpressionError: It is none; says what is wrong.
+    """
+    try:
+        return JinjaExpression(text, _tree(text))
+    except TemplateSyntaxError as error:
+        raise ExpressionError(text, _syntax_reason(text, error.message or "it cannot be read")) from None
+    except (RecursionError, MemoryError):  # Python's compiler gives up at some depth
+        raise ExpressionError(text, _TOO_DEEP) from None
+    except SyntaxError as error:  # the same, or what only Python's compiler refuses
+        deep = "nested" in error.msg or "parenthes" in error.msg
+        raise ExpressionError(text, _TOO_DEEP if deep else error.msg) from None
+    except (ValueError, OverflowError) as error:  # a number of thousands of digits
+        raise ExpressionError(text, str(error)) from None
+
+
+def _tree(text: str) -> nodes.Expr:
+    parser = Parser(_LANGUAGE, text.strip(), state="variable")
+    tree = parser.parse_expression()
+    if not parser.stream.eos:
+        token = parser.stream.current
+        raise TemplateSyntaxError(f"{str(token.value)!r} is not expected there", token.lineno)
+    _check(tree)
+    tree.set_environment(_LANGUAGE)
+    return tree
+
+
+def _check(tree: nodes.Node) -> None:
+    level, depth = [tree], 0
+    while level:
+        for node in level:
+            if isinstance(node, nodes.Filter) and node.name not in _LANGUAGE.filters:
+                raise TemplateSyntaxError(f"no filter {node.name!r}; {near(node.name, _LANGUAGE.filters)}", 1)
+            if isinstance(node, nodes.Test) and node.name not in _LANGUAGE.tests:
+                raise TemplateSyntaxError(f"no test {node.name!r}; {near(node.name, _LANGUAGE.tests)}", 1)
+            if isinstance(node, nodes.Const):
+                _check_literal(node.value)
+            if isinstance(node, (nodes.Getattr, nodes.Name)) and _attribute(node).startswith("_"):
+                raise TemplateSyntaxError(f"{_attribute(node)!r} begins with '_', which is not allowed", 1)
+        level = [child for node in level for child in node.iter_child_nodes()]
+        depth += 1
+        if depth > _DEEPEST:
+            raise TemplateSyntaxError(_TOO_DEEP, 1)
+
+
+def _check_literal(value: object) -> None:
+    if isinstance(value, float) and not math.isfinite(value):
+        raise TemplateSyntaxError("a number is too large; the largest is about 1.8e308", 1)
+    if isinstance(value, str) and any("\ud800" <= character <= "\udfff" for character in value):
+        raise TemplateSyntaxError("a text holds half of a surrogate pair, which is no character", 1)
+
+
+def _attribute(node: nodes.Getattr | nodes.Name) -> str:
+    return node.attr if isinstance(node, nodes.Getattr) else node.name
+
+
+# ---------------------------------------------------------------- what it reads
+
+
+def _all(tree: nodes.Node, kind: type[nodes.Name]) -> list[nodes.Name]:
+    return [*([tree] if isinstance(tree, kind) else []), *tree.find_all(kind)]
+
+
+def _called(tree: nodes.Expr) -> Iterator[tuple[str, str]]:
+    for call in [*([tree] if isinstance(tree, nodes.Call) else []), *tree.find_all(nodes.Call)]:
+        if isinstance(call.node, nodes.Name) and call.node.name not in _LANGUAGE.globals:
+            yield call.node.name, _path(call.args[0])[0] if call.args else ""
+
+
+def _paths(node: nodes.Node) -> list[str]:
+    path, rest = _path(node)
+    found = [path] if path and path not in _LANGUAGE.globals else []
+    return found + [inner for child in rest for inner in _paths(child)]
+
+
+def _path(node: nodes.Node) -> tuple[str, list[nodes.Node]]:
+    """Give the path that a node itself is ("" if none), and the nodes that are yet to be looked at."""
+    if isinstance(node, nodes.Name):
+        return node.name, []
+    if isinstance(node, nodes.Call) and isinstance(node.node, nodes.Getattr):
+        arguments = [child for child in node.iter_child_nodes() if child is not node.node]
+        return "", [node.node.node, *arguments]
+    if not isinstance(node, (nodes.Getattr, nodes.Getitem)):
+        return "", list(node.iter_child_nodes())
+    step = _step(node)
+    path, rest = _path(node.node)
+    if not step or not path or (rest and isinstance(node.node, nodes.Getitem)):
+        return path, [*rest, *([node.arg] if isinstance(node, nodes.Getitem) and not step else [])]
+    return path + step, rest
+
+
+def _step(node: nodes.Getattr | nodes.Getitem) -> str:
+    if isinstance(node, nodes.Getattr):
+        return f".{node.attr}"
+    if not isinstance(node.arg, nodes.Const):
+        return ""
+    known = node.arg.value
+    if isinstance(known, str):
+        return f".{known}" if _IDENTIFIER.fullmatch(known) else f'["{known}"]'
+    return f"[{known}]" if isinstance(known, int) else ""
+
+
+# ---------------------------------------------------------------- what is wrong
+
+
+def _what_is_missing(error: UndefinedError, variables: Mapping[str, object]) -> str:
+    message = error.message or "something is missing"
+    if unknown := _UNKNOWN.fullmatch(message):
+        name = unknown.group(1)
+        return f"{name!r} is not known; {near(name, variables)}"
+    return message
+
+
+def _reason(error: Exception) -> str:
+    if isinstance(error, ZeroDivisionError):
+        return "it divides by zero"
+    return str(error) or type(error).__name__
+
+
+def _syntax_reason(text: str, message: str) -> str:
+    if re.search(r"(?<![=!<>])=(?!=)", text) and ("'='" in message or "assign" in message):
+        return "a single '=' compares nothing; write '=='"
+    if "end of template" in message or "end of statement block" in message:
+        wanted = re.search(r"expected '(\W)'", message)
+        return f"it ends where {wanted.group(1)!r} is missing" if wanted else "it ends too early"
+    return message.replace("end of print statement", "its end")

@@ -1,0 +1,199 @@
+"""Reads paths such as `orders[*].total` and finds what they name in a JSON value."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, Literal, TypeAlias
+
+from pydantic import JsonValue
+
+from simulator.base.json_values import copied
+
+LONGEST_PATH = 1_000
+"""Characters that a path may have."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Each:
+    """A step to every item of a list, or to every field of an object."""
+
+    kind: Literal["[*]", ".*"]
+
+
+_Step: TypeAlias = str | int | _Each
+
+_PLAIN = re.compile(r"[^\s.\[\]\"'*]+")
+_QUOTED = re.compile(r"\[\s*(?:\"((?:[^\"\\]|\\.)*)\"|'((?:[^'\\]|\\.)*)')\s*\]", re.DOTALL)
+_NUMBER = re.compile(r"\[\s*(-?[0-9]{1,9})\s*\]")
+_ANY = re.compile(r"\[\s*\*\s*\]")
+_ESCAPED = re.compile(r"\\(.)", re.DOTALL)
+
+
+class PathError(ValueError):
+    """A path cannot be read, or names no place that could be set. Says which path, and where in it."""
+
+
+def field_place(place: str, name: str) -> str:
+    """Name the field of the object at `place`; the name itself where `place` is empty, the whole value."""
+    if _PLAIN.fullmatch(name) and (place or not name.startswith("$")):  # `$` begins a path and names nothing
+        return f"{place}.{name}" if place else name
+    quoted = name.replace("\\", "\\\\").replace('"', '\\"')
+    return f'{place}["{quoted}"]'
+
+
+def item_place(place: str, index: int) -> str:
+    """Name the item of the list at `place`, counted from 0."""
+    return f"{place}[{index}]"
+
+
+@dataclass(frozen=True, slots=True)
+class Path:
+    """A path that was read: names of fields, numbers of items (negative ones from the end), `[*]` and `.*`.
+
+    The empty path names the whole value.
+    """
+
+    text: str
+    steps: tuple[_Step, ...]
+
+    def found(self, value: JsonValue) -> list[tuple[str, JsonValue]]:
+        """Give each place that the path names in the value, as a path without `*`, and what stands there, in order."""
+        level: list[tuple[str, JsonValue]] = [("", value)]
+        for step in self.steps:
+            level = [place for outer in level for place in _stepped(outer, step)]
+        return level
+
+    def replaced(self, value: JsonValue, change: Callable[[str, JsonValue], JsonValue]) -> JsonValue:
+        """Give a copy of the value in which each place named is what `change(place, there)` makes of it."""
+        result: JsonValue = _replaced(copied(value), "", self.steps, change)
+        return result
+
+    def put(self, value: JsonValue, new: JsonValue) -> JsonValue:
+        """Give a copy of the value with `new` at each place that the path names.
+
+        A field that an object lacks is added where it is the path's last step.
+
+        Raises:
+            PathError: There is no such place.
+        """
+        if not self.steps:
+            whole: JsonValue = copied(new)
+            return whole
+        holder = Path(self.text, self.steps[:-1])
+        last = self.steps[-1]
+        struck: list[str] = []
+
+        def change(place: str, there: JsonValue) -> JsonValue:
+            if isinstance(last, str) and isinstance(there, dict):
+                struck.append(place)
+                return {**there, last: copied(new)}
+            inner = _stepped((place, there), last)
+            struck.extend(name for name, _ in inner)
+            inside: JsonValue = _replaced(there, place, (last,), lambda _place, _there: copied(new))
+            return inside
+
+        result = holder.replaced(value, change)
+        if not struck:
+            raise PathError(f"path {self.text!r}: the value has no such place")
+        return result
+
+
+@lru_cache(maxsize=4_096)
+def parse(path: str) -> Path:
+    """Read a path.
+
+    Fields stand behind dots, odd names in brackets and quotes (`["first name"]`), numbers of items in brackets. A leading
+    `$`, as JSONPath has it, is skipped.
+
+    Raises:
+        PathError: It is no path; says at which character.
+    """
+    if len(path) > LONGEST_PATH:
+        raise PathError(f"path {path[:40]!r}...: it has {len(path)} characters, {LONGEST_PATH} are the most")
+    at = len(path) - len(path.lstrip())
+    end = len(path.rstrip())
+    if path[at : at + 1] == "$" and path[at + 1 : at + 2] in {"", ".", "["}:
+        at += 1
+    elif at < end and path[at] != "[":
+        step, at = _name(path, at)
+        return Path(path, (step, *_rest(path, at, end)))
+    return Path(path, tuple(_rest(path, at, end)))
+
+
+def _rest(path: str, at: int, end: int) -> Iterator[_Step]:
+    while at < end:
+        if path[at] == ".":
+            step, at = _name(path, at + 1)
+        elif path[at] == "[":
+            step, at = _bracket(path, at)
+        else:
+            raise PathError(
+                f"path {path!r}: '.' or '[' is missing before {path[at:]!r}, at character {at + 1}"
+            )
+        yield step
+
+
+def _name(path: str, at: int) -> tuple[_Step, int]:
+    if path[at : at + 1] == "*":
+        return _Each(".*"), at + 1
+    match = _PLAIN.match(path, at)
+    if not match:
+        raise PathError(f"path {path!r}: the name of a field is missing at character {at + 1}")
+    return match.group(), match.end()
+
+
+def _bracket(path: str, at: int) -> tuple[_Step, int]:
+    if match := _ANY.match(path, at):
+        return _Each("[*]"), match.end()
+    if match := _NUMBER.match(path, at):
+        return int(match.group(1)), match.end()
+    if match := _QUOTED.match(path, at):
+        quoted = match.group(1) if match.group(1) is not None else match.group(2)
+        return _ESCAPED.sub(r"\1", quoted), match.end()
+    raise PathError(
+        f'path {path!r}: {path[at : at + 20]!r}, at character {at + 1}, is none of [0], [*] and ["name"]'
+    )
+
+
+def _stepped(outer: tuple[str, JsonValue], step: _Step) -> list[tuple[str, JsonValue]]:
+    place, value = outer
+    if isinstance(value, dict):
+        if isinstance(step, str):
+            return [(field_place(place, step), value[step])] if step in value else []
+        if step == _Each(".*"):
+            return [(field_place(place, name), inner) for name, inner in value.items()]
+    elif isinstance(value, list):
+        if step == _Each("[*]"):
+            return [(item_place(place, index), inner) for index, inner in enumerate(value)]
+        if isinstance(step, int) and -len(value) <= step < len(value):
+            return [(item_place(place, step % len(value)), value[step])]
+    return []
+
+
+def _replaced(
+    value: Any, place: str, steps: tuple[_Step, ...], change: Callable[[str, JsonValue], JsonValue]
+) -> Any:
+    """Change the places in a value that is already the caller's own."""
+    if not steps:
+        return change(place, value)
+    step, rest = steps[0], steps[1:]
+    if isinstance(value, dict):
+        names = [step] if isinstance(step, str) else list(value) if step == _Each(".*") else []
+        for name in names:
+            if name in value:
+                value[name] = _replaced(value[name], field_place(place, name), rest, change)
+    elif isinstance(value, list):
+        for index in _indexes(value, step):
+            value[index] = _replaced(value[index], item_place(place, index), rest, change)
+    return value
+
+
+def _indexes(value: list[Any], step: _Step) -> range:
+    if step == _Each("[*]"):
+        return range(len(value))
+    if isinstance(step, int) and -len(value) <= step < len(value):
+        return range(step % len(value), step % len(value) + 1)
+    return range(0)

@@ -1,0 +1,340 @@
+"""Reads injection rules from ADK's `EnvironmentSimulationConfig`, and writes them back as one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import NamedTuple, Self
+
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    JsonValue,
+    ValidationError,
+    field_validator,
+    model_validator,
+)
+from pydantic_core import PydanticSerializationError
+
+from simulator.base.json_values import JsonObject, NotJsonError, copied, place_words
+from simulator.base.validation_words import complaint
+from simulator.environment.environment_value import Number, Whole
+from simulator.environment.injection.adk_losses import injection, losses, unwritable
+from simulator.environment.injection.injection import InjectionRule
+from simulator.environment.injection.rule_effects import (
+    MAX_LATENCY_SECONDS,
+    Effect,
+    ErrorEffect,
+    ResponseEffect,
+)
+
+_TOOLS = "tool_simulation_configs"
+MOCK_STRATEGIES = {"MOCK_STRATEGY_UNSPECIFIED": 0, "MOCK_STRATEGY_TOOL_SPEC": 1, "MOCK_STRATEGY_TRACING": 2}
+"""ADK's `MockStrategy`, by name. The last is deprecated, for the second with `tracing`."""
+
+
+class EnvironmentConfigError(ValueError):
+    """A configuration cannot be read; the text names each tool, injection and field that is wrong."""
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+
+class _Error(_Strict):
+    injected_http_error_code: Whole
+    error_message: str
+
+
+class _Injection(_Strict):
+    injection_probability: Number = Field(default=1.0, ge=0.0, le=1.0)
+    match_args: JsonObject | None = None
+    injected_latency_seconds: Number = Field(default=0.0, ge=0.0, le=MAX_LATENCY_SECONDS)
+    random_seed: Whole | None = None
+    injected_error: _Error | None = None
+    injected_response: JsonObject | None = None
+
+    @model_validator(mode="after")
+    def _has_one_effect(self) -> Self:
+        # ADK lets an empty response stand beside an error, and the error answers.
+        if self.injected_error is not None and self.injected_response:
+            raise ValueError("injected_error and injected_response are both set; set one")
+        if self.injected_error is None and self.injected_response is None:
+            raise ValueError("neither injected_error nor injected_response is set; set one")
+        return self
+
+    def effect(self) -> Effect:
+        if self.injected_error is not None:
+            error = self.injected_error
+            return ErrorEffect(error_code=error.injected_http_error_code, error_message=error.error_message)
+        return ResponseEffect(value=self.injected_response or {})
+
+
+class _Tool(_Strict):
+    tool_name: str = Field(min_length=1)
+    injection_configs: tuple[_Injection, ...] = ()
+    mock_strategy_type: int = 0
+
+    @field_validator("mock_strategy_type", mode="before")
+    @classmethod
+    def _number_of(cls, strategy: object) -> int:
+        value = getattr(strategy, "value", strategy)
+        number = MOCK_STRATEGIES.get(value) if isinstance(value, str) else value
+        if isinstance(number, bool) or not isinstance(number, int) or number not in MOCK_STRATEGIES.values():
+            raise ValueError(f"{strategy!r} is no mock strategy; there are {', '.join(MOCK_STRATEGIES)}")
+        return number
+
+
+class _Config(_Strict):
+    tool_simulation_configs: tuple[_Tool, ...] = ()
+    simulation_model: str = ""
+    simulation_model_configuration: JsonObject | None = None
+    tracing: str | None = None
+    environment_data: str | None = None
+
+
+class ReadConfig(NamedTuple):
+    """What a configuration says.
+
+    Attributes:
+        rules: Its injections.
+        mock_tools: The tools for which a model makes the answer where no injection does.
+        listed_tools: All tools that it names; in ADK, any other tool runs for real.
+        simulation_model: The model that makes those answers; empty where it is ADK's default.
+        simulation_model_configuration: ADK's `GenerateContentConfig` in JSON, as far as it was set; None is ADK's default.
+        environment_data: What the model is told of the environment, mostly a small database in JSON.
+        tracing: Runs of the agent that the model is told of.
+    """
+
+    rules: tuple[InjectionRule, ...] = ()
+    mock_tools: tuple[str, ...] = ()
+    listed_tools: tuple[str, ...] = ()
+    simulation_model: str = ""
+    simulation_model_configuration: JsonObject | None = None
+    environment_data: str = ""
+    tracing: str = ""
+
+
+class WrittenConfig(NamedTuple):
+    """A configuration in JSON for `EnvironmentSimulationConfig.model_validate`, and what it could not express."""
+
+    config: JsonObject
+    losses: list[str]
+
+
+def rules_from_config(config: object) -> tuple[InjectionRule, ...]:
+    """Read the injections of a configuration as rules, tool by tool, in order.
+
+    The rule for the injection at index 2 of the tool `find_order` gets the id `find_order[2]`. What the
+    configuration says beside injections (mock strategies, environment data) makes no rule.
+
+    Args:
+        config: ADK's `EnvironmentSimulationConfig`, or the same as a mapping.
+
+    Raises:
+        EnvironmentConfigError: A field is unknown or holds a bad value, two entries are for one tool, there are none, or one
+            has neither an injection nor a mock strategy.
+    """
+    tools = _read(_tools_of(config)).tool_simulation_configs
+    _check_tools(tools)
+    return tuple(
+        _rule(tool.tool_name, index, injection)
+        for tool in tools
+        for index, injection in enumerate(tool.injection_configs)
+    )
+
+
+def _check_tools(tools: Iterable[_Tool]) -> None:
+    """Refuse what ADK's own class refuses: no tools at all, and a tool with neither an injection nor a mock."""
+    if not tools:
+        raise EnvironmentConfigError(f"{_TOOLS} is empty; list at least one tool")
+    for tool in tools:
+        if not tool.injection_configs and not tool.mock_strategy_type:
+            raise EnvironmentConfigError(
+                f"tool {tool.tool_name!r}: has neither injection_configs nor a mock_strategy_type; "
+                "give it an injection, or MOCK_STRATEGY_TOOL_SPEC"
+            )
+
+
+def read_config(config: object) -> ReadConfig:
+    """Read all that a configuration says.
+
+    Args:
+        config: ADK's `EnvironmentSimulationConfig`, or the same as a mapping.
+
+    Raises:
+        EnvironmentConfigError: As `rules_from_config`.
+    """
+    rules = rules_from_config(config)
+    read = _read(_whole(config))
+    tools = read.tool_simulation_configs
+    return ReadConfig(
+        rules=rules,
+        mock_tools=tuple(tool.tool_name for tool in tools if tool.mock_strategy_type),
+        listed_tools=tuple(tool.tool_name for tool in tools),
+        simulation_model=read.simulation_model,
+        simulation_model_configuration=read.simulation_model_configuration,
+        environment_data=read.environment_data or "",
+        tracing=read.tracing or "",
+    )
+
+
+def written_config(read: ReadConfig) -> WrittenConfig:
+    """Write what `read_config` reads, and say in words what ADK has no word for."""
+    names = dict.fromkeys((*read.listed_tools, *read.mock_tools))
+    base: JsonObject = {
+        _TOOLS: [{"tool_name": name, "mock_strategy_type": int(name in read.mock_tools)} for name in names]
+    }
+    for name in ("simulation_model", "environment_data", "tracing"):
+        if value := getattr(read, name):
+            base[name] = value
+    if read.simulation_model_configuration is not None:
+        base["simulation_model_configuration"] = copied(read.simulation_model_configuration)
+    written = config_from_rules(read.rules, base)
+    kept = _read(written.config).tool_simulation_configs
+    lost = [name for name in names if name not in {tool.tool_name for tool in kept}]
+    return WrittenConfig(
+        written.config,
+        [
+            *written.losses,
+            *(
+                f"tool {name!r} has neither an injection nor a mock, and ADK refuses to list it so"
+                for name in lost
+            ),
+        ],
+    )
+
+
+def config_from_rules(rules: Iterable[InjectionRule], base: object = None) -> WrittenConfig:
+    """Write rules as a configuration that ADK reads, and say in words what ADK has no word for.
+
+    Args:
+        rules: The rules, in their order.
+        base: A configuration whose settings beside its injections are kept (mock strategies, environment data).
+
+    Raises:
+        EnvironmentConfigError: `base` is no configuration that `rules_from_config` reads.
+    """
+    kept = _whole(base) if base is not None else {}
+    lost: list[str] = []
+    injections: dict[str, list[JsonValue]] = {}
+    for rule in rules:
+        if reason := unwritable(rule):
+            lost.append(reason)
+            continue
+        written = injections.setdefault(rule.tool_name, [])
+        lost += losses(rule, _rule_id(rule.tool_name, len(written)))
+        written.append(injection(rule))
+    tools: list[JsonValue] = [*_tools(injections, kept)]
+    if not tools:
+        lost.append("no injection is left, and ADK refuses a configuration without tools")
+    return WrittenConfig({**kept, _TOOLS: tools}, lost)
+
+
+def _read(document: JsonObject) -> _Config:
+    try:
+        read = _Config.model_validate(document)
+    except ValidationError as error:
+        raise EnvironmentConfigError("\n".join(_complaints(error, document))) from error
+    names = [tool.tool_name for tool in read.tool_simulation_configs]
+    if twice := sorted({name for name in names if names.count(name) > 1}):
+        raise EnvironmentConfigError(f"{_TOOLS} has two entries for {', '.join(map(repr, twice))}")
+    return read
+
+
+def _tools_of(config: object) -> JsonObject:
+    """Take out the tools with their values as they are: JSON mode would turn NaN into null."""
+    if isinstance(config, BaseModel) and _TOOLS in type(config).model_fields:
+        return config.model_dump(exclude_unset=True, include={_TOOLS})
+    return _mapping(config)
+
+
+def _whole(config: object) -> JsonObject:
+    if isinstance(config, BaseModel) and _TOOLS in type(config).model_fields:
+        try:
+            config = config.model_dump(mode="json", exclude_unset=True)
+        except PydanticSerializationError as error:
+            raise EnvironmentConfigError(f"the environment simulation config is no JSON: {error}") from error
+    document = _mapping(config)
+    _read(document)
+    try:
+        whole: JsonObject = copied(document)
+    except NotJsonError as error:
+        raise EnvironmentConfigError(f"the environment simulation config is {error}") from error
+    return whole
+
+
+def _mapping(config: object) -> JsonObject:
+    if isinstance(config, Mapping):
+        return dict(config)
+    raise EnvironmentConfigError(
+        f"this is no environment simulation config but of type {type(config).__name__}; "
+        "give ADK's EnvironmentSimulationConfig or a mapping"
+    )
+
+
+def _rule_id(tool_name: str, index: int) -> str:
+    return f"{tool_name}[{index}]"
+
+
+def _rule(tool_name: str, index: int, injection: _Injection) -> InjectionRule:
+    return InjectionRule(
+        rule_id=_rule_id(tool_name, index),
+        tool_name=tool_name,
+        effect=injection.effect(),
+        probability=injection.injection_probability,
+        match_args=injection.match_args,
+        latency_seconds=injection.injected_latency_seconds,
+        random_seed=injection.random_seed,
+    )
+
+
+def _complaints(error: ValidationError, document: JsonObject) -> Iterator[str]:
+    for detail in error.errors(include_url=False, include_context=False):
+        yield f"{_place(detail['loc'], document)}: {complaint(detail, _KNOWN)}"
+
+
+_KNOWN = [name for model in (_Config, _Tool, _Injection, _Error) for name in model.model_fields]
+
+
+def _place(loc: tuple[int | str, ...], document: JsonObject) -> str:
+    """Name a place for a person: `tool 'find_order', injection 2: match_args`."""
+    match loc:
+        case (str(field), int(index), *rest) if field == _TOOLS:
+            tool = f"tool {_tool_name(document, index)}"
+        case _:
+            return place_words(loc) or "the config"
+    match rest:
+        case ["injection_configs", int(number), *inner]:
+            return ": ".join([f"{tool}, injection {number}", *_joined(inner)])
+        case inner:
+            return ": ".join([tool, *_joined(inner)])
+
+
+def _joined(field: Iterable[int | str]) -> list[str]:
+    text = place_words(field)
+    return [text] if text else []
+
+
+def _tool_name(document: JsonObject, index: int) -> str:
+    tools = document.get(_TOOLS)
+    tool = tools[index] if isinstance(tools, list) and index < len(tools) else None
+    name = tool.get("tool_name") if isinstance(tool, dict) else None
+    return repr(name) if isinstance(name, str) and name else f"at index {index}"
+
+
+def _tools(injections: Mapping[str, list[JsonValue]], base: JsonObject) -> Iterator[JsonObject]:
+    """Give one entry for each tool: those of the base in its order, then the others."""
+    left = dict(injections)
+    tools = base.get(_TOOLS)
+    for tool in tools if isinstance(tools, list) else []:
+        if not isinstance(tool, dict):
+            continue
+        written = left.pop(str(tool.get("tool_name")), [])
+        kept: JsonObject = {name: value for name, value in tool.items() if name != "injection_configs"}
+        if written:
+            yield {**kept, "injection_configs": written}
+        elif _Tool.model_validate(kept).mock_strategy_type:
+            yield kept
+    for tool_name, written in left.items():
+        yield {"tool_name": tool_name, "injection_configs": written}

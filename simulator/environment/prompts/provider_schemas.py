@@ -1,0 +1,208 @@
+"""Writes a tool's output schema in the form in which a model's provider takes it beside a prompt.
+
+Providers know a part of JSON schema only. What one of them does not know is left out of what it is sent; the prompt
+says it all the same, and the answer is checked against the whole.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from simulator.base.json_values import Json, JsonObject
+from simulator.environment.environment_value import Value
+from simulator.environment.schema.schema_checks import BrokenSchemaError, check, normalise
+
+RESULT = "result"
+"""The field of the object in which a value is asked for that is no object itself, as ADK wraps it too."""
+
+_NOTES = frozenset({"title", "default", "examples", "deprecated", "readOnly", "writeOnly"})
+_EVERYWHERE = frozenset({"type", "description", "enum", "const", "items", "anyOf", "oneOf", "properties"}) | {
+    "required",
+    "additionalProperties",
+    "minimum",
+    "maximum",
+    "minItems",
+    "maxItems",
+    "$ref",
+    "$defs",
+}
+_GEMINI = _EVERYWHERE | {"format", "prefixItems"}
+_GEMINI_FORMATS = frozenset({"date", "date-time", "time"})
+_STRICT = _EVERYWHERE | {"format", "pattern", "multipleOf", "exclusiveMinimum", "exclusiveMaximum"}
+_STRICT_FORMATS = frozenset(
+    {"date", "date-time", "time", "duration", "email", "hostname", "ipv4", "ipv6", "uuid"}
+)
+
+_ERROR: JsonObject = {
+    "type": "object",
+    "properties": {"error_code": {"type": "integer"}, "error_message": {"type": "string"}},
+    "required": ["error_code", "error_message"],
+}
+
+
+class AnswerSchema(Value):
+    """What an answer of a model has to look like.
+
+    `asked` is for the object that the model gives; where `wrapped`, the tool's answer is its field `result`. `value`
+    is for the tool's answer itself. Both are None where nothing is known, or where the schema is broken: `problem`.
+    With `may_fail`, an error may be given in the place of an answer that fits.
+    """
+
+    asked: JsonObject | None = None
+    value: JsonObject | None = None
+    wrapped: bool = False
+    problem: str = ""
+    may_fail: bool = False
+
+
+class SentSchema(Value):
+    """What a provider can be sent; None with the reason where it cannot be said. `left_out` names keywords."""
+
+    schema_sent: JsonObject | None = None
+    left_out: tuple[str, ...] = ()
+    reason: str = ""
+
+
+class _CannotBeSaidError(ValueError):
+    """A provider has no word for what a schema wants."""
+
+
+def answer_schema(schema: object, *, may_fail: bool = False) -> AnswerSchema:
+    """Bring a tool's output schema, in any form that `normalise` reads, into what a model is asked for; never raises."""
+    return _answer_schema(schema).model_copy(update={"may_fail": may_fail})
+
+
+def _answer_schema(schema: object) -> AnswerSchema:
+    if schema is None:
+        return AnswerSchema()
+    try:
+        normal = normalise(schema)
+    except BrokenSchemaError as error:
+        return AnswerSchema(problem=f"the output schema is broken: {error}")
+    broken = next((found.message for found in check(None, normal) if found.of_schema), "")
+    if broken:
+        return AnswerSchema(problem=broken)
+    if not normal:
+        return AnswerSchema()
+    if normal.get("type") == "object":
+        return AnswerSchema(asked=normal, value=normal)
+    inner = {name: part for name, part in normal.items() if name != "$defs"}
+    outer: JsonObject = {
+        "type": "object",
+        "properties": {RESULT: inner},
+        "required": [RESULT],
+        "additionalProperties": False,
+    }
+    if "$defs" in normal:
+        outer["$defs"] = normal["$defs"]
+    return AnswerSchema(asked=outer, value=normal, wrapped=True)
+
+
+def or_error(schema: JsonObject) -> JsonObject:
+    """Add to a schema that was sent the choice to answer with an error in ADK's form."""
+    defs = {"$defs": schema["$defs"]} if "$defs" in schema else {}
+    inner = {name: part for name, part in schema.items() if name != "$defs"}
+    return {"anyOf": [inner, _ERROR], **defs}
+
+
+def for_gemini(schema: JsonObject) -> SentSchema:
+    """Write a schema of `AnswerSchema.asked` as Gemini's `responseJsonSchema` takes it."""
+    return _sent(schema, _GEMINI, _gemini_part)
+
+
+def for_strict(schema: JsonObject) -> SentSchema:
+    """Write a schema of `AnswerSchema.asked` as OpenAI's strict structured outputs take it, with LiteLLM too.
+
+    They ask for every field of an object, and know no object with fields of any name.
+    """
+    return _sent(schema, _STRICT, _strict_part)
+
+
+_Part = Callable[[JsonObject, str], JsonObject]
+
+
+def _sent(schema: JsonObject, known: frozenset[str], part: _Part) -> SentSchema:
+    left_out: set[str] = set()
+
+    def written(value: Json, place: str) -> Json:
+        if not isinstance(value, dict):
+            return {} if value is True else value
+        left_out.update(value.keys() - known - _NOTES)
+        shaped = part(_opened(value), place)
+        kept = _plain_choice({name: shaped[name] for name in shaped if name in known}, left_out)
+        return {name: _inside(name, inner, place, written) for name, inner in kept.items()}
+
+    try:
+        result = written(schema, "$")
+    except _CannotBeSaidError as error:
+        return SentSchema(reason=str(error))
+    return SentSchema(
+        schema_sent=result if isinstance(result, dict) else None, left_out=tuple(sorted(left_out))
+    )
+
+
+def _opened(part: JsonObject) -> JsonObject:
+    """Take away what would mean more than it did, once the keywords beside it that providers do not know are gone."""
+    opened = dict(part)
+    if "patternProperties" in part:
+        opened["additionalProperties"] = {}
+    if isinstance(part.get("items"), bool):
+        del opened["items"]
+    return opened
+
+
+def _inside(name: str, inner: Json, place: str, written: Callable[[Json, str], Json]) -> Json:
+    if name in {"properties", "$defs"} and isinstance(inner, Mapping):
+        return {key: written(value, f"{place}.{key}") for key, value in inner.items()}
+    if name in {"anyOf", "prefixItems"} and isinstance(inner, list):
+        return [written(value, place) for value in inner]
+    if name in {"items", "additionalProperties"} and isinstance(inner, Mapping):
+        return written(inner, f"{place}[*]" if name == "items" else f"{place}.*")
+    return inner
+
+
+def _plain_choice(part: JsonObject, left_out: set[str]) -> JsonObject:
+    """Say `oneOf` and `const` as all providers know them: a choice, and an enum of one."""
+    plain = dict(part)
+    one_of, const = plain.pop("oneOf", None), plain.pop("const", None)
+    if isinstance(one_of, list):
+        plain.setdefault("anyOf", one_of)
+    if "const" in part and "enum" not in part:
+        plain["enum"] = [const]
+    choices = plain.get("enum")
+    words = isinstance(choices, list) and all(
+        isinstance(choice, (str, int, float)) and not isinstance(choice, bool) for choice in choices
+    )
+    if "enum" in plain and not words:
+        del plain["enum"]
+        left_out.add("enum")
+    return plain
+
+
+def _gemini_part(part: JsonObject, place: str) -> JsonObject:
+    if "$ref" in part:
+        raise _CannotBeSaidError(f"the schema contains itself at {place}")
+    if part.get("additionalProperties") in ({}, True):
+        part = _without(part, "additionalProperties")  # it is so anyway
+    return part if part.get("format", "date") in _GEMINI_FORMATS else _without(part, "format")
+
+
+def _strict_part(part: JsonObject, place: str) -> JsonObject:
+    if "$ref" in part:
+        return {"$ref": part["$ref"]}
+    if not part.keys() & {"type", "anyOf", "oneOf", "enum", "const"}:
+        raise _CannotBeSaidError(f"the schema allows anything at {place}")
+    kind = part.get("type")
+    kinds = kind if isinstance(kind, list) else [kind]
+    open_fields = isinstance(part.get("additionalProperties"), dict)
+    if "object" in kinds and (open_fields or not part.get("properties")):
+        raise _CannotBeSaidError(f"the schema allows fields of any name at {place}")
+    if "prefixItems" in part:
+        raise _CannotBeSaidError(f"the schema tells the places of a list apart at {place}")
+    if "array" in kinds and not part.get("items"):
+        raise _CannotBeSaidError(f"the schema allows anything at {place}[*]")
+    return part if part.get("format", "date") in _STRICT_FORMATS else _without(part, "format")
+
+
+def _without(part: JsonObject, name: str) -> JsonObject:
+    return {key: value for key, value in part.items() if key != name}

@@ -1,0 +1,154 @@
+"""Finds the recorded calls that are nearest to a call, and says what differs."""
+
+from __future__ import annotations
+
+import heapq
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
+from typing import Any
+
+from simulator.base.json_values import JsonObject, same
+from simulator.environment.environment_value import Value
+from simulator.environment.expressions.json_paths import field_place
+from simulator.environment.recordings.recorded_calls import RecordedCall
+
+_LONGEST_COMPARED = 2_000
+_SHOWN = 60
+_WORD = re.compile(r"\w+")
+_ABSENT: Any = object()
+
+# The distance of two values of one type that have nothing in common; values of two types are 1 apart.
+_SAME_TYPE = 0.9
+
+
+class Near(Value):
+    """A recorded call that is near.
+
+    Attributes:
+        index: Its number among the recorded calls.
+        call: The call.
+        distance: 0 is a call with equal arguments, 1 one that has nothing in common but the tool.
+        differs: What is not as it was, in words: "args.city was 'Oslo' there, is 'Rome' here".
+    """
+
+    index: int
+    call: RecordedCall
+    distance: float
+    differs: tuple[str, ...]
+
+
+def nearest(
+    calls: Sequence[RecordedCall],
+    tool_name: str,
+    arguments: JsonObject,
+    *,
+    n: int = 5,
+    used: Mapping[int, int] | None = None,
+) -> tuple[Near, ...]:
+    """Give the recorded calls of a tool that are nearest to a call, the nearest first.
+
+    Of calls that are equally near, those not given yet come first, in their order, and then the one recorded last:
+    the same call asked twice gives the first and then the second recorded answer, and stays at the last.
+
+    Args:
+        calls: The recorded calls.
+        tool_name: The tool that is called.
+        arguments: The call's arguments.
+        n: How many are given at most.
+        used: How often each recorded call, by its number, was given before.
+    """
+    given = used or {}
+
+    def ranked() -> Iterator[tuple[float, bool, int]]:
+        for index, call in enumerate(calls):
+            if call.tool_name == tool_name:
+                is_used = given.get(index, 0) > 0
+                yield _distance(call.arguments, arguments), is_used, -index if is_used else index
+
+    return tuple(
+        Near(
+            index=abs(order),
+            call=calls[abs(order)],
+            distance=distance,
+            differs=tuple(_differences("args", calls[abs(order)].arguments, arguments)),
+        )
+        for distance, _, order in heapq.nsmallest(n, ranked())
+    )
+
+
+def _distance(there: Any, here: Any) -> float:
+    """Give how far two values are from each other, from 0 to 1."""
+    if isinstance(there, dict) and isinstance(here, dict):
+        names = there.keys() | here.keys()
+        if not names:
+            return 0.0
+        # Sorted, as sums of floats depend on their order and sets have none.
+        return sum(_field_distance(there, here, name) for name in sorted(names)) / len(names)
+    return 0.0 if same(there, here) else _unlikeness(there, here)
+
+
+def _unlikeness(there: Any, here: Any) -> float:
+    """Give how far two values are from each other that are not the same."""
+    if _is_number(there) and _is_number(here):
+        return _SAME_TYPE * _apart(there, here)
+    if isinstance(there, str) and isinstance(here, str):
+        return _SAME_TYPE * max(1.0 - _likeness(_features(there), _features(here)), 0.01)
+    if isinstance(there, list) and isinstance(here, list):
+        return _SAME_TYPE * max(1.0 - _likeness(_items(there), _items(here)), 0.01)
+    return 1.0
+
+
+def _field_distance(there: dict[str, Any], here: dict[str, Any], name: str) -> float:
+    if name in there and name in here:
+        return _distance(there[name], here[name])
+    return 1.0
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
+
+
+def _apart(there: float, here: float) -> float:
+    """Give how far two different numbers are apart, in proportion to the larger one."""
+    try:
+        return min(1.0, max(float(abs(there - here) / max(abs(there), abs(here))), 1e-9))
+    except OverflowError:  # one of them is a whole number that no float can hold
+        return 1.0
+
+
+def _likeness(there: frozenset[str], here: frozenset[str]) -> float:
+    together = len(there | here)
+    return len(there & here) / together if together else 1.0
+
+
+@lru_cache(maxsize=32_768)
+def _features(text: str) -> frozenset[str]:
+    """Give a text's words and its pieces of three characters, without regard to case."""
+    lower = text[:_LONGEST_COMPARED].casefold()
+    padded = f" {lower} "
+    return frozenset(_WORD.findall(lower)) | frozenset(padded[at : at + 3] for at in range(len(padded) - 2))
+
+
+def _items(items: list[Any]) -> frozenset[str]:
+    return frozenset(json.dumps(item, sort_keys=True) for item in items[:_LONGEST_COMPARED])
+
+
+def _differences(place: str, there: Any, here: Any) -> Iterator[str]:
+    if isinstance(there, dict) and isinstance(here, dict):
+        for name in dict.fromkeys((*here, *there)):
+            yield from _differences(
+                field_place(place, name), there.get(name, _ABSENT), here.get(name, _ABSENT)
+            )
+    elif here is _ABSENT:
+        yield f"{place} was {_shown(there)} there, is missing here"
+    elif there is _ABSENT:
+        yield f"{place} was missing there, is {_shown(here)} here"
+    elif not same(there, here):
+        yield f"{place} was {_shown(there)} there, is {_shown(here)} here"
+
+
+def _shown(value: Any) -> str:
+    text = repr(value) if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= _SHOWN else text[: _SHOWN - 3] + "..."

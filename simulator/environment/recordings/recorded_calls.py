@@ -1,0 +1,318 @@
+"""Reads recorded tool calls out of traces, eval sets, ADK's sessions and our own journals."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from simulator.base.json_text import JsonSyntaxError, JsonTextError, read_json
+from simulator.base.json_values import Json, JsonObject, NotJsonError, taken
+from simulator.environment.environment_value import Value
+from simulator.environment.expressions.json_paths import field_place, item_place
+
+JOURNAL_FORMAT = "golden-trace-studio/journal"
+
+_DEEPEST = 100
+# Nothing in these is a record of calls, whatever it looks like.
+_PASSED_OVER = frozenset(
+    {"state", "state_delta", "stateDelta", "session_input", "sessionInput", "final_response", "finalResponse",
+     "user_content", "userContent", "app_details", "appDetails", "actions"}
+)  # fmt: skip
+# What stands at these places, by the method that takes it in.
+_PLACES_OF_CALLS = {
+    "tool_uses": "take_call", "toolUses": "take_call", "expected_tool_use": "take_call",
+    "tool_responses": "take_response", "toolResponses": "take_response",
+    "invocation_events": "take_event", "invocationEvents": "take_event", "events": "take_event",
+}  # fmt: skip
+_MISSING: Any = object()
+
+
+class RecordingError(ValueError):
+    """A recording is no JSON; says where."""
+
+
+class RecordedCall(Value):
+    """One call and its answer, as the agent saw it; `place` is where in the file the call stands."""
+
+    tool_name: str
+    arguments: JsonObject
+    response: Json
+    place: str
+
+
+class Recording(Value):
+    """What was read: the calls in the order of the file, and what was left out, with place and reason."""
+
+    calls: tuple[RecordedCall, ...]
+    problems: tuple[str, ...] = ()
+
+
+def read_recording(text: str) -> Recording:
+    """Read a recording: JSON, or JSON Lines.
+
+    It can be a trace as ADK's environment simulation takes it (`intermediate_data.tool_uses`, each with its
+    `response`), an eval set or a part of it (`tool_uses` and `tool_responses`, or `invocation_events`; the format before
+    it, too), an ADK session or its list of events, a journal of ours (the path to its head), or a plain list of
+    `{"name": ..., "args": ..., "response": ...}`. Names may be in snake_case or camelCase. An entry that is damaged is
+    left out, and named among the problems.
+
+    Raises:
+        RecordingError: It is no JSON.
+    """
+    found = _Found()
+    _visit(_document(text.lstrip("\ufeff")), "", found, 0)
+    if not found.calls and not found.problems:
+        found.problems.append("the recording holds no tool calls")
+    return Recording(calls=tuple(found.calls), problems=tuple(found.problems))
+
+
+# ---------------------------------------------------------------- the document
+
+
+def _document(text: str) -> Any:
+    try:
+        return read_json(text)
+    except JsonSyntaxError as error:
+        lines = [line for line in text.splitlines() if line.strip()]
+        if len(lines) > 1 and _is_json(lines[0]):
+            return [_line(line, number) for number, line in enumerate(lines, 1)]
+        raise RecordingError(f"the recording is no JSON: {error}") from error
+    except JsonTextError as error:
+        raise RecordingError(f"the recording is no JSON: {error}") from error
+
+
+def _is_json(line: str) -> bool:
+    try:
+        return isinstance(read_json(line, constants=True), (dict, list))
+    except JsonTextError:
+        return False
+
+
+def _line(line: str, number: int) -> Any:
+    try:
+        return read_json(line)
+    except JsonTextError as error:
+        raise RecordingError(f"the recording is no JSON Lines: {error}, in record {number}") from error
+
+
+@dataclass
+class _Found:
+    calls: list[RecordedCall] = field(default_factory=list)
+    problems: list[str] = field(default_factory=list)
+
+    def add(self, place: str, name: str, arguments: JsonObject, response: Any) -> None:
+        try:
+            call = RecordedCall(
+                tool_name=name, arguments=taken(arguments), response=taken(response), place=place
+            )
+        except NotJsonError as error:
+            self.problems.append(f"{place}: {error}")
+        else:
+            self.calls.append(call)
+
+
+def _either(value: dict[str, Any], *names: str) -> Any:
+    return next((value[name] for name in names if value.get(name) is not None), None)
+
+
+def _visit(value: Any, place: str, found: _Found, depth: int) -> None:
+    """Look for calls in a part of the document, and in what is inside of it."""
+    if depth > _DEEPEST:
+        return
+    if isinstance(value, dict):
+        if value.get("format") == JOURNAL_FORMAT:
+            _read_journal(value, place, found)
+            return
+        scope = _Scope(found.problems)
+        for name, inner in value.items():
+            if name in _PLACES_OF_CALLS:
+                scope.take_all(name, inner, field_place(place, name))
+            elif name not in _PASSED_OVER:
+                _visit(inner, field_place(place, name), found, depth + 1)
+        scope.settle(found)
+    elif isinstance(value, list):
+        if calls := _list_scope(value, place, found.problems):
+            calls.settle(found)
+            return
+        for index, inner in enumerate(value):
+            _visit(inner, item_place(place, index), found, depth + 1)
+
+
+# ---------------------------------------------------------------- calls and their responses
+
+
+@dataclass
+class _Call:
+    place: str
+    call_id: str
+    name: str
+    arguments: JsonObject
+    response: Any = _MISSING
+
+
+@dataclass
+class _Scope:
+    """The calls and responses of one invocation or session, which are yet to find each other."""
+
+    problems: list[str]
+    calls: list[_Call] = field(default_factory=list)
+    responses: list[_Call] = field(default_factory=list)
+
+    def settle(self, found: _Found) -> None:
+        """Give each call its response: by the call's id, and else the next one of the same name."""
+        by_id = {call.call_id: call for call in self.calls if call.call_id}
+        by_name: dict[str, deque[_Call]] = {}
+        for call in self.calls:
+            by_name.setdefault(call.name, deque()).append(call)
+        for response in self.responses:
+            call_or_none = by_id.get(response.call_id) or _next_open(by_name.get(response.name))
+            if call_or_none is None:
+                self.problems.append(f"{response.place}: a response of {response.name!r} to no call")
+            elif call_or_none.response is not _MISSING:
+                self.problems.append(f"{response.place}: a second response to one call of {response.name!r}")
+            else:
+                call_or_none.response = response.response
+        for call in self.calls:
+            if call.response is _MISSING:
+                self.problems.append(f"{call.place}: the call of {call.name!r} has no response")
+            else:
+                found.add(call.place, call.name, call.arguments, call.response)
+
+    def take_all(self, kind: str, items: Any, place: str) -> None:
+        """Take a list of calls, responses or events, as the name of its place says."""
+        take = getattr(self, _PLACES_OF_CALLS[kind])
+        if isinstance(items, list):
+            for index, item in enumerate(items):
+                take(item, item_place(place, index))
+        elif items is not None:
+            self.problems.append(f"{place}: it is no list")
+
+    def take_call(self, call: Any, place: str) -> None:
+        """Take a function call; one that is damaged is a problem."""
+        if (name := self._name(call, place)) is None:
+            return
+        arguments = _either(call, "args", "arguments", "tool_input", "toolInput")
+        if arguments is not None and not isinstance(arguments, dict):
+            self.problems.append(f"{place}: the arguments of {name!r} are no object")
+            return
+        response = next((call[key] for key in ("response", "mock_tool_output") if key in call), _MISSING)
+        self.calls.append(
+            _Call(place, _text(_either(call, "id", "call_id")), name, arguments or {}, response)
+        )
+
+    def take_response(self, response: Any, place: str) -> None:
+        """Take a function response; one that is damaged is a problem."""
+        if (name := self._name(response, place)) is None:
+            return
+        if "response" not in response:
+            self.problems.append(f"{place}: the response of {name!r} holds nothing under 'response'")
+            return
+        call_id = _text(_either(response, "id", "call_id"))
+        self.responses.append(_Call(place, call_id, name, {}, response["response"]))
+
+    def take_event(self, event: Any, place: str) -> None:
+        """Take the calls and responses among the parts of an event, or of an author's content."""
+        if isinstance(event, dict) and event.get("partial"):
+            return
+        content = event.get("content") if isinstance(event, dict) else None
+        parts = content.get("parts") if isinstance(content, dict) else None
+        for index, part in enumerate(parts if isinstance(parts, list) else []):
+            inside = item_place(field_place(field_place(place, "content"), "parts"), index)
+            if not isinstance(part, dict):
+                self.problems.append(f"{inside}: a part that is no object")
+                continue
+            for key in ("function_call", "functionCall"):
+                if part.get(key) is not None:
+                    self.take_call(part[key], field_place(inside, key))
+            for key in ("function_response", "functionResponse"):
+                if part.get(key) is not None:
+                    self.take_response(part[key], field_place(inside, key))
+
+    def _name(self, value: Any, place: str) -> str | None:
+        name = _either(value, "name", "tool_name", "toolName") if isinstance(value, dict) else None
+        if isinstance(name, str) and name:
+            return name
+        self.problems.append(
+            f"{place}: {'no tool is named' if isinstance(value, dict) else 'it is no object'}"
+        )
+        return None
+
+
+def _next_open(calls: deque[_Call] | None) -> _Call | None:
+    while calls:
+        call = calls.popleft()
+        if call.response is _MISSING:
+            return call
+    return None
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def _list_scope(items: list[Any], place: str, problems: list[str]) -> _Scope | None:
+    """Gather what a plain list of events, or of calls with their responses, says."""
+    scope = _Scope(problems)
+    objects = [item for item in items if isinstance(item, dict)]
+    if any("author" in item and "content" in item for item in objects):
+        kind = "events"
+    elif any(
+        "name" in item and "response" in item and ("args" in item or "arguments" in item) for item in objects
+    ):
+        kind = "tool_uses"
+    else:
+        return None
+    scope.take_all(kind, items, place)
+    return scope
+
+
+# ---------------------------------------------------------------- our own journals
+
+
+def _read_journal(journal: dict[str, Any], place: str, found: _Found) -> None:
+    for index, node in _path_to_head(journal, place, found.problems):
+        where = field_place(item_place(field_place(place, "nodes"), index), "fact")
+        fact = node.get("fact")
+        if not isinstance(fact, dict) or fact.get("kind") != "tool_answered":
+            continue
+        name, arguments, outcome = fact.get("tool_name"), fact.get("arguments"), fact.get("outcome")
+        if not isinstance(name, str) or not isinstance(arguments, dict) or not isinstance(outcome, dict):
+            found.problems.append(f"{where}: the answered call is damaged")
+        elif outcome.get("kind") == "returned" and "value" in outcome:
+            value = outcome["value"]
+            found.add(where, name, arguments, value if isinstance(value, dict) else {"result": value})
+        elif outcome.get("kind") == "failed":
+            error = {key: outcome.get(key) for key in ("error_code", "error_message")}
+            found.add(where, name, arguments, error)
+        else:
+            found.problems.append(f"{where}: the call of {name!r} {_without_answer(outcome)}")
+
+
+def _without_answer(outcome: dict[str, Any]) -> str:
+    said = {"raised": "raised an exception, which is no response", "deferred": "was not answered yet"}
+    return said.get(str(outcome.get("kind")), "has no response")
+
+
+def _path_to_head(
+    journal: dict[str, Any], place: str, problems: list[str]
+) -> Iterator[tuple[int, dict[str, Any]]]:
+    nodes, at = journal.get("nodes"), journal.get("head")
+    if not isinstance(nodes, list):
+        problems.append(f"{field_place(place, 'nodes')}: it is no list")
+        return
+    path: list[int] = []
+    below = len(nodes)
+    while isinstance(at, int) and 0 <= at < below and isinstance(nodes[at], dict):
+        path.append(at)
+        at, below = (
+            nodes[at].get("parent"),
+            at,
+        )  # a parent stands before its children, so this comes to an end
+    if at != -1:
+        problems.append(
+            f"{field_place(place, 'nodes')}: the path from the head is broken before node {below}"
+        )
+    for index in reversed(path):
+        yield index, nodes[index]

@@ -1,0 +1,374 @@
+"""Keeps what the tools of a session have said: things by kind and id, with the place where each field was last set."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from pydantic import JsonValue
+
+from simulator.base.json_values import JsonObject, same
+from simulator.environment.conventions.entity_kinds import (
+    collection_of,
+    id_kind,
+    id_of,
+    is_collection,
+    is_own_key,
+    kind_named,
+)
+from simulator.environment.world.connections import (
+    NO_CONNECTIONS,
+    ConnectionIndex,
+    Connections,
+    Named,
+    ToolIndex,
+    ToolRole,
+)
+from simulator.environment.world.entities import PERSON, SEED, Entity, EntityChange, Origin, WorldCall
+from simulator.environment.world.entity_table import Shelf
+from simulator.environment.world.response_reader import Saying, Sayings, failed, main_of, says_missing
+from simulator.environment.world.seed_tables import NO_TABLES, Tables
+from simulator.environment.world.tool_settings import Authority
+
+_MOST_DEPTH = 6
+_SEEDED = Origin(fact=0, turn=0, source=SEED)
+
+
+class World:
+    """The state of the environment after some calls. What it gives is not to be changed."""
+
+    def __init__(
+        self,
+        connections: Connections = NO_CONNECTIONS,
+        tables: Tables = NO_TABLES,
+        *,
+        authority: Mapping[str, Authority] | None = None,
+    ) -> None:
+        self.connections = connections
+        self.tables = tables
+        self.authority = dict(authority or {})
+        self.currency = "EUR"
+        """The currency that was named last."""
+        self._index = ConnectionIndex(connections)
+        self._shelves: dict[str, Shelf] = {}
+        self._seeded = frozenset(table.kind for table in tables.tables)
+        self._kinds_by_key: dict[str, tuple[str, ...]] = {}
+        self._errors: dict[tuple[str, str], JsonObject] = {}
+        self._changed: dict[str, int] = {}
+        self._collections: dict[str, Mapping[str, JsonObject]] | None = None
+        self._seed()
+
+    def _seed(self) -> None:
+        for table in self.tables.tables:
+            self._shelves[table.kind] = Shelf(table.kind, table.id_field)
+            for key, row in table.records():
+                # Read from JSON and checked: to validate thousands of rows again takes as long as all the rest.
+                change = EntityChange.model_construct(op="put", kind=table.kind, id=key, fields=row)
+                self._apply(change, _SEEDED, made=False)
+            self._take_currency(list(table.rows))
+        self._take_currency(self.tables.notes)
+
+    def take(self, call: WorldCall, *, by_rule: bool = False) -> tuple[EntityChange, ...]:
+        """Learn from one answered call, the latest; give what it changed: fields that are new or have a new value.
+
+        What an answer says not to be there, and only the environment's data knows, was never there; of a rule's fault
+        (`by_rule`) nothing is learned.
+        """
+        tool = self._index.tool(call.tool_name, call.arguments)
+        named = self._index.named(tool, call.arguments)
+        self._changed.update(dict.fromkeys(tool.changes, call.fact))
+        if failed(call.response):
+            is_one = len(named) == 1 and not by_rule
+            if is_one and isinstance(call.response, dict) and says_missing(call.response):
+                thing = self._resolved(named[0])
+                self._errors.setdefault(thing, call.response)
+                if self._shelves.get(thing[0]) and self._shelves[thing[0]].deny(thing[1]):
+                    self._collections = None
+            return ()
+        origin = Origin(fact=call.fact, turn=call.turn, source=call.tool_name)
+        changes = self._changes(tool, named, call)
+        for change, made in changes:
+            self._apply(change, origin, made=made)
+        self._take_currency(call.arguments)
+        self._take_currency(call.response)
+        return tuple(change for change, _ in changes)
+
+    def preview(self, call: WorldCall) -> tuple[EntityChange, ...]:
+        """Give what `take` would change; change nothing."""
+        tool = self._index.tool(call.tool_name, call.arguments)
+        named = self._index.named(tool, call.arguments)
+        return tuple(change for change, _ in self._changes(tool, named, call))
+
+    def edit(self, changes: Iterable[EntityChange], *, fact: int, turn: int) -> None:
+        """Take in what a person has changed. A new thing gets its id among its fields."""
+        origin = Origin(fact=fact, turn=turn, source=PERSON)
+        for change in changes:
+            self._apply(self._with_id(change), origin, made=change.id not in self._ids_of(change.kind))
+
+    def renaming(self, kind: str, old: str, new: str) -> tuple[EntityChange, ...]:
+        """Give the changes that give a thing another id, in it and wherever it is referred to.
+
+        Raises:
+            ValueError: There is no such thing, another one has the new id, or that is no id.
+        """
+        shelf = self._shelves.get(kind)
+        fields = shelf.live().get(old) if shelf else None
+        if shelf is None or fields is None:
+            raise ValueError(f"there is no {kind} {old!r}")
+        if id_of(new) is None or new in shelf.live():
+            raise ValueError(f"{new!r} cannot be the id of {kind} {old!r}: {_why_not(new)}")
+        named = {
+            name: new for name, value in fields.items() if is_own_key(name, kind) and id_of(value) == old
+        }
+        changes = [
+            EntityChange(op="delete", kind=kind, id=old),
+            EntityChange(op="replace", kind=kind, id=new, fields={**fields, **named}),
+        ]
+        for other, things in self._shelves.items():
+            for key, record in things.live().items():
+                found = {
+                    name: new
+                    for name, value in record.items()
+                    if id_kind(name) == kind and id_of(value) == old
+                }
+                if found and (other, key) != (kind, old):
+                    changes.append(EntityChange(op="put", kind=other, id=key, fields=found))
+        return tuple(changes)
+
+    def entity(self, kind: str, key: str) -> Entity | None:
+        """Give a thing by its id, or by another key of its own such as a number; also one that is gone."""
+        shelf = self._shelves.get(kind)
+        return shelf.find(key) if shelf else None
+
+    def kinds(self) -> tuple[str, ...]:
+        """Give the kinds of which something is known, in the order in which they came up; singular."""
+        return tuple(self._shelves)
+
+    def rows(self, kind: str) -> list[JsonObject]:
+        """Give the things of a kind that are not gone, as they came up.
+
+        Each has its id among its fields, but for rows of a table without ids, which are only numbered.
+        """
+        shelf = self._shelves.get(kind)
+        return list(shelf.live().values()) if shelf else []
+
+    def gone(self, kind: str) -> tuple[str, ...]:
+        """Give the ids of the things of a kind that were taken away."""
+        return tuple(key for key, entity in self._ids_of(kind).items() if entity.gone)
+
+    def columns(self, kind: str) -> tuple[str, ...]:
+        """Give the names of the fields of a kind, the id first; new fields come last."""
+        shelf = self._shelves.get(kind)
+        return shelf.columns() if shelf else ()
+
+    def collections(self) -> Mapping[str, Mapping[str, JsonObject]]:
+        """Give all things that are not gone, for expressions: `{"orders": {"A-1": {...}}}`."""
+        if self._collections is None:
+            self._collections = {collection_of(kind): shelf.live() for kind, shelf in self._shelves.items()}
+        return self._collections
+
+    def after(self, changes: Sequence[EntityChange]) -> Mapping[str, Mapping[str, JsonObject]]:
+        """Give what `collections` would be after some changes; change nothing."""
+        found = dict(self.collections())
+        copied: dict[str, dict[str, JsonObject]] = {}
+        for change in changes:
+            name = collection_of(change.kind)
+            if name not in copied:
+                found[name] = copied[name] = dict(found.get(name, {}))
+            things = copied[name]
+            if change.op == "delete":
+                things.pop(change.id, None)
+            elif change.op == "replace":
+                things[change.id] = change.fields
+            else:
+                things[change.id] = {**things.get(change.id, {}), **change.fields}
+        return found
+
+    def known(self, tool_name: str, arguments: JsonObject) -> dict[str, JsonValue]:
+        """Give the fields of the things that a call's arguments name; those of the thing that it is about stand first.
+
+        An argument also names a thing where it is called as the things of a table are: `department="sales"`.
+        """
+        tool = self._index.tool(tool_name, arguments)
+        named = self._index.named(tool, arguments)
+        main = main_of(tool, named)
+        known: dict[str, JsonValue] = {}
+        for name, value in arguments.items():
+            shelf, key = self._shelves.get(kind_named(name)), id_of(value)
+            if shelf is not None and key is not None and key in shelf.live():
+                known.update(shelf.live()[key])
+        for one in (*(one for one in named if one != main), *((main,) if main else ())):
+            kind, key = self._resolved(one)
+            entity = self.entity(kind, key)
+            if entity is not None:
+                known.update(entity.fields)
+        return known
+
+    def role_of(self, tool_name: str, arguments: JsonObject) -> ToolRole:
+        """Tell what a call does, and to which kind of thing; of a tool that is in no connection, by its name."""
+        return self._index.tool(tool_name, arguments).role
+
+    def named(self, tool_name: str, arguments: JsonObject) -> tuple[tuple[str, str], ...]:
+        """Give the kind and the id of each thing that a call's arguments name."""
+        tool = self._index.tool(tool_name, arguments)
+        return tuple(map(self._resolved, self._index.named(tool, arguments)))
+
+    def can_change(self, kind: str) -> bool:
+        """Tell whether some tool that is known may change things of a kind; where none is known, any may."""
+        return self._index.can_change(kind)
+
+    def changed_since(self, kind: str, fact: int) -> bool:
+        """Tell whether, after a fact, a tool has answered that may have changed things of a kind, though it failed."""
+        return max(self._changed.get(kind, 0), self._changed.get("", 0)) > fact
+
+    def not_found(self, tool_name: str, arguments: JsonObject) -> JsonObject | None:
+        """Give the answer for a call about a thing that is gone or, where that can be told, never was; else None.
+
+        The first answer that said that the thing is missing is given again. A tool that makes the thing needs none.
+        """
+        tool = self._index.tool(tool_name, arguments)
+        for one in self._index.named(tool, arguments):
+            if one.use == "creates":
+                continue
+            kind, key = self._resolved(one)
+            entity = self.entity(kind, key)
+            if entity is not None and not entity.gone:
+                continue
+            if (kind, key) in self._errors:
+                return self._errors[kind, key]
+            if entity is not None or self.is_authoritative(kind):
+                what = kind.replace("_", " ")
+                return {
+                    "status": "error",
+                    "error_code": 404,
+                    "error": f"No {what} with {one.name} {one.id!r} was found.",
+                }
+        return None
+
+    def is_authoritative(self, kind: str) -> bool:
+        """Tell whether a thing of this kind that is not known does not exist.
+
+        As set; where nothing is set, if the environment's data has its table, or if things of this kind are known and
+        all of them were made in this session: then whatever else is asked for was never made.
+        """
+        setting = self.authority.get(kind, "auto")
+        if setting != "auto":
+            return setting == "closed"
+        shelf = self._shelves.get(kind)
+        return kind in self._seeded or bool(shelf and shelf.entities and shelf.all_made_here)
+
+    def _ids_of(self, kind: str) -> Mapping[str, Entity]:
+        shelf = self._shelves.get(kind)
+        return shelf.entities if shelf else {}
+
+    def _resolved(self, named: Named) -> tuple[str, str]:
+        """Find which known thing an argument means: by its kind, or by an id that only one thing has."""
+        shelf = self._shelves.get(named.kind)
+        entity = shelf.find(named.id) if shelf else None
+        if entity is not None:
+            return named.kind, entity.id
+        if (shelf is None or named.is_generic) and not named.id.isdigit():
+            kinds = self._kinds_by_key.get(named.id, ())
+            if len(kinds) == 1:
+                found = self._shelves[kinds[0]].find(named.id)
+                return (kinds[0], found.id) if found else (named.kind, named.id)
+        return named.kind, named.id
+
+    def _changes(
+        self, tool: ToolIndex, named: list[Named], call: WorldCall
+    ) -> list[tuple[EntityChange, bool]]:
+        if failed(call.response):
+            return []
+        found: list[tuple[EntityChange, bool]] = []
+        for saying in Sayings(tool, named, call).read():
+            change = self._change(saying)
+            if change is not None:
+                found.append((change, saying.made))
+        return found
+
+    def _change(self, saying: Saying) -> EntityChange | None:
+        """Give what a saying changes; None where all of it is known."""
+        named = saying.named
+        kind, key = self._resolved(named) if named else (saying.kind, saying.id)
+        shelf = self._shelves.get(kind)
+        entity = shelf.find(key) if shelf else None
+        if saying.op == "delete":
+            gone = entity is not None and entity.gone
+            return None if gone else EntityChange(op="delete", kind=kind, id=entity.id if entity else key)
+        shelf = shelf or Shelf(kind)
+        if entity is None or entity.gone:
+            alone = named is not None and named.flat and not is_collection(named.name)
+            name = named.name if named and alone and is_own_key(named.name, kind) else ""
+            id_field = name or _id_field(saying) or f"{kind}_id"
+            fields = {**saying.fields, **_inherited(saying, saying.fields)}
+            whole = shelf.with_id(entity.id if entity else key, fields, id_field)
+            return EntityChange(op="put", kind=kind, id=entity.id if entity else key, fields=whole)
+        fields = {}
+        before = entity.fields
+        for name, value in {**_inherited(saying, before), **saying.fields}.items():
+            if name not in before:
+                if not (is_own_key(name, kind) and id_of(value) == entity.id):
+                    fields[name] = value
+            elif before[name] is not value:
+                new = _merged(before[name], value)
+                if not same(before[name], new):
+                    fields[name] = new
+        return EntityChange(op="put", kind=kind, id=entity.id, fields=fields) if fields else None
+
+    def _with_id(self, change: EntityChange) -> EntityChange:
+        shelf = self._shelves.get(change.kind) or Shelf(change.kind)
+        entity = shelf.entities.get(change.id)
+        if change.op == "delete" or (change.op == "put" and entity is not None and not entity.gone):
+            return change
+        fields = shelf.with_id(change.id, change.fields, f"{change.kind}_id")
+        return change.model_copy(update={"fields": fields})
+
+    def _apply(self, change: EntityChange, origin: Origin, *, made: bool) -> None:
+        shelf = self._shelves.get(change.kind)
+        if shelf is None:
+            shelf = self._shelves[change.kind] = Shelf(change.kind)
+        if shelf.id_field is None:
+            own = (name for name, value in change.fields.items() if is_own_key(name, change.kind))
+            shelf.id_field = next((name for name in own if id_of(change.fields[name]) == change.id), None)
+        keys = shelf.apply(change, origin, made=made)
+        for key in (change.id, *keys):
+            kinds = self._kinds_by_key.get(key, ())
+            if change.kind not in kinds:
+                self._kinds_by_key[key] = (*kinds, change.kind)
+            if change.op != "delete":
+                self._errors.pop((change.kind, key), None)
+        self._collections = None
+
+    def _take_currency(self, value: JsonValue, depth: int = 0) -> None:
+        if isinstance(value, dict):
+            currency = value.get("currency")
+            if isinstance(currency, str) and currency:
+                self.currency = currency
+            inside: Iterable[JsonValue] = value.values()
+        else:
+            inside = value if isinstance(value, list) else ()
+        if depth < _MOST_DEPTH:
+            for inner in inside:
+                if isinstance(inner, (dict, list)):
+                    self._take_currency(inner, depth + 1)
+
+
+def _inherited(saying: Saying, known: Mapping[str, JsonValue]) -> JsonObject:
+    if saying.inherited is None or saying.inherited[0] in known:
+        return {}
+    return dict((saying.inherited,))
+
+
+def _id_field(saying: Saying) -> str:
+    own = (name for name, value in saying.fields.items() if id_of(value) == saying.id)
+    return next((name for name in own if is_own_key(name, saying.kind)), "")
+
+
+def _merged(before: JsonValue, new: JsonValue) -> JsonValue:
+    """Put a part of an object over what is known of it; anything else is replaced."""
+    if not isinstance(before, dict) or not isinstance(new, dict):
+        return new
+    return {**before, **{name: _merged(before.get(name), value) for name, value in new.items()}}
+
+
+def _why_not(new: str) -> str:
+    return "it is already there" if id_of(new) is not None else "it is no id"

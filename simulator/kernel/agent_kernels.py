@@ -1,0 +1,227 @@
+"""The kernels of the agents: one process for each agent's code as it was loaded, started anew where it has ended."""
+
+from __future__ import annotations
+
+import os
+import threading
+import weakref
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor, wait
+from contextlib import suppress
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from simulator.base.json_values import JsonObject
+from simulator.kernel.kernel import Kernel, KernelBusyError, KernelError, RefusedError
+from simulator.kernel.spare_kernel import SPARE
+
+_LOOKS_EVERY = 0.1
+LOAD_SECONDS = 60.0
+"""How long the import of an agent may take."""
+MOST_FILES = 2_000
+"""So many files of an agent are looked at to know whether its code has changed."""
+MOST_FOLDERS = 500
+_NOT_ITS_OWN = frozenset({"__pycache__", "venv", "env", "node_modules", "site-packages"})
+_CODE = (".py", ".yaml", ".yml", ".toml")
+_STOPPED = "loading the agent was stopped"
+_ALL: weakref.WeakSet[AgentKernels] = weakref.WeakSet()
+
+
+def in_use() -> tuple[tuple[AgentKernels, Kernel], ...]:
+    """Return the kernels of this process's agents that are alive; those beside the sessions, such as workers, stay out."""
+    return tuple((each, kernel) for each in [*_ALL] for kernel in each.alive)
+
+
+@dataclass(eq=False)
+class AgentKernels:
+    """The kernels of one agent: one plays its sessions, but for those that hold up one that played before.
+
+    Attributes:
+        python: The interpreter.
+        folder: Where the process works.
+        asked: What it loads, as `simulator.kernel.agent_requests` reads it.
+    """
+
+    python: Path
+    folder: Path
+    asked: JsonObject
+
+    def __post_init__(self) -> None:
+        self._lock = threading.Lock()
+        self._loading: Kernel | None = None
+        self._is_stopped = False
+        self._kernel: Kernel | None = None
+        self._stuck: list[Kernel] = []
+        self._outline: JsonObject | None = None
+        self._files: frozenset[tuple[str, int, int]] = frozenset()
+        _ALL.add(self)
+
+    @property
+    def name(self) -> str:
+        """The agent's name, as far as it is known."""
+        known = (self._outline or {}).get("name") or self.asked.get("name") or self.asked.get("demo")
+        return str(known or self.asked.get("file") or "")
+
+    def kernel(self) -> Kernel:
+        """Return the kernel that is alive, or start one that has loaded the agent; also where code of a session holds that one up.
+
+        Raises:
+            KernelError: It cannot be started, or the agent cannot be loaded there; the text says why.
+        """
+        with self._lock:
+            kernel = self._kernel
+            if kernel is not None and kernel.alive and kernel.busy and not kernel.has_pulse():
+                self._set_aside(kernel)
+            if self._kernel is None or not self._kernel.alive:
+                self._kernel = self._started()
+            return self._kernel
+
+    def set_aside(self, kernel: Kernel) -> None:
+        """Let a kernel play no more sessions, as one holds it up: those that are asked for something leave it, and the last one ends it."""
+        with self._lock:
+            self._set_aside(kernel)
+
+    def _set_aside(self, kernel: Kernel) -> None:
+        if self._kernel is kernel:
+            self._kernel, self._stuck = None, [*(each for each in self._stuck if each.alive), kernel]
+        kernel.end_when_left()
+
+    def outline(self) -> JsonObject:
+        """Return the outline of the agent as it was loaded last, an `AgentOutline` in JSON.
+
+        Raises:
+            KernelError: As `kernel`.
+        """
+        self.kernel()
+        if self._outline is None:
+            raise KernelError("the agent has not been loaded")
+        return self._outline
+
+    @property
+    def last_outline(self) -> JsonObject | None:
+        """The outline of the agent as it was loaded last; None before. Starts nothing."""
+        return self._outline
+
+    @property
+    def running(self) -> Kernel | None:
+        """The kernel that is alive, if one is."""
+        kernel = self._kernel
+        return kernel if kernel is not None and kernel.alive else None
+
+    @property
+    def alive(self) -> tuple[Kernel, ...]:
+        """All that are alive: the one for new sessions first, and those that a session of theirs holds up."""
+        return tuple(each for each in (self._kernel, *self._stuck) if each is not None and each.alive)
+
+    @property
+    def has_new_code(self) -> bool:
+        """Whether the agent's files are others than when they were loaded."""
+        return self._files != _files_of(self.asked)
+
+    def run(
+        self, function: str, arguments: JsonObject, *, stopped: Callable[[], bool] = lambda: False
+    ) -> Any:
+        """Have a function of `FOR_KERNELS` run in a kernel of its own, beside the sessions, and return what it gives.
+
+        Args:
+            function: Its name.
+            arguments: What it takes beside the agent, in JSON.
+            stopped: Asked again and again; where it is true the kernel is ended.
+
+        Raises:
+            KernelError: The kernel cannot be started, has ended, or was stopped.
+            RefusedError: The function raised; the text says what.
+        """
+        kernel = self._started()
+        try:
+            with ThreadPoolExecutor(1) as asking:
+                answer = asking.submit(kernel.ask, "run", {"function": function, "arguments": arguments})
+                while not wait({answer}, timeout=_LOOKS_EVERY).done:
+                    if stopped():
+                        kernel.kill("it was stopped")
+                return answer.result()
+        finally:
+            kernel.kill()
+
+    def fresh(self) -> Kernel:
+        """Start a kernel beside the one of the sessions, that has loaded the agent; who asks for it ends it.
+
+        Raises:
+            KernelError: As `kernel`.
+        """
+        return self._started()
+
+    def stop_loading(self) -> None:
+        """Give up the import of the agent that is under way, if one is."""
+        self._is_stopped = True
+        if (kernel := self._loading) is not None:
+            kernel.kill(_STOPPED)
+
+    def rest(self) -> None:
+        """End the kernel that is alive, unless a session is played in it; the next session starts another one."""
+        if (kernel := self.running) is not None:
+            kernel.rest()
+
+    def restart(self) -> None:
+        """End the kernel that is alive, whatever is at work, and start another one: its sessions go on there.
+
+        Raises:
+            KernelError: As `kernel`.
+        """
+        for kernel in self.alive:
+            if not kernel.rest(with_sessions=True):
+                kernel.kill("it was restarted by hand")
+        self.kernel()
+
+    def end(self) -> None:
+        """End the kernels that are alive."""
+        for kernel in self.alive:
+            kernel.end()
+
+    def _started(self) -> Kernel:
+        self._is_stopped = False
+        kernel = SPARE.take(self.python, self.folder) or Kernel(self.python, self.folder)
+        self._loading = kernel
+        files = _files_of(self.asked)
+        try:
+            if self._is_stopped:
+                kernel.kill(_STOPPED)
+            found = kernel.ask("load", self.asked, patience=LOAD_SECONDS)
+        except KernelBusyError as error:
+            kernel.kill()
+            raise KernelError(
+                f"importing the agent took more than {LOAD_SECONDS:.0f} seconds, and was given up"
+            ) from error
+        except RefusedError as error:
+            kernel.end()
+            raise KernelError(str(error)) from error
+        finally:
+            self._loading = None
+        self._outline, self._files = found, files
+        return kernel
+
+
+def _files_of(asked: JsonObject) -> frozenset[tuple[str, int, int]]:
+    """Return the files of an agent's code and settings, each with its time in nanoseconds and its size in bytes."""
+    match asked:
+        case {"folder": str(folder), "name": str(name)}:
+            home = Path(folder) / name
+            found = islice(_code_in(home), MOST_FILES)
+        case {"file": str(file)}:
+            found = islice([Path(file)], MOST_FILES)
+        case _:  # what ships does not change
+            return frozenset()
+    stamps = set()
+    for path in found:
+        with suppress(OSError):  # it is just being written anew
+            stat = path.stat()
+            stamps.add((str(path), stat.st_mtime_ns, stat.st_size))
+    return frozenset(stamps)
+
+
+def _code_in(home: Path) -> Iterator[Path]:
+    for folder, below, names in islice(os.walk(home), MOST_FOLDERS):
+        below[:] = sorted(name for name in below if not name.startswith(".") and name not in _NOT_ITS_OWN)
+        yield from (Path(folder, name) for name in sorted(names) if name.endswith(_CODE) or name == ".env")

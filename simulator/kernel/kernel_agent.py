@@ -1,0 +1,77 @@
+"""The agent of a session whose code runs in kernels only."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+from simulator.agent_config import SimulatedAgentConfig
+from simulator.agents.expected_input import UnfitMessageError
+from simulator.base.json_values import JsonObject
+from simulator.kernel.kernel import KernelError, RefusedError
+
+if TYPE_CHECKING:
+    from simulator.kernel.agent_kernels import AgentKernels
+    from simulator.kernel.remote_simulation import RemoteSimulation
+
+_CHECK_SECONDS = 5.0
+
+
+@dataclass(frozen=True)
+class KernelAgentConfig(SimulatedAgentConfig):
+    """As `SimulatedAgentConfig`, for an agent that the studio itself never loads: `agent` is its likeness.
+
+    Attributes:
+        kernels: The kernels that play its sessions.
+        unreachable: Why the models of some agents cannot be asked from its environment, by the agent's name.
+        has_app: Its module has an `App`.
+        rewrites: Whether a callback of its may change what a tool answered.
+        own_code: The nodes whose own code may run tools, or make agents, that are only known when it runs.
+        source: Its folder or file; empty where nobody can tell.
+        outline: The outline that all this was taken from.
+    """
+
+    kernels: AgentKernels = field(kw_only=True, compare=False, repr=False)
+    unreachable: dict[str, str] = field(default_factory=dict, kw_only=True)
+    has_app: bool = field(default=False, kw_only=True)
+    rewrites: bool = field(default=False, kw_only=True)
+    own_code: tuple[str, ...] = field(default=(), kw_only=True)
+    source: str = field(default="", kw_only=True)
+    outline: JsonObject = field(default_factory=dict, kw_only=True, compare=False, repr=False)
+
+    @property
+    def runs_elsewhere(self) -> bool:
+        """Whether the agent's code runs in a process of its own: it does."""
+        return True
+
+    def as_loaded(self) -> SimulatedAgentConfig:
+        """Return it as its kernel has loaded it last; the same one where the agent's outline is the same."""
+        from simulator.kernel.kernel_loader import kernel_agent  # noqa: PLC0415 - which knows this class
+
+        last = self.kernels.last_outline
+        if last is None or last is self.outline or last == self.outline or not self.outline:
+            return self
+        return replace(kernel_agent(last, self.kernels), name=self.name)
+
+    def check_message(self, message: str | JsonObject) -> None:
+        """Hold a message to the agent's input schema, by the agent's own code.
+
+        Raises:
+            UnfitMessageError: It does not fit.
+        """
+        try:
+            self.kernels.kernel().ask("check", {"message": message}, patience=_CHECK_SECONDS)
+        except RefusedError as error:
+            raise UnfitMessageError(str(error)) from error
+        except KernelError:  # who goes on hears of it, and the turn checks again
+            return
+
+    def opened(self, **how: Any) -> RemoteSimulation:
+        """Begin a session in a kernel; arguments as for `RemoteSimulation.open`.
+
+        Raises:
+            SimulationError: As there.
+        """
+        from simulator.kernel.remote_simulation import RemoteSimulation  # noqa: PLC0415 - which knows this class
+
+        return RemoteSimulation.open(self, **how)

@@ -1,0 +1,202 @@
+"""Loads agents in kernels: all of them, or those alone whose project has an environment of its own."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from collections import deque
+from dataclasses import dataclass
+from pathlib import Path
+from threading import Lock
+
+from pydantic import TypeAdapter
+
+from simulator.agent_config import SimulatedAgentConfig
+from simulator.agents.agent_fingerprint import remember_fingerprint
+from simulator.agents.agent_folder import AgentFolder
+from simulator.agents.catalogue import Listed, Load
+from simulator.agents.configs_file import ConfigsFile
+from simulator.agents.load_failure import AgentLoadError
+from simulator.base.json_values import JsonObject
+from simulator.kernel.agent_kernels import AgentKernels
+from simulator.kernel.agent_requests import of_demo, of_file, of_folder
+from simulator.kernel.interpreters import chosen_python, project_python
+from simulator.kernel.kernel import KernelError
+
+_SEVERAL: TypeAdapter[tuple[JsonObject, ...]] = TypeAdapter(tuple[JsonObject, ...])
+MOST_RESTING = 4
+"""How many kernels stay that only told what their agents are: the first session finds its own at work. Each takes some 130 MB."""
+_resting: deque[AgentKernels] = deque()
+_resting_lock = Lock()
+_NO_ADK = "No module named 'google"
+
+
+@dataclass(frozen=True)
+class KernelLoader:
+    """Says of each agent whether a kernel loads it, and loads it there.
+
+    Attributes:
+        python: The interpreter for those of the folder and the file; None for that of each one's project.
+        everything: Whether this process loads none: where a project has no environment of its own, this process's interpreter runs it.
+    """
+
+    python: Path | None = None
+    everything: bool = False
+
+    def of_folder(self, folder: AgentFolder, name: str) -> Load | None:
+        """Return what loads an agent of a folder; None where the studio's own process does."""
+        python = chosen_python(folder.where(name)) or self.python or project_python(folder.where(name))
+        asked = of_folder(folder.path, name)
+        if python is not None:
+            return KernelLoad(AgentKernels(python, folder.path, asked))
+        return self._here(asked)
+
+    def of_file(self, file: str) -> KernelFile | None:
+        """Return what lists and loads the agents of a file or module; None where the studio's own process does."""
+        path = ConfigsFile(file).path
+        chosen = chosen_python(path) if path is not None else None
+        python = chosen or self.python or (project_python(path) if path is not None else None)
+        if python is None and not self.everything:
+            return None
+        return KernelFile(python or Path(sys.executable), file)
+
+    def of_demo(self, name: str) -> Load | None:
+        """Return what loads a demo agent; None where the studio's own process does."""
+        return self._here(of_demo(name))
+
+    def _here(self, asked: JsonObject) -> Load | None:
+        # The process works where the studio does, as `adk web` does with all its agents.
+        kernels = AgentKernels(Path(sys.executable), Path.cwd(), asked)
+        return KernelLoad(kernels) if self.everything else None
+
+
+class KernelLoad:
+    """Loads an agent in a kernel of its own; a new one each time."""
+
+    def __init__(self, kernels: AgentKernels) -> None:
+        self._kernels = kernels
+
+    def __call__(self, *, anew: bool) -> SimulatedAgentConfig:  # noqa: ARG002 - a fresh process reads all files
+        """Load it.
+
+        Raises:
+            AgentLoadError: It cannot be loaded; the text says what failed, and what to paste where a package is missing.
+        """
+        kernels = self._kernels
+        try:
+            outline = kernels.outline()
+        except KernelError as error:
+            raise _not_loaded(error, kernels.python) from error
+        _let_rest(kernels)
+        return kernel_agent(outline, kernels)
+
+    def stop(self) -> None:
+        """Give it up."""
+        self._kernels.stop_loading()
+
+
+class KernelFile:
+    """A file or module that lists configs; it is run in a kernel to know which."""
+
+    def __init__(self, python: Path, file: str) -> None:
+        self._python, self._file = python, file
+        self._listing = AgentKernels(python, Path.cwd(), {"file": file})
+        self._outlines: tuple[JsonObject, ...] = ()
+        self._failure: AgentLoadError | None = None
+        self._running = Lock()
+
+    @property
+    def is_known(self) -> bool:
+        """Whether it was run."""
+        return self.failed or bool(self._outlines)
+
+    @property
+    def failed(self) -> bool:
+        """Whether it was run and gave no configs."""
+        return self._failure is not None
+
+    def listed(self) -> tuple[Listed, ...]:
+        """Run it, and say what it lists.
+
+        Raises:
+            AgentLoadError: It lists nothing; the text says what failed and where.
+        """
+        with self._running:
+            if self._failure is not None:
+                raise self._failure
+            if not self._outlines:
+                self._run()
+        return tuple(Listed(str(each["name"]), str(each["origin"])) for each in self._outlines)
+
+    def _run(self) -> None:
+        try:
+            self._outlines = tuple(_SEVERAL.validate_python(self._listing.outline()["configs"]))
+        except KernelError as error:
+            self._failure = _not_loaded(error, self._python)
+            raise self._failure from error
+        finally:
+            self._listing.end()
+
+    def load(self, place: int) -> Load:
+        """Return what loads the agent at a place in the list."""
+        kernels = AgentKernels(self._python, Path.cwd(), of_file(self._file, place))
+        return _KernelFileLoad(kernels, self._outlines[place])
+
+    def stop(self) -> None:
+        """Give the run of the file up."""
+        self._listing.stop_loading()
+
+
+class _KernelFileLoad(KernelLoad):
+    """Takes what the run of the file told of an agent, so that its own kernel is started with its first session only."""
+
+    def __init__(self, kernels: AgentKernels, outline: JsonObject) -> None:
+        super().__init__(kernels)
+        self._known = outline
+
+    def __call__(self, *, anew: bool) -> SimulatedAgentConfig:
+        return super().__call__(anew=anew) if anew else kernel_agent(self._known, self._kernels)
+
+
+def kernel_agent(outline: JsonObject, kernels: AgentKernels) -> SimulatedAgentConfig:
+    """Return an agent that kernels play, by the outline that one of them has drawn."""
+    from simulator.kernel.agent_outline import AgentOutline, likeness  # noqa: PLC0415 - as above
+    from simulator.kernel.kernel_agent import KernelAgentConfig  # noqa: PLC0415 - importing ADK takes a second
+
+    drawn = AgentOutline.model_validate(outline)
+    agent = likeness(drawn)
+    remember_fingerprint(agent, drawn.fingerprint)
+    return KernelAgentConfig(
+        name=drawn.name,
+        agent=agent,
+        eval_set_path=drawn.eval_set_path,
+        app_name=drawn.app_name,
+        origin=drawn.origin,
+        kernels=kernels,
+        unreachable=drawn.unreachable,
+        has_app=drawn.has_app,
+        rewrites=drawn.rewrites,
+        own_code=drawn.own_code,
+        source=drawn.source,
+        outline=outline,
+    )
+
+
+def _let_rest(kernels: AgentKernels) -> None:
+    """End the kernels that were started for an outline and that nobody came to play with, but for the newest."""
+    with _resting_lock:
+        _resting.append(kernels)
+        ended = [_resting.popleft() for _ in range(len(_resting) - MOST_RESTING)]
+    for each in ended:
+        each.rest()
+
+
+def _not_loaded(error: KernelError, python: Path) -> AgentLoadError:
+    words = str(error)
+    if _NO_ADK in words:
+        words = f"{python} has no google-adk. Install it there: {_install(python)}"
+    return AgentLoadError(words)
+
+
+def _install(python: Path) -> str:
+    return f"{shlex.quote(str(python))} -m pip install 'google-adk>=2.11'"

@@ -1,0 +1,214 @@
+"""The agents' processes of this studio: what each one is and takes, and which are ended as nobody uses them. Not for kernels themselves: it needs psutil."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from weakref import WeakKeyDictionary
+
+import psutil
+
+from simulator.kernel.agent_kernels import AgentKernels, in_use
+from simulator.kernel.kernel import Kernel
+from simulator.kernel.kernel_program import NICE
+
+IDLE_SECONDS = 15 * 60.0
+"""After so long without a step a kernel ends; its sessions go on in a fresh one."""
+MOST_OF_MEMORY = 0.5
+"""The share of the machine's memory that all kernels may take together before those that wait longest end."""
+LEAST_AVAILABLE = 0.1
+"""The share of it that has to be available, whoever takes the rest."""
+_LATELY_SECONDS = 10.0
+_ONLY_COMPUTES = 0.2
+"""The share of a processor that a process takes which only computes; others that compute as well may leave it no more."""
+_LOOKS = 2
+_LAST = 19
+"""The least of a process's nice values, where there is nothing less."""
+
+
+@dataclass(frozen=True)
+class AgentProcess:
+    """One of them.
+
+    Attributes:
+        key: What `restart` knows it by: it stays the same when another process takes its place.
+        agent: The agent's name.
+        python: The interpreter's path.
+        python_version: Its version.
+        adk: The version of google-adk there.
+        process_id: The process's id.
+        sessions: How many sessions are played in it.
+        busy: Whether it is at work.
+        idle: For how many seconds nothing was asked of it or heard from it.
+        new_code: Whether the agent's files have changed since it loaded them.
+        memory: The memory that it takes with all that it has started, in bytes.
+    """
+
+    key: str
+    agent: str
+    python: str
+    python_version: str
+    adk: str
+    process_id: int
+    sessions: int
+    busy: bool
+    idle: float
+    new_code: bool
+    memory: int
+
+
+def agent_processes() -> tuple[AgentProcess, ...]:
+    """Return those that run, by the agent's name."""
+    now = time.monotonic()
+    found = [_described(kernels, kernel, now) for kernels, kernel in in_use()]
+    return tuple(sorted(found, key=lambda one: (one.agent, one.process_id)))
+
+
+def restart(key: str) -> None:
+    """Start the process of an agent anew, with its code as it is now; its sessions go on there from their journals.
+
+    Raises:
+        simulator.kernel.kernel.KernelError: The agent cannot be loaded any more; the text says why.
+    """
+    for kernels, _ in in_use():
+        if _key(kernels) == key:
+            kernels.restart()
+
+
+def end_idle(
+    *,
+    idle_seconds: float = IDLE_SECONDS,
+    most: float = MOST_OF_MEMORY,
+    available: Callable[[], float] | None = None,
+) -> list[str]:
+    """End the processes that nobody has used for long, and where memory is short those that wait longest, but none at work.
+
+    Args:
+        idle_seconds: How long a process may wait.
+        most: The share of the machine's memory that they may take together, from 0 to 1.
+        available: Gives the share of it that is available; None for the machine's own word.
+
+    Returns:
+        The names of the agents whose process was ended.
+    """
+    now, ended = time.monotonic(), list[str]()
+    left = sorted(in_use(), key=lambda one: one[1].last_used)
+    for kernels, kernel in left:
+        waits = now - kernel.last_used
+        if waits < idle_seconds and not (waits >= _LATELY_SECONDS and _is_short(most, available)):
+            continue
+        if kernel.rest(with_sessions=True):
+            ended.append(kernels.name)
+    return ended
+
+
+def let_endless_come_last() -> list[str]:
+    """Give the processors to all others first where an agent computes without end; to be called again and again, every second or so.
+
+    A process counts as such that has only computed since some calls, and has said nothing. As only a superuser may take that
+    back, it ends where it cannot be once it is at rest: its sessions go on in a fresh one.
+
+    Returns:
+        The names of the agents whose process was put behind the others.
+    """
+    put_back = list[str]()
+    for kernels, kernel in in_use():
+        known = _endless.setdefault(kernel, _Endless())
+        if known.is_last:
+            if not kernel.busy and not _come(kernel.process_id, last=False):
+                kernel.rest(with_sessions=True)
+            known.is_last = kernel.busy
+        elif known.computes(kernel):
+            known.is_last = _come(kernel.process_id, last=True)
+            put_back.append(kernels.name)
+    return put_back
+
+
+@dataclass
+class _Endless:
+    """What was seen of a process: how often in a row it only computed, and its time on processors then, in seconds."""
+
+    looks: int = 0
+    cpu: float = 0.0
+    when: float = 0.0
+    is_last: bool = False
+
+    def computes(self, kernel: Kernel) -> bool:
+        now, cpu = time.monotonic(), _cpu_seconds(kernel.process_id)
+        share = (cpu - self.cpu) / (now - self.when) if self.when else 0.0
+        only_computes = share > _ONLY_COMPUTES and kernel.busy and kernel.last_heard < self.when
+        self.looks, self.cpu, self.when = self.looks + 1 if only_computes else 0, cpu, now
+        return self.looks >= _LOOKS
+
+
+_endless: WeakKeyDictionary[Kernel, _Endless] = WeakKeyDictionary()
+
+
+def _cpu_seconds(process_id: int) -> float:
+    try:
+        times = psutil.Process(process_id).cpu_times()
+    except psutil.Error:
+        return 0.0
+    return float(times.user + times.system)
+
+
+def _come(process_id: int, *, last: bool) -> bool:
+    """Let a process have the processors only while nobody else wants them, or as before; False where that is not allowed."""
+    try:
+        process = psutil.Process(process_id)
+        if not hasattr(os, "SCHED_IDLE"):
+            process.nice(_LAST if last else NICE)
+            return True
+        for thread in process.threads():
+            with contextlib.suppress(ProcessLookupError):
+                os.sched_setscheduler(thread.id, os.SCHED_IDLE if last else os.SCHED_OTHER, os.sched_param(0))
+    except (psutil.Error, OSError):
+        return False
+    return True
+
+
+def _is_short(most: float, available: Callable[[], float] | None) -> bool:
+    machine = psutil.virtual_memory()
+    taken = sum(_memory(kernel.process_id) for _, kernel in in_use())
+    share = machine.available / machine.total if available is None else available()
+    return taken > most * machine.total or share < LEAST_AVAILABLE
+
+
+def _described(kernels: AgentKernels, kernel: Kernel, now: float) -> AgentProcess:
+    return AgentProcess(
+        key=_key(kernels),
+        agent=kernels.name,
+        python=str(kernels.python),
+        python_version=kernel.ready.python,
+        adk=kernel.ready.adk,
+        process_id=kernel.process_id,
+        sessions=kernel.sessions,
+        busy=kernel.busy,
+        idle=max(0.0, now - kernel.last_used),
+        new_code=kernels.has_new_code,
+        memory=_memory(kernel.process_id),
+    )
+
+
+def _key(kernels: AgentKernels) -> str:
+    return f"{id(kernels):x}"
+
+
+def _memory(process_id: int) -> int:
+    """Return what a process takes with its descendants, in bytes; 0 where it has ended."""
+    try:
+        process = psutil.Process(process_id)
+        family = [process, *process.children(recursive=True)]
+    except psutil.Error:
+        return 0
+    return sum(map(_own_memory, family))
+
+
+def _own_memory(process: psutil.Process) -> int:
+    try:
+        return int(process.memory_info().rss)
+    except psutil.Error:
+        return 0

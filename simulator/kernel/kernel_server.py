@@ -1,0 +1,438 @@
+"""The side of a kernel: plays sessions with its agent, and tells the studio each fact as it is appended."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import os
+import platform
+import threading
+import time
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+from pydantic import TypeAdapter, ValidationError
+from pydantic_core import to_jsonable_python
+
+from simulator.agent_config import SimulatedAgentConfig
+from simulator.agents.expected_input import check_message
+from simulator.agents.renamed_agent import called
+from simulator.base.json_values import JsonObject
+from simulator.facts import Fact
+from simulator.journal import Journal
+from simulator.kernel.agent_outline import outlined
+from simulator.kernel.agent_requests import listed, loaded
+from simulator.kernel.kernel_program import NICE
+from simulator.kernel.messages import (
+    VERSION,
+    Appended,
+    Call,
+    Channel,
+    HeadMoved,
+    Keep,
+    Kept,
+    Ready,
+    Reply,
+    Shown,
+)
+from simulator.kernel.remote_calls import CALLS, ENVIRONMENT, written_error
+from simulator.runtime import Simulation, SimulationError
+from simulator.runtime.adk.event_loop import LoopThread
+from simulator.runtime.view import SimulationView
+from simulator.seats.requests import DraftedLater, Request
+from simulator.session import Seats
+
+_FACT: TypeAdapter[Fact] = TypeAdapter(Fact)
+_SEATS: TypeAdapter[Seats | None] = TypeAdapter(Seats | None)
+FOR_KERNELS = {
+    "criteria_here": "evalset.verify.work_sharing",
+    "replay_written_here": "evalset.verify.written_case",
+    "verify_part": "evalset.verify.work_sharing",
+}
+"""The functions that a studio may have run, each with its module; named, as that stands above this package."""
+_WARM = ("google.adk.agents", "google.adk.apps", "google.adk.tools", "google.adk.models.google_llm")
+_WARM_SECONDS = 5.0
+_AT_ONCE = 64
+"""How many calls are at work at a time: a studio waits for each session in a few threads at most."""
+
+
+class ReportedJournal(Journal):
+    """A journal of which the studio is told each fact and each move of the head, in their order."""
+
+    def __init__(self, channel: Channel, session: str, keeping: Callable[[str, float], None]) -> None:
+        super().__init__()
+        self._channel, self._session, self._keeping = channel, session, keeping
+        self._is_told = self._is_left = False
+
+    def begin(self, journal: Journal, *, told: bool) -> ReportedJournal:
+        """Go on where a journal is; `told` says whether the studio is told the facts that it holds."""
+        if told:
+            self._is_told = True
+            for _, fact in journal.path():
+                self.append(fact)
+        else:
+            self._take_over(journal)
+            self._is_told = True
+        return self
+
+    def _take_over(self, journal: Journal) -> None:
+        self._hold(journal._facts, journal._parents, journal.head, journal.fold)  # noqa: SLF001 - its own class's
+
+    @property
+    def outlives(self) -> bool:
+        """Whether it outlives the process: the studio keeps it."""
+        return True
+
+    def leave(self) -> None:
+        """Take in nothing more: the session goes on in another process."""
+        self._is_left = True
+
+    def append(self, fact: Fact) -> int:
+        """Append a fact as `Journal.append` does, and tell the studio.
+
+        Raises:
+            SimulationError: The session goes on in another process.
+        """
+        if self._is_left:
+            raise SimulationError("the session goes on in another process")
+        parent = self.head
+        number = super().append(fact)
+        written = _FACT.dump_python(fact, mode="json")
+        self._channel.send(Appended(session=self._session, parent=parent, fact=written))
+        return number
+
+    def move_head(self, number: int) -> None:
+        """Move the head as `Journal.move_head` does, and tell the studio."""
+        super().move_head(number)
+        self._channel.send(HeadMoved(session=self._session, head=number))
+
+    def keep(self, timeout: float = 30.0) -> None:
+        """Wait until the studio has all that was appended, durably."""
+        self._keeping(self._session, timeout)
+
+
+@dataclass
+class SetClock:
+    """The clock of a session: the present time, or the one that it is set to, in seconds since the epoch."""
+
+    at: float | None = None
+
+    def __call__(self) -> float:
+        """Return the time."""
+        return time.time() if self.at is None else self.at
+
+
+@dataclass
+class Played:
+    """A session that is played here, and what the studio was last shown of it."""
+
+    simulation: Simulation
+    clock: SetClock
+    shown: dict[str, Request] = field(default_factory=dict)
+    turn: int = -1
+    events: int = 0
+    version: int = -1
+    told: threading.Lock = field(default_factory=threading.Lock)
+
+
+class Server:
+    """Answers the calls of a studio until it ends."""
+
+    def __init__(self, channel: Channel) -> None:
+        self._channel = channel
+        self._config: SimulatedAgentConfig | None = None
+        self._sessions: dict[str, Played] = {}
+        self._kept: dict[int, tuple[threading.Event, list[str]]] = {}
+        self._numbers = iter(range(1, 1 << 62))
+        self._changed = threading.Event()
+        self._changes: set[str] = set()
+        self._workers = ThreadPoolExecutor(_AT_ONCE, thread_name_prefix="kernel-call")
+
+    def serve(self) -> None:
+        """Answer until the studio has ended."""
+        threading.Thread(target=self._tell_changes, name="kernel-changes", daemon=True).start()
+        self._channel.send(
+            Ready(version=VERSION, process=os.getpid(), python=platform.python_version(), adk=adk_version())
+        )
+        while (message := self._channel.receive()) is not None:
+            match message:
+                case Call():
+                    self._workers.submit(self._answer, message)
+                case Kept():
+                    self._is_kept(message)
+                case _:
+                    continue
+
+    # ------------------------------------------------------------ calls
+
+    def _answer(self, call: Call) -> None:
+        try:
+            value = self._done(call)
+            reply = Reply(number=call.number, value=value)
+        except (Exception, SystemExit) as error:  # noqa: BLE001 - whatever an agent's code raises, the studio is told
+            reply = Reply(number=call.number, error=_refusal(error))
+        self._channel.send(reply)
+
+    def _done(self, call: Call) -> Any:
+        given = call.arguments
+        match call.name:
+            case "check":
+                return check_message(self._agent().root_agent, given["message"])  # type: ignore[arg-type] # as it was typed
+            case "load" | "warm" | "enter":
+                return self._prepared(call)
+            case "pulse":
+                return LoopThread.shared().call(lambda: None)
+            case "run":
+                return self._run(str(given["function"]), given["arguments"])
+        return self._of_session(call)
+
+    def _of_session(self, call: Call) -> Any:
+        """Do what is asked of one session."""
+        match call.name:
+            case "open" | "resume":
+                return self._begun(call)
+            case "fields":
+                return self._fields(call)
+            case "leave":
+                return self._leave(call.session)
+            case name if name in CALLS:
+                return self._commanded(call)
+        raise SimulationError(f"no kernel knows {call.name!r}")
+
+    def _prepared(self, call: Call) -> JsonObject | None:
+        given: dict[str, Any] = dict(call.arguments)
+        match call.name:
+            case "warm":
+                _warm()
+            case "enter":
+                _enter(given["folder"], given["environment"])
+            case _:
+                return self._loaded(call.arguments)
+        return None
+
+    def _loaded(self, asked: JsonObject) -> JsonObject:
+        """Load an agent and outline it; of a file alone, outline each agent that it lists."""
+        match asked:
+            case {"file": str(file), **more} if not more:
+                configs = [outlined(each).model_dump(mode="json") for each in listed(file)]
+                return {"configs": [*configs]}
+            case _:
+                self._config = loaded(asked)
+                outline = outlined(self._config).model_dump(mode="json")
+                _behind_the_page()
+                return outline
+
+    def _run(self, function: str, arguments: Any) -> Any:
+        """Run a function of ours that is made for kernels: it takes the agent, if one was loaded, and JSON, and gives JSON."""
+        module = FOR_KERNELS.get(function)
+        if module is None:
+            raise SimulationError(f"no kernel runs {function!r}")
+        return getattr(importlib.import_module(module), function)(self._config, **arguments)
+
+    def _agent(self) -> SimulatedAgentConfig:
+        if self._config is None:
+            raise SimulationError("the agent has not been loaded")
+        return self._config
+
+    def _begun(self, call: Call) -> None:
+        given: dict[str, Any] = dict(call.arguments)
+        config, clock = called(self._agent(), **given.pop("called")), SetClock(given.pop("at"))
+        reported = ReportedJournal(self._channel, call.session, self._keep)
+        if call.name == "resume":
+            journal = reported.begin(Journal.from_json(str(given["journal"])), told=False)
+            simulation = Simulation.resume(journal, config, clock=clock, wait=0.0)
+        else:
+            given["seats"] = _SEATS.validate_python(given.get("seats"))
+            simulation = Simulation.open(
+                config, **given, clock=clock, keep=lambda journal: reported.begin(journal, told=True)
+            )
+        played = self._sessions[call.session] = Played(simulation, clock)
+        simulation.when_changed(lambda: self._note(call.session))
+        self._show(call.session, played)
+
+    def _leave(self, session: str) -> None:
+        played = self._sessions.pop(session, None)
+        if played is None:
+            return
+        if isinstance(played.simulation.journal, ReportedJournal):
+            played.simulation.journal.leave()
+        played.simulation.close()
+
+    def _commanded(self, call: Call) -> Any:
+        played = self._sessions.get(call.session)
+        if played is None:
+            raise SimulationError("this kernel does not play the session")
+        if call.name == "set_time":
+            played.clock.at = call.arguments["at"]  # type: ignore[assignment] # as the studio sends it
+            return None
+        remote = CALLS[call.name]
+        of: Any = played.simulation
+        name = call.name
+        if name.startswith(ENVIRONMENT):
+            of, name = played.simulation.environment, name.removeprefix(ENVIRONMENT)
+        at, named = remote.read(call.arguments)
+        value = getattr(of, remote.method or name)(*at, **named)
+        if call.name == "close":
+            del self._sessions[call.session]
+        else:
+            self._show(call.session, played)
+        return remote.gives.dump_python(value, mode="json")
+
+    def _fields(self, call: Call) -> JsonObject:
+        """Make fields of a request that the studio was shown without them."""
+        played, key = self._sessions[call.session], str(call.arguments["key"])
+        request = played.shown.get(key)
+        if request is None:
+            raise SimulationError("the call waits no more")
+        names = call.arguments["names"]
+        made = {str(name): getattr(request, str(name)) for name in (names if isinstance(names, list) else ())}
+        written: JsonObject = to_jsonable_python(made)
+        return written
+
+    # ------------------------------------------------------------ what there is to see
+
+    def _note(self, session: str) -> None:
+        self._changes.add(session)
+        self._changed.set()
+
+    def _tell_changes(self) -> None:
+        while True:
+            self._changed.wait()
+            self._changed.clear()
+            for session in list(self._changes):
+                self._changes.discard(session)
+                played = self._sessions.get(session)
+                if played is not None:
+                    self._show(session, played)
+
+    def _show(self, session: str, played: Played) -> None:
+        """Tell the studio what has changed. In the order of the session's own versions, as one thread does it at a time."""
+        with played.told:
+            view, (turn, first, events) = played.simulation.read(
+                lambda engine: (played.simulation.view_here(), _new_events(engine, played))
+            )
+            # A look changes nothing: told of it, the page would look again, for ever.
+            if view.version == played.version and not events:
+                return
+            shown = _shown(session, view, played.shown)
+            self._channel.send(
+                shown.model_copy(update={"turn": turn, "first_event": first, "events": events})
+            )
+            played.shown = {request.key: request for request in view.pending}
+            played.turn, played.events, played.version = turn, first + len(events), view.version
+
+    # ------------------------------------------------------------ durability
+
+    def _keep(self, session: str, timeout: float) -> None:
+        number, event, problem = next(self._numbers), threading.Event(), [""]
+        self._kept[number] = event, problem
+        self._channel.send(Keep(session=session, number=number))
+        answered = event.wait(timeout)
+        del self._kept[number]
+        if not answered:
+            raise SimulationError("the studio does not say whether what was appended is kept")
+        if problem[0]:
+            raise SimulationError(problem[0])
+
+    def _is_kept(self, message: Kept) -> None:
+        event, problem = self._kept.get(message.number, (threading.Event(), [""]))
+        problem[0] = message.problem
+        event.set()
+
+
+def _warm() -> None:
+    """Import what nearly every agent needs, and play a turn of a small one: the first of a process takes longer."""
+    for name in _WARM:
+        importlib.import_module(name)
+    agent = importlib.import_module("google.adk.agents").LlmAgent(name="warm", model="none")
+    config = SimulatedAgentConfig(name="warm", agent=agent, eval_set_path=Path("warm.json"))
+    with Simulation.open(config, seats=Seats(agents={"*": "person"}), seed="warm") as simulation:
+        simulation.query("warm", wait=_WARM_SECONDS)
+        simulation.stop()
+
+
+def _enter(folder: str, environment: dict[str, str]) -> None:
+    """Work in a folder and with an environment, as if the process had been started there."""
+    os.chdir(folder)
+    os.environ.clear()
+    os.environ.update(environment)
+
+
+def _behind_the_page() -> None:
+    """Let the studio and the browser come first where the processors are all at work: an agent that spins shall slow down no page.
+
+    Not before the agent is loaded: a person waits for that, and a deadline.
+    """
+    threads = Path("/proc/self/task")
+    if (
+        threads.is_dir()
+    ):  # Linux: there each thread has its own niceness, and a new one that of the thread that starts it
+        for thread in threads.iterdir():
+            with contextlib.suppress(OSError):  # it has ended
+                os.setpriority(os.PRIO_PROCESS, int(thread.name), NICE)
+        with contextlib.suppress(
+            OSError
+        ):  # where sessions are grouped, niceness counts within the group only
+            Path("/proc/self/autogroup").write_text(str(NICE))
+    elif hasattr(os, "setpriority"):
+        os.setpriority(os.PRIO_PROCESS, 0, NICE)
+
+
+def adk_version() -> str:
+    """Give the version of google-adk in this environment; empty where it is not installed."""
+    try:
+        return metadata.version("google-adk")
+    except metadata.PackageNotFoundError:
+        return ""
+
+
+def _refusal(error: BaseException) -> JsonObject:
+    if isinstance(error, ValidationError):
+        return {"kind": "refused", "text": str(error)}
+    if isinstance(error, ValueError):
+        return written_error(error)
+    return {"kind": "failed", "text": f"{type(error).__name__}: {error}"}
+
+
+def _new_events(engine: Any, played: Played) -> tuple[int, int, tuple[JsonObject, ...]]:
+    """Give the turn in progress, and its events that the studio was not told yet with the place of the first."""
+    if engine.run is None:
+        return -1, 0, ()
+    first = played.events if engine.run.number == played.turn else 0
+    first = first if first <= len(engine.run.events) else 0
+    return engine.run.number, first, tuple(engine.run.events[first:])
+
+
+def _shown(session: str, view: SimulationView, before: Mapping[str, Request]) -> Shown:
+    """Write a view down but for its events; of the requests those that were not shown before, or have changed."""
+    new = [request for request in view.pending if before.get(request.key) is not request]
+    return Shown(
+        session=session,
+        version=view.version,
+        order=tuple(request.key for request in view.pending),
+        requests=tuple(map(_known_fields, new)),
+        later={request.key: names for request in new if (names := _unmade(request))},
+        running=tuple(call.model_dump(mode="json") for call in view.running),
+        busy=view.busy,
+        problems=view.problems,
+        divergence=view.divergence.model_dump(mode="json") if view.divergence else None,
+        user=view.user.model_dump(mode="json"),
+    )
+
+
+def _unmade(request: Request) -> tuple[str, ...]:
+    if not isinstance(request, DraftedLater):
+        return ()
+    return tuple(name for name in type(request).model_fields if not request.is_made(name))
+
+
+def _known_fields(request: Request) -> JsonObject:
+    """Write a request without the fields that are made when somebody looks at them."""
+    unmade = _unmade(request)
+    known = {name: getattr(request, name) for name in type(request).model_fields if name not in unmade}
+    written: JsonObject = to_jsonable_python(known)
+    return written

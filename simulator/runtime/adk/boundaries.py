@@ -1,0 +1,403 @@
+"""Seats an agent's models, tools and code executors, in place, so that a turn in progress answers for them.
+
+Seated objects stay what they are (same fields, still instances of their classes, same declarations). With no
+turn in progress they work as before. See google-adk 2.13: everything between model and tools, and the
+confirmation gate before a tool, runs as in production.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import copy
+import functools
+import weakref
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable
+from contextlib import aclosing
+from typing import Any, NamedTuple, TypeAlias, cast
+
+from google.adk.agents import LlmAgent
+from google.adk.code_executors import BaseCodeExecutor, BuiltInCodeExecutor
+from google.adk.code_executors.code_execution_utils import CodeExecutionInput, CodeExecutionResult
+from google.adk.models.base_llm import BaseLlm
+from google.adk.models.llm_request import LlmRequest
+from google.adk.models.llm_response import LlmResponse
+from google.adk.tools.agent_tool import AgentTool
+from google.adk.tools.base_tool import BaseTool
+from google.adk.tools.base_toolset import BaseToolset
+from google.adk.tools.tool_context import ToolContext
+from pydantic import Field
+
+from simulator.agents.agent_fingerprint import keep_declared_model
+from simulator.facts import Outcome
+from simulator.runtime.adk.adk_private import (
+    children_of,
+    has_own_code,
+    is_steering,
+    let_known_answers_be_quick,
+    let_plugins_go_on,
+    node_of,
+    runs_agents,
+    with_plugins,
+)
+from simulator.runtime.adk.event_loop import StudioLoop
+from simulator.runtime.adk.stub_functions import AnswersItself, is_only_declared
+from simulator.runtime.adk.tool_guards import let_run
+from simulator.runtime.adk.turn_context import (
+    CURRENT_TURN,
+    GUARD_NAME,
+    INSIDE_REAL_CALL,
+    MODEL_STAND_IN,
+    PLACE,
+    SCOPE,
+    TurnInProgress,
+    stand_in_of,
+)
+from simulator.runtime.answering.fired_rules import Firing
+from simulator.runtime.errors import SimulationError
+
+_SEATED_SELF = "_seated_self"
+_AGENT_LABEL = "adk_agent_name"
+_UNNAMED = "model"
+
+_Run: TypeAlias = Callable[..., Awaitable[Any]]
+
+
+class ModelCall(NamedTuple):
+    """A call of a model at the boundary; `place` and `scope` say where in the turn it happens."""
+
+    agent: str
+    model: BaseLlm
+    request: LlmRequest
+    real: Callable[[], AsyncGenerator[LlmResponse, None]]
+    scope: str
+    place: str
+
+
+class ToolBoundaryCall(NamedTuple):
+    """A call of a tool at the boundary.
+
+    `runs_agent` is set where an agent with seats of its own does the tool's work, `has_own_code` where the tool's class has a say in that; `own` is what that agent answered, with the rules
+    that may still change that.
+    """
+
+    tool: BaseTool
+    arguments: dict[str, Any]
+    context: ToolContext
+    real: Callable[[], Awaitable[Any]]
+    scope: str
+    runs_agent: bool = False
+    has_own_code: bool = False
+    own: tuple[Outcome, Firing] | None = None
+
+
+class CodeCall(NamedTuple):
+    """Code of an agent at the boundary. `real` blocks."""
+
+    agent: str
+    branch: str
+    code: str
+    real: Callable[[], CodeExecutionResult]
+    scope: str
+
+
+class UnreachableModel(BaseLlm):
+    """Stands where an agent names a model that ADK cannot make, so that a person can still play the agent."""
+
+    reason: str = Field(min_length=1)
+
+    async def generate_content_async(
+        self, llm_request: LlmRequest, stream: bool = False
+    ) -> AsyncGenerator[LlmResponse, None]:
+        """Raise why there is no model.
+
+        Raises:
+            RuntimeError: Always, with the first response asked for.
+        """
+        if self.reason:
+            raise RuntimeError(self.reason)
+        yield LlmResponse()
+
+
+def install(agent: Any) -> None:
+    """Seat everything that can be reached from an agent or graph; harmless when done again."""
+    let_known_answers_be_quick()
+    let_plugins_go_on()
+    _install(agent, set())
+
+
+def _install(node: Any, seen: set[int]) -> None:
+    if id(node) in seen:
+        return
+    seen.add(id(node))
+    if getattr(node, "timeout", None) is not None:
+        node.timeout = None  # a person who thinks must not time out
+    if isinstance(node, LlmAgent):
+        seat_agent(node)
+    for tool in (*(getattr(node, "tools", None) or ()), getattr(node, "tool", None)):
+        if isinstance(tool, BaseTool):
+            seat_tool(tool, seen)
+        elif isinstance(tool, BaseToolset):
+            _seat_toolset(tool)
+    for child in children_of(node):
+        _install(child, seen)
+
+
+def seat_agent(agent: LlmAgent) -> None:
+    """Seat an agent's model and its code executor."""
+    try:
+        model = agent.canonical_model
+    except Exception as error:  # noqa: BLE001 - a model's own constructor may raise anything
+        model = UnreachableModel(model=str(agent.model), reason=f"{type(error).__name__}: {error}")
+    if (seated := _seated(model, "generate_content_async", _model_run)) is not None:
+        keep_declared_model(seated, agent.model)
+        agent.model = seated
+    executor = agent.code_executor
+    if isinstance(executor, BaseCodeExecutor) and not isinstance(executor, BuiltInCodeExecutor):
+        seated_executor = _seated(executor, "execute_code", _code_run)
+        if seated_executor is not None:
+            agent.code_executor = seated_executor
+
+
+_seated_classes: dict[type, type] = {}
+
+
+def _seated(target: Any, method: str, ours: Any) -> Any:
+    """Give a copy whose class is a subclass of its own with one method of ours; None if it is seated already.
+
+    A wrapper of a foreign class would break ADK's own `isinstance` tests.
+    """
+    kind = type(target)
+    if kind in _seated_classes.values():
+        return None
+    if kind not in _seated_classes:
+        body = {method: ours, "__module__": __name__, "__doc__": kind.__doc__}
+        _seated_classes[kind] = type(f"Seated{kind.__name__}", (kind,), body)
+    clone = copy.copy(target)
+    object.__setattr__(clone, "__class__", _seated_classes[kind])
+    return clone
+
+
+def unseated_class(target: Any) -> type:
+    """Give the class that an object had before it was seated."""
+    kind = type(target)
+    return kind.__mro__[1] if kind in _seated_classes.values() else kind
+
+
+async def _model_run(
+    self: Any, llm_request: LlmRequest, stream: bool = False
+) -> AsyncGenerator[LlmResponse, None]:
+    real = functools.partial(super(type(self), self).generate_content_async, llm_request, stream)
+    turn = CURRENT_TURN.get()
+    if turn is None or INSIDE_REAL_CALL.get():
+        stand_in = MODEL_STAND_IN.get() if turn is None else None
+        given = await stand_in.model(llm_request) if stand_in is not None else None
+        for response in given or ():
+            yield response
+        if given is not None:
+            return
+        async with aclosing(real()) as responses:
+            async for response in responses:
+                yield response
+        return
+    if turn.declared:
+        _join(llm_request, turn.declared)
+    for tool in llm_request.tools_dict.values():
+        seat_tool(tool)
+    labels = llm_request.config.labels or {}
+    call = ModelCall(
+        agent=labels.get(_AGENT_LABEL, _UNNAMED),
+        model=self,
+        request=llm_request,
+        real=real,
+        scope=SCOPE.get(),
+        place=PLACE.get(),
+    )
+    for response in await turn.ask_model(call):
+        yield response
+
+
+def _join(request: LlmRequest, declared: Iterable[BaseTool]) -> None:
+    """Show tools that only are declared to a model, but for those whose names the agent has taken itself."""
+    new = [tool for tool in declared if tool.name not in request.tools_dict]
+    if new:
+        request.append_tools(new)
+
+
+def is_seated(tool: BaseTool) -> bool:
+    """Tell a tool that has a seat of its own; those that steer ADK's own flow never have one."""
+    seated: Callable[[], object] | None = tool.__dict__.get(_SEATED_SELF)
+    return seated is not None and seated() is tool
+
+
+def seat_tool(tool: BaseTool, seen: set[int] | None = None, *, alone: bool = False) -> None:
+    """Seat a tool in place, but for those that steer ADK's own flow; and the agents inside of it.
+
+    Args:
+        tool: The tool.
+        seen: The ids of agents and nodes that are seated already, or are about to be.
+        alone: Leave the agents inside of it as they are.
+    """
+    if is_seated(tool) or is_steering(tool):
+        return
+    own = tool.__dict__
+    # ADK's copies of a tool (for a name prefix) carry the seat of the original along: they get their own.
+    theirs = None if _SEATED_SELF in own else own.get("run_async")
+    ours = _scoped_run if runs_agents(tool) else _tool_run
+    # Held weakly: ADK makes its tools anew for each request, and a circle would leave them to the garbage collector.
+    itself = weakref.ref(tool)
+    setattr(tool, _SEATED_SELF, itself)
+    setattr(tool, "run_async", functools.partial(ours, itself, theirs))  # noqa: B010 - a plain assignment is no override to the type checker
+    if not alone and (inner := node_of(tool)) is not None:
+        _install(inner, set() if seen is None else seen)
+
+
+def _unseated(itself: weakref.ref[BaseTool], theirs: _Run | None) -> tuple[BaseTool, _Run]:
+    """Give a seated tool, and what it ran before: what somebody had put on it, or what its class does.
+
+    Raises:
+        ReferenceError: The tool is gone; only its method was kept.
+    """
+    if (tool := itself()) is None:
+        raise ReferenceError("the tool is gone, only its run_async was kept")
+    return tool, theirs or type(tool).run_async.__get__(tool)
+
+
+async def _scoped_run(
+    itself: weakref.ref[BaseTool], theirs: _Run | None, *, args: dict[str, Any], tool_context: ToolContext
+) -> Any:
+    tool, real = _unseated(itself, theirs)
+    turn = CURRENT_TURN.get()
+    if turn is None or _is_elsewhere(turn):
+        return await _without_turn(tool, real, args, tool_context)
+    if INSIDE_REAL_CALL.get():
+        return await _in_scope(tool, real, args, tool_context)
+    runs = functools.partial(
+        let_run, tool, _in_scope, tool=tool, real=real, args=args, tool_context=tool_context
+    )
+    call = _boundary_call(tool, real, args, tool_context)._replace(
+        runs_agent=True, has_own_code=has_own_code(tool)
+    )
+    return await turn.ask_agent_tool(call, runs)
+
+
+def _is_elsewhere(turn: TurnInProgress) -> bool:
+    """Tell whether this is another event loop than the turn's, where nobody can wait for its seats."""
+    return asyncio.get_running_loop() is not turn.loop
+
+
+async def _in_scope(tool: BaseTool, real: _Run, args: dict[str, Any], tool_context: ToolContext) -> Any:
+    """Let the agent of a tool run; what is asked in there has a scope of its own."""
+    token = SCOPE.set(f"{SCOPE.get()}>{tool_context.function_call_id}")
+    if isinstance(tool, AgentTool) and not tool.include_plugins:
+        # A nested runner without plugins would have no guard, and agents made in it no seats.
+        guarded = copy.copy(tool)
+        guarded.include_plugins = True
+        real = type(tool).run_async.__get__(guarded)
+        tool_context = with_plugins(tool_context, GUARD_NAME)
+    try:
+        return await real(args=args, tool_context=tool_context)
+    finally:
+        SCOPE.reset(token)
+
+
+async def _tool_run(
+    itself: weakref.ref[BaseTool], theirs: _Run | None, *, args: dict[str, Any], tool_context: ToolContext
+) -> Any:
+    tool, real = _unseated(itself, theirs)
+    turn = CURRENT_TURN.get()
+    if turn is None or INSIDE_REAL_CALL.get() or _is_elsewhere(turn):
+        return await _without_turn(tool, real, args, tool_context)
+    if stand_in_of(tool_context) is not None:
+        real = functools.partial(_as_without_turn, tool, real)
+    elif isinstance(tool, AnswersItself):
+        real = functools.partial(_from_its_environment, tool, turn)
+    elif is_only_declared(tool):
+        real = functools.partial(_nothing_real, tool.name)
+    return await turn.ask_tool(_boundary_call(tool, real, args, tool_context))
+
+
+async def _from_its_environment(
+    tool: AnswersItself, turn: TurnInProgress, *, args: dict[str, Any], tool_context: ToolContext
+) -> Any:
+    return await tool.answer_after(turn.answered_calls(), args, tool_context)
+
+
+async def _nothing_real(name: str, **_: Any) -> Any:
+    raise SimulationError(f"the tool {name} is only declared; there is nothing real to run")
+
+
+async def _without_turn(tool: BaseTool, real: _Run, args: dict[str, Any], tool_context: ToolContext) -> Any:
+    """Let who stands in for the tool answer the call, or else the tool itself."""
+    stand_in = stand_in_of(tool_context)
+    if stand_in is None:
+        return await real(args=args, tool_context=tool_context)
+    return await stand_in.answer(_boundary_call(tool, real, args, tool_context))
+
+
+async def _as_without_turn(
+    tool: BaseTool, real: _Run, *, args: dict[str, Any], tool_context: ToolContext
+) -> Any:
+    return await _without_turn(tool, real, args, tool_context)
+
+
+def _boundary_call(
+    tool: BaseTool, real: _Run, args: dict[str, Any], tool_context: ToolContext
+) -> ToolBoundaryCall:
+    return ToolBoundaryCall(
+        tool=tool,
+        arguments=args,
+        context=tool_context,
+        real=functools.partial(let_run, tool, real, args=args, tool_context=tool_context),
+        scope=SCOPE.get(),
+    )
+
+
+def _code_run(
+    self: Any, invocation_context: Any, code_execution_input: CodeExecutionInput
+) -> CodeExecutionResult:
+    """Ask for the result from the worker thread in which ADK calls this; the turn's loop runs elsewhere."""
+    real = functools.partial(super(type(self), self).execute_code, invocation_context, code_execution_input)
+    turn: Any = CURRENT_TURN.get()
+    if turn is None or INSIDE_REAL_CALL.get():
+        stand_in = MODEL_STAND_IN.get() if turn is None else None
+        given = stand_in.code(invocation_context, code_execution_input.code) if stand_in is not None else None
+        return cast("CodeExecutionResult", real()) if given is None else _code_result(given)
+    call = CodeCall(
+        agent=invocation_context.agent.name,
+        branch=invocation_context.branch or "",
+        code=code_execution_input.code,
+        real=real,
+        scope=SCOPE.get(),
+    )
+    loop: StudioLoop = turn.loop
+    answer = asyncio.run_coroutine_threadsafe(turn.ask_code(call), loop)
+    turn.note_waiting_thread(answer)
+    return _code_result(answer.result())
+
+
+def _code_result(fields: dict[str, Any]) -> CodeExecutionResult:
+    return CodeExecutionResult(**fields)
+
+
+def _seat_toolset(toolset: BaseToolset) -> None:
+    """Let a tool set that cannot be reached say so: ADK would only log it and go on without its tools."""
+    own = toolset.__dict__
+    if own.get(_SEATED_SELF) is toolset:
+        return
+    real = toolset.get_tools
+
+    async def get_tools(readonly_context: Any = None) -> list[BaseTool]:
+        try:
+            tools = await real(readonly_context)
+        except Exception as error:
+            if turn := CURRENT_TURN.get():
+                turn.note_problem(
+                    f"the tools of {type(toolset).__name__} are missing: {type(error).__name__}: {error}"
+                )
+            raise
+        for tool in tools:
+            seat_tool(tool)
+        return tools
+
+    setattr(toolset, _SEATED_SELF, toolset)
+    setattr(toolset, "get_tools", get_tools)  # noqa: B010 - a plain assignment is no override to the type checker

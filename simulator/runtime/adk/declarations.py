@@ -1,0 +1,193 @@
+"""Reads what tools and agents declare about their data, in any form that ADK takes, as standard JSON schema."""
+
+from __future__ import annotations
+
+import collections.abc
+import functools
+import inspect
+import operator
+import types as python_types
+import typing
+from collections.abc import Callable
+from typing import Any, Union, get_args, get_origin
+
+import typing_extensions
+from google.adk.events.event import Event
+from google.adk.events.request_input import RequestInput
+from google.adk.tools.base_tool import BaseTool
+from google.genai import types
+from pydantic import BaseModel, TypeAdapter
+
+from simulator.base.json_values import JsonObject
+from simulator.environment.schema.schema_checks import BrokenSchemaError, normalise
+from simulator.seats.requests import ToolDeclaration
+
+_WITHOUT_ARGUMENTS: JsonObject = {"type": "object", "properties": {}}
+
+_GENERATORS = frozenset(
+    {
+        collections.abc.Generator,
+        collections.abc.AsyncGenerator,
+        collections.abc.Iterator,
+        collections.abc.AsyncIterator,
+        collections.abc.Iterable,
+        collections.abc.AsyncIterable,
+    }
+)
+_WAITED_FOR = frozenset({collections.abc.Awaitable, collections.abc.Coroutine})
+
+
+def declaration_json(declaration: types.FunctionDeclaration) -> ToolDeclaration:
+    """Describe a tool as the model sees it. A schema that is no schema counts as one that says nothing."""
+    parameters = _declared(declaration.parameters_json_schema, declaration.parameters)
+    response = _declared(declaration.response_json_schema, declaration.response)
+    return ToolDeclaration(
+        name=declaration.name or "",
+        description=declaration.description or "",
+        parameters=parameters or _WITHOUT_ARGUMENTS,
+        response=response if response and not _says_nothing(response) else None,
+    )
+
+
+def response_schema_of(tool: BaseTool) -> JsonObject | None:
+    """Give the JSON schema of what a tool returns; None where neither its declaration nor its function says it.
+
+    Never raises: a tool whose declaration or annotations cannot be read says nothing.
+    """
+    try:
+        declaration = tool._get_declaration()  # noqa: SLF001 - ADK has no public way to a tool's declaration
+        declared = declaration_json(declaration).response if declaration else None
+        if declared is not None:
+            return declared
+        returned = _returned_type(getattr(tool, "func", None))
+        schema = None if returned is None else schema_json(returned)
+    except Exception:  # noqa: BLE001 - a tool of someone's own may raise anything when it is looked at
+        return None
+    return None if not schema or _says_nothing(schema) else schema
+
+
+def schema_json(schema: Any) -> JsonObject:
+    """Write a schema in any of ADK's forms as JSON schema; `{}` where it cannot be described.
+
+    Args:
+        schema: A pydantic class, another type (`list[Model]`, a dataclass, a TypedDict ...), google-genai's
+            `Schema`, or a dict.
+    """
+    try:
+        if isinstance(schema, dict):
+            return normalise(schema)
+        if isinstance(schema, BaseModel):
+            return normalise(schema.model_dump(mode="json", by_alias=True, exclude_none=True))
+        return normalise(TypeAdapter(_readable(schema, {})).json_schema())
+    except BrokenSchemaError:
+        return {}
+    except Exception:  # noqa: BLE001 - pydantic runs code of the described classes, which may raise anything
+        return {}
+
+
+def _declared(json_schema: Any, schema: types.Schema | None) -> JsonObject:
+    if json_schema is not None:
+        return schema_json(json_schema)
+    return {} if schema is None else schema_json(schema)
+
+
+def _says_nothing(schema: JsonObject) -> bool:
+    """Tell whether a schema leaves open what an object holds, as that of a bare `dict` does."""
+    limits = {key: value for key, value in schema.items() if key not in {"title", "description", "default"}}
+    either = limits.get("anyOf")
+    if limits.keys() == {"anyOf"} and isinstance(either, list):
+        choices = [choice for choice in either if isinstance(choice, dict) and choice.get("type") != "null"]
+        return any(map(_says_nothing, choices))
+    if limits.get("additionalProperties") in (True, {}):
+        del limits["additionalProperties"]
+    return not limits or (
+        limits.keys() == {"type"} and limits["type"] in ("object", "null", ["object", "null"])
+    )
+
+
+def _returned_type(func: Any) -> Any:
+    """Give the type that a function says it returns, out of what it is awaited or iterated from; None if none."""
+    if func is None:
+        return None
+    returned = _hint(_plain_function(func))
+    origin, arguments = get_origin(returned), get_args(returned)
+    if origin in _WAITED_FOR and arguments:
+        return arguments[-1]
+    if origin in _GENERATORS and arguments:
+        return _yielded(arguments[0])
+    return None if returned in (Any, object, type(None)) else returned
+
+
+def _yielded(kind: Any) -> Any:
+    """ADK streams the events that a generator yields; its output is the other thing."""
+    choices = get_args(kind) if get_origin(kind) in (Union, python_types.UnionType) else (kind,)
+    streamed = (Event, RequestInput)
+    outputs = [one for one in choices if not (inspect.isclass(one) and issubclass(one, streamed))]
+    return functools.reduce(operator.or_, outputs) if outputs else None
+
+
+def _plain_function(func: Any) -> Callable[..., Any]:
+    while isinstance(func, functools.partial):
+        func = func.func
+    func = inspect.unwrap(func)
+    plain: Callable[..., Any] = func if inspect.isroutine(func) else type(func).__call__
+    return plain
+
+
+def _hint(func: Callable[..., Any]) -> Any:
+    """Read the return annotation by itself: other annotations may name what only a type checker imports."""
+    annotations = getattr(func, "__annotations__", {})
+    if annotations.get("return") is None:
+        return None
+
+    def holder() -> None:
+        """Hold one annotation."""
+
+    holder.__annotations__ = {"return": annotations["return"]}
+    names = getattr(func, "__globals__", {})
+    return typing.get_type_hints(holder, globalns=names, include_extras=True)["return"]
+
+
+def _readable(kind: Any, known: dict[Any, Any]) -> Any:
+    """Replace each `typing.TypedDict`, which pydantic does not read before Python 3.12, by its twin."""
+    if typing_extensions.is_typeddict(kind):
+        return _twin(kind, known)
+    origin, arguments = get_origin(kind), get_args(kind)
+    if origin in (typing.Literal, typing.Annotated) or not arguments:
+        return kind
+    replaced = tuple(_readable(argument, known) for argument in arguments)
+    if replaced == arguments:
+        return kind
+    if origin in (Union, python_types.UnionType):
+        return functools.reduce(operator.or_, replaced)
+    return origin[replaced] if origin is not None else kind
+
+
+def _twin(kind: Any, known: dict[Any, Any]) -> Any:
+    if kind in known:
+        return known[kind]
+    known[kind] = dict[str, Any]  # what stands for it inside itself
+    hints = typing.get_type_hints(kind, include_extras=True)
+    fields = {name: _mark(kind, name, hint)[_readable(_bare(hint), known)] for name, hint in hints.items()}
+    make: Any = typing_extensions.TypedDict
+    twin = make(kind.__name__, fields)
+    twin.__doc__ = kind.__doc__
+    known[kind] = twin
+    return twin
+
+
+def _mark(kind: Any, name: str, hint: Any) -> Any:
+    """Tell whether a field must be there: its own word first, which `__required_keys__` misses in postponed hints."""
+    marks: Any = {
+        typing.Required: typing_extensions.Required,
+        typing.NotRequired: typing_extensions.NotRequired,
+    }
+    by_class = typing_extensions.Required if name in kind.__required_keys__ else typing_extensions.NotRequired
+    return marks.get(get_origin(hint), by_class)
+
+
+def _bare(hint: Any) -> Any:
+    marks = (typing.Required, typing.NotRequired, typing_extensions.ReadOnly)
+    while get_origin(hint) in marks:
+        hint = get_args(hint)[0]
+    return hint

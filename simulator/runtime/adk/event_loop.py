@@ -1,0 +1,158 @@
+"""The one thread that runs every agent, on an event loop that can tell when a turn has settled."""
+
+from __future__ import annotations
+
+import asyncio
+import concurrent.futures
+import contextvars
+import functools
+import gc
+import logging
+import threading
+from collections.abc import Callable, Coroutine
+from concurrent.futures import Executor, ThreadPoolExecutor
+from typing import Any, TypeVar, TypeVarTuple
+
+from simulator.runtime.adk.turn_context import CURRENT_TURN, INSIDE_REAL_CALL
+
+T = TypeVar("T")
+Ts = TypeVarTuple("Ts")
+
+# A paused code executor blocks a worker thread for as long as a person thinks, so a few must not use up all.
+_WORKER_THREADS = 64
+
+_OLD_PACE, _NEW_PACE = (700, 10, 10), (2000, 10, 10)
+
+_LOG = logging.getLogger(__name__)
+
+
+class StudioLoop(asyncio.SelectorEventLoop):
+    """An event loop that counts what it is asked to do, so that `settle` can wait for the consequences of an answer.
+
+    `scheduled` counts callbacks. For a turn in progress, its `settling` is told what it still waits for:
+    code of the agent (callbacks, graph nodes) may sleep or run in a worker thread.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.scheduled = 0
+
+    def call_soon(
+        self,
+        callback: Callable[[*Ts], object],
+        *args: *Ts,
+        context: contextvars.Context | None = None,
+    ) -> asyncio.Handle:
+        """Count the callback, then schedule it."""
+        self.scheduled += 1
+        return super().call_soon(callback, *args, context=context)
+
+    def call_at(
+        self,
+        when: float,
+        callback: Callable[[*Ts], object],
+        *args: *Ts,
+        context: contextvars.Context | None = None,
+    ) -> asyncio.TimerHandle:
+        """Note whose timer it is until it has fired, then schedule it."""
+        turn = CURRENT_TURN.get()
+        if turn is None or INSIDE_REAL_CALL.get():
+            return super().call_at(when, callback, *args, context=context)
+
+        def fire(*given: *Ts) -> None:
+            turn.settling.timers.discard(handle)
+            callback(*given)
+
+        handle = super().call_at(when, fire, *args, context=context)
+        turn.settling.timers.add(handle)
+        return handle
+
+    def run_in_executor(
+        self, executor: Executor | None, func: Callable[[*Ts], T], *args: *Ts
+    ) -> asyncio.Future[T]:
+        """Note whose worker thread it is, then start it."""
+        work: Any = functools.partial(_no_stop_iteration, func)
+        future: asyncio.Future[T] = super().run_in_executor(executor, work, *args)
+        turn = CURRENT_TURN.get()
+        if turn is not None and not INSIDE_REAL_CALL.get():
+            turn.settling.in_threads.add(future)
+            future.add_done_callback(turn.settling.in_threads.discard)
+        return future
+
+
+def _no_stop_iteration(func: Callable[[*Ts], T], *args: *Ts) -> T:
+    """Call a function; a future cannot hold the `StopIteration` that an empty `next(...)` raises, and would never end."""
+    try:
+        return func(*args)
+    except StopIteration as error:
+        raise RuntimeError(f"{getattr(func, '__name__', 'a function')} raised StopIteration") from error
+
+
+def _collect_less_often() -> None:
+    """Take over Python 3.13's pace of collecting garbage on older ones, where nobody has set another.
+
+    An agent's turn makes many small values that live as long as its session; looking at them after every 700 made a
+    turn three percent longer.
+    """
+    if gc.get_threshold() == _OLD_PACE:
+        gc.set_threshold(*_NEW_PACE)
+
+
+class LoopThread:
+    """A daemon thread with a `StudioLoop`. One serves all simulations of a process."""
+
+    _shared: LoopThread | None = None
+    _lock = threading.Lock()
+
+    def __init__(self) -> None:
+        _collect_less_often()
+        self.loop = StudioLoop()
+        self.loop.set_default_executor(
+            ThreadPoolExecutor(max_workers=_WORKER_THREADS, thread_name_prefix="simulation-worker")
+        )
+        self._thread = threading.Thread(target=self._serve, name="simulation-loop", daemon=True)
+        self._thread.start()
+
+    @classmethod
+    def shared(cls) -> LoopThread:
+        """Give the process's loop thread, started on first use."""
+        with cls._lock:
+            if cls._shared is None:
+                cls._shared = cls()
+            return cls._shared
+
+    def _serve(self) -> None:
+        asyncio.set_event_loop(self.loop)
+        while True:
+            try:
+                self.loop.run_forever()
+            except (
+                SystemExit,
+                KeyboardInterrupt,
+            ):  # asyncio lets them through, from whatever code of an agent
+                _LOG.exception("Code of an agent wanted to end the process")
+            else:
+                return
+
+    def run(self, work: Coroutine[Any, Any, T]) -> T:
+        """Run a coroutine on the loop's thread and give its result; to be called from any other thread."""
+        return self.start(work).result()
+
+    def start(self, work: Coroutine[Any, Any, T]) -> concurrent.futures.Future[T]:
+        """Run a coroutine on the loop's thread without waiting for it."""
+        if threading.current_thread() is self._thread:
+            work.close()
+            raise RuntimeError("a simulation cannot be commanded from inside its own agent")
+        return asyncio.run_coroutine_threadsafe(work, self.loop)
+
+    def reached(self, function: Callable[[], T]) -> T:
+        """Call a function on the loop's thread and give its result; there at once, and from any other thread."""
+        return function() if threading.current_thread() is self._thread else self.call(function)
+
+    def call(self, function: Callable[[], T]) -> T:
+        """Call a function on the loop's thread and give its result."""
+
+        async def work() -> T:
+            return function()
+
+        return self.run(work())

@@ -1,0 +1,146 @@
+"""Says, anywhere below ADK's runner, which turn is in progress and where in it we are.
+
+Context variables reach AgentTool's runner, parallel agents, workflow nodes and worker threads by themselves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextvars import ContextVar
+from typing import Any, NamedTuple, Protocol
+
+from simulator.base.json_values import JsonObject
+from simulator.facts import ToolAnswered
+
+GUARD_NAME = "golden_trace_guard"
+"""The name of the plugin that seats what the walk at loading could not reach."""
+
+
+class TurnInProgress(Protocol):
+    """What the seated objects need of the turn that they are asked in; `replay` is `simulator.runtime.turns.replay_release.Replay`."""
+
+    loop: Any
+    settling: Any
+    replay: Any
+    declared: tuple[Any, ...]
+
+    async def ask_model(self, call: Any) -> list[Any]:
+        """Ask the agent's seat; give its responses as ADK takes them, or raise its error."""
+        ...
+
+    async def ask_tool(self, call: Any) -> Any:
+        """Ask the environment for a tool's answer; give it, or raise it."""
+        ...
+
+    async def ask_agent_tool(self, call: Any, runs: Callable[[], Awaitable[Any]]) -> Any:
+        """Let the agent of a tool run, or whoever plays in its place answer; give the answer, or raise it."""
+        ...
+
+    async def ask_code(self, call: Any) -> JsonObject:
+        """Ask the environment what code prints."""
+        ...
+
+    def answered_calls(self) -> tuple[ToolAnswered, ...]:
+        """Give the tool calls that were answered in the session so far, in order."""
+        ...
+
+    def note_event(self, event: Any) -> None:
+        """Take down an event that ADK has appended."""
+        ...
+
+    def note_effect(self, event: Any) -> None:
+        """Take down that an event is an effect of a tool's call, before ADK appends it."""
+        ...
+
+    def note_artifact(self, artifact: Any) -> None:
+        """Take down an artifact that was saved."""
+        ...
+
+    def note_steering(self, tool_name: str) -> None:
+        """Take down that ADK is about to carry out a tool that steers its flow, which no rule can answer."""
+        ...
+
+    def note_problem(self, text: str) -> None:
+        """Take down something that the person should know."""
+        ...
+
+
+class StandsIn(Protocol):
+    """Answers one tool call in place of the tool, with no turn in progress."""
+
+    async def answer(self, call: Any) -> Any:
+        """Give the answer to a call at the boundary, or raise it."""
+        ...
+
+
+_STAND_IN = "_simulation_stand_in"
+
+
+def stand_in_of(context: Any) -> StandsIn | None:
+    """Give who answers the call of a tool's context in place of the tool, if anybody does."""
+    found: StandsIn | None = getattr(context, "__dict__", {}).get(_STAND_IN)
+    return found
+
+
+def let_stand_in(stand_in: StandsIn, context: Any) -> None:
+    """Let somebody answer the call of a tool's context; what is known of it is gone with the context."""
+    setattr(context, _STAND_IN, stand_in)
+
+
+class RealCall(NamedTuple):
+    """Something real that answers the request with this key; a tool's artifacts, and the events it sends, are taken down."""
+
+    key: str
+    take_artifact: Callable[[Any], None] | None = None
+    take_event: Callable[[Any], None] | None = None
+
+
+CURRENT_TURN: ContextVar[TurnInProgress | None] = ContextVar("simulation_turn", default=None)
+"""The turn in progress; None means that no simulation is active, and everything seated passes through."""
+
+SCOPE: ContextVar[str] = ContextVar("simulation_scope", default="")
+"""The ids of the calls of agent tools that we are inside of, outermost first, each after a `>`."""
+
+PLACE: ContextVar[str] = ContextVar("simulation_place", default="")
+"""Branch, isolation scope and node path of the model call that is about to happen."""
+
+INSIDE_REAL_CALL: ContextVar[RealCall | None] = ContextVar("simulation_inside_real_call", default=None)
+"""What real thing is answering right now; inside of it everything below is real too."""
+
+
+class ModelStandIn(Protocol):
+    """Answers the models of one invocation, and the code that they write, with no turn in progress."""
+
+    async def model(self, request: Any) -> list[Any] | None:
+        """Give the responses to a model's request; None lets the model itself answer."""
+        ...
+
+    def code(self, invocation: Any, code: str) -> JsonObject | None:
+        """Give what a block of code prints, as the fields of ADK's `CodeExecutionResult`; None lets it run."""
+        ...
+
+
+MODEL_STAND_IN: ContextVar[ModelStandIn | None] = ContextVar("simulation_model_stand_in", default=None)
+"""Who answers in the place of seated models; it is asked with no turn in progress only."""
+
+
+class Watching(Protocol):
+    """Says which tools are real in a run; `simulator.runtime.adk.tool_guards` asks it for each call that no seat lets run."""
+
+    def chose(self, tool: Any) -> bool:
+        """Tell whether someone chose that a tool runs for real; from any thread."""
+        ...
+
+    def refused(self, error: Any) -> None:
+        """Take down that a tool was refused, which fails the run; from any thread."""
+        ...
+
+    def within(
+        self, runner: Any, run_async: Callable[..., AsyncGenerator[Any, None]], given: dict[str, Any]
+    ) -> AsyncGenerator[Any, None]:
+        """Give the events of `run_async(runner, **given)`, which code of the run began, with its tools seated."""
+        ...
+
+
+WATCH: ContextVar[Watching | None] = ContextVar("simulation_watch", default=None)
+"""Whose run everything in here belongs to. The threads that it starts have this, and no other context variable."""

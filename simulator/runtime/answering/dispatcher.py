@@ -1,0 +1,498 @@
+"""Finds who answers a request: an injection, the tool's player, the agent's own model, or a person."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Coroutine
+from contextlib import aclosing
+from dataclasses import asdict
+from typing import Any
+
+from simulator.base.json_values import JsonObject
+from simulator.environment.injection.rules import EVERY_TOOL
+from simulator.facts import (
+    Answered,
+    CallStarted,
+    Failed,
+    ModelProposed,
+    Outcome,
+    Provenance,
+    RaisedError,
+    ToolEffects,
+)
+from simulator.runtime.adk.boundaries import CodeCall, ModelCall, ToolBoundaryCall
+from simulator.runtime.adk.codec import jsonable, whole, written_error
+from simulator.runtime.adk.stub_functions import is_only_declared
+from simulator.runtime.adk.turn_context import INSIDE_REAL_CALL, RealCall
+from simulator.runtime.answering.declared_joining import PlayedTool
+from simulator.runtime.answering.fired_rules import Firing
+from simulator.runtime.answering.generators import GENERATORS, Generating
+from simulator.runtime.answering.rule_gate import Injecting
+from simulator.runtime.errors import ends_the_work
+from simulator.runtime.turns.answer_facts import AnswerFacts, provenance_of
+from simulator.runtime.turns.session_port import Table
+from simulator.runtime.turns.tool_effects import watched
+from simulator.runtime.turns.turn import TurnRun
+from simulator.runtime.turns.waiting_request import Waiting
+
+_REFUSED = "refused"
+_PARKED_SECONDS = 2.0
+"""How long a real tool waits for other code, twice, before the calls behind it are named."""
+
+
+class Answering:
+    """Offers each request of a turn to whoever shall answer it.
+
+    Args:
+        table: The session.
+        run: The turn.
+        injecting: Lets the injection rules speak.
+        generating: Makes answers where a generator plays a tool.
+    """
+
+    def __init__(self, table: Table, run: TurnRun, injecting: Injecting, generating: Generating) -> None:
+        self._table, self._run = table, run
+        self.injecting, self._generating = injecting, generating
+        self._facts = AnswerFacts(table.now, run, generating.flagged)
+        self._one_real_call, self._one_draft = asyncio.Lock(), asyncio.Lock()
+        self.real_call: Waiting[Any] | None = None
+        """The real call that runs right now, if any."""
+        self._behind = 0
+        self._watch: asyncio.Task[None] | None = None
+
+    # ------------------------------------------------------------ who answers
+
+    def begin(self, waiting: Waiting[Any]) -> Awaitable[Answered | None] | None:
+        """Find somebody for a request that is new.
+
+        The agent's own model and a real tool answer in the task that asks, as without us: that work is given back.
+        """
+        if self._run.caught_up.is_set() and not self._needs_judging(waiting):
+            player = self._player(waiting)
+            if isinstance(waiting.call, ModelCall) and player == "model":
+                return self._here(waiting, self._model_answers_here)
+            is_next = not self._one_real_call.locked() and not _runs_agent(waiting)
+            if isinstance(waiting.call, ToolBoundaryCall) and player == "real" and is_next:
+                return self._here(waiting, self._tool_answers_here)
+        self.offer(waiting)
+        return None
+
+    def _needs_judging(self, waiting: Waiting[Any]) -> bool:
+        """Tell whether there are rules that may answer a request."""
+        if waiting.judged or not isinstance(waiting.call, ToolBoundaryCall):
+            return False
+        if waiting.call.own is not None:
+            return True
+        rules = waiting.rules
+        waiting.judged = not rules or all(rule.tool_name not in {waiting.name, EVERY_TOOL} for rule in rules)
+        return not waiting.judged
+
+    def offer(self, waiting: Waiting[Any]) -> None:
+        """Find somebody for a request that waits, or whose seat was swapped."""
+        if waiting.is_taken or (waiting.is_queued and self._player(waiting) == "real"):
+            return
+        self._leave_queue(waiting)
+        if not self._needs_judging(waiting) and self._player(waiting) == "person":
+            self._to_person(waiting)
+            self._table.changed()
+            return
+        waiting.for_person = False
+        self.start(waiting, self._answer(waiting))
+
+    @staticmethod
+    def _leave_queue(waiting: Waiting[Any]) -> None:
+        """Take back a real call that has not begun."""
+        if waiting.is_queued and waiting.job is not None:
+            waiting.job.cancel()
+            waiting.job, waiting.is_queued = None, False
+
+    def start(self, waiting: Waiting[Any], work: Coroutine[Any, Any, None]) -> None:
+        """Let a task find the answer: where the request was asked, but everything in it is real.
+
+        So nothing in it is answered by a seat, and its timers are not the agent's.
+        """
+        context = waiting.context.copy()
+        context.run(INSIDE_REAL_CALL.set, RealCall(waiting.key))
+        loop = asyncio.get_running_loop()
+        waiting.job = loop.create_task(self._to_its_end(waiting, work), context=context)
+
+    async def _to_its_end(self, waiting: Waiting[Any], work: Coroutine[Any, Any, None]) -> None:
+        try:
+            await work
+        except BaseException as error:
+            if ends_the_work(error):
+                raise
+            self._leave_to_person(waiting, error)
+        finally:
+            if waiting.job is asyncio.current_task():  # else somebody else has taken it over
+                waiting.job = None
+                waiting.running = False
+            self._table.changed()
+
+    def _leave_to_person(self, waiting: Waiting[Any], error: BaseException) -> None:
+        """Let a person answer what could not be answered, whatever went wrong."""
+        self._table.problem(f"{waiting.name}: {type(error).__name__}: {error}")
+        waiting.wants_person()
+
+    async def _here(
+        self, waiting: Waiting[Any], work: Callable[[Waiting[Any]], Awaitable[Answered | None]]
+    ) -> Answered | None:
+        """Answer in the task that asks."""
+        waiting.here = True
+        try:
+            return await work(waiting)
+        except BaseException as error:
+            if ends_the_work(error):
+                raise
+            self._leave_to_person(waiting, error)
+            self._table.changed()
+            return None
+        finally:
+            waiting.here = waiting.running = False
+
+    def _player(self, waiting: Waiting[Any]) -> str:
+        if waiting.may_have_run or waiting.came_back:
+            return "person"
+        return self._seated(waiting)
+
+    def _seated(self, waiting: Waiting[Any]) -> str:
+        seats = self._table.seats
+        if isinstance(waiting.call, ModelCall):
+            return seats.of_agent(waiting.agent)
+        if _runs_agent(waiting) and not waiting.call.has_own_code:
+            return seats.tools.get(waiting.name, "real")
+        player = seats.of_tool(waiting.name)
+        if player == "real" and isinstance(waiting.call, ToolBoundaryCall) and _is_declared(waiting.call):
+            return "offline"
+        # Nothing here can say what code would print.
+        return "person" if isinstance(waiting.call, CodeCall) and player in GENERATORS else player
+
+    async def _answer(self, waiting: Waiting[Any]) -> None:
+        if not self._run.caught_up.is_set():
+            await self._run.caught_up.wait()
+        if isinstance(waiting.call, ToolBoundaryCall):
+            if waiting.call.own is not None:
+                await self._tell_own(waiting, *waiting.call.own)
+                return
+            if await self._injected(waiting):
+                return
+        match player := self._player(waiting):
+            case "model" if isinstance(waiting.call, ModelCall):
+                await self.ask_own_model(waiting, hold=False)
+            case "held":
+                await self.ask_own_model(waiting, hold=True)
+            case "real":
+                await self.run_real(waiting, as_seated=True)
+            case "refuse":
+                await self._refuse(waiting)
+            case "offline" | "model" | "recorded" | "auto":
+                await self._generate(waiting, player)
+            case _:
+                self._to_person(waiting)
+
+    def _to_person(self, waiting: Waiting[Any]) -> None:
+        seated = self._seated(waiting)
+        waiting.would_answer = seated if waiting.came_back and seated != "person" else ""
+        waiting.wants_person()
+
+    # ------------------------------------------------------------ injections
+
+    async def _injected(self, waiting: Waiting[ToolBoundaryCall]) -> bool:
+        """Let the rules speak, once for each call; True if they have answered, or left it to a person."""
+        if waiting.judged:
+            return False
+        rule = (await self.injecting.judge(waiting)).rule
+        if rule is None:
+            return False
+        if waiting.came_back:
+            waiting.would_answer = rule.rule_id
+            waiting.wants_person()
+            return True
+        if rule.effect.kind == "ask":
+            waiting.note = rule.effect.note or f"The rule {rule.rule_id} leaves this call to you."
+            waiting.wants_person()
+            return True
+        outcome = await self.injecting.outcome(waiting)
+        provenance = self.provenance(waiting, "injected", rule.rule_id)
+        await self.release_tool(waiting, outcome, ToolEffects(), provenance)
+        return True
+
+    # ------------------------------------------------------------ the agent's own model
+
+    async def ask_own_model(self, waiting: Waiting[ModelCall], *, hold: bool) -> None:
+        """Let the agent's model make the turn; hold it for a person if asked to, or if it raises while held."""
+        if waiting.proposal is None:
+            responses, error = await self._model_speaks(waiting)
+            if hold and not waiting.future.done():
+                proposed = ModelProposed(
+                    at=self._table.now(),
+                    turn=self._run.number,
+                    key=waiting.key,
+                    responses=responses,
+                    error=error,
+                )
+                self._table.append(proposed)
+            waiting.proposal, waiting.failure = (responses, error) if hold else (None, None)
+        else:
+            responses, error = waiting.proposal, waiting.failure
+        if hold:
+            waiting.wants_person()
+            return
+        await self.release_model(
+            waiting, responses, self.provenance(waiting, "model", waiting.call.model.model), error
+        )
+
+    async def _model_speaks(
+        self, waiting: Waiting[ModelCall]
+    ) -> tuple[tuple[JsonObject, ...], RaisedError | None]:
+        responses: list[JsonObject] = []
+
+        error: RaisedError | None = None
+        waiting.running, waiting.since = True, self._table.now()
+        self._table.changed()
+        try:
+            async with aclosing(waiting.call.real()) as stream:
+                async for response in stream:
+                    given = response.model_dump(mode="json", exclude_none=True)
+                    responses.append(whole(given))
+                    is_first = len(responses) == 1 and responses[0] is given
+                    waiting.spoken = response if is_first else None  # else ADK is given what is a fact
+                    self._hear(waiting, responses[-1])
+        except BaseException as raised:
+            if ends_the_work(raised):
+                raise
+            error = written_error(raised)
+        waiting.running = False
+        return tuple(responses), error
+
+    def _hear(self, waiting: Waiting[ModelCall], response: JsonObject) -> None:
+        if response.get("partial"):
+            content: Any = response.get("content") or {}
+            waiting.running_text += "".join(part.get("text") or "" for part in content.get("parts") or ())
+            self._table.changed()
+
+    # ------------------------------------------------------------ the real thing
+
+    async def run_real(self, waiting: Waiting[Any], *, as_seated: bool = False) -> None:
+        """Run the real tool or the real code; one at a time in a session, after a word in the journal.
+
+        Args:
+            waiting: The request.
+            as_seated: It runs because of who sits there: until it begins, it goes along when the seat is swapped.
+        """
+        if not self._run.caught_up.is_set():
+            await self._run.caught_up.wait()
+        if _runs_agent(waiting):
+            await self._let_agent_run(waiting, as_seated=as_seated)
+            return
+        waiting.is_queued = as_seated
+        await self._wait_in_line(waiting)
+        waiting.is_queued, self.real_call = False, waiting
+        try:
+            if waiting.future.done():
+                return
+            await self._note_start(waiting)
+            if isinstance(waiting.call, CodeCall):
+                await self._run_code(waiting)
+            else:
+                await self._run_tool(waiting)
+        finally:
+            self.real_call = None
+            self._one_real_call.release()
+
+    async def _wait_in_line(self, waiting: Waiting[Any]) -> None:
+        """Wait until no other real call runs; say meanwhile what is waited for, and let one task watch for all that wait."""
+        if not self._one_real_call.locked():
+            await self._one_real_call.acquire()
+            return
+        waiting.is_behind, waiting.since = True, self._table.now()
+        self._behind += 1
+        self._table.changed()
+        if self._watch is None or self._watch.done():
+            self._watch = asyncio.create_task(self._watch_the_line())
+        try:
+            await self._one_real_call.acquire()
+        finally:
+            waiting.is_behind = False
+            self._behind -= 1
+            if not self._behind and self._watch is not None:
+                self._watch.cancel()
+                self._watch = None
+
+    async def _watch_the_line(self) -> None:
+        """Name the calls that may wait for each other: one that runs and waits for what other code has to do, and those behind it."""
+        parked: Waiting[Any] | None = None
+        while True:
+            await asyncio.sleep(_PARKED_SECONDS)
+            now = self.real_call
+            if now is None or now.steps is None or not now.steps.waits_for_other_code():
+                parked = None
+            elif now is parked:
+                break
+            else:
+                parked = now
+        behind = ", ".join(each.name for each in self._run.waiting.values() if each.is_behind)
+        self._table.problem(
+            f"{parked.name} waits for an event, a lock or a queue, and {behind} for {parked.name} to end, as real tools run one at "
+            "a time. If they wait for each other, none of them ends: stop the turn, and let a person answer one of them."
+        )
+
+    async def _let_agent_run(self, waiting: Waiting[ToolBoundaryCall], *, as_seated: bool) -> None:
+        """Let the agent of a tool answer: it runs where the tool was asked, and its own seats answer what it asks."""
+        by = "agent" if as_seated else None
+        await self._run.release(waiting, self._facts.of_agent(waiting, self.provenance(waiting, "real", by)))
+
+    async def _tell_own(self, waiting: Waiting[ToolBoundaryCall], own: Outcome, firing: Firing) -> None:
+        """Hand on what the agent of a tool answered, changed as the rules say that fired when it began."""
+        waiting.judged, waiting.firing = True, firing
+        outcome, beneath, notes = self.injecting.told(waiting, own)
+        provenance = Provenance(source="real", notes=notes)
+        await self._run.release(
+            waiting, self._facts.of_tool(waiting, outcome, ToolEffects(), provenance, beneath)
+        )
+
+    async def _note_start(self, waiting: Waiting[Any]) -> None:
+        started = CallStarted.known(
+            at=self._table.now(), turn=self._run.number, key=waiting.key, name=waiting.name
+        )
+        self._table.append(started)
+        waiting.running, waiting.may_have_run, waiting.since = True, False, started.at
+        waiting.running_by = ""
+        waiting.started = self._run.loop.time() - waiting.latency
+        self._table.noticed()
+        await self._table.durable()
+
+    async def _tool_answers_here(self, waiting: Waiting[ToolBoundaryCall]) -> Answered:
+        call = waiting.call
+        await (
+            self._one_real_call.acquire()
+        )  # an `async with` takes twice as long, on the way of every real call
+        self.real_call = waiting
+        try:
+            await self._note_start(waiting)
+            outcome, effects = await watched(
+                waiting.key,
+                call.real,
+                call.context,
+                self._table.problem,
+                waiting.note_traceback,
+                note_steps=waiting.note_steps,
+            )
+            waiting.effects_done = True
+            fact = self._facts.of_tool(waiting, outcome, effects, self.provenance(waiting, "real"))
+            return await self._run.release_here(waiting, fact)
+        finally:
+            self.real_call = None
+            self._one_real_call.release()
+
+    async def _model_answers_here(self, waiting: Waiting[ModelCall]) -> Answered:
+        inside = INSIDE_REAL_CALL.set(RealCall(waiting.key))
+        try:
+            responses, error = await self._model_speaks(waiting)
+        finally:
+            INSIDE_REAL_CALL.reset(inside)
+        provenance = self.provenance(waiting, "model", waiting.call.model.model)
+        fact = self._facts.of_model(waiting, responses, error, provenance, shared=False)
+        return await self._run.release_here(waiting, fact)
+
+    async def _run_tool(self, waiting: Waiting[ToolBoundaryCall]) -> None:
+        call = waiting.call
+        outcome, effects = await watched(
+            waiting.key,
+            call.real,
+            call.context,
+            self._table.problem,
+            waiting.note_traceback,
+            note_steps=waiting.note_steps,
+        )
+        waiting.effects_done = True
+        await self.release_tool(waiting, outcome, effects, self.provenance(waiting, "real"))
+
+    async def _run_code(self, waiting: Waiting[CodeCall]) -> None:
+        result: JsonObject | None = None
+        error: RaisedError | None = None
+        try:
+            result = jsonable(asdict(await asyncio.to_thread(waiting.call.real)))
+        except BaseException as raised:
+            if ends_the_work(raised):
+                raise
+            error = written_error(raised)
+        await self.release_code(waiting, result, self.provenance(waiting, "real"), error)
+
+    # ------------------------------------------------------------ generators
+
+    async def _generate(self, waiting: Waiting[ToolBoundaryCall], player: str) -> None:
+        """Let a generator answer, or a person where it says that one has to look."""
+        if self._generating.asks_a_model(player):
+            await self._generated(waiting, player)
+            return
+        # One after the other: a draft agrees with the answers before it, and gives no new thing the id of another.
+        async with self._one_draft:
+            await self._generated(waiting, player)
+
+    async def _generated(self, waiting: Waiting[ToolBoundaryCall], player: str) -> None:
+        made = await self._generating.answer(waiting, player)
+        if made is None:
+            waiting.wants_person()
+            return
+        provenance = self.provenance(waiting, made.source, made.by, made.notes)
+        await self.release_tool(waiting, made.outcome, ToolEffects(), provenance)
+
+    # ------------------------------------------------------------ answers become facts
+
+    async def _refuse(self, waiting: Waiting[Any]) -> None:
+        provenance = self.provenance(waiting, "refused")
+        message = f"{waiting.name} is not available in this simulation"
+        if isinstance(waiting.call, CodeCall):
+            await self.release_code(waiting, {"stdout": "", "stderr": message}, provenance)
+            return
+        outcome = Failed(error_code=_REFUSED, error_message=message)
+        await self.release_tool(waiting, outcome, ToolEffects(), provenance)
+
+    provenance = staticmethod(provenance_of)
+
+    async def release_tool(
+        self,
+        waiting: Waiting[ToolBoundaryCall],
+        outcome: Outcome,
+        effects: ToolEffects,
+        provenance: Provenance,
+    ) -> bool:
+        """Record a tool's answer and hand it to the agent, changed as the rules that fired say."""
+        beneath: Outcome | None = None
+        if waiting.firing.has_a_say:
+            outcome, beneath, notes = self.injecting.told(waiting, outcome)
+            provenance = provenance.model_copy(update={"notes": (*provenance.notes, *notes)})
+        return await self._run.release(
+            waiting, self._facts.of_tool(waiting, outcome, effects, provenance, beneath)
+        )
+
+    async def release_model(
+        self,
+        waiting: Waiting[ModelCall],
+        responses: tuple[JsonObject, ...],
+        provenance: Provenance,
+        error: RaisedError | None = None,
+    ) -> bool:
+        """Record the agent's turn and hand it to ADK."""
+        return await self._run.release(waiting, self._facts.of_model(waiting, responses, error, provenance))
+
+    async def release_code(
+        self,
+        waiting: Waiting[CodeCall],
+        result: JsonObject | None,
+        provenance: Provenance,
+        error: RaisedError | None = None,
+    ) -> bool:
+        """Record what code printed and hand it to the agent."""
+        return await self._run.release(waiting, self._facts.of_code(waiting, result, error, provenance))
+
+
+def _runs_agent(waiting: Waiting[Any]) -> bool:
+    """Tell a call of a tool whose work is done by an agent that has seats of its own."""
+    return isinstance(waiting.call, ToolBoundaryCall) and waiting.call.runs_agent
+
+
+def _is_declared(call: ToolBoundaryCall) -> bool:
+    """Tell a call that has nothing real behind it."""
+    return isinstance(call.tool, PlayedTool) or is_only_declared(call.tool)

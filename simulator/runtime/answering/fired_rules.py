@@ -1,0 +1,218 @@
+"""Does what the injection rules say that fired for one tool call: how long it takes, what it answers, what is changed."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, get_args
+
+from simulator.base.json_values import JsonObject
+from simulator.environment.injection.distortions import distorted
+from simulator.environment.injection.realized_effects import Answering, answered, latency_of
+from simulator.environment.injection.rule_draws import DrawStreams
+from simulator.environment.injection.rule_effects import DistortEffect, LoseEffect, RaiseEffect
+from simulator.environment.injection.rules import CallContext, InjectionRule, Miss, evaluate, nearest_first
+from simulator.facts import Failed, Outcome, Provenance, Raised, Returned
+from simulator.runtime.adk.codec import SimulatedToolError, made_error
+from simulator.seats.answers import raised
+
+_MOST_MISSES = 20
+"""How many of the rules that did not fire are kept with an answer; those that came nearest."""
+
+_OF_ERRORS = frozenset({"error_code", "error_message"})
+
+
+@dataclass(frozen=True, slots=True)
+class Firing:
+    """What the rules said about one call.
+
+    Attributes:
+        rule: The rule that answers the call, if any.
+        modifiers: The rules that only delay, distort or lose whatever answers it, in their order.
+        before: For each of those, how often it had fired before, by its id.
+        seed: Where the session's chance comes from.
+        misses: Why the other rules for this tool did not fire, those first that came nearest.
+        drawn: The rules that took a value from their stream.
+        counted: The rules whose own counter moved.
+        words: What hostile texts may name: the tool, and the agent that called it.
+    """
+
+    rule: InjectionRule | None = None
+    modifiers: tuple[InjectionRule, ...] = ()
+    before: Mapping[str, int] = field(default_factory=dict)
+    seed: str = ""
+    misses: tuple[Miss, ...] = ()
+    drawn: tuple[str, ...] = ()
+    counted: tuple[str, ...] = ()
+    words: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def kept_misses(self) -> tuple[Miss, ...]:
+        """Those that are kept with the answer: a journal has room for the nearest."""
+        return self.misses[:_MOST_MISSES]
+
+    @property
+    def fired(self) -> tuple[str, ...]:
+        """The ids of the rules that fired."""
+        return tuple(self.before)
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether no rule had anything to say about the call."""
+        return not (self.before or self.misses or self.drawn or self.counted)
+
+    @property
+    def has_a_say(self) -> bool:
+        """Whether the rules have anything to do with, or to say about, an answer that is there."""
+        raises = self.rule is not None and isinstance(self.rule.effect, RaiseEffect)
+        return bool(self.modifiers) or raises
+
+    # ------------------------------------------------------------ what follows from it
+
+    def provenance(self, source: Any, by: str | None, notes: tuple[str, ...]) -> Provenance:
+        """Say who authored an answer, and what the rules had said before."""
+        return Provenance(
+            source=source,
+            by=by,
+            misses=self.kept_misses,
+            drawn=self.drawn,
+            counted=self.counted,
+            fired=self.fired,
+            notes=notes,
+        )
+
+    def latency(self) -> float:
+        """Give the time that the rules which fired take, in seconds."""
+        rules = (*self.modifiers, *((self.rule,) if self.rule else ()))
+        return sum(latency_of(rule, self._chance(rule, "latency")) for rule in rules)
+
+    def outcome(self, variables: Callable[[str], Mapping[str, object]]) -> Outcome:
+        """Give what the rule answers.
+
+        Args:
+            variables: Gives what the rule's templates may name, for a seed.
+
+        Raises:
+            ValueError: No rule answers this call, or a template cannot be filled in.
+        """
+        if self.rule is None or not isinstance(self.rule.effect, get_args(Answering)):
+            raise ValueError("no rule answers this call")
+        given = answered(
+            self.rule.effect,
+            variables(self._seed(self.rule, "fake")),
+            self.before.get(self.rule.rule_id, 0),
+        )
+        match given.kind:
+            case "value":
+                return Returned(value=given.value)
+            case "error":
+                return Failed(
+                    error_code=given.error_code,
+                    error_message=given.error_message,
+                    details={key: value for key, value in given.response.items() if key not in _OF_ERRORS},
+                )
+            case "raise":
+                return raised(given.error_type, given.message).outcome
+            case _:
+                raise ValueError(f"rule {self.rule.rule_id!r} answers nothing: {given.reason}")
+
+    def told(
+        self, outcome: Outcome, earlier: Callable[[], Sequence[JsonObject]]
+    ) -> tuple[Outcome, Outcome | None, tuple[str, ...]]:
+        """Change an answer as the rules that fired say.
+
+        Args:
+            outcome: The answer.
+            earlier: Gives the earlier calls of the tool, oldest first, each with its `response`.
+
+        Returns:
+            What the agent is told, what really happened where that is something else, and what was done, in words.
+        """
+        now, notes = outcome, list[str]()
+        for rule in self.modifiers:
+            if isinstance(rule.effect, DistortEffect):
+                now, done = self._distorted(rule, rule.effect, now, earlier)
+                notes += (f"{rule.rule_id}: {note}" for note in done)
+        for rule in self.modifiers:
+            if isinstance(rule.effect, LoseEffect):
+                now = _lost(rule.effect)
+                notes.append(f"{rule.rule_id}: the answer was lost")
+                break
+        notes += self._of_its_exception(now)
+        return now, None if now == outcome else outcome, tuple(notes)
+
+    def _of_its_exception(self, outcome: Outcome) -> tuple[str, ...]:
+        """Say where the exception that the rule names cannot be raised here, and another one is that names it."""
+        if (
+            self.rule is None
+            or not isinstance(self.rule.effect, RaiseEffect)
+            or not isinstance(outcome, Raised)
+        ):
+            return ()
+        if not isinstance(made_error(outcome.error), SimulatedToolError):
+            return ()
+        named = self.rule.effect.error_type
+        why = "is no exception that is loaded here and takes a message alone"
+        return (f"{self.rule.rule_id}: {named} {why}: a SimulatedToolError that names it is raised",)
+
+    def _distorted(
+        self,
+        rule: InjectionRule,
+        effect: DistortEffect,
+        outcome: Outcome,
+        earlier: Callable[[], Sequence[JsonObject]],
+    ) -> tuple[Outcome, tuple[str, ...]]:
+        if not isinstance(outcome, (Returned, Failed)):
+            return outcome, ("there was no answer to distort",)
+        value = outcome.value if isinstance(outcome, Returned) else outcome.response()
+        before = [call["response"] for call in earlier()]
+        chance = self._chance(rule, "distort")
+        changed = distorted(value, effect.distortions, chance, before, words=self.words)
+        return (outcome if changed.value == value else Returned(value=changed.value)), changed.notes
+
+    def _chance(self, rule: InjectionRule, what: str) -> random.Random:
+        return random.Random(self._seed(rule, what))  # noqa: S311 - repeatable, and no secret
+
+    def _seed(self, rule: InjectionRule, what: str) -> str:
+        """Give where the chance of one firing comes from: the same in every run of the session."""
+        source = self.seed if rule.random_seed is None else str(rule.random_seed)
+        return f"{len(source)}:{source}:{rule.rule_id}:{what}:{self.before.get(rule.rule_id, 0)}"
+
+
+NOTHING_FIRED = Firing()
+"""Of a call that no rule has looked at."""
+
+
+def judged(rules: Sequence[InjectionRule], call: CallContext, streams: DrawStreams, seed: str) -> Firing:
+    """Ask the rules about a call, which counts as one from now on."""
+    tally = call.tally
+    verdict = evaluate(rules, call, lambda rule: streams.value(rule, tally.drawn.get(rule.rule_id, 0)))
+    fired = (*verdict.modifiers, *((verdict.fired,) if verdict.fired else ()))
+    return Firing(
+        rule=verdict.fired,
+        modifiers=verdict.modifiers,
+        before={rule.rule_id: tally.fired.get(rule.rule_id, 0) for rule in fired},
+        seed=seed,
+        misses=nearest_first(verdict.misses),
+        drawn=verdict.drawn,
+        counted=verdict.counted,
+        words={"tool": call.tool_name, "agent": call.agent},
+    )
+
+
+def _lost(effect: LoseEffect) -> Outcome:
+    if effect.way == "raise":
+        return raised("TimeoutError", effect.message).outcome
+    return Failed(error_code=effect.error_code, error_message=effect.message)
+
+
+def as_response(outcome: Any) -> Any:
+    """Give what a tool's outcome is for those who read answers: its value, or its error dict; None where it raised."""
+    match outcome.kind:
+        case "returned":
+            return outcome.value
+        case "failed":
+            return outcome.response()
+        case _:
+            return None

@@ -1,0 +1,205 @@
+"""Knows what the tools of an environment have answered, the world that follows from it, and what was set for both."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from typing import Any, NamedTuple, Protocol
+
+from simulator.base.json_values import JsonObject
+from simulator.environment.conventions.tool_verbs import EarlierAnswer
+from simulator.environment.recordings.recorded_calls import RecordedCall
+from simulator.environment.world.connections import Connections, ToolShape, found_offline, merged
+from simulator.environment.world.entities import SEED, EntityChange, WorldCall
+from simulator.environment.world.invariants import Contradiction, contradictions
+from simulator.environment.world.seed_tables import NO_TABLES, Tables, TablesError, read_tables
+from simulator.environment.world.shared_state import registry_of
+from simulator.environment.world.world import World
+from simulator.facts import Outcome, Provenance
+from simulator.runtime.answering.fired_rules import as_response
+from simulator.session.environment_state import SessionEnvironment
+
+
+class Flag(NamedTuple):
+    """What an answered call contradicts; `fact` is the answer's number."""
+
+    fact: int
+    tool_name: str
+    contradictions: tuple[Contradiction, ...]
+
+
+class AnsweredOnce(Protocol):
+    """An answered call, as `ToolAnswered` describes it."""
+
+    @property
+    def at(self) -> float:
+        """When it was answered, in seconds since the epoch."""
+        ...
+
+    @property
+    def turn(self) -> int:
+        """In which turn."""
+        ...
+
+    @property
+    def tool_name(self) -> str:
+        """The tool."""
+        ...
+
+    @property
+    def arguments(self) -> JsonObject:
+        """What it was asked."""
+        ...
+
+    @property
+    def outcome(self) -> Outcome:
+        """What the agent got."""
+        ...
+
+    @property
+    def beneath(self) -> Outcome | None:
+        """What really happened, where the agent was told something else."""
+        ...
+
+    @property
+    def provenance(self) -> Provenance:
+        """Who answered."""
+        ...
+
+
+class Known:
+    """What an environment knows after some calls.
+
+    Args:
+        environment: What is set for it.
+        shapes: The tools that the agent is known to have, by name.
+    """
+
+    def __init__(self, environment: SessionEnvironment, shapes: Mapping[str, ToolShape]) -> None:
+        self._begin(environment, shapes)
+
+    def _begin(self, environment: SessionEnvironment, shapes: Mapping[str, ToolShape]) -> None:
+        self.environment, self.shapes = environment, shapes
+        self.problem = ""
+        self.tables = self._read_tables(environment.data)
+        self.connections = self._connected()
+        self.world = World(self.connections, self.tables, authority=environment.settings.authority)
+        self.registry, self.warnings = registry_of(environment.settings)
+        self.answers: list[EarlierAnswer] = []
+        self.used_recordings: Counter[int] = Counter()
+        self.flags: list[Flag] = []
+        self._calls: dict[str, list[JsonObject]] = {}
+        self._taken: list[tuple[WorldCall, bool]] = []
+        self.learned = 0
+
+    def _read_tables(self, text: str) -> Tables:
+        try:
+            return read_tables(text) if text else NO_TABLES
+        except TablesError as error:
+            self.problem = f"the environment's data cannot be used: {error}"
+            return NO_TABLES
+
+    def _connected(self) -> Connections:
+        offline = found_offline([*self.shapes.values()])
+        return merged(offline, self.environment.by_model, self.environment.settings.connections)
+
+    def connect(self, environment: SessionEnvironment, shapes: Mapping[str, ToolShape]) -> None:
+        """See the tools, and how they hang together, anew; the world follows from the same calls.
+
+        Args:
+            environment: What is set; of what is remembered for the tools, nothing may have changed.
+            shapes: As for the class.
+        """
+        self.environment, self.shapes = environment, shapes
+        self.connections = self._connected()
+        self.world = World(self.connections, self.tables, authority=environment.settings.authority)
+        for call, by_rule in self._taken:
+            self.world.take(call, by_rule=by_rule)
+
+    def up_to_date(self) -> Known:
+        """Learn what is new, where there is something to learn from; give itself."""
+        return self
+
+    def take(self, number: int, answered: AnsweredOnce) -> None:
+        """Learn from an answered call; `number` is the place of what it says in the world."""
+        really = answered.beneath or answered.outcome
+        if really.kind not in {"returned", "failed"}:
+            return
+        response = as_response(really)
+        call = WorldCall(answered.tool_name, answered.arguments, response, fact=number, turn=answered.turn)
+        by_rule = answered.provenance.source in {"injected", "refused"}
+        if against := self.against(call, on_purpose=by_rule):
+            self.flags.append(Flag(number, answered.tool_name, against))
+        self.world.take(call, by_rule=by_rule)
+        self._taken.append((call, by_rule))
+        self.learned += 1
+        if not (
+            by_rule and really.kind == "failed"
+        ):  # an injected failure passes: it is not what the tool knows
+            self.answers.append(
+                EarlierAnswer(
+                    tool_name=answered.tool_name,
+                    arguments=answered.arguments,
+                    response=response,
+                    injected=by_rule,
+                )
+            )
+        self._count_recorded(answered)
+        said = as_response(answered.outcome)
+        self._calls.setdefault(answered.tool_name, []).append(
+            {"arguments": answered.arguments, "response": said}
+        )
+        self.registry.cache_tool_call(
+            answered.tool_name,
+            self.registry.state_key(answered.tool_name),
+            response,
+            answered.arguments,
+            timestamp=answered.at,
+        )
+
+    def _count_recorded(self, answered: AnsweredOnce) -> None:
+        """Count which recorded call an answer is, so that the same question gets the next one."""
+        if answered.provenance.source == "recorded":
+            for place, call in enumerate(self.recorded_calls()):
+                if call.tool_name == answered.tool_name and call.place == answered.provenance.by:
+                    self.used_recordings[place] += 1
+                    return
+
+    # ------------------------------------------------------------ what is known
+
+    def against(self, call: WorldCall, *, on_purpose: bool = False) -> tuple[Contradiction, ...]:
+        """Say what an answer would contradict: invariants, and what was said before.
+
+        What the agent brings along as data is no such thing. One that a rule gives `on_purpose` may say something else than was said before, but breaks invariants as any.
+        """
+        settings = self.environment.settings
+        if not settings.invariants and not settings.implicit_contradictions:
+            return ()
+        held = call if settings.implicit_contradictions and not on_purpose else None
+        found = contradictions(self.world, self.preview(call), settings.invariants, call=held)
+        return tuple(one for one in found if not self._is_against_brought(one))
+
+    def _is_against_brought(self, one: Contradiction) -> bool:
+        """Tell whether an answer only contradicts data that no person gave: what the agent brings along is a beginning."""
+        is_seed = one.earlier is not None and one.earlier.source == SEED
+        return self.environment.is_data_brought and is_seed and not one.invariant
+
+    def preview(self, call: WorldCall) -> tuple[EntityChange, ...]:
+        """Say what an answer would change in the world."""
+        return self.world.preview(call)
+
+    def calls_of(self, tool_name: str) -> list[JsonObject]:
+        """Give the earlier calls of a tool, oldest first: `{"arguments": ..., "response": ...}`, as the agent saw them."""
+        return self._calls.get(tool_name, [])
+
+    def last_answers(self) -> dict[str, Any]:
+        """Give the last answer of each tool, by the tool's name."""
+        return {name: calls[-1]["response"] for name, calls in self._calls.items()}
+
+    def recorded_calls(self) -> tuple[RecordedCall, ...]:
+        """Give the calls of all recordings, in their order."""
+        return tuple(call for calls in self.environment.recordings.values() for call in calls)
+
+    def output_schema(self, tool_name: str) -> JsonObject | None:
+        """Give the schema that a person has set for a tool's answers."""
+        return self.environment.settings.tool(tool_name).output_schema

@@ -1,0 +1,196 @@
+"""Asks models for the environment of a session: for drafts of answers, and how its tools hang together."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterator
+
+from google.adk.models.base_llm import BaseLlm
+from google.genai import types
+from pydantic import ValidationError
+
+from simulator.base.json_values import JsonObject, place_words
+from simulator.environment.conventions.entity_kinds import plural
+from simulator.environment.prompts.connection_prompts import connection_lines
+from simulator.environment.prompts.tool_prompt import AskedCall, KnownThing, PreviousCall, RecordedExample
+from simulator.environment.recordings.nearest_calls import nearest
+from simulator.environment.world.tool_settings import EnvironmentSettings
+from simulator.runtime.errors import SimulationError
+from simulator.runtime.knowledge.knowledge import Known
+from simulator.runtime.knowledge.live_knowledge import Desk
+from simulator.runtime.models.json_client import Progress
+from simulator.runtime.models.model_connections import ConnectionCache, ModelConnections, connection_analysis
+from simulator.runtime.models.model_evidence import NO_EVIDENCE, ModelEvidence
+from simulator.runtime.models.model_generator import Generation, generate
+from simulator.seats.requests import ToolDeclaration
+from simulator.session.environment_state import SessionEnvironment
+
+_SHOWN_RECORDINGS = 5
+_SHOWN_OTHERS = 20
+_FEWEST = 2  # one tool hangs together with nothing
+
+CONNECTIONS = ConnectionCache()
+"""What models have said about which tools: one analysis per agent, for all sessions of this process."""
+
+
+class Modelling:
+    """The model of a session's environment: its name in the settings, or an object that was given under that name.
+
+    `analysing` is the task in which it looks at the connections, if it does, and `progress` what it is at.
+    """
+
+    def __init__(self, desk: Desk, clock: Callable[[], float]) -> None:
+        self._desk, self._clock = desk, clock
+        self.objects: dict[str, BaseLlm] = {}
+        self.analysing: asyncio.Task[None] | None = None
+        self.progress = ""
+
+    @property
+    def environment(self) -> SessionEnvironment:
+        """What is set for the environment now."""
+        return self._desk.up_to_date().environment
+
+    @property
+    def name(self) -> str:
+        """The name of the model that is set; empty where none is."""
+        return self.environment.settings.simulation_model
+
+    @property
+    def has_connections(self) -> bool:
+        """Whether there are tools that could hang together."""
+        return len(self._desk.up_to_date().shapes) >= _FEWEST
+
+    def model(self) -> str | BaseLlm:
+        """Give the model's name or object.
+
+        Raises:
+            SimulationError: None is set.
+        """
+        name = self.environment.settings.simulation_model
+        if not name:
+            raise SimulationError("no model is set for the environment")
+        return self.objects.get(name, name)
+
+    async def draft(
+        self,
+        tool: ToolDeclaration,
+        arguments: JsonObject,
+        told: Callable[[Progress], None],
+        evidence: ModelEvidence = NO_EVIDENCE,
+    ) -> Generation:
+        """Ask the model for an answer to a call; without one, its `reason` says why.
+
+        Args:
+            tool: The tool.
+            arguments: What it is asked.
+            told: Is told what goes on.
+            evidence: What else the model is told.
+        """
+        desk = self._desk.up_to_date()
+        settings = desk.environment.settings
+        return await generate(
+            asked_call(desk, tool, arguments, evidence),
+            self.model(),
+            clock=self._clock,
+            on_progress=told,
+            configuration=configuration_of(settings),
+        )
+
+    async def analyse(self, told: Callable[[Progress], None]) -> ModelConnections:
+        """Ask the model how the agent's tools hang together; once per agent and model, unless `forget_analysis` was called."""
+        desk = self._desk.up_to_date()
+        tools, model, configuration = (
+            tuple(desk.shapes.values()),
+            self.model(),
+            configuration_of(desk.environment.settings),
+        )
+        return await CONNECTIONS.get(
+            tools,
+            model,
+            lambda: connection_analysis(
+                tools, model, clock=self._clock, on_progress=told, configuration=configuration
+            ),
+        )
+
+    def forget_analysis(self) -> None:
+        """Let the next analysis of these tools by this model ask it anew, here and in other sessions."""
+        CONNECTIONS.forget(tuple(self._desk.up_to_date().shapes.values()), self.model())
+
+
+def configuration_of(settings: EnvironmentSettings) -> types.GenerateContentConfig | None:
+    """Give what the model is asked with; None for ADK's default.
+
+    Raises:
+        SimulationError: It is no `GenerateContentConfig` in JSON; the text says where.
+    """
+    written = settings.simulation_model_configuration
+    try:
+        return types.GenerateContentConfig.model_validate(written) if written else None
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        place = place_words(first["loc"])
+        raise SimulationError(f"the simulation model's configuration: {place}: {first['msg']}") from error
+
+
+def asked_call(
+    desk: Known, tool: ToolDeclaration, arguments: JsonObject, evidence: ModelEvidence = NO_EVIDENCE
+) -> AskedCall:
+    """Gather all that a model is told about a call."""
+    settings = desk.environment.settings
+    state = desk.registry.get_state(desk.registry.state_key(tool.name))
+    recorded = nearest(desk.recorded_calls(), tool.name, arguments, n=_SHOWN_RECORDINGS)
+    return AskedCall(
+        tool_name=tool.name,
+        description=tool.description,
+        parameters=tool.parameters,
+        output_schema=tool.response,
+        arguments=arguments,
+        environment_data="\n".join(filter(None, (desk.environment.data, settings.environment))),
+        recorded=tuple(
+            RecordedExample(arguments=near.call.arguments, response=near.call.response, differs=near.differs)
+            for near in recorded
+        ),
+        things=tuple(_things(desk, tool.name, arguments)),
+        initial_state=state["initial_state"] or "",
+        previous=tuple(
+            PreviousCall(
+                tool_name=call["tool_name"], parameters=call["parameters"], response=call["response"]
+            )
+            for call in state["previous_calls"]
+        ),
+        connections=connection_lines(desk.connections, tool.name),
+        invariants=settings.invariants,
+        examples=tool.response_examples,
+        draft=evidence.draft,
+        outcomes=evidence.outcomes,
+        source=evidence.source,
+    )
+
+
+def _things(desk: Known, tool_name: str, arguments: JsonObject) -> Iterator[KnownThing]:
+    """Give the things that the arguments name, and then others of the kinds that the tool is about."""
+    named = desk.world.named(tool_name, arguments)
+    about = dict.fromkeys(kind for kind, _ in named)
+    about |= dict.fromkeys(each.kind for each in desk.connections.produces if each.tool_name == tool_name)
+    others = [
+        (kind, str(key))
+        for kind in about
+        for key in tuple(desk.world.collections().get(plural(kind), ()))[:_SHOWN_OTHERS]
+    ]
+    for kind, key in dict.fromkeys((*named, *others)):
+        entity = desk.world.entity(kind, key)
+        if entity is not None:
+            yield KnownThing(kind=entity.kind, id=entity.id, fields=entity.fields, gone=entity.gone)
+
+
+def words_of(generation: Generation) -> tuple[str, ...]:
+    """Say what a model's draft cost: time, tokens, and how often it was asked."""
+    tokens = generation.tokens
+    counted = [
+        f"{count} tokens {what}"
+        for count, what in ((tokens.asked, "in"), (tokens.answered, "out"), (tokens.thought, "of thoughts"))
+        if count
+    ]
+    tries = len(generation.attempts)
+    asked = f"asked {tries} times" if tries > 1 else ""
+    return (", ".join(filter(None, (generation.model, f"{generation.seconds:.1f} s", *counted, asked))),)

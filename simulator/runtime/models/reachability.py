@@ -1,0 +1,261 @@
+"""Says which agents' models cannot be asked from here, so that a person can sit down in their place.
+
+Nothing is sent anywhere: what a model needs is read from its settings and from the environment, and of a model server on
+this machine it is looked whether its port is open. A provider that is not known here counts as reachable; should it not be, its
+error ends in the timeline.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import re
+import socket
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from google.adk.agents import LlmAgent
+from google.adk.models.base_llm import BaseLlm
+from google.adk.models.registry import LLMRegistry
+
+from simulator.agent_config import SimulatedAgentConfig
+from simulator.facts import EVERY
+from simulator.runtime.adk.adk_private import children_of, node_of
+from simulator.runtime.adk.boundaries import UnreachableModel, unseated_class
+from simulator.session import Seats
+
+_GOOGLE_KEYS = ("GOOGLE_API_KEY", "GEMINI_API_KEY")
+_CLOUD = ("GOOGLE_GENAI_USE_ENTERPRISE", "GOOGLE_GENAI_USE_VERTEXAI")
+_PROJECT = ("GOOGLE_CLOUD_PROJECT", "GOOGLE_CLOUD_LOCATION")
+# Where google-auth looks for credentials, or is told of a machine that has some: a file, a metadata server, a runtime of Google's.
+_CREDENTIALS = (
+    "GOOGLE_APPLICATION_CREDENTIALS",
+    "GCE_METADATA_HOST",
+    "GCE_METADATA_ROOT",
+    "GAE_ENV",
+    "K_SERVICE",
+    "KUBERNETES_SERVICE_HOST",
+)
+_PRODUCT_NAME = Path("/sys/class/dmi/id/product_name")
+
+# LiteLLM tells this itself, but only once it is imported, which takes seconds and fetches a price list.
+_PROVIDER_KEYS: dict[str, tuple[str, ...]] = {
+    "anthropic": ("ANTHROPIC_API_KEY",),
+    "azure": ("AZURE_API_KEY", "AZURE_AD_TOKEN"),
+    "cohere": ("COHERE_API_KEY", "CO_API_KEY"),
+    "deepseek": ("DEEPSEEK_API_KEY",),
+    "fireworks_ai": ("FIREWORKS_AI_API_KEY", "FIREWORKS_API_KEY"),
+    "gemini": _GOOGLE_KEYS,
+    "groq": ("GROQ_API_KEY",),
+    "mistral": ("MISTRAL_API_KEY",),
+    "openai": ("OPENAI_API_KEY",),
+    "openrouter": ("OPENROUTER_API_KEY",),
+    "perplexity": ("PERPLEXITYAI_API_KEY", "PERPLEXITY_API_KEY"),
+    "together_ai": ("TOGETHERAI_API_KEY", "TOGETHER_API_KEY"),
+    "xai": ("XAI_API_KEY",),
+}
+_OLLAMA, _OLLAMA_SERVER = frozenset({"ollama", "ollama_chat"}), "http://localhost:11434"
+_THIS_MACHINE = frozenset({"localhost", "127.0.0.1", "::1"})
+_CONNECT_SECONDS = 0.2
+_NOT_LITELLM = re.compile(r"projects/.*|apigee/.*|ollama/gemma3.*")
+
+
+def model_reachability(config: SimulatedAgentConfig, environ: Mapping[str, str] | None = None) -> str | None:
+    """Say in a sentence which agents' own models cannot be asked, and what each needs; None if all can.
+
+    Args:
+        config: The agent.
+        environ: Where the models look for their keys; the process's environment by default.
+    """
+    reasons = _reasons(config, environ)
+    told: dict[str, list[str]] = {}
+    for name, reason in reasons.items():
+        told.setdefault(reason, []).append(name)
+    return "; ".join(f"{', '.join(names)}: {reason}" for reason, names in told.items()) or None
+
+
+def default_seats(config: SimulatedAgentConfig, environ: Mapping[str, str] | None = None) -> Seats:
+    """Give who plays at first: each agent's own model, or a person where it cannot be asked; a person for the tools."""
+    reasons = _reasons(config, environ)
+    names = {agent.name for agent in _agents(config.root_agent)}
+    persons = {EVERY} if reasons and names == set(reasons) else set(reasons)
+    return Seats(agents=dict.fromkeys(sorted(persons), "person"), tools={EVERY: "person"})
+
+
+def _reasons(config: SimulatedAgentConfig, environ: Mapping[str, str] | None) -> dict[str, str]:
+    """Give the reasons as the process of the agent sees them."""
+    told: dict[str, str] | None = getattr(config, "unreachable", None)
+    if told is not None:
+        return told
+    return unreachable_models(config.root_agent, os.environ if environ is None else environ)
+
+
+def unreachable_models(agent: Any, environ: Mapping[str, str]) -> dict[str, str]:
+    """Give the reason for each agent whose model cannot be asked, by the agent's name; no model is asked.
+
+    Args:
+        agent: The root agent or workflow.
+        environ: The environment in which the models would look for their keys.
+    """
+    return {each.name: reason for each in _agents(agent) if (reason := _reason(each, environ))}
+
+
+def model_problem(model: str | BaseLlm, environ: Mapping[str, str]) -> str | None:
+    """Say why a model, given by its name or as an object, cannot be asked from here; None if it can. Nothing is sent."""
+    return _model_reason(model, environ) if isinstance(model, BaseLlm) else _name_reason(model, environ)
+
+
+def _agents(root: Any) -> Iterator[LlmAgent]:
+    return (node for node in _walk(root, set()) if isinstance(node, LlmAgent))
+
+
+def _walk(node: Any, seen: set[int]) -> Iterator[Any]:
+    if id(node) in seen:
+        return
+    seen.add(id(node))
+    yield node
+    inside = (node_of(tool) for tool in getattr(node, "tools", None) or ())
+    for child in (*filter(None, inside), *children_of(node)):
+        yield from _walk(child, seen)
+
+
+def _reason(agent: LlmAgent, environ: Mapping[str, str]) -> str | None:
+    return _name_reason(_named_model(agent), environ, lambda: agent.canonical_model)
+
+
+def _name_reason(
+    name: str, environ: Mapping[str, str], make: Callable[[], BaseLlm] | None = None
+) -> str | None:
+    if "/" in name and not _NOT_LITELLM.fullmatch(name):
+        if importlib.util.find_spec("litellm") is None:
+            return f"the model {name} needs the package litellm, which is not installed"
+        return _litellm_reason(name, {}, environ)
+    try:
+        model = make() if make else LLMRegistry.new_llm(name)
+    except Exception as error:  # noqa: BLE001 - a model's own constructor may raise anything
+        return f"the model {name} cannot be made: {' '.join(str(error).split())}"
+    return _model_reason(model, environ)
+
+
+def _named_model(agent: LlmAgent) -> str:
+    """Give the name that stands for an agent's model, its own or an ancestor's; empty where it is an object."""
+    holder: Any = agent
+    while isinstance(holder, LlmAgent) and not holder.model:
+        holder = holder.parent_agent
+    return holder.model if isinstance(holder, LlmAgent) and isinstance(holder.model, str) else ""
+
+
+def _model_reason(model: BaseLlm, environ: Mapping[str, str]) -> str | None:
+    if isinstance(model, UnreachableModel):
+        return model.reason
+    kind: Any = unseated_class(model)
+    if not kind.generate_content_async.__module__.startswith("google.adk.") or getattr(model, "client", None):
+        return None  # somebody's own way to a model
+    of_adk = {base.__name__ for base in kind.__mro__ if base.__module__.startswith("google.adk.")}
+    asked = next((reason for name, reason in _BY_CLASS.items() if name in of_adk), None)
+    return None if asked is None else asked(model, environ)
+
+
+def _gemini_reason(model: BaseLlm, environ: Mapping[str, str]) -> str | None:
+    settings: Any = getattr(model, "client_kwargs", None) or {}
+    given = ("api_key", "credentials", "vertexai", "enterprise")
+    in_cloud = model.model.startswith("projects/") or any(
+        environ.get(name, "").lower() in {"1", "true"} for name in _CLOUD
+    )
+    if any(settings.get(name) for name in given):
+        return None
+    if in_cloud:
+        return _credentials_reason(model.model, environ)
+    return _missing(model.model, environ, *_GOOGLE_KEYS, otherwise=f" (nor {_CLOUD[0]} for the cloud)")
+
+
+def _credentials_reason(model: str, environ: Mapping[str, str]) -> str | None:
+    """Say that Google Cloud's libraries find no credentials: no key, no file, and no machine of Google's that has some."""
+    if any(environ.get(name) for name in (*_GOOGLE_KEYS, *_CREDENTIALS)):
+        return None
+    home = environ.get("HOME") or environ.get("USERPROFILE") or str(Path.home())
+    settings = environ.get("CLOUDSDK_CONFIG") or str(
+        Path(environ.get("APPDATA") or Path(home, ".config"), "gcloud")
+    )
+    if Path(settings, "application_default_credentials.json").is_file() or _is_google_machine():
+        return None
+    return f"the model {model} needs Google Cloud credentials; run: gcloud auth application-default login"
+
+
+def _is_google_machine() -> bool:
+    try:
+        return _PRODUCT_NAME.read_text().startswith("Google")
+    except OSError:
+        return False
+
+
+def _apigee_reason(_model: BaseLlm, _environ: Mapping[str, str]) -> str | None:
+    return None  # it says what it needs when it is made
+
+
+def _claude_reason(model: BaseLlm, environ: Mapping[str, str]) -> str | None:
+    missing = [name for name in _PROJECT if not environ.get(name)]
+    return f"the model {model.model} needs {' and '.join(missing)} to be set" if missing else None
+
+
+def _anthropic_reason(model: BaseLlm, environ: Mapping[str, str]) -> str | None:
+    return _missing(model.model, environ, "ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN")
+
+
+def _openai_reason(model: BaseLlm, environ: Mapping[str, str]) -> str | None:
+    return None if getattr(model, "api_key", None) else _missing(model.model, environ, "OPENAI_API_KEY")
+
+
+def _litellm_object_reason(model: BaseLlm, environ: Mapping[str, str]) -> str | None:
+    settings: Any = getattr(model, "_additional_args", None) or {}
+    return _litellm_reason(model.model, settings, environ)
+
+
+def _litellm_reason(name: str, settings: Mapping[str, Any], environ: Mapping[str, str]) -> str | None:
+    provider = name.partition("/")[0]
+    base = settings.get("api_base") or settings.get("base_url")
+    if provider in _OLLAMA:
+        base = base or environ.get("OLLAMA_API_BASE") or _OLLAMA_SERVER
+    if base:
+        return _local_server_reason(name, str(base))
+    keys = _PROVIDER_KEYS.get(provider)
+    return None if settings.get("api_key") or keys is None else _missing(name, environ, *keys)
+
+
+def _local_server_reason(model: str, address: str) -> str | None:
+    """Say that a server of this machine is not running: its port refuses a connection. Elsewhere nothing is tried."""
+    try:
+        found = urlsplit(address)
+        host, port = found.hostname or "", found.port or (443 if found.scheme == "https" else 80)
+    except ValueError:
+        return f"the model {model} has an address that is no URL"
+    if host not in _THIS_MACHINE:
+        return None
+    try:
+        socket.create_connection((host, port), timeout=_CONNECT_SECONDS).close()
+    except ConnectionRefusedError:
+        return f"the model {model} needs its server, and nothing answers at {host}:{port}"
+    except OSError:
+        return None
+    return None
+
+
+def _missing(model: str, environ: Mapping[str, str], *names: str, otherwise: str = "") -> str | None:
+    """Say that a model needs one of some variables, where the environment has none of them."""
+    if any(environ.get(name) for name in names):
+        return None
+    return f"the model {model} needs a key, but {' or '.join(names)} is not set{otherwise}"
+
+
+# Told by name: to import the classes would import the clients of all providers. A subclass stands before its base.
+_BY_CLASS = {
+    "ApigeeLlm": _apigee_reason,
+    "LiteLlm": _litellm_object_reason,
+    "Gemini": _gemini_reason,
+    "Claude": _claude_reason,
+    "AnthropicLlm": _anthropic_reason,
+    "OpenAILlm": _openai_reason,
+    "OpenAIResponsesLlm": _openai_reason,
+}

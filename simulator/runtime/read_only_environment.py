@@ -1,0 +1,54 @@
+"""Gives the environment that a journal adds up to, to look at; nothing runs for it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from threading import Lock
+from typing import Any
+
+from simulator.environment.evidence.sketch import Code
+from simulator.environment.world.connections import ToolShape
+from simulator.journal import Journal
+from simulator.runtime.knowledge.live_knowledge import Desk
+from simulator.runtime.knowledge.tool_shapes import ToolShapes
+from simulator.runtime.simulated_environment import OnlyReads, SimulatedEnvironment
+
+
+def environment_of_journal(journal: Journal, agent: Any) -> SimulatedEnvironment:
+    """Give the environment of a session that is not played here; each change raises `SimulationError`.
+
+    Args:
+        journal: The session's; it may grow.
+        agent: The ADK agent, for the tools that stand in it.
+    """
+    tools = ToolShapes(agent)
+
+    def shapes() -> Mapping[str, ToolShape]:
+        return tools.known({}, journal.fold.environment.declared)
+
+    known = _Known(journal, Desk(journal, lambda: shapes, tools.own_settings), _Modelling(), tools.codes)
+    lock = Lock()
+
+    def read(work: Callable[[Any], Any]) -> Any:
+        with lock:
+            return work(known)
+
+    return SimulatedEnvironment(OnlyReads(read))
+
+
+@dataclass(frozen=True)
+class _Modelling:
+    """No model is at work."""
+
+    progress: str = ""
+
+
+@dataclass(frozen=True)
+class _Known:
+    """What of an engine says what is known."""
+
+    journal: Journal
+    desk: Desk
+    modelling: _Modelling
+    tool_codes: Callable[[], Mapping[str, Code]]

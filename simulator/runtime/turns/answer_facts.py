@@ -1,0 +1,138 @@
+"""Makes the facts that answers become, in the moment in which they do."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeAlias
+
+from simulator.base.json_values import JsonObject, copied
+from simulator.facts import (
+    AgentRan,
+    Answered,
+    CodeAnswered,
+    ModelAnswered,
+    Outcome,
+    Provenance,
+    RaisedError,
+    RequestDigests,
+    ToolAnswered,
+    ToolEffects,
+)
+from simulator.runtime.adk.boundaries import CodeCall, ModelCall, ToolBoundaryCall
+from simulator.runtime.adk.codec import give_own_ids
+from simulator.runtime.answering.fired_rules import NOTHING_FIRED
+from simulator.runtime.turns.turn import Moment, TurnRun
+from simulator.runtime.turns.waiting_request import Waiting
+from simulator.session.fact_entries import calls_in
+
+_REAL = Provenance(source="real")
+
+Flagged: TypeAlias = Callable[[Waiting[ToolBoundaryCall], Outcome, Provenance], Provenance]
+"""Adds to where a tool's answer comes from what is wrong with it."""
+
+FactAt: TypeAlias = Callable[[Moment], Answered]
+"""Makes the fact, given when it becomes one."""
+
+
+class AnswerFacts:
+    """Makes facts of the answers in one turn; `now` gives the time, and `flagged` says what is wrong with a tool's answer."""
+
+    def __init__(self, now: Callable[[], float], run: TurnRun, flagged: Flagged) -> None:
+        self._now, self._run, self._flagged = now, run, flagged
+        self._digests = RequestDigests(parts={}, chain="")
+
+    def of_tool(
+        self,
+        waiting: Waiting[ToolBoundaryCall],
+        outcome: Outcome,
+        effects: ToolEffects,
+        provenance: Provenance,
+        beneath: Outcome | None = None,
+    ) -> FactAt:
+        """Give the maker of a tool's answer; `beneath` is what really happened, where that is something else."""
+        call = waiting.call
+        provenance = self._flagged(waiting, beneath or outcome, provenance)
+        return lambda moment: ToolAnswered.known(
+            call_id=str(call.context.function_call_id or waiting.key),
+            tool_name=waiting.name,
+            arguments=waiting.arguments,
+            scope=call.scope,
+            outcome=outcome,
+            effects=effects,
+            beneath=beneath,
+            traceback=waiting.traceback,
+            **self._common(waiting, moment, provenance),
+        )
+
+    def of_agent(self, waiting: Waiting[ToolBoundaryCall], provenance: Provenance) -> FactAt:
+        """Give the maker of the word that the agent of a tool runs."""
+        call = waiting.call
+        return lambda moment: AgentRan.known(
+            call_id=str(call.context.function_call_id or waiting.key),
+            tool_name=waiting.name,
+            arguments=waiting.arguments,
+            scope=call.scope,
+            **self._common(waiting, moment, provenance),
+        )
+
+    def of_model(
+        self,
+        waiting: Waiting[ModelCall],
+        responses: tuple[JsonObject, ...],
+        error: RaisedError | None,
+        provenance: Provenance,
+        *,
+        shared: bool = True,
+    ) -> FactAt:
+        """Give the maker of an agent's turn; where nobody shares the responses, they are not copied."""
+
+        def made(moment: Moment) -> Answered:
+            own = copied(responses) if shared and any(calls_in(responses)) else responses
+            give_own_ids(own, self._run.used_ids, self._run.host.seed, waiting.key)
+            return ModelAnswered.known(
+                responses=tuple(own), error=error, **self._common(waiting, moment, provenance)
+            )
+
+        return made
+
+    def of_code(
+        self,
+        waiting: Waiting[CodeCall],
+        result: JsonObject | None,
+        error: RaisedError | None,
+        provenance: Provenance,
+    ) -> FactAt:
+        """Give the maker of what code printed."""
+        return lambda moment: CodeAnswered(
+            code=waiting.call.code, result=result, error=error, **self._common(waiting, moment, provenance)
+        )
+
+    def _common(self, waiting: Waiting[Any], moment: Moment, provenance: Provenance) -> dict[str, Any]:
+        elapsed = self._run.loop.time() - waiting.started
+        return {
+            "at": self._now(),
+            "turn": self._run.number,
+            "key": waiting.key,
+            "agent": waiting.agent,
+            "digests": self._digests_of(waiting, moment),
+            "provenance": provenance,
+            "elapsed_ms": int(elapsed * 1_000_000 + 0.5) / 1000,
+            "at_once": moment.at_once,
+        }
+
+    def _digests_of(self, waiting: Waiting[Any], moment: Moment) -> RequestDigests:
+        """Give the fingerprints; calls that were made at once share them."""
+        last = self._digests
+        if waiting.parts or last.parts or last.chain != moment.chain:
+            self._digests = RequestDigests.known(parts=waiting.parts, chain=moment.chain)
+        return self._digests
+
+
+def provenance_of(
+    waiting: Waiting[Any], source: Any, by: str | None = None, notes: tuple[str, ...] = ()
+) -> Provenance:
+    """Say who authored an answer, and what the rules had said before."""
+    firing = waiting.firing
+    if source == "real" and not notes and (firing is NOTHING_FIRED or firing.is_empty):
+        return _REAL
+    return firing.provenance(source, by, notes)

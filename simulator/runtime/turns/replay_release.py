@@ -1,0 +1,189 @@
+"""Executes a turn again: releases the answers that the journal holds, in its order, as long as they still fit."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import weakref
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+from google.adk.models.llm_request import LlmRequest
+
+from simulator.base.json_values import canonical
+from simulator.facts import Answered, ModelAnswered, ToolAnswered
+from simulator.runtime.adk.codec import contents_part
+from simulator.runtime.adk.lazy_list import Later, made
+from simulator.runtime.errors import Diverged
+from simulator.runtime.turns.quiescence import Settling
+from simulator.runtime.turns.waiting_request import Waiting
+
+_PATIENCE = 5.0
+
+# Instructions and settings may be changed between two runs of an agent without harm to what is recorded.
+_HARMLESS = frozenset({"system", "config"})
+
+
+class Turn(Protocol):
+    """What the re-execution needs of the turn in progress."""
+
+    settling: Settling
+    waiting: dict[str, Waiting[Any]]
+    chain: str
+    caught_up: asyncio.Event
+
+    def passed(self, fact: Answered) -> None:
+        """Note that an answer was given."""
+        ...
+
+    def note_problem(self, text: str) -> None:
+        """Tell the person something."""
+        ...
+
+    def changed(self) -> None:
+        """Say that there is something new to see."""
+        ...
+
+
+class Replay:
+    """The answers of a turn that the journal holds, and how far they are released.
+
+    An answer that was there at once is given again in the moment in which it is asked for; all others wait for their
+    turn, each until everything before it has settled. `keys` are those of all of them; `asked` is set with each
+    request; `is_done` says that all are released, and that what followed from them has settled. `models_ahead` counts
+    the models' answers that are left, and `unread` holds what models were shown that nobody looked into, by key.
+
+    Args:
+        turn: The turn.
+        recorded: The answers in order, each with its number in the journal.
+        as_then: No seat and no rule was changed since the last of them.
+    """
+
+    def __init__(self, turn: Turn, recorded: Sequence[tuple[int, Answered]], *, as_then: bool) -> None:
+        # The turn holds this, so holding it too would leave both to the garbage collector.
+        self._turn: Turn = weakref.proxy(turn)
+        self._recorded, self._as_then = recorded, as_then
+        self.keys = {fact.key for _, fact in recorded}
+        self.models_ahead = sum(isinstance(fact, ModelAnswered) for _, fact in recorded)
+        self.unread: dict[str, Later[Any]] = {}
+        self.asked = asyncio.Event()
+        self.is_done = not self.keys
+        self._next = 0
+        self._agent_has_ended = False
+
+    @property
+    def released(self) -> int | None:
+        """The number of the fact that was released last, -1 before the first; None where all are released."""
+        if self._next >= len(self._recorded):
+            return None
+        return self._recorded[self._next - 1][0] if self._next else -1
+
+    @property
+    def holds_answer(self) -> bool:
+        """The journal holds what the next model answered, and what one after it did."""
+        return self.models_ahead > 1
+
+    async def run(self) -> None:
+        """Release what the journal holds, in its order, checking that it still fits.
+
+        Raises:
+            Diverged: The agent asks for something else than it did.
+        """
+        turn = self._turn
+        while self._next < len(self._recorded):
+            number, fact = self._recorded[self._next]
+            waiting = await self._await_request(self._next)
+            if waiting is None:
+                continue
+            await turn.settling.settle()
+            self._compare(number, fact, waiting)
+            self._released(fact)
+            waiting.future.set_result(fact)
+        await turn.settling.settle()
+        turn.caught_up.set()
+        self.is_done = True
+        self.unread.clear()
+        turn.changed()
+
+    def at_once(self, waiting: Waiting[Any]) -> Answered | None:
+        """Give the answer that a request had at once, if it is the next one and fits; else it comes in its turn."""
+        if self._next >= len(self._recorded):
+            return None
+        number, fact = self._recorded[self._next]
+        if not fact.at_once or fact.key != waiting.key:
+            return None
+        try:
+            self._compare(number, fact, waiting)
+        except Diverged:
+            return None  # `run` finds that out too, and tells
+        self._released(fact)
+        self.asked.set()
+        return fact
+
+    def show(self, request: LlmRequest, key: str) -> None:
+        """See to it that a model finds in its request all that it is shown; one that has answered is not shown it again."""
+        contents = request.contents
+        if not isinstance(contents, Later):
+            return
+        if key in self.keys and contents.is_unread:
+            self.unread[key] = contents
+        else:
+            request.contents = made(contents)
+
+    def agent_ended(self, _task: object) -> None:
+        """Stop waiting for requests: none will come."""
+        self._agent_has_ended = True
+        self.asked.set()
+
+    def _released(self, fact: Answered) -> None:
+        self._next += 1
+        self.models_ahead -= isinstance(fact, ModelAnswered)
+        self._turn.passed(fact)
+        if self._next == len(self._recorded) and self._as_then:
+            # What follows from the last answer was answered at once where it could be, so it is again.
+            self._turn.caught_up.set()
+
+    async def _await_request(self, place: int) -> Waiting[Any] | None:
+        """Wait for a recorded request, as long as the agent is on its way: on a busy machine that may take a while.
+
+        None says that it was asked and answered at once.
+
+        Raises:
+            Diverged: The agent has ended, or has not moved for some seconds.
+        """
+        turn = self._turn
+        number, fact = self._recorded[place]
+        while (waiting := turn.waiting.get(fact.key)) is None and self._next == place:
+            self.asked.clear()
+            before = turn.settling.activity
+            with contextlib.suppress(TimeoutError):
+                if not self._agent_has_ended:
+                    await asyncio.wait_for(self.asked.wait(), _PATIENCE)
+            stands = self._agent_has_ended or turn.settling.activity == before
+            if stands and fact.key not in turn.waiting and self._next == place:
+                raise Diverged(number, fact.key, ["never asked"], sorted(turn.waiting))
+        return waiting
+
+    def _compare(self, number: int, fact: Answered, waiting: Waiting[Any]) -> None:
+        differs = [
+            part for part, known in fact.digests.parts.items() if waiting.parts.get(part, known) != known
+        ]
+        if isinstance(fact, ToolAnswered) and canonical(fact.arguments) != canonical(waiting.arguments):
+            differs.append("arguments")
+        if fact.digests.chain != self._turn.chain:
+            differs.append("events before it")
+        if harmless := sorted(_HARMLESS.intersection(differs)):
+            words = " and ".join(harmless)
+            self._turn.note_problem(f"the agent's {words} changed since step {number} was recorded")
+        if serious := [part for part in differs if part not in _HARMLESS]:
+            if serious == ["contents"]:
+                number, fact = self._first_that_differs(number, fact)
+            raise Diverged(number, fact.key, serious)
+
+    def _first_that_differs(self, number: int, fact: Answered) -> tuple[int, Answered]:
+        """Look for the first model that was shown something else: what nobody looked into may have differed before."""
+        for before, each in self._recorded[: self._next]:
+            contents = self.unread.get(each.key)
+            if contents is not None and contents_part(contents) != each.digests.parts.get("contents"):
+                return before, each
+        return number, fact

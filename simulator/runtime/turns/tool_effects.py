@@ -1,0 +1,189 @@
+"""Takes down what a real tool did beside its answer, and does it again from the journal."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import operator
+from collections.abc import Awaitable, Callable, Iterator
+from typing import Any, NamedTuple
+
+from google.adk.events.event import Event
+from google.adk.events.event_actions import EventActions
+from google.adk.tools.tool_context import ToolContext
+from google.genai import types
+
+from simulator.base.json_values import JsonObject, canonical, copied
+from simulator.facts import Failed, Outcome, Raised, Returned, SavedArtifact, ToolEffects
+from simulator.runtime.adk.adk_private import invocation_of, let_events_be_heard, own_actions, send_event
+from simulator.runtime.adk.codec import (
+    event_json,
+    jsonable,
+    survives_json,
+    tool_value,
+    whole_text,
+    written_error,
+    written_traceback,
+)
+from simulator.runtime.adk.own_cancellation import OwnSteps
+from simulator.runtime.adk.turn_context import CURRENT_TURN, INSIDE_REAL_CALL, RealCall
+from simulator.runtime.errors import ends_the_work
+
+# These two are taken down apart: state by its keys, artifacts with their bytes.
+_APART = frozenset({"state_delta", "artifact_delta"})
+_UNKNOWN = RealCall("real call")
+_NO_EFFECTS = ToolEffects()
+_CANCELLED_ITSELF = Failed(
+    error_code="cancelled", error_message="The tool cancelled the task that it runs in, so it gave no answer."
+)
+_NONE: dict[str, str] = {}
+_OTHER_ACTIONS = tuple(name for name in EventActions.model_fields if name not in _APART)
+_their_values = operator.itemgetter(*_OTHER_ACTIONS)
+
+
+class _Heard(NamedTuple):
+    """Takes down what a real tool does while it runs: the artifacts that it saves, the events that it sends, and what it raises."""
+
+    saved: list[SavedArtifact]
+    sent: list[JsonObject]
+    note_traceback: Callable[[str], None]
+    note_steps: Callable[[OwnSteps], None]
+
+
+async def watched(
+    key: str,
+    real: Callable[[], Awaitable[Any]],
+    context: ToolContext,
+    note_problem: Callable[[str], None],
+    note_traceback: Callable[[str], None] = lambda _: None,
+    *,
+    note_steps: Callable[[OwnSteps], None] = lambda _: None,
+) -> tuple[Outcome, ToolEffects]:
+    """Run a real tool for the request with this key, and give its outcome and its effects, which stand in the context already.
+
+    A state value that JSON cannot hold is replaced by what JSON makes of it, at once and with a word to the
+    person: otherwise this run and its re-execution would differ. Where the tool raises, `note_traceback` gets the text;
+    `note_steps` gets its steps when it begins.
+    """
+    before = context.actions
+    written = before.state_delta
+    state = {name: canonical(jsonable(value)) for name, value in written.items()} if written else {}
+    others = _other_actions(before)
+    saved: list[SavedArtifact] = []
+    sent: list[JsonObject] = []
+    outcome = await _outcome(key, real, context, _Heard(saved, sent, note_traceback, note_steps))
+    after = context.actions  # reading it flushes what the tool wrote into lists and dicts of the state
+    ends = bool(invocation_of(context).end_invocation)
+    now = _other_actions(after)
+    if not (after.state_delta or others or now or saved or sent or ends):
+        return outcome, _NO_EFFECTS
+    delta = _state_since(state, after, context, note_problem)
+    names = [] if now == others else [name for name in _OTHER_ACTIONS if now.get(name) != others.get(name)]
+    changed = {name: jsonable(getattr(after, name)) for name in names}
+    if not (delta or saved or changed or sent or ends):
+        return outcome, _NO_EFFECTS
+    return outcome, ToolEffects(
+        state_delta=delta,
+        artifacts=tuple(saved),
+        actions=changed,
+        events=tuple(sent),
+        end_invocation=ends,
+    )
+
+
+def _state_since(
+    before: dict[str, str], after: EventActions, context: ToolContext, note_problem: Callable[[str], None]
+) -> JsonObject:
+    """Give what a tool wrote into the state; what JSON cannot hold is replaced there by what JSON makes of it."""
+    delta: JsonObject = {
+        whole_text(name): jsonable(value)
+        for name, value in after.state_delta.items()
+        if before.get(name) != canonical(jsonable(value))
+    }
+    # Names are made whole here too, as they will be from the journal; the state's are written below.
+    for name in [name for name in after.state_delta if whole_text(name) != name]:
+        del after.state_delta[name]
+    for name in [name for name in after.artifact_delta if whole_text(name) != name]:
+        after.artifact_delta[whole_text(name)] = after.artifact_delta.pop(name)
+    for name, value in delta.items():
+        if name not in after.state_delta or not survives_json(after.state_delta[name]):
+            note_problem(f"state {name!r} holds a value that JSON cannot hold; it was kept as JSON")
+            context.state[name] = copied(value)
+    return delta
+
+
+async def _outcome(
+    key: str,
+    real: Callable[[], Awaitable[Any]],
+    context: ToolContext,
+    heard: _Heard,
+) -> Outcome:
+    turn = CURRENT_TURN.get()
+
+    def hear(event: Event) -> None:
+        if turn is not None and not event.partial:
+            turn.note_effect(event)
+            heard.sent.append(event_json(event))
+
+    let_events_be_heard(context)
+    inside = INSIDE_REAL_CALL.set(RealCall(key, heard.saved.append, hear))
+    steps = OwnSteps(real())
+    heard.note_steps(steps)
+    try:
+        value = await steps
+        if steps.own and await steps.take_back_cancellation():
+            return _CANCELLED_ITSELF
+        return Returned.known(value=tool_value(value))
+    except BaseException as error:
+        if isinstance(error, asyncio.CancelledError) and await steps.take_back_cancellation():
+            return _CANCELLED_ITSELF
+        if ends_the_work(error):
+            raise
+        heard.note_traceback(written_traceback(error))
+        return Raised(error=written_error(error))
+    finally:
+        INSIDE_REAL_CALL.reset(inside)
+
+
+@contextlib.contextmanager
+def _inside_real_call() -> Iterator[None]:
+    """Say that everything in here is real; harmless where it has been said before."""
+    token = INSIDE_REAL_CALL.set(INSIDE_REAL_CALL.get() or _UNKNOWN)
+    try:
+        yield
+    finally:
+        INSIDE_REAL_CALL.reset(token)
+
+
+def _other_actions(actions: EventActions) -> dict[str, str]:
+    """Write the actions that are set; most tools set none."""
+    held = actions.__dict__
+    if not any(_their_values(held)):
+        return _NONE
+    return {name: canonical(jsonable(value)) for name in _OTHER_ACTIONS if (value := held[name])}
+
+
+async def repeated(effects: ToolEffects, context: ToolContext) -> None:
+    """Do again, in a tool's context, what the journal says a tool did."""
+    with _inside_real_call():
+        await _repeated(effects, context)
+
+
+async def _repeated(effects: ToolEffects, context: ToolContext) -> None:
+    turn = CURRENT_TURN.get()
+    for written in effects.events:
+        event = Event.model_validate(copied(written))
+        if turn is not None:
+            turn.note_effect(event)
+        await send_event(context, event)
+    if effects.state_delta:
+        context.state.update(copied(effects.state_delta))
+    if effects.actions:
+        actions = EventActions.model_validate(copied(effects.actions))
+        for name in effects.actions:
+            setattr(own_actions(context), name, getattr(actions, name))
+    if effects.end_invocation:
+        invocation_of(context).end_invocation = True
+    for artifact in effects.artifacts:
+        part = types.Part.model_validate(copied(artifact.part))
+        await context.save_artifact(artifact.filename, part, artifact.custom_metadata)

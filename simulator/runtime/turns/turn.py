@@ -1,0 +1,470 @@
+"""One turn in progress: takes requests from the boundaries and releases their answers in the journal's order.
+
+Answers are released one at a time, each after everything that the one before set going has come to rest. That
+order is what makes a re-execution give the same events, so it holds while a person plays as well.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import collections
+import contextlib
+import contextvars
+import uuid
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any, NamedTuple, Protocol
+
+from google.adk.events.event import Event
+from google.adk.models.llm_response import LlmResponse
+from google.adk.tools.base_tool import BaseTool
+
+from simulator.base.json_values import JsonObject, canonical, copied, digest
+from simulator.facts import (
+    AgentRan,
+    Answered,
+    CodeAnswered,
+    Fact,
+    ModelAnswered,
+    Outcome,
+    Raised,
+    Returned,
+    SavedArtifact,
+    ToolAnswered,
+    TurnStarted,
+)
+from simulator.runtime.adk.adk_private import is_graph_tool
+from simulator.runtime.adk.boundaries import CodeCall, ModelCall, ToolBoundaryCall
+from simulator.runtime.adk.codec import (
+    chained,
+    event_json,
+    jsonable,
+    made_error,
+    request_parts,
+    tool_result,
+    tool_value,
+    with_ids,
+    written_error,
+)
+from simulator.runtime.adk.event_loop import StudioLoop
+from simulator.runtime.adk.tool_guards import UnchosenToolError
+from simulator.runtime.adk.turn_context import INSIDE_REAL_CALL
+from simulator.runtime.answering.agent_tool_rules import cannot_answer
+from simulator.runtime.answering.fired_rules import Firing
+from simulator.runtime.errors import Diverged
+from simulator.runtime.turns.quiescence import Settling
+from simulator.runtime.turns.replay_release import Replay
+from simulator.runtime.turns.tool_effects import repeated
+from simulator.runtime.turns.waiting_request import Waiting
+
+_SECOND = 1_000_000
+
+# A model and tools that never wait must not keep everyone else from the loop for longer than so many seconds.
+LONGEST_BREATH = 0.1
+
+
+class Host(Protocol):
+    """What a turn needs of the session that it belongs to."""
+
+    seed: str
+
+    def now(self) -> float:
+        """Give the time."""
+        ...
+
+    def append(self, fact: Fact) -> int:
+        """Append a fact to the journal and give its number."""
+        ...
+
+    def answered_calls(self) -> tuple[ToolAnswered, ...]:
+        """Give the tool calls that were answered in the session so far, in order."""
+        ...
+
+    def rules_named(self, tool_name: str) -> tuple[str, ...]:
+        """Give the ids of the rules in force for a tool of this name."""
+        ...
+
+    def plays_agent_tool(self, tool_name: str, released: int | None) -> bool:
+        """Tell whether a rule or a player is set for an agent tool, as of the answer that was released last."""
+        ...
+
+    def fired_before(self, fact: AgentRan) -> Firing:
+        """Give what the rules that fired for a call do to its agent's answer."""
+        ...
+
+    def offer(self, waiting: Waiting[Any]) -> Awaitable[Answered | None] | None:
+        """Find somebody who answers a request; give the work of one who answers it where it is asked."""
+        ...
+
+    def changed(self) -> None:
+        """Say that there is something new to see."""
+        ...
+
+    def noticed(self) -> None:
+        """Say so where nobody can be waiting for it."""
+        ...
+
+    def problem(self, text: str) -> None:
+        """Tell the person something."""
+        ...
+
+
+class Moment(NamedTuple):
+    """When an answer becomes a fact: after which events (their fingerprint), and whether right when it was asked for."""
+
+    chain: str
+    at_once: bool = False
+
+
+def asked_at(key: str, parts: dict[str, str], arguments: JsonObject) -> str:
+    """Name a request by its key and by what is asked: after an undo another one may have the same key."""
+    return f"{key} {canonical([parts, arguments])}"
+
+
+class TurnRun:
+    """The turn in progress; lives on the loop's thread.
+
+    `recorded` are the answers that the journal holds for this turn, in order; they are released first. `as_then` says
+    that no seat and no rule was changed since the last of them.
+    `declared` are the tools that join the agent; `refused` says which tools did not run as nobody chose them to be real, which fails the turn; `may_have_run` are the keys of real calls that may have run before, or what `asked_at` gives for them.
+    """
+
+    def __init__(
+        self,
+        host: Host,
+        started: TurnStarted,
+        recorded: Sequence[tuple[int, Answered]],
+        used_ids: set[str],
+        may_have_run: frozenset[str] = frozenset(),
+        *,
+        as_then: bool = True,
+    ) -> None:
+        self.host, self.number = host, started.turn
+        self.used_ids, self.may_have_run = used_ids, may_have_run
+        self.loop: StudioLoop = asyncio.get_running_loop()  # type: ignore[assignment] # LoopThread runs no other loop
+        self.settling, self._breathed = Settling(self.loop), self.loop.time()
+        self.waiting: dict[str, Waiting[Any]] = {}
+        self.events: list[JsonObject] = []
+        self.artifacts: list[SavedArtifact] = []
+        self.chain, self._at_once = "", Moment("", at_once=True)
+        self.abort = asyncio.Event()
+        self.is_over = False
+        self.declared: tuple[BaseTool, ...] = ()
+        self.refused: list[UnchosenToolError] = []
+        self.caught_up = asyncio.Event()
+        self.last_model_call: ModelCall | None = None
+        self.replay = Replay(self, recorded, as_then=as_then)
+        self._thread_answers: list[Any] = []
+        self._ordinals: collections.Counter[str] = collections.Counter()
+        self._real_ids: collections.Counter[str] = collections.Counter()
+        self._effects: set[str] = set()
+        self._releasing = asyncio.Lock()
+        self._microseconds, self._ticks, self._ids = int(started.at * _SECOND + 0.5), 0, 0
+        # Half of the id is this turn's own, the other half counts: no two turns of a session share one.
+        own = digest(host.seed, str(started.turn))
+        self._id_begins = f"{own[:8]}-{own[8:12]}-{own[12:]}-0000-"
+        if not recorded:
+            self.caught_up.set()
+
+    # ------------------------------------------------------------ what ADK's ids and times come from
+
+    def new_id(self) -> str:
+        """Give ADK's next id: the same one in every execution of this turn."""
+        self.settling.activity += 1
+        if inside := INSIDE_REAL_CALL.get():
+            # What happens in there does not happen again, so it must not move the count of what does.
+            self._real_ids[inside.key] += 1
+            numbered = f"{inside.key}/{self._real_ids[inside.key]}"
+            return str(uuid.UUID(hex=digest(self.host.seed, numbered) + digest(numbered, self.host.seed)))
+        self._ids += 1
+        return f"{self._id_begins}{self._ids:012x}"
+
+    def time(self) -> float:
+        """Give ADK's time: that of the last fact, and a microsecond more each time it is asked."""
+        self.settling.activity += 1
+        if not INSIDE_REAL_CALL.get():
+            self._ticks += 1
+        return (self._microseconds + self._ticks) / _SECOND
+
+    # ------------------------------------------------------------ what the seated objects ask
+
+    async def ask_model(self, call: ModelCall) -> list[LlmResponse]:
+        """Ask the agent's seat for its turn; give its responses or raise its error."""
+        self.last_model_call = call
+        base = f"{self.number}/{call.scope}/{call.place}|{call.agent}"
+        self.replay.show(call.request, f"{base}#{self._ordinals[base]}")
+        waiting, fact = await self._ask_waiting(
+            base, call, call.agent, call.agent, request_parts(call.request)
+        )
+        if not isinstance(fact, ModelAnswered):
+            raise Diverged(-1, fact.key, ["kind"])
+        if fact.error:
+            raise made_error(fact.error)
+        if waiting.spoken is not None and fact.provenance.source == "model":
+            return [with_ids(waiting.spoken, fact.responses[0])]
+        # ADK changes the response that it is given, so each gets a fresh one.
+        return [LlmResponse.model_validate(copied(response)) for response in fact.responses]
+
+    async def ask_tool(self, call: ToolBoundaryCall) -> Any:
+        """Ask the environment for a tool's answer; give it as ADK takes it, or raise it."""
+        waiting, fact = await self._ask_about(call)
+        return await self._given(waiting, fact, call.context)
+
+    async def _ask_about(self, call: ToolBoundaryCall) -> tuple[Waiting[Any], Answered]:
+        return await self._ask_waiting(
+            self._base_of(call),
+            call,
+            call.context.agent_name,
+            call.tool.name,
+            {},
+            arguments=jsonable(call.arguments),
+        )
+
+    def _base_of(self, call: ToolBoundaryCall) -> str:
+        context = call.context
+        where = f"node:{context.node_path}" if is_graph_tool(context) else str(context.function_call_id)
+        return f"{self.number}/{call.scope}/{where}"
+
+    async def ask_agent_tool(self, call: ToolBoundaryCall, runs: Callable[[], Awaitable[Any]]) -> Any:
+        """Let the agent of a tool run, unless a rule or a player that is set for the tool answers in its place."""
+        if not self._is_played(call):
+            return await runs()
+        waiting, fact = await self._ask_about(call)
+        if not isinstance(fact, AgentRan):
+            return await self._given(waiting, fact, call.context)
+        firing = self.host.fired_before(fact)
+        if not firing.has_a_say:
+            return await runs()
+        try:
+            own: Outcome = Returned(value=tool_value(await runs()))
+        except Exception as error:  # noqa: BLE001 - an agent may raise anything; the rules see it too
+            own = Raised(error=written_error(error))
+        told = call._replace(own=(own, firing))
+        return await self._given(*await self._ask_about(told), call.context)
+
+    def _is_played(self, call: ToolBoundaryCall) -> bool:
+        """Tell whether a call of an agent tool is a request: as the journal has it, or else as rules and players are set."""
+        base = self._base_of(call)
+        keys = self.replay.keys
+        if f"{base}#{self._ordinals[base]}" in keys:
+            return True
+        inside = f"{self.number}/{call.scope}>{call.context.function_call_id}/"
+        if any(key.startswith(inside) for key in keys):
+            return False
+        return call.has_own_code or self.host.plays_agent_tool(call.tool.name, self.replay.released)
+
+    async def _given(self, waiting: Waiting[Any], fact: Answered, context: Any) -> Any:
+        if not isinstance(fact, ToolAnswered):
+            raise Diverged(-1, fact.key, ["kind"])
+        if not waiting.effects_done:
+            await repeated(fact.effects, context)
+        match fact.outcome.kind:
+            case "raised":
+                raise made_error(fact.outcome.error)
+            case "failed":
+                return fact.outcome.response()
+            case "deferred":
+                return None
+            case _:
+                return tool_result(fact.outcome.value)
+
+    async def ask_code(self, call: CodeCall) -> JsonObject:
+        """Ask the environment what code prints."""
+        base = f"{self.number}/{call.scope}/{call.branch}|code:{call.agent}"
+        fact = await self._ask(base, call, call.agent, "code", {"code": digest(call.code)})
+        if not isinstance(fact, CodeAnswered):
+            raise Diverged(-1, fact.key, ["kind"])
+        if fact.error:
+            raise made_error(fact.error)
+        return dict(copied(fact.result or {}))
+
+    async def _ask(self, base: str, call: Any, agent: str, name: str, parts: dict[str, str]) -> Answered:
+        return (await self._ask_waiting(base, call, agent, name, parts))[1]
+
+    async def _ask_waiting(
+        self,
+        base: str,
+        call: Any,
+        agent: str,
+        name: str,
+        parts: dict[str, str],
+        *,
+        arguments: JsonObject | None = None,
+    ) -> tuple[Waiting[Any], Answered]:
+        if self.is_over:
+            raise asyncio.CancelledError
+        waiting = self._new_waiting(base, call, agent, name, parts=parts, arguments=arguments or {})
+        key = waiting.key
+        is_recorded = key in self.replay.keys
+        if is_recorded and (known := self.replay.at_once(waiting)):
+            return waiting, known
+        self.waiting[key] = waiting
+        if not self.replay.is_done:
+            self.replay.asked.set()
+        try:
+            answering = None if is_recorded else self.host.offer(waiting)
+            fact = None if answering is None else await answering
+            if fact is None:
+                fact = await waiting.future
+        finally:
+            self.waiting.pop(key, None)
+            waiting.shown = None  # it leads back here
+            # A job that has answered is about to see to it that everything has settled: only one that is not
+            # wanted any more is cancelled.
+            if waiting.job and (waiting.future.cancelled() or not waiting.future.done()):
+                waiting.job.cancel()
+            if waiting.drafting:
+                waiting.drafting.cancel()
+        return waiting, fact
+
+    def _new_waiting(
+        self, base: str, call: Any, agent: str, name: str, *, parts: dict[str, str], arguments: JsonObject
+    ) -> Waiting[Any]:
+        self.settling.activity += 1
+        key = f"{base}#{self._ordinals[base]}"
+        self._ordinals[base] += 1
+        return Waiting(
+            key=key,
+            call=call,
+            agent=agent,
+            name=name,
+            parts=parts,
+            future=self.loop.create_future(),
+            context=contextvars.copy_context(),
+            started=self.loop.time(),
+            asked=self.loop.scheduled,
+            arguments=arguments,
+            may_have_run=bool(self.may_have_run)
+            and not self.may_have_run.isdisjoint({key, asked_at(key, parts, arguments)}),
+        )
+
+    def answered_calls(self) -> tuple[ToolAnswered, ...]:
+        """Give the tool calls that were answered in the session so far, in order."""
+        return self.host.answered_calls()
+
+    # ------------------------------------------------------------ what the seated objects tell
+
+    def note_event(self, event: Event) -> None:
+        """Take down an event as ADK appends it: later its state delta would be another."""
+        self.settling.activity += 1
+        written = event_json(event)
+        self.events.append(written)
+        if event.id in self._effects:
+            return  # it stands in the fact of the tool that sent it, so that fact cannot follow from it
+        self.chain = chained(self.chain, written)
+        self._at_once = Moment(self.chain, at_once=True)
+        self.host.noticed()
+
+    def note_effect(self, event: Event) -> None:
+        """Take down that an event is an effect of a tool's call, before ADK appends it."""
+        self._effects.add(event.id)
+
+    def note_artifact(self, artifact: SavedArtifact) -> None:
+        """Take down an artifact."""
+        self.artifacts.append(artifact)
+
+    def note_steering(self, tool_name: str) -> None:
+        """Tell the person why the rules that name such a tool are silent."""
+        for rule_id in self.host.rules_named(tool_name):
+            self.host.problem(cannot_answer(rule_id, tool_name))
+
+    def note_problem(self, text: str) -> None:
+        """Tell the person something."""
+        self.host.problem(text)
+
+    def changed(self) -> None:
+        """Say that there is something new to see."""
+        self.host.changed()
+
+    def note_waiting_thread(self, answer: Any) -> None:
+        """Code in a worker thread waits for an answer: nothing will come from it until then."""
+
+        def forget() -> None:
+            self.settling.in_threads.clear()
+
+        self.loop.call_soon_threadsafe(forget)
+        self._thread_answers.append(answer)
+
+    def let_threads_go(self) -> None:
+        """Free worker threads that wait for an answer which will never come."""
+        for answer in self._thread_answers:
+            answer.cancel()
+
+    # ------------------------------------------------------------ releasing
+
+    def unanswered(self, key: str) -> Waiting[Any] | None:
+        """Give the open request with this key."""
+        waiting = self.waiting.get(key)
+        return None if waiting is None or waiting.future.done() else waiting
+
+    def at_rest(self) -> bool:
+        """Say whether nothing will happen before a person answers."""
+        if not self.replay.is_done or self._releasing.locked():
+            return False
+        asks = False
+        for waiting in self.waiting.values():
+            if not waiting.future.done():
+                if not waiting.for_person:
+                    return False
+                asks = True
+        return asks
+
+    async def release(self, waiting: Waiting[Any], fact_at: Callable[[Moment], Answered]) -> bool:
+        """Record an answer and let the agent have it; False if it has been answered in the meantime.
+
+        Args:
+            waiting: The request.
+            fact_at: Makes the fact, given when it becomes one.
+        """
+        if not self.caught_up.is_set():
+            await self.caught_up.wait()
+        async with self._releasing:
+            await self.settling.settle()
+            if waiting.future.done() or self.waiting.get(waiting.key) is not waiting:
+                return False
+            self._breathed = self.loop.time()
+            waiting.future.set_result(self._recorded_now(fact_at(Moment(self.chain))))
+            await self.settling.settle()
+        self.host.changed()
+        return True
+
+    def _recorded_now(self, fact: Answered) -> Answered:
+        if self.is_over:  # code that swallowed its cancellation has answered: that is no fact any more
+            raise asyncio.CancelledError
+        self.host.append(fact)
+        self.passed(fact)
+        return fact
+
+    async def release_here(self, waiting: Waiting[Any], fact_at: Callable[[Moment], Answered]) -> Answered:
+        """Record an answer in the task that asked, which goes on with it.
+
+        Args:
+            waiting: The request.
+            fact_at: Makes the fact, given when it becomes one.
+        """
+        # A task that waits is woken by a callback that is scheduled: without one, nothing else has run.
+        nothing_ran = self.loop.scheduled == waiting.asked
+        if nothing_ran and self.loop.time() - self._breathed < LONGEST_BREATH:
+            fact = self._recorded_now(fact_at(self._at_once))
+        else:
+            async with self._releasing:
+                await self.settling.settle()
+                self._breathed = self.loop.time()
+                fact = self._recorded_now(fact_at(Moment(self.chain)))
+        waiting.future.set_result(fact)
+        self.host.changed()
+        return fact
+
+    @contextlib.asynccontextmanager
+    async def its_turn(self) -> Any:
+        """Hold back all other answers, once everything has settled: what is decided in here has its place in the order."""
+        if not self.caught_up.is_set():
+            await self.caught_up.wait()
+        async with self._releasing:
+            await self.settling.settle()
+            yield
+
+    def passed(self, fact: Answered) -> None:
+        """Note that an answer is one: its time is the turn's."""
+        self.settling.activity += 1
+        at = int(fact.at * _SECOND + 0.5)
+        self._microseconds = max(self._microseconds, at)

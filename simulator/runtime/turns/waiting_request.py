@@ -1,0 +1,107 @@
+"""A request that waits at a boundary, from the moment it is asked until its answer is a fact."""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+from dataclasses import dataclass, field
+from typing import Any, Generic, TypeVar
+
+from google.adk.models.llm_response import LlmResponse
+
+from simulator.base.json_values import JsonObject
+from simulator.environment.injection.rules import InjectionRule
+from simulator.facts import Answered, RaisedError
+from simulator.runtime.adk.boundaries import CodeCall, ModelCall, ToolBoundaryCall
+from simulator.runtime.adk.own_cancellation import OwnSteps
+from simulator.runtime.answering.fired_rules import NOTHING_FIRED, Firing
+from simulator.seats.requests import Request, ToolDeclaration
+
+CallT = TypeVar("CallT", ModelCall, ToolBoundaryCall, CodeCall)
+
+
+@dataclass(slots=True)
+class Waiting(Generic[CallT]):
+    """One open request of the turn in progress.
+
+    `job` is the task that finds an answer without a person; `here` says that the asking task itself is about to find
+    one; `is_queued` that the job waits for another real call to end, and can be
+    taken back (`is_behind` that it waits for one at all; `steps` are those of the real tool while it runs); `for_person` that nobody but a person will.
+    `arguments` are a tool's, as they were when it was asked; `asked` is how far the loop had come then.
+    `firing` is what the injection rules said, once they have `judged` the call, `number` which call of its tool it then was, and `latency` the seconds that it took
+    for that. `came_back` is set where a person came back to this request: they have it first, and `would_answer` says who would answer by themselves: a player, or a rule by its id. `note` tells the person why it came to
+    them, and `held` is an answer that a generator made and that a person has to look at, `held_by` who made it, and
+    `held_from` out of what. `drafting` is the task
+    that asks a model for a draft meanwhile, `progress` what it is at. `drafted_at` is how many answers its draft knows of.
+    `effects_done` is set where the real tool ran in this very call, so its effects are in place already. `spoken` is
+    the one response of the agent's own model, where it was asked in this very call. `running_by` is who works in place
+    of a tool: the environment's model, or the rules that delay it; empty for the tool itself. `traceback` is that of the real tool, where it raised. `declared`
+    is the tool as it was declared when it was first asked for here.
+    """
+
+    key: str
+    call: CallT
+    agent: str
+    name: str
+    parts: dict[str, str]
+    future: asyncio.Future[Answered]
+    context: contextvars.Context
+    started: float
+    asked: int
+    arguments: JsonObject
+    since: float = 0.0
+    may_have_run: bool = False
+    came_back: bool = False
+    would_answer: str = ""
+    for_person: bool = False
+    job: asyncio.Task[None] | None = None
+    here: bool = False
+    is_queued: bool = False
+    is_behind: bool = False
+    steps: OwnSteps | None = field(default=None, repr=False)
+    rules: tuple[InjectionRule, ...] = ()
+    judged: bool = False
+    firing: Firing = NOTHING_FIRED
+    latency: float = 0.0
+    number: int = 1
+    note: str = ""
+    held: Any = None
+    held_by: str = ""
+    held_from: tuple[str, ...] = ()
+    drafting: asyncio.Task[None] | None = None
+    progress: str = ""
+    drafted_at: int = -1
+    running: bool = False
+    running_text: str = ""
+    running_by: str = ""
+    proposal: tuple[JsonObject, ...] | None = None
+    failure: RaisedError | None = None
+    effects_done: bool = False
+    traceback: str | None = None
+    spoken: LlmResponse | None = None
+    declared: ToolDeclaration | None = field(default=None, repr=False)
+    shown: Request | None = field(default=None, repr=False)
+
+    @property
+    def is_taken(self) -> bool:
+        """Whether somebody is about to answer, or has answered; not while a real call only waits for its turn."""
+        is_at_work = self.job is not None and not self.is_queued
+        return self.here or is_at_work or self.future.done()
+
+    def wants_person(self) -> None:
+        """Hand the request to a person."""
+        self.for_person, self.running, self.shown = True, False, None
+
+    def note_steps(self, steps: OwnSteps) -> None:
+        """Keep the steps that the real tool takes, to tell what it waits for."""
+        self.steps = steps
+
+    def note_traceback(self, text: str) -> None:
+        """Take down the traceback of the real tool that raised."""
+        self.traceback = text
+
+    def is_let_go(self) -> None:
+        """Let those who sit there answer what a person came back to; the rules are asked again, and say the same."""
+        # What rules count and draw is folded from the facts.
+        self.came_back = self.judged = False
+        self.would_answer, self.firing, self.shown = "", NOTHING_FIRED, None

@@ -1,0 +1,214 @@
+"""Reads and writes scripts as YAML or JSON; what is wrong with a text is said with its line, its place and what was expected."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Literal, NamedTuple
+
+from pydantic import BaseModel, JsonValue, ValidationError
+
+from simulator.base.documents import DocumentError, Located, line_of, read_document, write_json, write_yaml
+from simulator.base.json_values import JsonObject, place_words
+from simulator.base.validation_words import complaint
+from simulator.facts import Value
+from simulator.scripts import script, script_lines
+from simulator.scripts.script import FORMAT, VERSION, Place, Script
+from simulator.seats.requests import CodeRequest, ModelRequest, Request
+from simulator.session import OpenCall
+
+_MOST_TOLD = 50
+"""How many mistakes are told at once; who mends them sees the next ones."""
+
+
+class ScriptError(ValueError):
+    """A script cannot be read or made; each line of the text names the line, the place and what was expected there."""
+
+
+class ScriptText(NamedTuple):
+    """A script that was read, and the text that it stands in."""
+
+    script: Script
+    text: str
+
+    def where(self, place: Place) -> str:
+        """Name a place for a person: `line 12: turns.0.moves.2`."""
+        line = line_of(self.text, place)
+        return f"line {line}: {words_of(place)}" if line else words_of(place)
+
+
+def words_of(place: Place) -> str:
+    """Name a place in a script: `turns.0.moves.2`."""
+    return place_words(place) or "the script"
+
+
+def read_script(text: str) -> ScriptText:
+    """Read a script from YAML or JSON.
+
+    Raises:
+        ScriptError: It cannot be read; each line of the error says one thing that is wrong, and in which line.
+    """
+    try:
+        document = read_document(text)
+    except DocumentError as error:
+        raise ScriptError(str(error)) from error
+    _check_head(document)
+    try:
+        return ScriptText(Script.model_validate(document), text)
+    except ValidationError as error:
+        raise ScriptError("\n".join(dict.fromkeys(_complaints(error, document, text)))) from error
+
+
+def _check_head(document: JsonValue) -> None:
+    if not isinstance(document, dict):
+        raise ScriptError(f"line 1: a script is an object with turns, not {type(document).__name__}")
+    if document.get("format") != FORMAT:
+        raise ScriptError(
+            f"line 1: this is no script: its format is {document.get('format')!r:.80}, not {FORMAT!r}"
+        )
+    version = document.get("version")
+    if isinstance(version, bool) or version != VERSION:
+        raise ScriptError(
+            f"line 1: version {version!r:.40} is not known; this studio reads version {VERSION}"
+        )
+
+
+def _complaints(error: ValidationError, document: JsonValue, text: str) -> Iterator[str]:
+    found = error.errors(include_url=False, include_context=False)
+    located = Located(text)
+    for detail in found[:_MOST_TOLD]:
+        place = tuple(_steps(detail["loc"], document))
+        if detail["type"] == "missing":
+            place = (*place, detail["loc"][-1])
+        line = located.line(place)
+        for said in complaint(detail, _NAMES).splitlines():
+            yield f"{f'line {line}: ' if line else ''}{words_of(place)}: {said}"
+    if len(found) > _MOST_TOLD:
+        yield f"line {line}: and {len(found) - _MOST_TOLD:,} more after that"
+
+
+def _steps(loc: Place, document: JsonValue) -> Iterator[str | int]:
+    """Leave out what pydantic puts into a place to name the kinds of values."""
+    inside: Any = document
+    for step in loc:
+        by_name = isinstance(inside, dict) and isinstance(step, str) and step in inside
+        if not by_name and not (isinstance(inside, list) and isinstance(step, int) and step < len(inside)):
+            continue
+        inside = inside[step]
+        yield step
+
+
+_NAMES = sorted(
+    {
+        name
+        for module in (script_lines, script)
+        for model in vars(module).values()
+        if isinstance(model, type) and issubclass(model, BaseModel)
+        for name in model.model_fields
+    }
+)
+
+
+# ---------------------------------------------------------------- writing
+
+_HEAD = """\
+# A session as a script. Play it again with: golden-trace run AGENT --script THIS_FILE --out SET.evalset.json
+# Change any line, and run it again. Lines may be left out: where the script then has no answer, `otherwise` says what
+# happens.
+"""
+_ABOUT = {
+    "seed": "Where ids and chance come from: with the same seed each run repeats the others.",
+    "session_id": "The session's id; leave it out for a new one.",
+    "began": "When the session began, in seconds since the epoch; leave it out for the present time.",
+    "initial_state": "What the session's state holds at first.",
+    "otherwise": "What to do where the script has no answer: ask, generate or fail.",
+    "agent": "Who plays the agent: model (its own), person (this script), a list of moves, or one of these by agent.",
+    "players": "Who answers a tool where the script has no answer: offline, model, recorded, auto, real, refuse, person.",
+    "rules": "Injection rules; they speak before anybody.",
+    "environment": "Answers of tools, for any turn. `args` are what the call's arguments have to hold.",
+    "turns": (
+        "What the user says, and what then happens. A line with `tool` answers a call of it (returns, fails, raises, later,\n"
+        "# draft or real), one with `prints` is what code prints, and all others are the agent's moves (text, calls, transfer)."
+    ),
+}
+
+
+def write_script(script_: Script, form: Literal["yaml", "json"] = "yaml") -> str:
+    """Write a script as text that `read_script` reads; the YAML says in comments what is what."""
+    document = _document(script_)
+    if form == "json":
+        return write_json(document)
+    pieces = [_HEAD]
+    for name, value in document.items():
+        about = _ABOUT.get(name)
+        pieces.append(f"\n# {about}\n" if about else "")
+        pieces.append(_turns(value) if name == "turns" else write_yaml({name: value}))
+    return "".join(pieces)
+
+
+def _document(script_: Script) -> JsonObject:
+    document: JsonObject = script_.model_dump(mode="json", exclude_unset=True)
+    return {"format": FORMAT, "version": VERSION, **document}
+
+
+def _turns(turns: Any) -> str:
+    written = "".join(f"\n# Turn {number}\n{write_yaml([turn])}" for number, turn in enumerate(turns, 1))
+    return f"turns:{written.removesuffix(chr(10))}\n"
+
+
+# Writes the lines that a script lacks, ready to be pasted: for a request that waits, or for a call that the user has to answer.
+
+
+class Waits(Value):
+    """What the script has no answer to: `words` say what waits, `snippet` is YAML to be pasted at `place`."""
+
+    place: Place
+    words: str
+    snippet: str
+
+
+def waits_for(request: Request, turn: int) -> Waits:
+    """Say what waits in a turn, and write a line that would answer it: the draft where there is one."""
+    match request:
+        case ModelRequest():
+            words = f"the turn of the agent {request.agent}"
+            line: JsonObject = {"agent": request.agent, "text": "What the agent says."}
+            hint = _tools_of(request)
+        case CodeRequest():
+            words, hint = (
+                f"what the code of {request.agent} prints",
+                f"# its code:\n{_commented(request.code)}",
+            )
+            line = {"prints": "What the code prints."}
+        case _:
+            words, hint = f"an answer to {request.tool_name}, which {request.agent} calls", ""
+            line = {"tool": request.tool_name, "args": request.arguments, "returns": request.draft}
+    return Waits(place=("turns", turn, "moves"), words=words, snippet=hint + write_yaml([line]))
+
+
+def waits_for_user(call: OpenCall, turns: int) -> Waits:
+    """Say that a call waits for the user after the last turn, and write a turn that answers it."""
+    name = asked_about(call)
+    if call.is_confirmation:
+        return Waits(
+            place=("turns", turns),
+            words=f"the user's confirmation of {name}",
+            snippet=write_yaml([{"confirm": True, "tool": name}]),
+        )
+    line: JsonObject = {"reply": {"result": "What came of it."}, "tool": name}
+    return Waits(place=("turns", turns), words=f"the user's answer to {name}", snippet=write_yaml([line]))
+
+
+def asked_about(call: OpenCall) -> str:
+    """Give the name of the tool that an open call is about: for a confirmation, the one that is to be confirmed."""
+    original = call.arguments.get("originalFunctionCall")
+    name = original.get("name") if call.is_confirmation and isinstance(original, dict) else None
+    return name if isinstance(name, str) and name else call.tool_name
+
+
+def _tools_of(request: ModelRequest) -> str:
+    names = ", ".join(tool.name for tool in request.tools)
+    return f"# or calls: [{{name: ..., args: {{...}}}}] with one of {names}\n" if names else ""
+
+
+def _commented(text: str) -> str:
+    return "".join(f"#   {line}\n" for line in text.splitlines())

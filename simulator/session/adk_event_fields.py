@@ -1,0 +1,138 @@
+"""Reads what a session needs out of ADK's events in JSON (`Event.model_dump(mode="json", by_alias=True)`)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+from simulator.base.json_values import JsonObject
+from simulator.session.model import OpenCall
+
+USER_AUTHOR = "user"
+_ONLY_DICTS = frozenset({dict})
+_ABORTED = "INVOCATION_ABORTED"
+
+
+def parts_of(content: Any) -> list[dict[str, Any]]:
+    """Give the parts of a google-genai `Content` in JSON; none where there is no content."""
+    parts = content.get("parts") if isinstance(content, dict) else None
+    if not isinstance(parts, (list, tuple)):
+        return []
+    if isinstance(parts, list) and _ONLY_DICTS.issuperset(map(type, parts)):
+        return parts  # as everything is that ADK wrote: quick, as this is asked very often
+    return [part for part in parts if isinstance(part, dict)]
+
+
+def function_calls(event: JsonObject) -> list[dict[str, Any]]:
+    """Give the function calls of an event."""
+    return [part["functionCall"] for part in parts_of(event.get("content")) if part.get("functionCall")]
+
+
+def function_responses(event: JsonObject) -> list[dict[str, Any]]:
+    """Give the function responses of an event."""
+    return [
+        part["functionResponse"] for part in parts_of(event.get("content")) if part.get("functionResponse")
+    ]
+
+
+def seals_a_stop(event: JsonObject) -> bool:
+    """Tell whether ADK made up this event for a turn that was stopped: what it answers there, no tool has said."""
+    return event.get("errorCode") == _ABORTED
+
+
+def content_text(content: Any) -> str:
+    """Write a content as text: its texts where it has nothing else, else JSON of its parts.
+
+    Keys may be in either of google-genai's spellings.
+    """
+    parts = [part for part in parts_of(content) if not part.get("thought")]
+    if all(isinstance(part.get("text"), str) for part in parts):
+        return "\n".join(part["text"] for part in parts)
+    responses = [part.get("functionResponse") or part.get("function_response") for part in parts]
+    if len(responses) == 1 and responses[0]:
+        return json.dumps(responses[0].get("response"), ensure_ascii=False)
+    return json.dumps(parts, ensure_ascii=False)
+
+
+def final_event(events: Sequence[JsonObject]) -> int | None:
+    """Find the event whose content is the final response: the last final one, one with text where there is any.
+
+    The rule is that of ADK's `Event.is_final_response` and of its converter to eval invocations, but an event
+    that waits for a long-running call is no response.
+    """
+    last: int | None = None
+    for place in range(len(events) - 1, -1, -1):
+        event = events[place]
+        if event.get("author") == USER_AUTHOR or not parts_of(event.get("content")) or not _is_final(event):
+            continue
+        if _has_text(event):
+            return place
+        last = place if last is None else last
+    return last
+
+
+def final_output(events: Sequence[JsonObject]) -> object:
+    """Give the last output that a node of a workflow yielded as data, without any content; None if there is none."""
+    for event in reversed(events):
+        if event.get("author") == USER_AUTHOR:
+            return None
+        if event.get("output") is not None and not parts_of(event.get("content")):
+            return event["output"]
+    return None
+
+
+def output_text(output: object) -> str:
+    """Write a workflow's output as its final response: a text as it is, anything else as JSON."""
+    return output if isinstance(output, str) else json.dumps(output, ensure_ascii=False)
+
+
+def _is_final(event: JsonObject) -> bool:
+    actions: Any = event.get("actions") or {}
+    if actions.get("skipSummarization"):
+        return True
+    if event.get("longRunningToolIds") or event.get("partial"):
+        return False
+    parts = parts_of(event.get("content"))
+    if parts and parts[-1].get("codeExecutionResult") is not None:
+        return False
+    return not function_calls(event) and not function_responses(event)
+
+
+def _has_text(event: JsonObject) -> bool:
+    return any(part.get("text") for part in parts_of(event.get("content")))
+
+
+def open_calls(events: Iterable[JsonObject], before: Iterable[OpenCall] = ()) -> tuple[OpenCall, ...]:
+    """Find the long-running calls that the user can still answer, in order; `before` were open before the events.
+
+    A confirmation is closed by the user's answer. A long-running tool that gave a first answer stays open for a
+    later one, once. A call that was cut off by a stop is closed.
+    """
+    waiting: dict[str, OpenCall] = {call.call_id: call for call in before}
+    for event in events:
+        long_running: Any = event.get("longRunningToolIds") or ()
+        node: Any = event.get("nodeInfo") or {}
+        for call in function_calls(event) if long_running else ():
+            if call.get("id") in long_running:
+                waiting[call["id"]] = OpenCall(
+                    call_id=call["id"],
+                    tool_name=call.get("name") or "",
+                    arguments=call.get("args") or {},
+                    agent=str(event.get("author") or ""),
+                    node=str(node.get("path") or ""),
+                )
+        for call_id in _answered_ids(event) if waiting else ():
+            if call_id not in waiting:
+                continue
+            if event.get("author") == USER_AUTHOR or seals_a_stop(event):
+                del waiting[call_id]
+            else:
+                waiting[call_id] = waiting[call_id].model_copy(update={"answered": True})
+    return tuple(waiting.values())
+
+
+def _answered_ids(event: JsonObject) -> Iterator[str]:
+    for response in function_responses(event):
+        if response.get("id"):
+            yield response["id"]
