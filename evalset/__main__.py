@@ -16,7 +16,7 @@ _BAD_USAGE = 2
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run a command, and give its exit code.
+    """Run a command, and return its exit code.
 
     Args:
         argv: The arguments without the program's name; those of the process by default.

@@ -73,7 +73,7 @@ class SimulatedAgentConfig:
         return self
 
     def resolve_eval_set_path(self) -> Path:
-        """Give `eval_set_path` as an absolute path."""
+        """Return `eval_set_path` as an absolute path."""
         return Path(self.eval_set_path).expanduser().absolute()
 
 
@@ -85,7 +85,7 @@ def _is_folder(place: Path) -> bool:
 
 
 def _path_problem(path: object) -> str | None:
-    """Say why something is not the path of a file, whether that is there yet or not; None if it is one."""
+    """Return why something is not the path of a file, whether that is there yet or not; None if it is one."""
     if not isinstance(path, (str, Path)):
         return f"is a {type(path).__name__}, not a path"
     if not str(path).strip():
@@ -101,7 +101,7 @@ def _path_problem(path: object) -> str | None:
 
 
 def is_agent(value: object) -> bool:
-    """Tell an ADK agent or workflow node by what ADK's runner needs of it, without importing ADK."""
+    """Recognise an ADK agent or workflow node by what ADK's runner needs of it, without importing ADK."""
     return (
         isinstance(getattr(value, "name", None), str)
         and callable(getattr(value, "run", None) or getattr(value, "run_async", None))

@@ -110,7 +110,7 @@ class Failed(Value):
     details: JsonObject = Field(default_factory=dict)
 
     def response(self) -> JsonObject:
-        """Give the dict that the agent sees."""
+        """Return the dict that the agent sees."""
         return {"error_code": self.error_code, "error_message": self.error_message, **self.details}
 
 

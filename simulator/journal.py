@@ -64,7 +64,7 @@ class Folds:
             self._folds[number] = fold
 
     def give(self, number: int) -> SessionFold:
-        """Give the fold of what leads to a fact; it is the caller's own."""
+        """Return the fold of what leads to a fact; it is the caller's own."""
         self._uses[number] -= 1
         return self._folds[number].forked() if self._uses[number] > 0 else self._folds.pop(number)
 
@@ -98,7 +98,7 @@ class Journal:
         return self._fold
 
     def append(self, fact: Fact) -> int:
-        """Append a fact at the head, move the head to it and give its number.
+        """Append a fact at the head, move the head to it and return its number.
 
         Raises:
             IllegalFactError: The fact cannot follow; the journal is as it was.
@@ -112,7 +112,7 @@ class Journal:
         return number
 
     def fact(self, number: int) -> Fact:
-        """Give one fact by its number.
+        """Return one fact by its number.
 
         Raises:
             JournalError: There is none with this number.
@@ -122,7 +122,7 @@ class Journal:
         return self._facts[number]
 
     def parent(self, number: int) -> int:
-        """Give the number of the fact before one, or -1 where it begins.
+        """Return the number of the fact before one, or -1 where it begins.
 
         Raises:
             JournalError: There is none with this number.
@@ -131,7 +131,7 @@ class Journal:
         return self._parents[number]
 
     def newest_below(self, number: int, *, besides: int | None = None) -> int:
-        """Give the newest of the facts that follow this one, itself where none does; `besides` begins a branch that is left out."""
+        """Return the newest of the facts that follow this one, itself where none does; `besides` begins a branch that is left out."""
         below, newest = {number}, number
         for later in range(number + 1, len(self._parents)):
             if self._parents[later] in below and later != besides:
@@ -140,12 +140,12 @@ class Journal:
         return newest
 
     def tips(self) -> list[int]:
-        """Give the last fact of each branch, the oldest first."""
+        """Return the last fact of each branch, the oldest first."""
         followed = set(self._parents)
         return [number for number in range(len(self._parents)) if number not in followed]
 
     def path(self, head: int | None = None) -> list[tuple[int, Fact]]:
-        """Give the facts from the first to `head` (the journal's own by default), with their numbers.
+        """Return the facts from the first to `head` (the journal's own by default), with their numbers.
 
         Raises:
             JournalError: `head` is no fact of this journal.
@@ -153,7 +153,7 @@ class Journal:
         return list(self.backwards(head))[::-1]
 
     def backwards(self, head: int | None = None) -> Iterator[tuple[int, Fact]]:
-        """Give the facts of `path` one by one, the newest first.
+        """Yield the facts of `path` one by one, the newest first.
 
         Raises:
             JournalError: As `path`.
@@ -202,11 +202,11 @@ class Journal:
         """Let others play the session, where it was claimed for this journal; here nobody else can."""
 
     def session(self, live_events: Iterable[JsonObject] = ()) -> SimulationSession:
-        """Give the session that the path adds up to; `live_events` as in `SessionFold.session`."""
+        """Return the session that the path adds up to; `live_events` as in `SessionFold.session`."""
         return self._fold.session(live_events)
 
     def branched(self, number: int) -> Journal:
-        """Give a journal of its own with the facts up to `number`."""
+        """Return a journal of its own with the facts up to `number`."""
         return Journal(fact for _, fact in self.path(number))
 
     def to_json(self) -> str:

@@ -187,7 +187,7 @@ def _run(tree: ast.AST) -> Iterator[ast.AST]:
 
 
 def _is_above(order: list[str], other: str, name: str) -> bool:
-    """Tell whether `other` stands above `name` in a list of layers, the highest first; those of one line stand side by side."""
+    """Return whether `other` stands above `name` in a list of layers, the highest first; those of one line stand side by side."""
     floors = [[each.strip() for each in layer.split("|")] for layer in order]
 
     def floor(module: str) -> int | None:

@@ -31,12 +31,12 @@ README = (ROOT / "README.md").read_text()
 
 
 def blocks(language: str) -> list[str]:
-    """Give the README's blocks of code in a language."""
+    """Return the README's blocks of code in a language."""
     return re.findall(rf"^```{language}\n(.*?)^```", README, re.DOTALL | re.MULTILINE)
 
 
 def commands(name: str) -> list[list[str]]:
-    """Give the README's lines that start a command of `golden-trace`, as its arguments."""
+    """Return the README's lines that start a command of `golden-trace`, as its arguments."""
     lines = re.findall(rf"^golden-trace ({name}\b.*)$", "".join(blocks("sh")), re.MULTILINE)
     return [shlex.split(line) for line in lines]
 
@@ -75,7 +75,7 @@ def test_the_file_is_played_by_the_command(tmp_path: Path, monkeypatch: pytest.M
 
 
 def run(script: str) -> dict[str, Any]:
-    """Run a block of code as a program; give its names."""
+    """Run a block of code as a program; return its names."""
     names: dict[str, Any] = {"__name__": "__main__"}
     exec(compile(script, "README.md", "exec"), names)  # noqa: S102 - the README's own words
     return names
@@ -244,7 +244,7 @@ def fresh(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def first_lines() -> list[str]:
-    """Give the first line of each block of commands."""
+    """Return the first line of each block of commands."""
     return [block.splitlines()[0] for block in blocks("sh")]
 
 

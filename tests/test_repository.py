@@ -27,7 +27,7 @@ MOST_FUNCTION_LINES = 40
 
 @cache
 def tracked() -> tuple[Path, ...]:
-    """Give the files of the repository."""
+    """Return the files of the repository."""
     listed = subprocess.run(
         ["git", "ls-files", "-z", "--cached"], cwd=ROOT, capture_output=True, text=True, check=True
     )
@@ -35,12 +35,12 @@ def tracked() -> tuple[Path, ...]:
 
 
 def sources() -> list[Path]:
-    """Give the Python files, without those that an earlier version wrote."""
+    """Return the Python files, without those that an earlier version wrote."""
     return [path for path in tracked() if path.suffix == ".py" and WRITTEN not in path.parents]
 
 
 def texts() -> Iterator[tuple[Path, str]]:
-    """Give each file that is text."""
+    """Yield each file that is text."""
     for path in tracked():
         if path.suffix not in {".png", ".ico", ".db"}:
             yield path, path.read_text()
@@ -122,7 +122,7 @@ def test_the_base_installation_stays_light() -> None:
 
 
 def imported(path: Path) -> Iterator[str]:
-    """Give the modules that a file imports, here and in its functions."""
+    """Yield the modules that a file imports, here and in its functions."""
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
@@ -150,7 +150,7 @@ def test_each_import_is_declared() -> None:
 
 
 def distributions(module: str) -> set[str]:
-    """Give what may be installed for a module; of the namespace `google`, what its next name says."""
+    """Return what may be installed for a module; of the namespace `google`, what its next name says."""
     top, _, below = module.partition(".")
     if top == "google":
         return {f"google-{below.partition('.')[0]}"} if below else set()
@@ -159,7 +159,7 @@ def distributions(module: str) -> set[str]:
 
 @cache
 def _homes() -> Mapping[str, list[str]]:
-    """Give the distributions of all that is installed, which takes a second to find."""
+    """Return the distributions of all that is installed, which takes a second to find."""
     return packages_distributions()
 
 

@@ -35,7 +35,7 @@ _SEAT = "Let it speak"
 
 
 def user_seat(scene: Scene) -> Command | None:
-    """Draw the seat; give what was asked for."""
+    """Draw the seat; return what was asked for."""
     seat = scene.view.user.seat
     st.caption("Who speaks for the user")
     # Whoever sits down, by whatever button, is shown: what was chosen before that is not revived.
@@ -69,7 +69,7 @@ def _take_over(scene: Scene) -> Command | None:
 
 
 def _ready(kept: Kept, scene: Scene) -> tuple[bool, bool]:
-    """Draw what all have in common; give whether messages are held, and whether it shall sit down."""
+    """Draw what all have in common; return whether messages are held, and whether it shall sit down."""
     hold = st.toggle(
         "Hold each message",
         key=kept.widget("hold", scene.view.user.seat.hold),
@@ -139,7 +139,7 @@ def _scenario(kept: Kept, scene: Scene) -> Command | None:
 
 
 def _add_to_set(kept: Kept, scene: Scene) -> str:
-    """Draw the way into an eval set; give its path where it was clicked."""
+    """Draw the way into an eval set; return its path where it was clicked."""
     path = st.text_input(
         "Eval set for the scenario case",
         key=kept.widget("set_path", str(default_destination(scene.live.owner, scene.live.config))),
@@ -194,7 +194,7 @@ def _fill(kept: Kept, scenario: JsonObject) -> None:
 
 
 def scenario_form(kept: Kept, begins: ScenarioForm) -> ScenarioForm:
-    """Draw the form; give what stands in it. `begins` is what it holds before anything was typed."""
+    """Draw the form; return what stands in it. `begins` is what it holds before anything was typed."""
     prompt = st.text_area(
         "Starting prompt",
         key=kept.widget("starting_prompt", begins.starting_prompt),
@@ -242,7 +242,7 @@ def _model(kept: Kept, begins: ScenarioForm) -> tuple[str, int]:
 
 
 def _more(kept: Kept, begins: ScenarioForm) -> dict[str, Any]:
-    """Draw what most scenarios leave to ADK; give it by the form's fields."""
+    """Draw what most scenarios leave to ADK; return it by the form's fields."""
     configuration = st.text_area(
         "Model configuration (JSON object)",
         key=kept.widget("model_configuration", begins.model_configuration),

@@ -14,7 +14,7 @@ _FONT = 'fontname="Helvetica,Arial,sans-serif"'
 
 
 def newest_of(tree: Tree, most: int = MOST_TIPS) -> tuple[Tree, int]:
-    """Keep the newest branches and where the session is, with the ways that lead there; give how many were left out."""
+    """Keep the newest branches and where the session is, with the ways that lead there; return how many were left out."""
     tips = sorted((node.fact for node in tree.nodes if node.branch is not None), reverse=True)
     above = {edge.end: edge.start for edge in tree.edges}
     kept = {ROOT}

@@ -49,7 +49,7 @@ def steps(count: int) -> str:
 
 
 def at(branch: Branch) -> str:
-    """Say when the last fact of a branch was appended."""
+    """Return when the last fact of a branch was appended."""
     return datetime.fromtimestamp(branch.at, UTC).strftime("%d %b, %H:%M:%S UTC")
 
 
@@ -69,7 +69,7 @@ def ending(journal: Journal, tip: int) -> Badge:
 
 
 def step_before(journal: Journal, fork: int) -> Fact | None:
-    """Give the step after which a branch forks; None at the start."""
+    """Return the step after which a branch forks; None at the start."""
     return next(
         (
             fact
@@ -81,7 +81,7 @@ def step_before(journal: Journal, fork: int) -> Fact | None:
 
 
 def forks(journal: Journal, fork: int) -> str:
-    """Say where a branch forks; safe in a label."""
+    """Return where a branch forks; safe in a label."""
     before = step_before(journal, fork)
     return f"Forks after {step_words(before)}" if before else "Forks at the start"
 
@@ -102,12 +102,12 @@ def brief(fact: Fact | None) -> str:
 
 
 def done(fact: Fact) -> str:
-    """Say what somebody did, with what they said or answered, in plain text that may come from outside."""
+    """Return what somebody did, with what they said or answered, in plain text that may come from outside."""
     return _short(brief(fact), _said(fact))
 
 
 def done_otherwise(there: Fact, here: Fact) -> tuple[str, str]:
-    """Say what was done there and what here, as `done`; of two answers of one tool only the places that differ."""
+    """Return what was done there and what here, as `done`; of two answers of one tool only the places that differ."""
     if (
         isinstance(there, ToolAnswered)
         and isinstance(here, ToolAnswered)

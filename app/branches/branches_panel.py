@@ -51,7 +51,7 @@ _ONE_WAY = (
 
 
 def branches_page(scene: Scene) -> Command | None:
-    """Draw the page; give what was asked for."""
+    """Draw the page; return what was asked for."""
     back = page_head("Branches", title(scene.session), status(scene.view), "branches")
     asked: Command | None = CloseBranches() if back else None
     journal = scene.live.simulation.journal
@@ -192,7 +192,7 @@ _MARKS = {
 
 
 def side_key(side: Literal["left", "right"], session_id: str) -> str:
-    """Give the key of the list in which the branch for a side is chosen."""
+    """Return the key of the list in which the branch for a side is chosen."""
     return f"compare_{side}_{session_id[-6:]}"
 
 
@@ -322,7 +322,7 @@ def _places(row: ComparedRow, side: Literal["left", "right"]) -> str:
 
 
 def _of_two_sorts(row: ComparedRow) -> bool:
-    """Tell whether one side is an error and the other an answer: they have no place in common."""
+    """Return whether one side is an error and the other an answer: they have no place in common."""
     return row.left is not None and row.right is not None and row.left.type != row.right.type
 
 

@@ -72,7 +72,7 @@ class TurnInputs:
         return self.request.response_schema
 
     def final_parts(self, value: JsonValue) -> tuple[JsonObject, ...]:
-        """Give the final answer as the model would give it: by a tool where there is one, else as text."""
+        """Return the final answer as the model would give it: by a tool where there is one, else as text."""
         if self.final_tool is not None:
             return ({"function_call": {"name": FINAL_TOOL, "args": value}},)
         return ({"text": json.dumps(value, ensure_ascii=False)},)
@@ -85,7 +85,7 @@ class TurnInputs:
         return list(self.kept.value("rows", [0]))
 
     def seed(self, row: int) -> JsonObject:
-        """Give what a call began with: its `name` and `args`, where it comes from a proposal."""
+        """Return what a call began with: its `name` and `args`, where it comes from a proposal."""
         found = self.kept.value(f"seed{row}", {})
         return found if isinstance(found, dict) else {}
 
@@ -134,7 +134,7 @@ class TurnInputs:
         self.kept.put("writing", value=False)
 
     def final_seed(self) -> JsonValue:
-        """Give the final answer that a proposal holds, where it is edited; else None."""
+        """Return the final answer that a proposal holds, where it is edited; else None."""
         if not self.is_editing:
             return None
         for part in self.proposed:
@@ -167,7 +167,7 @@ class TurnInputs:
 
 
 def proposed_parts(request: ModelRequest) -> tuple[JsonObject, ...]:
-    """Give the parts that a held model proposed; of a stream, those that are whole."""
+    """Return the parts that a held model proposed; of a stream, those that are whole."""
     parts: list[JsonObject] = []
     for response in request.proposal or ():
         content = response.get("content")
@@ -177,7 +177,7 @@ def proposed_parts(request: ModelRequest) -> tuple[JsonObject, ...]:
 
 
 def turn_inputs(drafts: DraftStore, request: ModelRequest) -> TurnInputs:
-    """Give the inputs of one turn out of the session's drafts."""
+    """Return the inputs of one turn out of the session's drafts."""
     shown = canonical([dict(content) for content in request.contents])
     proposal = canonical([dict(response) for response in request.proposal or ()])
     return TurnInputs(Kept(drafts, request.key, request.agent, shown, proposal), request)

@@ -34,7 +34,7 @@ VIEWS: tuple[View, ...] = ("Turn", "Model sees")
 
 
 def model_decision(inputs: TurnInputs, around: Surroundings = NOTHING_AROUND) -> Decision | None:
-    """Draw the agent's turn that waits; give the turn that was made."""
+    """Draw the agent's turn that waits; return the turn that was made."""
     request = inputs.request
     held = request.proposal is not None
     heading(

@@ -62,7 +62,7 @@ _ONE = "1 waits for you; you may also go on asking"
 def decision_panel(
     view: SimulationView, drafts: DraftStore, around: Surroundings = NOTHING_AROUND
 ) -> Decision | None:
-    """Draw what waits for a person, and what is at work; give what was decided."""
+    """Draw what waits for a person, and what is at work; return what was decided."""
     head = decision_head()
     line = waiting(view)
     with pane("decision"):
@@ -142,7 +142,7 @@ def _all_drafts(requests: list[ToolRequest], drafts: DraftStore) -> AnswerTools 
 
 
 def came_back(view: SimulationView) -> GoOn | None:
-    """Draw it where somebody would answer; give the wish that they do."""
+    """Draw it where somebody would answer; return the wish that they do."""
     names = dict.fromkeys(filter(None, map(would_answer, view.pending)))
     if not names:
         return None
@@ -167,7 +167,7 @@ _WARNING = "The code runs in the agent's own code executor, with all that it doe
 
 
 def code_decision(kept: Kept, request: CodeRequest) -> Decision | None:
-    """Draw the code; give what it is said to print."""
+    """Draw the code; return what it is said to print."""
     heading(request.agent, ("runs code", ":material/code:", "gray"))
     if request.may_have_run:
         may_have_run("code")
@@ -187,7 +187,7 @@ def code_decision(kept: Kept, request: CodeRequest) -> Decision | None:
 
 
 def open_call(kept: Kept, call: OpenCall) -> Confirm | Reply | None:
-    """Draw one open call; give the user's answer to it."""
+    """Draw one open call; return the user's answer to it."""
     return _confirmation(kept, call) if call.is_confirmation else _late(kept, call)
 
 

@@ -29,7 +29,7 @@ _ASKED = "model_asked"
 def draft_source(
     inputs: ToolInputs, settings: EnvironmentSettings
 ) -> AskForDraft | StopDrafting | DrawAgain | ShapeEnvironment | None:
-    """Draw where the draft comes from and what it does not know; give what was asked for.
+    """Draw where the draft comes from and what it does not know; return what was asked for.
 
     Args:
         inputs: The inputs of the call.
@@ -50,7 +50,7 @@ def draft_source(
 
 
 def _is_first_time(inputs: ToolInputs) -> bool:
-    """Tell whether the model was never asked for this call; from now on it was."""
+    """Return whether the model was never asked for this call; from now on it was."""
     request, kept = inputs.request, inputs.kept
     is_tried = bool(request.drafting or request.draft_problem) or request.draft_by != "offline"
     if is_tried or kept.value(_ASKED, initial=False):
@@ -217,7 +217,7 @@ def _ask(inputs: ToolInputs, model: str) -> bool:
 
 
 def _paste(inputs: ToolInputs, settings: EnvironmentSettings) -> ChangeSettings | None:
-    """Draw the field for an example; give the change that it asks for."""
+    """Draw the field for an example; return the change that it asks for."""
     kept, request = inputs.kept, inputs.request
     text = st.text_area(
         "Example of a response (JSON or plain text)",

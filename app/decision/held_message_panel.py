@@ -26,7 +26,7 @@ _STATUSES = {
 
 
 def held_message(view: SimulationView) -> GoOn | SeatUser | None:
-    """Draw it where somebody else speaks for the user; give the wish that they go on, or that a person takes over."""
+    """Draw it where somebody else speaks for the user; return the wish that they go on, or that a person takes over."""
     seat = view.user.seat
     if seat.player == "person":
         return None

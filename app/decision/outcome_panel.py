@@ -170,7 +170,7 @@ def _preview(inputs: ToolInputs) -> None:
 
 
 def _as_raised(error: RaisedError) -> str:
-    """Give the exception as Python's traceback would: one without a message is its class alone."""
+    """Return the exception as Python's traceback would: one without a message is its class alone."""
     from simulator.runtime.adk.codec import made_error  # noqa: PLC0415 - importing ADK takes a second: not before a call
 
     made = made_error(error)

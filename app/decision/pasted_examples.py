@@ -48,7 +48,7 @@ def read_example(text: str, schema: JsonObject | None) -> Example:
 def take_example(
     settings: EnvironmentSettings, tool_name: str, schema: JsonObject | None, value: JsonValue
 ) -> ChangeSettings:
-    """Give the change of settings by which a tool's responses have the shape of an example from now on, and are drafted like it.
+    """Return the change of settings by which a tool's responses have the shape of an example from now on, and are drafted like it.
 
     A schema that the tool has stays, with the example; else the example's own shape becomes the schema.
     """
@@ -60,7 +60,7 @@ def take_example(
 
 
 def _without_example(schema: JsonObject | None) -> JsonObject | None:
-    """Give a tool's schema as it was before an example was pasted; None where an example made it."""
+    """Return a tool's schema as it was before an example was pasted; None where an example made it."""
     if not schema or schema.get(_COMMENT) == _MADE:
         return None
     return {name: part for name, part in schema.items() if name != _EXAMPLES}

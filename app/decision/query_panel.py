@@ -38,7 +38,7 @@ FORMS_BY_SCHEMA = ("Form", *FORMS)
 def query(
     view: SimulationView, drafts: Drafts, schema: JsonObject | None, failed: FailedStep | None = None
 ) -> Asked | None:
-    """Draw the pane; give the query that was sent.
+    """Draw the pane; return the query that was sent.
 
     Args:
         view: The session.
@@ -74,7 +74,7 @@ def query(
 
 
 def _typed_for_the_turn_before(view: SimulationView, drafts: Drafts) -> str:
-    """Give what was typed here while somebody else was faster: in another tab, or a script."""
+    """Return what was typed here while somebody else was faster: in another tab, or a script."""
     turns = view.session.turns
     if not turns:
         return ""

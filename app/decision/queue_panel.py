@@ -40,7 +40,7 @@ class Waiting(Value):
 
 
 def waiting(view: SimulationView) -> tuple[Waiting, ...]:
-    """Give all that waits, oldest first.
+    """Return all that waits, oldest first.
 
     What a turn left open waits once the turn has ended, and the next query with it; a call that was answered once
     may be answered again, and comes last.

@@ -92,13 +92,13 @@ def bring_back(inputs: ToolInputs) -> None:
 
 
 def set_aside_now(inputs: ToolInputs) -> JsonObject | None:
-    """Give what was set aside; None where nothing was, or where it stands in the inputs again."""
+    """Return what was set aside; None where nothing was, or where it stands in the inputs again."""
     aside: Any = inputs.kept.value(_ASIDE)
     return aside if isinstance(aside, dict) and aside != _held(inputs) else None
 
 
 def is_own(inputs: ToolInputs) -> bool:
-    """Tell whether the inputs hold what somebody typed, and no draft, ready answer or first setting."""
+    """Return whether the inputs hold what somebody typed, and no draft, ready answer or first setting."""
     if inputs.mode == "Exception" or (inputs.mode == "Response" and inputs.style == "Text"):
         return bool(inputs.kept.value("exception_message" if inputs.mode == "Exception" else "response_text"))
     try:

@@ -95,7 +95,7 @@ def _line(inputs: ToolInputs, candidate: Candidate, place: int, *, is_held: bool
 
 
 def _source(candidate: Candidate) -> str:
-    """Say where an answer comes from, and how much of it is not known."""
+    """Return where an answer comes from, and how much of it is not known."""
     count = len(candidate.blanks)
     blank = "1 blank" if count == 1 else f"{count} blanks"
     return f"{candidate.why} ({blank})" if count else candidate.why

@@ -28,7 +28,7 @@ Option = TypeVar("Option", bound=str)
 
 
 def decision_head() -> DeltaGenerator:
-    """Draw the title of the pane; give the line that it stands in, where a choice may follow."""
+    """Draw the title of the pane; return the line that it stands in, where a choice may follow."""
     line = st.container(
         horizontal=True, vertical_alignment="center", gap="xsmall", wrap=False, key="head_decision"
     )
@@ -96,7 +96,7 @@ def editor(
     bare: bool = False,
     live: bool = False,
 ) -> str:
-    """Draw an editor; give the text as far as it is known.
+    """Draw an editor; return the text as far as it is known.
 
     The text reaches the server with the next click; of a `live` one also when it is left, which draws the page anew.
     A bare one shows no label; `fewest` is how many lines it has room for at least.

@@ -116,7 +116,7 @@ class ToolInputs:
     # ------------------------------------------------------------ the answer
 
     def answer(self, *, despite_contradictions: bool = False) -> ToolAnswer:
-        """Give the answer.
+        """Return the answer.
 
         Raises:
             NotReadyError: An input says nothing usable.
@@ -132,7 +132,7 @@ class ToolInputs:
         )
 
     def outcome(self) -> Outcome:
-        """Give the answer's outcome.
+        """Return the answer's outcome.
 
         Raises:
             NotReadyError: As `answer`.
@@ -151,7 +151,7 @@ class ToolInputs:
                 assert_never(mode)
 
     def state_delta(self) -> JsonObject:
-        """Give what the call changes in the session's state.
+        """Return what the call changes in the session's state.
 
         Raises:
             NotReadyError: The text is no JSON object.
@@ -171,7 +171,7 @@ class ToolInputs:
             return ()
 
     def is_draft(self) -> bool:
-        """Tell whether the answer is the draft as it was offered."""
+        """Return whether the answer is the draft as it was offered."""
         try:
             outcome = self.outcome()
             return not self.state_delta() and self._is_draft(outcome)
@@ -179,7 +179,7 @@ class ToolInputs:
             return False
 
     def offer(self) -> Candidate | None:
-        """Give the ready answer that the inputs hold as it was offered; None where they hold another one."""
+        """Return the ready answer that the inputs hold as it was offered; None where they hold another one."""
         try:
             seen = seen_of(self.outcome())
         except NotReadyError:
@@ -234,7 +234,7 @@ class ToolInputs:
         return self.request.draft is not None and same(outcome.value, self.request.draft)
 
     def _source(self, outcome: Outcome, delta: JsonObject) -> tuple[AnswerSource, tuple[str, ...]]:
-        """Say how the answer was authored, and what it was made of where it was generated."""
+        """Return how the answer was authored, and what it was made of where it was generated."""
         if self._is_draft(outcome):
             return ("edited", ()) if delta else ("generated", self.request.draft_from)
         offer = self.offer()
@@ -246,7 +246,7 @@ class ToolInputs:
 
 
 def seen_of(outcome: Outcome) -> JsonValue:
-    """Give what the agent sees of an answer that is data."""
+    """Return what the agent sees of an answer that is data."""
     match outcome:
         case Returned(value=value):
             return value
@@ -257,7 +257,7 @@ def seen_of(outcome: Outcome) -> JsonValue:
 
 
 def _shape_of(request: ToolRequest) -> JsonObject | None:
-    """Give the schema for a form: the tool's own; else that of the draft, unless that was made up from nothing."""
+    """Return the schema for a form: the tool's own; else that of the draft, unless that was made up from nothing."""
     if request.response_schema:
         return request.response_schema
     is_guess = not request.draft_from or request.draft_from[0].startswith(_GUESSED)
@@ -267,5 +267,5 @@ def _shape_of(request: ToolRequest) -> JsonObject | None:
 
 
 def tool_inputs(drafts: DraftStore, request: ToolRequest) -> ToolInputs:
-    """Give the inputs of one call out of the session's drafts; after an undo another call may come under its key."""
+    """Return the inputs of one call out of the session's drafts; after an undo another call may come under its key."""
     return ToolInputs(Kept(drafts, request.key, request.tool_name, canonical(request.arguments)), request)

@@ -63,7 +63,7 @@ _LABELS = {
 def tool_decision(
     inputs: ToolInputs, around: Surroundings = NOTHING_AROUND, history: Sequence[HistoryEntry] = ()
 ) -> Decision | None:
-    """Draw one tool call; give how it was answered, or what else was asked for.
+    """Draw one tool call; return how it was answered, or what else was asked for.
 
     Args:
         inputs: The inputs of the call.
@@ -107,7 +107,7 @@ def _inputs(inputs: ToolInputs, *, tried: bool) -> None:
 
 
 def _asked(inputs: ToolInputs, around: Surroundings) -> ChangeSeat | None:
-    """Draw what the agent wants of which tool, and why a person has to say it; give a change of who answers."""
+    """Draw what the agent wants of which tool, and why a person has to say it; return a change of who answers."""
     request = inputs.request
     line = heading(request.tool_name, *_badges(inputs))
     with line:
@@ -171,7 +171,7 @@ def _is_ready(inputs: ToolInputs) -> bool:
 
 
 def _buttons(inputs: ToolInputs) -> tuple[bool, bool]:
-    """Draw the row of buttons; give whether the answer was sent, and whether the real tool was asked for."""
+    """Draw the row of buttons; return whether the answer was sent, and whether the real tool was asked for."""
     kept = inputs.kept
     with st.container(horizontal=True, gap="small", vertical_alignment="center", key="decision_buttons"):
         clicked = accept(kept, _LABELS[inputs.mode])
@@ -205,7 +205,7 @@ _NAME = 28
 
 
 def from_now_on(kept: Kept, tool_name: str, around: Surroundings) -> ChangeSeat | None:
-    """Draw the choice, its body only while it is open; give the change of seats. This call moves along, too."""
+    """Draw the choice, its body only while it is open; return the change of seats. This call moves along, too."""
     now = around.seats.of_tool(tool_name)
     body = st.popover(
         f"From now on: {PLAYERS[now].short}",

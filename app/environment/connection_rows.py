@@ -60,7 +60,7 @@ class _UnfitRowError(ValueError):
 
 
 def rows_of(connections: Connections, model: str = "") -> tuple[ConnectionRow, ...]:
-    """Give a row for each connection, tool by tool; `model` is the name of the one that was asked."""
+    """Return a row for each connection, tool by tool; `model` is the name of the one that was asked."""
     uses = [
         ConnectionRow(
             tool=one.tool_name,

@@ -41,7 +41,7 @@ _USE_HELP = "What the call does to the thing; an answer gives ids of things that
 
 
 def connections_tab(scene: Scene) -> Command | None:
-    """Draw the connections; give what was asked for."""
+    """Draw the connections; return what was asked for."""
     environment = scene.live.simulation.environment
     world = environment.world()
     if not world.tools and not world.connections.roles:
@@ -133,7 +133,7 @@ _FAILED = "The model has said nothing that can be used; what was found in names 
 
 
 def analysis(world: WorldView, now: SessionEnvironment) -> Shape | None:
-    """Draw the line about the model; give what was asked for."""
+    """Draw the line about the model; return what was asked for."""
     model = now.settings.simulation_model
     asked: Shape | None = None
     with st.container(

@@ -88,7 +88,7 @@ def read_schema(form: SchemaForm, field: str) -> JsonObject | None:
 
 
 def form_of_tool(tool: DeclaredTool) -> DeclaredForm:
-    """Give the fields that `read_declared` makes this declaration of."""
+    """Return the fields that `read_declared` makes this declaration of."""
     return DeclaredForm(
         name=tool.name,
         description=tool.description,
@@ -98,7 +98,7 @@ def form_of_tool(tool: DeclaredTool) -> DeclaredForm:
 
 
 def form_of_schema(schema: JsonObject) -> SchemaForm:
-    """Give a schema as rows where they can say it all, else as JSON text."""
+    """Return a schema as rows where they can say it all, else as JSON text."""
     rows = rows_of_schema(schema)
     if not rows:
         return SchemaForm(style="JSON schema", text=write_json(schema))

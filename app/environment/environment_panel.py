@@ -36,7 +36,7 @@ LOOK_AGAIN_SECONDS = 0.5
 
 
 def environment(scene: Scene) -> Command | None:
-    """Draw the page; give what was asked for."""
+    """Draw the page; return what was asked for."""
     back = page_head(
         "Environment",
         title(scene.session),

@@ -41,7 +41,7 @@ def verdict_of(found: Standing) -> Verdict:
 
 
 def examples(tables: Iterable[WorldTable], taken: Collection[str] = ()) -> list[str]:
-    """Give invariants that could hold for what is known, at most six, none of those that are taken."""
+    """Return invariants that could hold for what is known, at most six, none of those that are taken."""
     known = list(tables)
     names = {table.kind: table.name for table in known}
     found = [line for table in known for line in _of(table, names)]
@@ -49,7 +49,7 @@ def examples(tables: Iterable[WorldTable], taken: Collection[str] = ()) -> list[
 
 
 def _can_be_named(name: str) -> bool:
-    """Tell whether an expression can hold a name: none in it begins with an underscore."""
+    """Return whether an expression can hold a name: none in it begins with an underscore."""
     return _NAME.fullmatch(name) is not None and not name.startswith("_")
 
 

@@ -18,7 +18,7 @@ Part: TypeAlias = Callable[[Scene, "WorldView"], Shape | None]
 
 
 def parted_tab(scene: Scene, label: str, parts: Mapping[str, Part], key: str) -> Command | None:
-    """Draw the choice of a part, and the chosen one; give what was asked for."""
+    """Draw the choice of a part, and the chosen one; return what was asked for."""
     chosen = views(label, list(parts), key)
     asked = parts[chosen](scene, scene.live.simulation.environment.world())
     return ShapeEnvironment(what=asked) if asked is not None else None

@@ -123,7 +123,7 @@ def _choice(row: SchemaRow, word: str) -> JsonValue:
 
 
 def rows_of_schema(schema: JsonObject) -> tuple[SchemaRow, ...] | None:
-    """Give the rows that say the same as a schema; None where rows cannot say it all."""
+    """Return the rows that say the same as a schema; None where rows cannot say it all."""
     fields = schema.get("properties", {})
     required = schema.get("required", [])
     if not isinstance(fields, dict) or not isinstance(required, list):

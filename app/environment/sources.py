@@ -16,18 +16,18 @@ _LONGEST = 300
 
 
 def tools_line(calls: Iterable[RecordedCall]) -> str:
-    """Say which tools are called how often: `find_order 3, refund_order 1`."""
+    """Return which tools are called how often: `find_order 3, refund_order 1`."""
     counts = Counter(call.tool_name for call in calls)
     return ", ".join(f"{name} {count}" for name, count in counts.most_common())
 
 
 def counted(calls: Sequence[object]) -> str:
-    """Say how many calls there are."""
+    """Return how many calls there are."""
     return "1 call" if len(calls) == 1 else f"{len(calls)} calls"
 
 
 def call_rows(calls: Iterable[RecordedCall]) -> list[dict[str, str]]:
-    """Give a row for each recorded call."""
+    """Return a row for each recorded call."""
     return [
         {
             "tool": call.tool_name,
@@ -47,7 +47,7 @@ def as_text(calls: Iterable[RecordedCall]) -> str:
 
 
 def remembered_rows(calls: Iterable[JsonObject]) -> list[dict[str, str]]:
-    """Give a row for each remembered call of a state key, oldest first."""
+    """Return a row for each remembered call of a state key, oldest first."""
     return [
         {
             "tool": str(call.get("tool_name", "")),
@@ -64,7 +64,7 @@ def _short(text: str) -> str:
 
 
 def with_tool(settings: EnvironmentSettings, name: str, **changes: Any) -> dict[str, ToolSettings]:
-    """Give the settings of all tools after some fields of one were set; a tool with nothing set is left out."""
+    """Return the settings of all tools after some fields of one were set; a tool with nothing set is left out."""
     now = ToolSettings.model_validate({**dict(settings.tool(name)), **changes})
     others = {other: found for other, found in settings.tools.items() if other != name}
     return others if now == ToolSettings(name=name) else {**others, name: now}
@@ -73,7 +73,7 @@ def with_tool(settings: EnvironmentSettings, name: str, **changes: Any) -> dict[
 def with_states(
     settings: EnvironmentSettings, names: Sequence[str], edited: Mapping[Any, Mapping[str, Any]]
 ) -> dict[str, ToolSettings]:
-    """Give the settings of all tools after the table of shared states was edited.
+    """Return the settings of all tools after the table of shared states was edited.
 
     Args:
         settings: Those in force.

@@ -58,7 +58,7 @@ _SHOWN_CALLS = 300
 
 
 def recordings(scene: Scene, _: WorldView) -> Shape | None:
-    """Draw the recordings; give what was asked for."""
+    """Draw the recordings; return what was asked for."""
     given = scene.live.simulation.environment.now.recordings
     left, right = st.columns(2, gap="medium")
     with left:
@@ -105,7 +105,7 @@ def _recording_form(scene: Scene, taken: set[str]) -> Shape | None:
 
 
 def _inputs(scene: Scene, count: int) -> Kept:
-    """Give the inputs for one more recording; others for each number of them, so that what was given leaves them."""
+    """Return the inputs for one more recording; others for each number of them, so that what was given leaves them."""
     return Kept(scene.drafts, f"recording-{count}")
 
 
@@ -179,7 +179,7 @@ _USE = (
 
 
 def simulation_model(scene: Scene, _: WorldView) -> Shape | None:
-    """Draw the model's settings; give what was asked for."""
+    """Draw the model's settings; return what was asked for."""
     settings = scene.live.simulation.environment.settings
     st.caption(_MODEL_HELP)
     left, right = st.columns(2, gap="medium")
@@ -301,7 +301,7 @@ _MEMORY_HELP = (
 
 
 def shared_state(scene: Scene, world: WorldView) -> Shape | None:
-    """Draw what is remembered; give what was asked for."""
+    """Draw what is remembered; return what was asked for."""
     settings = scene.live.simulation.environment.settings
     st.caption(_MEMORY_HELP)
     names = list(dict.fromkeys((*scene.tools(), *(tool.name for tool in world.tools), *settings.tools)))
@@ -391,7 +391,7 @@ _SCHEMAS_HELP = (
 
 
 def output_schemas(scene: Scene, world: WorldView) -> Shape | None:
-    """Draw the schemas of one tool's answers; give what was asked for."""
+    """Draw the schemas of one tool's answers; return what was asked for."""
     settings = scene.live.simulation.environment.settings
     names = list(dict.fromkeys((*scene.tools(), *(tool.name for tool in world.tools), *settings.tools)))
     if not names:
@@ -473,5 +473,5 @@ PARTS: Mapping[str, Part] = {
 
 
 def sources_tab(scene: Scene) -> Command | None:
-    """Draw the sources; give what was asked for."""
+    """Draw the sources; return what was asked for."""
     return parted_tab(scene, "Kind of source", PARTS, "sources_part")

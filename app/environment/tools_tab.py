@@ -38,7 +38,7 @@ _HELP = (
 
 
 def tools_tab(scene: Scene) -> Command | None:
-    """Draw the declared tools and the form; give what was asked for."""
+    """Draw the declared tools and the form; return what was asked for."""
     declared = scene.live.simulation.environment.now.declared
     left, right = st.columns([1, 1.3], gap="medium")
     with left:
@@ -120,7 +120,7 @@ def _form(scene: Scene, declared: tuple[DeclaredTool, ...]) -> Shape | None:
 
 
 def _new_inputs(scene: Scene, count: int) -> Kept:
-    """Give the inputs for one more tool; others for each number of them, so that what was declared leaves them."""
+    """Return the inputs for one more tool; others for each number of them, so that what was declared leaves them."""
     return Kept(scene.drafts, f"declare-{count}")
 
 
@@ -184,7 +184,7 @@ _COLUMNS = ("name", "type", "description", "required", "choices")
 
 
 def schema_rows(kept: Kept, name: str, label: str, initial: Sequence[SchemaRow]) -> list[Mapping[str, Any]]:
-    """Draw the table; give its rows as they stand, cell by cell.
+    """Draw the table; return its rows as they stand, cell by cell.
 
     A table editor adds what is done to what it was given first, so that it must be given the same as long as it is on
     the screen; after a refresh it begins with what was written last.

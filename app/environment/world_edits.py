@@ -66,7 +66,7 @@ def edits_of(sheet: Sheet, state: Mapping[str, Any]) -> WorldEdits:
 
 
 def _changed(sheet: Sheet, place: int, cells: Mapping[str, Cell]) -> Iterator[EntityChange]:
-    """Give the change of one row: `put` for cells that hold something else now, `replace` where one is empty."""
+    """Yield the change of one row: `put` for cells that hold something else now, `replace` where one is empty."""
     row = sheet.rows[place]
     where = f"{sheet.name}, {sheet.ids[place]}"
     put: JsonObject = {}
@@ -164,7 +164,7 @@ def _is_empty(written: Cell) -> bool:
 
 
 def _same(before: Any, now: Any) -> bool:
-    """Tell whether two JSON values are one, in depth; true is not 1, and 1.0 is 1."""
+    """Return whether two JSON values are one, in depth; true is not 1, and 1.0 is 1."""
     if isinstance(before, dict) and isinstance(now, dict):
         return before.keys() == now.keys() and all(_same(before[name], now[name]) for name in now)
     if isinstance(before, list) and isinstance(now, list):
@@ -173,7 +173,7 @@ def _same(before: Any, now: Any) -> bool:
 
 
 def edited_row(kind: str, key: str, before: JsonObject, now: JsonObject) -> EntityChange | None:
-    """Give the change that makes one row of another; None where they are the same."""
+    """Return the change that makes one row of another; None where they are the same."""
     if before.keys() - now.keys():
         return EntityChange(op="replace", kind=kind, id=key, fields=now)
     put = {name: value for name, value in now.items() if name not in before or not _same(before[name], value)}

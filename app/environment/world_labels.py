@@ -16,7 +16,7 @@ _LONGEST = 200
 
 
 def flag_lines(flags: Iterable[WorldFlag], history: Iterable[HistoryEntry]) -> list[str]:
-    """Give a line for each contradiction, the newest answer first, with its step in the timeline."""
+    """Return a line for each contradiction, the newest answer first, with its step in the timeline."""
     steps = {entry.fact: number for number, entry in enumerate(history, start=1)}
     return [
         f"{_step(steps.get(flag.fact))}{flag.tool_name}: {what}"
@@ -30,7 +30,7 @@ def _step(number: int | None) -> str:
 
 
 def field_rows(table: WorldTable, key: str) -> list[dict[str, str]]:
-    """Give a row for each field of a thing: its name, where it was set last, and its value."""
+    """Return a row for each field of a thing: its name, where it was set last, and its value."""
     row = table.rows[table.ids.index(key)]
     origins = table.origins.get(key, {})
     return [

@@ -85,7 +85,7 @@ def _kind(value: JsonValue) -> CellKind:
 
 
 def cell(value: JsonValue, kind: CellKind) -> Cell:
-    """Give what stands in a cell; None for what is missing or null."""
+    """Return what stands in a cell; None for what is missing or null."""
     if value is None:
         return None
     if kind == "json" or isinstance(value, (dict, list)):
@@ -118,7 +118,7 @@ def value_of(written: Cell, kind: CellKind) -> JsonValue:
 
 
 def found_rows(table: WorldTable, search: str) -> list[int]:
-    """Give the places of the rows in which each word of a text is found, in an id, a value or a field's name and value."""
+    """Return the places of the rows in which each word of a text is found, in an id, a value or a field's name and value."""
     words = search.casefold().split()
     if not words:
         return list(range(len(table.ids)))

@@ -51,7 +51,7 @@ _SHOWN_GONE = 30
 
 
 def things(scene: Scene, world: WorldView) -> Shape | None:
-    """Draw the things; give what was asked for."""
+    """Draw the things; return what was asked for."""
     _flags(scene, world)
     for text in world.problems:
         st.warning("A setting cannot be used.", icon=":material/warning:")
@@ -155,7 +155,7 @@ def _flags(scene: Scene, world: WorldView) -> None:
 
 
 def one_thing(scene: Scene, world: WorldView, table: WorldTable, search: str) -> Shape | None:
-    """Draw one thing of a kind; give what was asked for."""
+    """Draw one thing of a kind; return what was asked for."""
     ids = [table.ids[place] for place in found_rows(table, search)]
     if ids:
         key = f"world_thing_{slug(table.kind)}"
@@ -198,7 +198,7 @@ def _record(scene: Scene, table: WorldTable, key: str) -> Shape | None:
 
 
 def new_thing(scene: Scene, world: WorldView, kind: str = "") -> Shape | None:
-    """Draw the form for a thing of any kind; give it."""
+    """Draw the form for a thing of any kind; return it."""
     kept = Kept(scene.drafts, f"new-thing-{kind}")
     with st.expander("Add a thing", icon=":material/add:", key="world_new"):
         named = st.text_input(
@@ -244,7 +244,7 @@ _INDEX = "_index"
 
 
 def sheet_editor(scene: Scene, table: WorldTable, search: str) -> Shape | None:
-    """Draw the things in which a text is found; give the edits that were made since the last run."""
+    """Draw the things in which a text is found; return the edits that were made since the last run."""
     sheet = sheet_of(table, search)
     heads = {column.name: _sheet_head(column.name) for column in sheet.columns}
     shape = [[column.name, column.kind] for column in sheet.columns]
@@ -303,7 +303,7 @@ def _config(column: Column) -> Any:
 
 
 def _named(done: Any, names: dict[str, str]) -> dict[str, Any]:
-    """Give what was done with the fields' own names."""
+    """Return what was done with the fields' own names."""
 
     def own(cells: Any) -> dict[str, Any]:
         return {names.get(head, head): written for head, written in cells.items()}
@@ -333,7 +333,7 @@ _SHOWN = 8
 
 
 def invariants(scene: Scene, world: WorldView) -> Shape | None:
-    """Draw the invariants; give what was asked for."""
+    """Draw the invariants; return what was asked for."""
     settings = scene.live.simulation.environment.settings
     lines = settings.invariants
     st.caption(_INVARIANTS_HELP)
@@ -380,7 +380,7 @@ def _line(scene: Scene, lines: tuple[str, ...], place: int, line: str) -> Shape 
 
 
 def _new_input(scene: Scene, count: int) -> Kept:
-    """Give the input for one more line; another one for each number of lines, so that what was added leaves it."""
+    """Return the input for one more line; another one for each number of lines, so that what was added leaves it."""
     return Kept(scene.drafts, f"invariant-new-{count}")
 
 
@@ -445,7 +445,7 @@ _SHOWN_ROWS = 100
 
 
 def given_data(scene: Scene, world: WorldView) -> Shape | None:
-    """Draw the data; give what was asked for."""
+    """Draw the data; return what was asked for."""
     environment = scene.live.simulation.environment.now
     now = environment.data
     kept = _input(scene, now)
@@ -490,7 +490,7 @@ def _text(key: str) -> str:
 
 
 def _input(scene: Scene, given: str) -> Kept:
-    """Give the input for the data; another one for each that is given, so that it begins with what is in force."""
+    """Return the input for the data; another one for each that is given, so that it begins with what is in force."""
     return Kept(scene.drafts, f"world-data-{digest(given)[:8]}")
 
 
@@ -559,5 +559,5 @@ PARTS: Mapping[str, Part] = {"Things": things, "Invariants": invariants, "Data":
 
 
 def world_tab(scene: Scene) -> Command | None:
-    """Draw the world; give what was asked for."""
+    """Draw the world; return what was asked for."""
     return parted_tab(scene, "Part of the world", PARTS, "world_part")

@@ -28,7 +28,7 @@ _MOST_LISTED = 400
 
 
 def agent_and_cases(bench: Bench, facts: SetFacts) -> tuple[str, tuple[str, ...]]:
-    """Draw both side by side; give the agent's name and the ids of the cases, none for all."""
+    """Draw both side by side; return the agent's name and the ids of the cases, none for all."""
     left, right = st.columns(2, gap="small")
     with left:
         agent = agent_choice(bench, facts)
@@ -50,7 +50,7 @@ def unrecorded_choice(bench: Bench, tab: str) -> Policy:
 
 
 def agent_choice(bench: Bench, facts: SetFacts) -> str:
-    """Draw the agents, the set's own first; give the name of the chosen one, empty where there is none."""
+    """Draw the agents, the set's own first; return the name of the chosen one, empty where there is none."""
     try:
         entries = [entry for entry in catalogue().entries() if entry.state != "failed"]
     except AgentSettingsError:
@@ -74,7 +74,7 @@ def agent_choice(bench: Bench, facts: SetFacts) -> str:
 
 
 def case_choice(bench: Bench, facts: SetFacts) -> tuple[str, ...]:
-    """Draw the cases; give the ids of the chosen ones, none for all."""
+    """Draw the cases; return the ids of the chosen ones, none for all."""
     if len(facts.eval_ids) <= _MOST_LISTED:
         before = bench.options.get("cases")
         kept: list[JsonValue] = (
@@ -108,12 +108,12 @@ def case_choice(bench: Bench, facts: SetFacts) -> tuple[str, ...]:
 
 
 def key_of(bench: Bench, name: str) -> str:
-    """Give the key of an input of this bench; the inputs of two eval sets are not the same."""
+    """Return the key of an input of this bench; the inputs of two eval sets are not the same."""
     return f"{slug(name)}_{digest(str(bench.eval_set))[:6]}"
 
 
 def option_key(bench: Bench, name: str, initial: JsonValue) -> str:
-    """Let the input that is drawn next show the option of this name; give its key. `keep_option` keeps what it says."""
+    """Let the input that is drawn next show the option of this name; return its key. `keep_option` keeps what it says."""
     return followed_key(bench, name, bench.options.get(name, initial))
 
 
@@ -124,7 +124,7 @@ def keep_option(bench: Bench, name: str, value: JsonValue) -> None:
 
 
 def followed_key(bench: Bench, name: str, value: JsonValue) -> str:
-    """Let the input that is drawn next show a value whenever that has changed; give its key."""
+    """Let the input that is drawn next show a value whenever that has changed; return its key."""
     key = key_of(bench, name)
     page_state.follow(key, value)
     return key

@@ -80,7 +80,7 @@ def _written(uploads: Sequence[Upload], folder: Path) -> Path:
 
 
 def import_rows(imported: Imported) -> list[dict[str, str | int]]:
-    """Give a row for each case, as plain text."""
+    """Return a row for each case, as plain text."""
     return [
         {
             "case": literal(case.eval_id),
@@ -100,7 +100,7 @@ def _first_query(case: EvalCase) -> str:
 
 
 def insertions(imported: Imported, chosen: Sequence[str], work: SetWork) -> tuple[InsertCase, ...]:
-    """Give the edits that take cases into a set; an id that is taken there becomes another. None chosen are all."""
+    """Return the edits that take cases into a set; an id that is taken there becomes another. None chosen are all."""
     from evalset.files.case_text import case_json  # noqa: PLC0415 - as above
 
     taken = {row.eval_id for row in work.rows()}
@@ -150,7 +150,7 @@ def prepared(
 
 
 def case_names(work: SetWork) -> Mapping[str, str]:
-    """Give the eval ids of a set's cases by their keys, in their order."""
+    """Return the eval ids of a set's cases by their keys, in their order."""
     return dict(_named(work))
 
 

@@ -37,7 +37,7 @@ _MOST_SENTENCES = 200
 
 
 def exchange_tab(bench: Bench, scene: SetScene) -> ApplyEdits | None:
-    """Draw the tab; give the edits that take cases into the set."""
+    """Draw the tab; return the edits that take cases into the set."""
     left, right = st.columns(2, gap="medium")
     with left, st.container(key="set_import", gap="small"):
         asked = _import(bench, scene)

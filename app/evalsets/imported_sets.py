@@ -32,7 +32,7 @@ def apart(content: bytes) -> tuple[bytes, bytes]:
 
 
 def importable(path: Path) -> str:
-    """Say what a file is whose cases can be imported; empty where it is nothing of the kind."""
+    """Return what a file is whose cases can be imported; empty where it is nothing of the kind."""
     try:
         with path.open("rb") as file:
             return importable_kind(file.read(_HEAD))
@@ -41,7 +41,7 @@ def importable(path: Path) -> str:
 
 
 def imported_beside(path: Path) -> Path:
-    """Import the cases of a file into a new eval set beside it; give the set.
+    """Import the cases of a file into a new eval set beside it; return the set.
 
     Raises:
         ValueError: It holds no case, or the set cannot be written; the text says why.

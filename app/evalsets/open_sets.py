@@ -61,7 +61,7 @@ class Desks:
         self._kept: dict[tuple[str, str], object] = {}
 
     def of(self, owner: str, path: Path) -> Desk:
-        """Give somebody's desk for a set; the set is opened where it is not yet.
+        """Return somebody's desk for a set; the set is opened where it is not yet.
 
         Raises:
             evalset.errors.EvalSetError: It cannot be opened; the text says why and where.
@@ -103,7 +103,7 @@ class Desks:
             self._desks[owner, str(path)] = Desk(work, Drafts())
 
     def drafts(self, owner: str, path: str) -> Drafts:
-        """Give what somebody has typed on the page of a set; drafts that nobody keeps where it is not open."""
+        """Return what somebody has typed on the page of a set; drafts that nobody keeps where it is not open."""
         with self._lock:
             desk = self._desks.get((owner, path))
         return desk.drafts if desk is not None else Drafts()
@@ -124,7 +124,7 @@ class Desks:
             self._opened.clear()
 
     def _restored(self, owner: str, path: Path) -> Desk:
-        """Give the desk as an earlier server has left it, or a new one."""
+        """Return the desk as an earlier server has left it, or a new one."""
         store = shelf().store
         try:
             left = store.unsaved(owner, str(path)) if store is not None else None
@@ -171,7 +171,7 @@ class Desks:
 
 
 def desks() -> Desks:
-    """Give the desks of this process; a reload of the code does not touch them."""
+    """Return the desks of this process; a reload of the code does not touch them."""
     holder = sys.modules.setdefault(_HOLDER, ModuleType(_HOLDER))
     found: Desks = holder.__dict__.setdefault("desks", Desks())
     return found

@@ -50,5 +50,5 @@ def place_of(entry: AgentEntry, config: SimulatedAgentConfig, settings: AgentSet
 
 
 def history_of(config: SimulatedAgentConfig) -> Path:
-    """Give the folder in which ADK keeps the results of an agent."""
+    """Return the folder in which ADK keeps the results of an agent."""
     return config.resolve_eval_set_path().parent / HISTORY

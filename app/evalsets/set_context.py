@@ -171,7 +171,7 @@ STEP_ICONS: dict[str, str] = {
 
 
 def step_value(step: Step) -> Any:
-    """Give what of a step is shown and edited: the arguments of a call, the response of an answer, else all of it."""
+    """Return what of a step is shown and edited: the arguments of a call, the response of an answer, else all of it."""
     match step.kind:
         case "call":
             return step.value.get("args", {})

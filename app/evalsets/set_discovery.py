@@ -35,7 +35,7 @@ class SetLine(Value):
 
 
 def folders(entries: Iterable[AgentEntry], owner: str = LOCAL) -> dict[Path, str]:
-    """Give the folders of agents, each with the agent's name; those of agents that are not loaded too, where they are known.
+    """Return the folders of agents, each with the agent's name; those of agents that are not loaded too, where they are known.
 
     The eval sets of a demo agent lie among the user's data, in a folder of the owner's.
     """
@@ -96,7 +96,7 @@ def _line(path: Path, agent: str) -> SetLine | None:
 
 
 def check_set(path: str, owner: str, homes: Iterable[Path]) -> Path:
-    """Give the file behind a path that was typed, or stands in the address.
+    """Return the file behind a path that was typed, or stands in the address.
 
     Whose the machine is may open any file. Where others use the server too, they open what lies in an agent's folder,
     and what they have uploaded.
@@ -125,7 +125,7 @@ def check_set(path: str, owner: str, homes: Iterable[Path]) -> Path:
 
 
 def uploads_of(owner: str) -> Path:
-    """Give the folder in which what somebody uploads is kept as long as the server runs; it need not be there."""
+    """Return the folder in which what somebody uploads is kept as long as the server runs; it need not be there."""
     return Path(_uploads().name) / hashlib.sha256(owner.encode()).hexdigest()[:32]
 
 

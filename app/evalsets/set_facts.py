@@ -98,7 +98,7 @@ _SET = SchemaValidator(_schema())
 
 
 def environment_of(eval_set: Path) -> Path | None:
-    """Give the recorded environment beside an eval set, or the set itself where it holds one; None where there is none."""
+    """Return the recorded environment beside an eval set, or the set itself where it holds one; None where there is none."""
     from evalset.recorded.recording_files import recording_of  # noqa: PLC0415 - it stands behind a second of imports
 
     sidecar = recording_of(eval_set)
@@ -106,7 +106,7 @@ def environment_of(eval_set: Path) -> Path | None:
 
 
 def environment_trouble(eval_set: Path) -> str:
-    """Say why the recorded environment beside an eval set cannot be used; nothing where it can, or is not there."""
+    """Return why the recorded environment beside an eval set cannot be used; nothing where it can, or is not there."""
     environment = environment_of(eval_set)
     if environment is None:
         return ""

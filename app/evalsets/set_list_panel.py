@@ -24,7 +24,7 @@ COLUMNS = (1.8, 1)
 
 
 def set_list(lines: Sequence[SetLine], failed: str | None) -> SetCommand | None:
-    """Draw the page; give what was asked for. `failed` says why the last set was not opened."""
+    """Draw the page; return what was asked for. `failed` says why the last set was not opened."""
     with st.container(key="sets_head", gap="xxsmall"):
         st.subheader("Eval sets", anchor=False)
         st.caption(
@@ -126,7 +126,7 @@ def _other() -> SetCommand | None:
 
 
 def broken_set(path: Path, owner: str, why: str, failed: str | None = None) -> CloseSet | ImportFile | None:
-    """Draw the page; give what was asked for. `failed` says why the last import of it was not possible."""
+    """Draw the page; return what was asked for. `failed` says why the last import of it was not possible."""
     asked: CloseSet | ImportFile | None = None
     with st.container(horizontal=True, vertical_alignment="center", gap="xsmall", key="set_head"):
         with st.container(key="session_title", width="content"):

@@ -59,7 +59,7 @@ class Shown:
 
 
 def set_page(scene: SetScene, shown: Shown) -> SetCommand | None:
-    """Draw the page; give what was asked for."""
+    """Draw the page; return what was asked for."""
     asked = _head(scene, saving=shown.saving)
     if scene.work.beside.trouble:
         problem("What is recorded beside this set cannot be used.", scene.work.beside.trouble)
@@ -240,7 +240,7 @@ _COLORS = {"added": "green", "removed": "red", "changed": "blue"}
 
 
 def save_page(scene: SetScene, failed: str | None) -> SetCommand | None:
-    """Draw it; give what was asked for. `failed` says why the last save was refused."""
+    """Draw it; return what was asked for. `failed` says why the last save was refused."""
     found = changes(scene.work)
     if failed:
         problem("The eval set was not saved.", failed)
@@ -307,7 +307,7 @@ def _trimmed(before: str, after: str) -> tuple[str, str]:
 
 
 def conflict_page(both: Sequence[Conflict]) -> SetCommand | None:
-    """Draw what to do where the file has changed meanwhile; give what was asked for."""
+    """Draw what to do where the file has changed meanwhile; return what was asked for."""
     st.warning("The file was changed by somebody else since you opened it.", icon=":material/sync_problem:")
     if both:
         st.caption(

@@ -21,7 +21,7 @@ _UNSAVED = "the set has edits that are not saved"
 
 
 def is_out_of_date(measured: Measured | None, *, unsaved: bool) -> bool:
-    """Tell whether something has changed since a result was measured."""
+    """Return whether something has changed since a result was measured."""
     return unsaved or (measured is not None and bool(measured.changes()))
 
 

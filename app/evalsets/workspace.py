@@ -90,7 +90,7 @@ class Benches:
         self._lock = RLock()
 
     def of(self, owner: str, eval_set: Path) -> Bench:
-        """Give the bench of an owner for an eval set; another's is never given."""
+        """Return the bench of an owner for an eval set; another's is never given."""
         key = (owner, eval_set.absolute())
         with self._lock:
             if key not in self._benches:
@@ -136,7 +136,7 @@ class Benches:
 
 
 def benches() -> Benches:
-    """Give the benches of this process; as `app.live.live_sessions.registry`, they outlive a reload of the code."""
+    """Return the benches of this process; as `app.live.live_sessions.registry`, they outlive a reload of the code."""
     holder = sys.modules.setdefault(_HOLDER, ModuleType(_HOLDER))
     found: Benches = holder.__dict__.setdefault("benches", Benches())
     return found

@@ -150,7 +150,7 @@ def _misread(document: str, case: EvalCase) -> str | None:
 
 
 def outline(case: EvalCase) -> tuple[TurnOutline, ...]:
-    """Give a case turn by turn: what was asked, which tools were called, what was answered."""
+    """Return a case turn by turn: what was asked, which tools were called, what was answered."""
     # Importing ADK's evaluation takes a second: not before there is a case.
     from google.adk.evaluation.eval_case import get_all_tool_calls_with_responses  # noqa: PLC0415 - as above
 
@@ -181,7 +181,7 @@ def _text_of(content: Content | None) -> str:
 
 
 def free_eval_id(session: SimulationSession, path: str) -> str:
-    """Give the session's own eval id, or the next free one where the file holds it already.
+    """Return the session's own eval id, or the next free one where the file holds it already.
 
     A file that cannot be read counts as empty here: writing to it says what is wrong.
     """

@@ -277,7 +277,7 @@ def _whose_moves(kept: Kept) -> Agent:
 
 
 def _text(agent: Agent, written: Callable[[Agent], str]) -> str | None:
-    """Give the script, or say why there is none."""
+    """Return the script, or say why there is none."""
     try:
         return written(agent)
     except ValueError as error:  # a ScriptError
@@ -329,7 +329,7 @@ class ExportView:
 
 
 def fields(kept: Kept, default_path: str) -> ExportForm:
-    """Give what the fields hold before they are drawn; the eval id is empty where nobody named one yet."""
+    """Return what the fields hold before they are drawn; the eval id is empty where nobody named one yet."""
     return ExportForm(
         form=kept.value("export_form", "intermediate_data"),
         eval_id=str(kept.value("export_eval_id", "") or ""),
@@ -340,7 +340,7 @@ def fields(kept: Kept, default_path: str) -> ExportForm:
 def export(
     kept: Kept, chosen: ExportForm, shown: ExportView, *, may_write: bool = True
 ) -> ExportCommand | None:
-    """Draw the panel; give what was asked for. `may_write` offers to write to a file of the server."""
+    """Draw the panel; return what was asked for. `may_write` offers to write to a file of the server."""
     with st.container(horizontal=True, vertical_alignment="center", gap="xsmall", key="export_head"):
         title = "Export the golden trace" if shown.is_over else "Export the session so far"
         st.subheader(title, anchor=False, width="content")

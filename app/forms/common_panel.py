@@ -20,7 +20,7 @@ Option = TypeVar("Option", bound=str)
 
 
 def pane_head(title: str, options: Sequence[Option], key: str) -> Option:
-    """Draw a pane's title with the views it offers, and give the chosen one."""
+    """Draw a pane's title with the views it offers, and return the chosen one."""
     with st.container(
         horizontal=True, vertical_alignment="center", gap="xsmall", wrap=False, key=f"head_{key}"
     ):
@@ -57,7 +57,7 @@ def page_head(name: str, session: str, shown: Badge, key: str, *, way_back: str 
 
 
 def views(label: str, options: Sequence[Option], key: str) -> Option:
-    """Draw a choice between views, which stays for the session; give the chosen one."""
+    """Draw a choice between views, which stays for the session; return the chosen one."""
     chosen = st.segmented_control(
         label,
         options,
@@ -71,7 +71,7 @@ def views(label: str, options: Sequence[Option], key: str) -> Option:
 
 
 def pane(name: str, *, autoscroll: bool = False) -> DeltaGenerator:
-    """Give the frame of a pane; all have the same height and scroll inside."""
+    """Return the frame of a pane; all have the same height and scroll inside."""
     return st.container(
         border=True, height=PANE_HEIGHT, key=f"pane_{name}", gap="xsmall", autoscroll=autoscroll
     )

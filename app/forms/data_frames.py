@@ -20,7 +20,7 @@ def frame(columns: Mapping[str, Sequence[Any]], types: Mapping[str, str] | None 
 
 
 def rows_of(edited: Any) -> list[dict[str, Any]]:
-    """Give the rows of a frame; what is missing is None."""
+    """Return the rows of a frame; what is missing is None."""
     return [
         {str(name): None if pd.isna(cell) else cell for name, cell in row.items()}
         for row in edited.to_dict("records")

@@ -130,13 +130,13 @@ for _model in (RawNullable, RawUnion, RawArray, RawMember, RawObject):
 
 
 def fill(field: Field, value: JsonValue) -> Raw:
-    """Give what the inputs hold when they show a value."""
+    """Return what the inputs hold when they show a value."""
     raw = _fitting(field, value)
     return RawJson(text=write_json(value)) if raw is None else raw
 
 
 def blank(field: Field) -> Raw:  # noqa: C901, PLR0911, PLR0912 - one arm for each kind of field
-    """Give what the inputs of a field hold when there is no value: its default, else nothing."""
+    """Return what the inputs of a field hold when there is no value: its default, else nothing."""
     if field.has_default:
         default = _fitting(field, field.default)
         if default is not None:
@@ -207,7 +207,7 @@ def _fitting(field: Field, value: JsonValue) -> Raw | None:  # noqa: C901, PLR09
 
 
 def is_format(field: TextField, text: str) -> bool:
-    """Tell whether a text has the field's format."""
+    """Return whether a text has the field's format."""
     if field.format == "plain":
         return True
     try:

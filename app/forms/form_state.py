@@ -34,19 +34,19 @@ def member_name(name: str, member: str) -> str:
 
 
 def rows_of(kept: Kept, name: str, raw: RawArray) -> list[int]:
-    """Give the numbers of an array's rows; a row keeps its number when others are removed."""
+    """Return the numbers of an array's rows; a row keeps its number when others are removed."""
     return list(kept.value(f"{name}:rows", list(range(len(raw.items)))))
 
 
 def row_seed(field: Field, raw: RawArray, row: int) -> Raw:
-    """Give what a row's inputs hold at first; a row that was added is blank."""
+    """Return what a row's inputs hold at first; a row that was added is blank."""
     if row < len(raw.items):
         return raw.items[row]
     return blank(field.item) if isinstance(field, ArrayField) else RawJson(text="")
 
 
 def picker_of(field: Field, text: str) -> str:
-    """Say which picker can show a time without changing how it is written; empty where none can."""
+    """Return which picker can show a time without changing how it is written; empty where none can."""
     if not isinstance(field, TextField) or field.format == "plain":
         return ""
     if not text:
@@ -64,7 +64,7 @@ def picker_of(field: Field, text: str) -> str:
 
 
 def collect(kept: Kept, name: str, field: Field, seed: Raw) -> Raw:  # noqa: C901, PLR0911 - one arm for each kind
-    """Give what the inputs of a field hold; `seed` is what they held at first."""
+    """Return what the inputs of a field hold; `seed` is what they held at first."""
     match seed:
         case RawText():
             return RawText(text=_text(kept, name, field, seed.text))

@@ -45,7 +45,7 @@ class _OtherInputsError(Exception):
 
 
 def moves(kept: Kept, name: str, field: Field, now: Raw, then: Raw) -> tuple[Move, ...] | None:
-    """Give what to put where, so that a form that holds `now` holds `then`; None where other inputs are needed.
+    """Return what to put where, so that a form that holds `now` holds `then`; None where other inputs are needed.
 
     Args:
         kept: Keeps the inputs.

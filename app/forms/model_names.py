@@ -6,7 +6,7 @@ import os
 
 
 def model_problem(name: str) -> str | None:
-    """Say why a model cannot be asked; None where it can, as far as can be told."""
+    """Return why a model cannot be asked; None where it can, as far as can be told."""
     # Importing ADK takes a second: not before a model is named.
     from simulator.runtime.models.reachability import model_problem as reason_for  # noqa: PLC0415 - as above
 

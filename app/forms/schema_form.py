@@ -60,7 +60,7 @@ class SchemaForm:
         self._text = text
 
     def initial_text(self) -> str:
-        """Give the text that is there at first."""
+        """Return the text that is there at first."""
         if self._text is not None:
             return self._text
         return write_json(read(self._field, self._seed()).value)
@@ -180,7 +180,7 @@ class SchemaForm:
 def schema_form(
     kept: Kept, name: str, schema: JsonObject, value: JsonValue = None, *, tried: bool = False
 ) -> FormResult:
-    """Draw a form with a switch to edit its value as JSON; give what it says.
+    """Draw a form with a switch to edit its value as JSON; return what it says.
 
     Args:
         kept: Keeps the inputs.

@@ -16,18 +16,18 @@ MOST_PIXELS = 440
 
 
 def height(rows: int) -> int | Literal["auto"]:
-    """Give the height of a table: that of its rows where they are few, else one in pixels, in which it scrolls."""
+    """Return the height of a table: that of its rows where they are few, else one in pixels, in which it scrolls."""
     return "auto" if rows <= MOST_ROWS else MOST_PIXELS
 
 
 def editor_state(key: str) -> Mapping[str, Any]:
-    """Give what was done in the data editor with this key."""
+    """Return what was done in the data editor with this key."""
     found: Mapping[str, Any] = st.session_state.get(key) or {}
     return found
 
 
 def is_new(key: str, done: Mapping[str, Any], version: int) -> bool:
-    """Tell whether what was done in an editor is to be carried out: once, so that a refusal is not asked for anew."""
+    """Return whether what was done in an editor is to be carried out: once, so that a refusal is not asked for anew."""
     signature = f"{key} {version} {digest(canonical(_plain(done)))}"
     if page_state.get("tried") == signature:
         return False
@@ -36,7 +36,7 @@ def is_new(key: str, done: Mapping[str, Any], version: int) -> bool:
 
 
 def _plain(value: Any) -> Any:
-    """Give what JSON can hold: the places of edited rows are numbers, its keys are texts."""
+    """Return what JSON can hold: the places of edited rows are numbers, its keys are texts."""
     if isinstance(value, Mapping):
         return {str(name): _plain(inner) for name, inner in value.items()}
     return [_plain(inner) for inner in value] if isinstance(value, (list, tuple)) else value

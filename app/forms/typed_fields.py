@@ -18,7 +18,7 @@ class Values(Protocol):
     """Where inputs are kept: `app.forms.widget_store.Kept`, or a small one in a test."""
 
     def value(self, name: str, initial: JsonValue = None) -> Any:
-        """Give what an input holds; `initial` if nobody touched it."""
+        """Return what an input holds; `initial` if nobody touched it."""
         ...
 
 
@@ -49,7 +49,7 @@ class Fields:
         self.missing: set[str] = set()
 
     def initial(self, name: str) -> Any:
-        """Give what an input holds at first."""
+        """Return what an input holds at first."""
         if name in self._seeds:
             return self._seeds[name]
         return self._defaults.get(_NUMBERED.sub("", name))
@@ -59,54 +59,54 @@ class Fields:
         self._seeds.setdefault(name, value)
 
     def get(self, name: str) -> Any:
-        """Give what an input holds."""
+        """Return what an input holds."""
         return self._values.value(name, self.initial(name))
 
     def line(self, name: str) -> str:
-        """Give a text, without the space around it."""
+        """Return a text, without the space around it."""
         return str(self.get(name) or "").strip()
 
     def written(self, name: str) -> str:
-        """Give a text as it was typed."""
+        """Return a text as it was typed."""
         return str(self.get(name) or "")
 
     def flag(self, name: str) -> bool:
-        """Give a switch."""
+        """Return a switch."""
         return bool(self.get(name))
 
     def rows(self, name: str) -> list[int]:
-        """Give the numbers of a list's rows, in order."""
+        """Return the numbers of a list's rows, in order."""
         return list(self.get(f"{name}:rows") or [])
 
     def needed(self, name: str, words: str) -> str:
-        """Give a text that must not be empty."""
+        """Return a text that must not be empty."""
         return self.line(name) or self.lack(name, words)
 
     def number(self, name: str, words: str) -> float:
-        """Give a number that must be there."""
+        """Return a number that must be there."""
         value = self.get(name)
         return float(value) if value is not None else self.lack(name, words)
 
     def whole(self, name: str, words: str) -> int:
-        """Give a whole number that must be there."""
+        """Return a whole number that must be there."""
         return int(self.number(name, words))
 
     def json(self, name: str) -> Any:
-        """Give a JSON value."""
+        """Return a JSON value."""
         try:
             return parse_json(self.written(name))
         except JsonTextError as error:
             return self.refuse(name, str(error))
 
     def object(self, name: str) -> dict[str, JsonValue]:
-        """Give a JSON object; nothing typed is an empty one."""
+        """Return a JSON object; nothing typed is an empty one."""
         try:
             return parse_object(self.written(name))
         except JsonTextError as error:
             return self.refuse(name, str(error))
 
     def exact(self, name: str, percent: float) -> float:
-        """Give a share for a percentage; what it was read from, to the last digit, where that was not changed."""
+        """Return a share for a percentage; what it was read from, to the last digit, where that was not changed."""
         seed = self._seeds.get(f"{name}:exact")
         unchanged = isinstance(seed, (int, float)) and as_percent(float(seed)) == percent
         return float(seed) if unchanged and isinstance(seed, (int, float)) else percent / 100
@@ -142,7 +142,7 @@ class Fields:
 
 
 def as_percent(share: float) -> float:
-    """Give a share in percent, as it stands in an input."""
+    """Return a share in percent, as it stands in an input."""
     return round(share * 100, 10)
 
 

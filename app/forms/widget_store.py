@@ -78,7 +78,7 @@ def forget_drawn() -> None:
 
 
 def owners_before() -> dict[str, str]:
-    """Give whose inputs the run before drew, as they stand in widgets' keys, with their signatures."""
+    """Return whose inputs the run before drew, as they stand in widgets' keys, with their signatures."""
     owners: dict[str, str] = st.session_state.get(_OWNERS, {})
     return owners
 
@@ -112,18 +112,18 @@ class Kept:
         return self._owner
 
     def key(self, name: str) -> str:
-        """Give the key of the widget with this name."""
+        """Return the key of the widget with this name."""
         return f"{name}_{self._end}"
 
     def value(self, name: str, initial: JsonValue = None) -> Any:
-        """Give what an input holds, whether it is on the screen or not; `initial` if nobody touched it."""
+        """Return what an input holds, whether it is on the screen or not; `initial` if nobody touched it."""
         key = self.key(name)
         if key in st.session_state and self._is_mine(key):
             return _plain(held(key))
         return _load(self._drafts, self._owner, self._signature).get(name, initial)
 
     def widget(self, name: str, initial: JsonValue = None, decode: Callable[[Any], Any] | None = None) -> str:
-        """Make the widget that is drawn next hold its value; give its key.
+        """Make the widget that is drawn next hold its value; return its key.
 
         Args:
             name: The widget's name among this owner's.
@@ -159,7 +159,7 @@ class Kept:
             st.session_state.pop(key, None)
 
     def _is_mine(self, key: str) -> bool:
-        """Tell whether a widget holds what belongs to this owner, not to the one before it of the same name.
+        """Return whether a widget holds what belongs to this owner, not to the one before it of the same name.
 
         An input that the run before did not draw is not on the screen, whatever a look that came late has said of it.
         """
@@ -181,7 +181,7 @@ def _load(drafts: DraftStore, owner: str, signature: str) -> dict[str, Any]:
 
 
 def _read(text: str) -> tuple[str, dict[str, Any]]:
-    """Give what values are about, and the values; none where the text, which may come from a file, says something else."""
+    """Return what values are about, and the values; none where the text, which may come from a file, says something else."""
     try:
         kept = json.loads(text)
     except (ValueError, RecursionError):  # also a number of more digits than Python reads

@@ -48,7 +48,7 @@ def set_input(key: str, value: Any) -> None:
 
 
 def held(key: str) -> Any:
-    """Give what an input holds: what it was set to where the browser has not seen that, else what the browser says."""
+    """Return what an input holds: what it was set to where the browser has not seen that, else what the browser says."""
     said, was_set = st.session_state[key], _known().get(key)
     if was_set is not None and any(count > _seen() and said == other for count, other in was_set.before):
         return was_set.now
@@ -83,7 +83,7 @@ def _count() -> int:
 
 
 def _seen() -> int:
-    """Give the count that the browser knows of; where the page does not ask, it knows all."""
+    """Return the count that the browser knows of; where the page does not ask, it knows all."""
     return int(st.session_state.get(SEEN_KEY, _count()))
 
 

@@ -20,7 +20,7 @@ LOADS_NONE_HERE = True
 
 
 def catalogue() -> AgentCatalogue:
-    """Give the catalogue of this process.
+    """Return the catalogue of this process.
 
     Raises:
         simulator.agents.AgentSettingsError: The command line cannot be followed.

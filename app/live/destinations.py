@@ -13,7 +13,7 @@ from simulator.agents import demo_sets_folder
 
 
 def default_destination(owner: str, config: SimulatedAgentConfig) -> Path:
-    """Give the eval set that an agent's golden traces go into by default.
+    """Return the eval set that an agent's golden traces go into by default.
 
     Those of a demo agent lie among the user's data; where several people use the server, each has a folder of their own there.
     """
@@ -21,7 +21,7 @@ def default_destination(owner: str, config: SimulatedAgentConfig) -> Path:
 
 
 def own_place(owner: str, path: Path) -> Path:
-    """Give the place of somebody's own for an eval set of a demo agent; that of any other agent stays."""
+    """Return the place of somebody's own for an eval set of a demo agent; that of any other agent stays."""
     folder = demo_sets_folder()
     if owner == LOCAL or not path.is_relative_to(folder):
         return path
@@ -30,7 +30,7 @@ def own_place(owner: str, path: Path) -> Path:
 
 
 def is_among_data(path: str) -> bool:
-    """Tell whether an eval set is one of those among the user's data."""
+    """Return whether an eval set is one of those among the user's data."""
     return bool(path.strip()) and Path(path).is_relative_to(demo_sets_folder())
 
 

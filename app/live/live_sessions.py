@@ -149,23 +149,23 @@ class Registry:
         return live
 
     def peek(self, session_id: str) -> LiveSession | None:
-        """Give the live session with this id, or None, without counting that as a look at it."""
+        """Return the live session with this id, or None, without counting that as a look at it."""
         return self._sessions.get(session_id)
 
     def get(self, session_id: str) -> LiveSession | None:
-        """Give the live session with this id, the same one to everybody, or None; whether they may have it is not asked here."""
+        """Return the live session with this id, the same one to everybody, or None; whether they may have it is not asked here."""
         live = self._sessions.get(session_id)
         if live is not None:
             live.used = time.monotonic()
         return live
 
     def of(self, owner: str, session_id: str) -> LiveSession | None:
-        """Give the live session of an owner with this id; another's is no more than none."""
+        """Return the live session of an owner with this id; another's is no more than none."""
         live = self.get(session_id)
         return live if live is not None and live.owner == owner else None
 
     def get_or_take_in(self, session_id: str, make: Callable[[], LiveSession | None]) -> LiveSession | None:
-        """Give the live session with this id, or take in the one that `make` gives; never two at once.
+        """Return the live session with this id, or take in the one that `make` gives; never two at once.
 
         Raises:
             RegistryFullError: The limit is reached.
@@ -183,7 +183,7 @@ class Registry:
             return made
 
     def newest_first(self, owner: str | None = None) -> list[LiveSession]:
-        """Give all live sessions, or those of an owner, the newest first."""
+        """Return all live sessions, or those of an owner, the newest first."""
         with self._lock:
             found = [live for live in self._sessions.values() if owner in {None, live.owner}]
         return sorted(found, key=lambda live: -live.order)
@@ -204,7 +204,7 @@ class Registry:
         return [live.session_id for live in idle]
 
     def close_all(self) -> list[Exception]:
-        """Close every session; give what went wrong, so that one failure does not keep the others open."""
+        """Close every session; return what went wrong, so that one failure does not keep the others open."""
         with self._lock:
             sessions, self._sessions = list(self._sessions.values()), {}
         return list(_failures(sessions))
@@ -219,7 +219,7 @@ def _failures(sessions: Iterable[LiveSession]) -> Iterable[Exception]:
 
 
 def registry() -> Registry:
-    """Give the one registry of this process.
+    """Return the one registry of this process.
 
     It hangs on a module without a file, which a reload of the code does not touch, and it is no cached resource,
     which any browser may ask the server to clear.

@@ -10,7 +10,7 @@ from app.server.browser_tabs import Tabs
 
 
 def stamp_of(live: LiveSession, version: int | None = None) -> str:
-    """Give the stamp of a live session as it is now, or as it was at a version."""
+    """Return the stamp of a live session as it is now, or as it was at a version."""
     simulation = live.simulation
     store = shelf_if_open().store
     trouble = "!" if simulation.journal.trouble or (store is not None and store.trouble) else ""
@@ -19,7 +19,7 @@ def stamp_of(live: LiveSession, version: int | None = None) -> str:
 
 
 def stamp(session_id: str) -> str:
-    """Give the stamp of any session; cheap, and no use of it."""
+    """Return the stamp of any session; cheap, and no use of it."""
     live = registry().peek(session_id)
     if live is not None:
         return stamp_of(live)
@@ -28,7 +28,7 @@ def stamp(session_id: str) -> str:
 
 
 def followed_stamp(followed: Followed) -> str:
-    """Give the stamp of a session that is played elsewhere."""
+    """Return the stamp of a session that is played elsewhere."""
     return f"elsewhere {followed.version}"
 
 

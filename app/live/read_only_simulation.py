@@ -143,11 +143,11 @@ class Watched(ReadOnly):
         return self._shared().environment.looked_at()
 
     def view(self) -> SimulationView:
-        """Give one consistent snapshot."""
+        """Return one consistent snapshot."""
         return self._shared().view()
 
     def model_view(self) -> ModelRequest | None:
-        """Give what the model was last shown."""
+        """Return what the model was last shown."""
         return self._shared().model_view()
 
     def wait(self, timeout: float | None = None) -> bool:
@@ -155,7 +155,7 @@ class Watched(ReadOnly):
         return self._shared().wait(timeout)
 
     def _shared(self) -> LiveSimulation:
-        """Give the session itself.
+        """Return the session itself.
 
         Raises:
             NotSharedError: It is not shared any more, or another one stands for it now.
@@ -207,7 +207,7 @@ class AtRest(ReadOnly):
         return self._environment
 
     def view(self) -> SimulationView:
-        """Give one consistent snapshot; nothing waits and nothing runs."""
+        """Return one consistent snapshot; nothing waits and nothing runs."""
         from simulator.runtime import SimulationView  # noqa: PLC0415 - importing ADK takes a second
         from simulator.runtime.user_commands import UserView  # noqa: PLC0415 - as above
 

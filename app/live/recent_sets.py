@@ -38,7 +38,7 @@ class _Remembered(Value):
 
 
 def recent_sets(owner: str) -> tuple[RecentSet, ...]:
-    """Give the eval sets that somebody has used and that are still there, the one that was used last first."""
+    """Return the eval sets that somebody has used and that are still there, the one that was used last first."""
     return tuple(each for each in _read(_file_of(owner)).sets if Path(each.path).is_file())
 
 

@@ -59,11 +59,11 @@ class FollowedSessions:
         return made
 
     def peek(self, session_id: str) -> Followed | None:
-        """Give a followed session, without counting that as a look at it."""
+        """Return a followed session, without counting that as a look at it."""
         return self._sessions.get(session_id)
 
     def of(self, owner: str, session_id: str) -> Followed | None:
-        """Give a followed session of an owner, which a page shows; another's is no more than none."""
+        """Return a followed session of an owner, which a page shows; another's is no more than none."""
         found = self._sessions.get(session_id)
         if found is None or found.owner != owner:
             return None
@@ -80,7 +80,7 @@ class FollowedSessions:
         followed.version = next(self._versions)
 
     def shown(self) -> Iterator[tuple[str, Followed]]:
-        """Give those that pages show, and forget the others."""
+        """Yield those that pages show, and forget the others."""
         before = time.monotonic() - FORGET_SECONDS
         with self._lock:
             self._sessions = {each: found for each, found in self._sessions.items() if found.used > before}

@@ -57,7 +57,7 @@ class NotReopenedError(ValueError):
 def reopened(
     session_id: str, owner: str = LOCAL, *, by_force: bool = False, agent: str = ""
 ) -> LiveSession | None:
-    """Give a kept session of an owner, live again, the same one in each of their tabs.
+    """Return a kept session of an owner, live again, the same one in each of their tabs.
 
     None where they have none with this id, or it is played on another server: then it is followed from now on.
 
@@ -162,7 +162,7 @@ def _without_agent(reason: str, record: SessionRecord, journal: Journal) -> NotR
 
 
 def _changed(before: str, config: SimulatedAgentConfig, package: tuple[str, str]) -> str:
-    """Say what of the agent has changed since a session began; nothing where nothing has, or nobody knows.
+    """Return what of the agent has changed since a session began; nothing where nothing has, or nobody knows.
 
     `package` is the name of its package now, and the one that it had then.
     """
@@ -177,7 +177,7 @@ def _changed(before: str, config: SimulatedAgentConfig, package: tuple[str, str]
 
 
 def _claimed(store: JournalStore, record: SessionRecord, *, by_force: bool) -> StoredJournal | None:
-    """Give the journal of a session that is played here from now on; None where another server plays it: then it is followed."""
+    """Return the journal of a session that is played here from now on; None where another server plays it: then it is followed."""
     from simulator.store import SessionHeldError, StoreError  # noqa: PLC0415 - takes half a second
 
     try:
@@ -195,7 +195,7 @@ def _claimed(store: JournalStore, record: SessionRecord, *, by_force: bool) -> S
 
 
 def kept_drafts(store: JournalStore, session_id: str) -> Drafts:
-    """Give the unsent texts of a session, which are kept as well."""
+    """Return the unsent texts of a session, which are kept as well."""
     return Drafts(
         before=store.drafts(session_id), changed=lambda changed: store.put_drafts(session_id, changed)
     )

@@ -61,7 +61,7 @@ class StartSettings(Value):
 
 
 def unreachable(config: SimulatedAgentConfig) -> dict[str, str]:
-    """Give the reason for each agent whose model cannot be asked from here, by its name."""
+    """Return the reason for each agent whose model cannot be asked from here, by its name."""
     if isinstance(config, KernelAgentConfig):
         return config.unreachable
     # Importing ADK takes a second: not before an agent is loaded.

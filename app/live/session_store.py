@@ -54,7 +54,7 @@ class Shelf:
 
 
 def shelf() -> Shelf:
-    """Give the one shelf of this process; the first call opens the store."""
+    """Return the one shelf of this process; the first call opens the store."""
     holder = sys.modules.setdefault(_HOLDER, ModuleType(_HOLDER))
     with _lock:
         found: Shelf | None = holder.__dict__.get("shelf")
@@ -66,7 +66,7 @@ def shelf() -> Shelf:
 
 
 def shelf_if_open() -> Shelf:
-    """Give the shelf where it is open; before that one without a store, which `is_opening` where sessions are to be kept."""
+    """Return the shelf where it is open; before that one without a store, which `is_opening` where sessions are to be kept."""
     holder = sys.modules.get(_HOLDER)
     found: Shelf | None = holder.__dict__.get("shelf") if holder else None
     is_off = _named(os.environ) == _NONE

@@ -31,7 +31,7 @@ _lock = Lock()
 
 
 def shared_record(token: str) -> SessionRecord | None:
-    """Give what is shared under a token now; None where nothing is.
+    """Return what is shared under a token now; None where nothing is.
 
     Raises:
         app.live.reopened_sessions.NotReopenedError: The store does not say.
@@ -48,7 +48,7 @@ def shared_record(token: str) -> SessionRecord | None:
 
 
 def shared_session(token: str) -> LiveSession | None:
-    """Give the session that is shared under a token, to look at; None where none is.
+    """Return the session that is shared under a token, to look at; None where none is.
 
     What is shared is what happened: texts that its owner has typed and not sent are not in it.
 
@@ -74,7 +74,7 @@ def shared_session(token: str) -> LiveSession | None:
 
 
 def copied(token: str, owner: str) -> str:
-    """Make a copy of what is shared under a token, as a session of somebody else's own; give its id.
+    """Make a copy of what is shared under a token, as a session of somebody else's own; return its id.
 
     Raises:
         simulator.store.StoreError: Nothing is shared under it any more, or it cannot be copied.
@@ -96,7 +96,7 @@ def _stands_for(store: JournalStore, record: SessionRecord) -> LiveSession:
 
 
 def _resting(store: JournalStore, record: SessionRecord) -> LiveSession:
-    """Give a session that nobody plays here. It is not brought back to life: whoever looks sets nothing going."""
+    """Return a session that nobody plays here. It is not brought back to life: whoever looks sets nothing going."""
     key = store, record.session_id
     with _lock:
         if key in _at_rest:

@@ -42,11 +42,11 @@ class LiveSimulation(Protocol):
         ...
 
     def view(self) -> SimulationView:
-        """Give one consistent snapshot."""
+        """Return one consistent snapshot."""
         ...
 
     def model_view(self) -> ModelRequest | None:
-        """Give what the model was last shown."""
+        """Return what the model was last shown."""
         ...
 
     def query(

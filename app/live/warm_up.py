@@ -11,7 +11,7 @@ _LOG = logging.getLogger(__name__)
 
 
 def warm_up(modules: Iterable[str] = _SLOW_TO_IMPORT) -> list[str]:
-    """Import what the first session would otherwise wait for; give the names that could not be imported.
+    """Import what the first session would otherwise wait for; return the names that could not be imported.
 
     A failure here is only logged: the page imports the same module when it needs it, and shows the error then.
     """

@@ -36,7 +36,7 @@ VIEWS = ("Rules", "State", "Model", "Seats")
 
 
 def context(scene: Scene) -> Command | None:
-    """Draw the pane; give what was asked for in it."""
+    """Draw the pane; return what was asked for in it."""
     view = scene.view
     chosen = pane_head("Context", VIEWS, "context_view")
     with pane("context"):
@@ -110,7 +110,7 @@ def _model_view(view: SimulationView, simulation: LiveSimulation) -> None:
 
 
 def seats(view: SimulationView, cast: Cast, around: Surroundings = NOTHING_AROUND) -> Command | None:
-    """Draw the seats; give the change that was chosen. `around` says who can play."""
+    """Draw the seats; return the change that was chosen. `around` says who can play."""
     st.caption("Who makes the turns of each agent")
     asked = _agents(view, cast)
     st.caption("Who answers the calls of each tool, where no rule did")
@@ -204,7 +204,7 @@ _MOST_REASONS = 20
 
 
 def injections(scene: Scene) -> Command | None:
-    """Draw the rules; give what was asked for."""
+    """Draw the rules; return what was asked for."""
     asked = _ways(scene)
     if not scene.session.rules:
         st.caption(

@@ -127,7 +127,7 @@ def _entries() -> tuple[AgentEntry, ...]:
 
 
 def _agents(entries: tuple[AgentEntry, ...], path: Path) -> tuple[str, ...]:
-    """Give the names of the agents, those first in whose folder the set lies."""
+    """Return the names of the agents, those first in whose folder the set lies."""
     usable = [entry.name for entry in entries if entry.state != "failed"]
     homes = folders(entries, visitor().owner)
     near = [name for folder, name in homes.items() if path.is_relative_to(folder) and name in usable]
@@ -247,7 +247,7 @@ def _apply(asked: ApplyEdits, scene: SetScene) -> None:
 
 
 def _sentences(saved: Saved) -> list[str]:
-    """Say what a save did, beside the eval set itself."""
+    """Return what a save did, beside the eval set itself."""
     found = [f"{saved.path}: {saved.cases} case{'' if saved.cases == 1 else 's'} changed"]
     if saved.beside:
         found.append(f"What is recorded beside it was changed with it: {saved.beside}")

@@ -78,7 +78,7 @@ def _free(live: LiveSession, session: SimulationSession, path: str) -> str:
 
 
 def _written(head: int) -> Written | None:
-    """Give the last write of this tab, as long as the session has not gone on since."""
+    """Return the last write of this tab, as long as the session has not gone on since."""
     kept = page_state.get("exported")
     written = Written.model_validate(kept) if kept else None
     return written if written is not None and written.head == head else None
@@ -87,7 +87,7 @@ def _written(head: int) -> Written | None:
 def _built(
     live: LiveSession, view: SimulationView, chosen: ExportForm
 ) -> tuple[Exportable | None, str | None]:
-    """Give the case, or why there is none; the last one that was built is at hand."""
+    """Return the case, or why there is none; the last one that was built is at hand."""
     about = (view.head, chosen.form, chosen.eval_id)
     if live.built is not None and live.built[0] == about:
         return live.built[1], None

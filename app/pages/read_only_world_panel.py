@@ -67,7 +67,7 @@ def _things(scene: Scene, world: WorldView) -> None:
 
 
 def _rows(table: WorldTable) -> list[dict[str, str]]:
-    """Give each thing with all of its fields as texts, the id first."""
+    """Return each thing with all of its fields as texts, the id first."""
     names = table.columns[1:]
     first = table.columns[0] if table.columns else f"{table.kind}_id"
     return [

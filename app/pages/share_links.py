@@ -8,6 +8,6 @@ import streamlit as st
 
 
 def link_of(token: str) -> str:
-    """Give the link to a session that is shared under a token, as the visitor's own browser reaches this server."""
+    """Return the link to a session that is shared under a token, as the visitor's own browser reaches this server."""
     here = urlsplit(st.context.url or "/")
     return urlunsplit((here.scheme, here.netloc, here.path or "/", f"shared={quote(token)}", ""))

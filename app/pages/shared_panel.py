@@ -36,7 +36,7 @@ def read_only_line() -> None:
 
 
 def watched_head(view: SimulationView, *, has_branches: bool) -> WatchCommand | None:
-    """Draw the line above the panes; give what was clicked."""
+    """Draw the line above the panes; return what was clicked."""
     with st.container(
         horizontal=True, vertical_alignment="center", gap="xsmall", key="session_header", wrap=False
     ):

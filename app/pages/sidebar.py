@@ -84,13 +84,13 @@ def _list_when_open() -> None:
 
 
 def _exporting(kept: Shelf, owner: str) -> Callable[[str], str] | None:
-    """Give what writes a session of an owner as a file."""
+    """Return what writes a session of an owner as a file."""
     store = kept.store
     return None if store is None else lambda session_id: store.export(of_owner(store, session_id, owner))
 
 
 def _records(kept: Shelf, owner: str) -> tuple[list[SessionRecord], str]:
-    """Give what is kept of an owner, the newest first, and why it cannot be read."""
+    """Return what is kept of an owner, the newest first, and why it cannot be read."""
     if kept.store is None:
         return [], kept.problem
     when, records = _read.get((kept, owner), (-_FRESH_SECONDS, []))

@@ -46,7 +46,7 @@ Export = Callable[[str], str]
 
 
 def asked_in_menu() -> MenuCommand | None:
-    """Give what was asked for in a menu, once; call it before the menus are drawn."""
+    """Return what was asked for in a menu, once; call it before the menus are drawn."""
     asked = page_state.get("menu_asked")
     page_state.put("menu_asked", None)
     return None if asked is None else _COMMAND.validate_python(asked)
@@ -188,7 +188,7 @@ def sidebar(
     on_sets: bool = False,
     opening: bool = False,
 ) -> SidebarCommand | None:
-    """Draw the sidebar; give what was clicked.
+    """Draw the sidebar; return what was clicked.
 
     Args:
         sessions: Those to list, the newest first.
@@ -317,7 +317,7 @@ def _found(sessions: Sequence[SessionLine]) -> list[SessionLine]:
 
 
 def _lines(sessions: Sequence[SessionLine], current_id: str | None, export: Export | None) -> str | None:
-    """Draw lines; give the id of the session that was clicked."""
+    """Draw lines; return the id of the session that was clicked."""
     opened: str | None = None
     for line in sessions:
         is_current = line.session_id == current_id

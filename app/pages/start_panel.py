@@ -63,7 +63,7 @@ def start(
     processes: Callable[[], Sequence[AgentProcess]] = tuple,
     pythons: Callable[[AgentEntry], PythonChoice | None] = lambda _: None,
 ) -> StartCommand | None:
-    """Draw the page; give what was asked for. `failed` says why the last attempt to begin did not work, by a script or without.
+    """Draw the page; return what was asked for. `failed` says why the last attempt to begin did not work, by a script or without.
 
     `slow` names the agents that are being loaded and take long. `recorded` draws where a recorded case is chosen. `processes` gives those of the agents.
     `pythons` gives what is known of an agent's Python, where it can be chosen.
@@ -272,7 +272,7 @@ def agent_list(
     slow: Collection[str] = (),
     pythons: Callable[[AgentEntry], PythonChoice | None] = lambda _: None,
 ) -> ChooseAgent | StopLoading | ChoosePython | None:
-    """Draw the agents; give what was clicked. `slow` names those that are being loaded and take long; `pythons` as for `start`."""
+    """Draw the agents; return what was clicked. `slow` names those that are being loaded and take long; `pythons` as for `start`."""
     clicked: ChooseAgent | StopLoading | ChoosePython | None = None
     is_long = len(entries) > LONG_LIST
     height: int | Literal["content"] = LIST_HEIGHT if is_long else "content"
@@ -361,7 +361,7 @@ assert set(OTHERWISE) == set(get_args(Otherwise))  # noqa: S101 - a new way must
 
 
 def script_start(agent: str, failed: str | None) -> StartScript | None:
-    """Draw it for an agent; give the script that is to be played. `failed` says why the last one was not."""
+    """Draw it for an agent; return the script that is to be played. `failed` says why the last one was not."""
     body = st.expander(
         "Play a script", icon=":material/description:", key="script_start", on_change="rerun", expanded=False
     )
@@ -419,7 +419,7 @@ def _upload() -> None:
 
 
 def _case(text: str) -> str:
-    """Draw the choice of a golden trace where the text is an eval set; give its name, empty for none."""
+    """Draw the choice of a golden trace where the text is an eval set; return its name, empty for none."""
     if not holds_cases(text):
         return ""
     try:
@@ -459,7 +459,7 @@ _LONGEST = 60
 def recorded_start(
     agent: str, default_path: str, cases: Callable[[str], Mapping[str, str]], failed: str | None
 ) -> StartRecorded | None:
-    """Draw it for an agent; give the case that is to be replayed.
+    """Draw it for an agent; return the case that is to be replayed.
 
     Args:
         agent: The agent.
@@ -518,7 +518,7 @@ def _replay_form(
 
 
 def _found(path: str, cases: Callable[[str], Mapping[str, str]], *, is_default: bool) -> Mapping[str, str]:
-    """Give the cases at a path; where there are none, say why, or how there will be some."""
+    """Return the cases at a path; where there are none, say why, or how there will be some."""
     try:
         return cases(path) if path.strip() else {}
     except ValueError as error:  # no such file, not theirs, or something else

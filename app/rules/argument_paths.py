@@ -18,7 +18,7 @@ _TYPES = {"string": "text", "integer": "number", "number": "number", "boolean": 
 
 
 def schema_paths(schema: JsonObject) -> dict[str, JsonObject]:
-    """Give the paths of a JSON schema's fields, each with its own schema, outer ones first.
+    """Return the paths of a JSON schema's fields, each with its own schema, outer ones first.
 
     An item of a list is written `items[*]`. What is broken, or nested too deeply, is left out.
     """
@@ -54,7 +54,7 @@ def _variants(schema: JsonObject) -> Iterator[JsonValue]:
 
 
 def value_paths(values: Iterable[JsonValue]) -> tuple[str, ...]:
-    """Give the paths that are found in values, each once; items of lists as `[*]`."""
+    """Return the paths that are found in values, each once; items of lists as `[*]`."""
     found: dict[str, None] = {}
     for value in values:
         for place in _places(value, "", 0):
@@ -81,7 +81,7 @@ def _places(value: JsonValue, place: str, depth: int) -> Iterator[str]:
 
 
 def typed_as(schema: JsonObject | None, value: JsonValue = None) -> str:
-    """Say how a value is typed: `text`, `number`, `boolean` or `json`; by its schema, else by an example."""
+    """Return how a value is typed: `text`, `number`, `boolean` or `json`; by its schema, else by an example."""
     kinds = _kinds(schema or {})
     if len(kinds) == 1:
         return _TYPES.get(kinds.pop(), "json")
@@ -101,6 +101,6 @@ def _kinds(schema: JsonObject) -> set[str]:
 
 
 def choices_at(schema: JsonObject | None) -> tuple[str, ...]:
-    """Give the texts that a schema allows, where it lists them."""
+    """Return the texts that a schema allows, where it lists them."""
     listed = (schema or {}).get("enum")
     return tuple(each for each in listed if isinstance(each, str)) if isinstance(listed, list) else ()

@@ -101,7 +101,7 @@ Seeds: TypeAlias = dict[str, JsonValue]
 
 
 def seed_condition(when: Condition | None) -> Seeds:
-    """Give what the inputs hold at first."""
+    """Return what the inputs hold at first."""
     seeds: Seeds = {"c0.kind": "all_of"}
     number = iter(range(1, 1_000_000))
     if isinstance(when, (AllOf, AnyOf)):

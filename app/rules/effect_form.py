@@ -108,7 +108,7 @@ _Made = TypeVar("_Made")
 
 
 def seed_effect(effect: Effect) -> Seeds:  # noqa: C901 - one case for each kind
-    """Give what the inputs hold at first."""
+    """Return what the inputs hold at first."""
     seeds: Seeds = {"e.kind": effect.kind}
     match effect:
         case ErrorEffect():
@@ -146,7 +146,7 @@ def seed_effect(effect: Effect) -> Seeds:  # noqa: C901 - one case for each kind
 
 
 def seed_latency(seconds: float, spread: LatencySpread | None) -> Seeds:
-    """Give what the inputs of the latency hold at first."""
+    """Return what the inputs of the latency hold at first."""
     match spread:
         case None if seconds:
             return {"l.kind": "fixed", "l.seconds": seconds}

@@ -17,7 +17,7 @@ _NARROWEST = 1e-3
 
 
 def curve(spread: LatencySpread) -> tuple[tuple[float, float], ...]:
-    """Give points of the distribution: seconds, and how likely they are, from 0 to 1 relative to the likeliest."""
+    """Return points of the distribution: seconds, and how likely they are, from 0 to 1 relative to the likeliest."""
     match spread:
         case UniformLatency():
             return _box(spread.low, spread.high)
@@ -26,7 +26,7 @@ def curve(spread: LatencySpread) -> tuple[tuple[float, float], ...]:
 
 
 def quantiles(spread: LatencySpread) -> tuple[float, float, float]:
-    """Give the seconds that half, 90 % and 99 % of the calls stay below."""
+    """Return the seconds that half, 90 % and 99 % of the calls stay below."""
     match spread:
         case UniformLatency():
             width = spread.high - spread.low

@@ -16,7 +16,7 @@ _MORE_EXCEPTIONS = ("FileNotFoundError", "TypeError", "NotImplementedError")
 
 @cache
 def http_presets() -> dict[str, str]:
-    """Give the HTTP errors of the fault library: titles by name."""
+    """Return the HTTP errors of the fault library: titles by name."""
     return {
         fault.name: fault.title
         for fault in faults()
@@ -25,14 +25,14 @@ def http_presets() -> dict[str, str]:
 
 
 def http_seeds(name: str) -> dict[str, JsonValue]:
-    """Give what the inputs of an error hold for one of them."""
+    """Return what the inputs of an error hold for one of them."""
     fault = next(each for each in faults() if each.name == name)
     return seed_effect(fault.rule("tool", "rule").effect)
 
 
 @cache
 def exceptions() -> tuple[str, ...]:
-    """Give the exceptions that tools raise, most likely ones first."""
+    """Return the exceptions that tools raise, most likely ones first."""
     effects = (fault.rule("tool", "rule").effect for fault in faults())
     named = (effect.error_type for effect in effects if isinstance(effect, RaiseEffect))
     return tuple(dict.fromkeys((*named, *_MORE_EXCEPTIONS)))
@@ -40,6 +40,6 @@ def exceptions() -> tuple[str, ...]:
 
 @cache
 def hostile_names() -> dict[str, str]:
-    """Give what may stand for a hostile text, with words for a person: any of a category, or one by its name."""
+    """Return what may stand for a hostile text, with words for a person: any of a category, or one by its name."""
     any_of = {f"{CATEGORY}{each}": f"Any: {each.replace('_', ' ')}" for each in categories()}
     return any_of | {text.name: text.title for text in hostile_texts()}

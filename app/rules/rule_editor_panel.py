@@ -53,7 +53,7 @@ class Asked:
         self.paths = tuple(dict.fromkeys((*self.schemas, *value_paths(self.arguments))))
 
     def values_at(self, path: str) -> list[Any]:
-        """Give the values that calls had at a path."""
+        """Return the values that calls had at a path."""
         try:
             read = parse(path)
         except PathError:
@@ -61,7 +61,7 @@ class Asked:
         return [value for arguments in self.arguments for _, value in read.found(arguments)]
 
     def type_at(self, path: str) -> str:
-        """Say how the value at a path is typed."""
+        """Return how the value at a path is typed."""
         return typed_as(self.schemas.get(path), next(iter(self.values_at(path)), None))
 
 
@@ -233,7 +233,7 @@ _BASE = "base"
 
 
 def edited_rule(scene: Scene) -> InjectionRule | str | None:
-    """Give the rule that is edited, `NEW_RULE` for one that has no id yet, or None."""
+    """Return the rule that is edited, `NEW_RULE` for one that has no id yet, or None."""
     editing = page_state.get("editing_rule")
     if editing == NEW_RULE:
         return NEW_RULE
@@ -251,7 +251,7 @@ def finish_saving(scene: Scene) -> None:
 
 
 def rule_editor(scene: Scene, edited: InjectionRule | str) -> Command | None:
-    """Draw the editor; give the rules with this one as it was saved."""
+    """Draw the editor; return the rules with this one as it was saved."""
     rule = edited if isinstance(edited, InjectionRule) else None
     owner = f"rule-of-{rule.rule_id}" if rule else "rule-new"
     kept = Kept(scene.drafts, owner)
@@ -287,7 +287,7 @@ def rule_editor(scene: Scene, edited: InjectionRule | str) -> Command | None:
 
 
 def _base(kept: Kept, rule: InjectionRule | None) -> InjectionRule | None:
-    """Give the rule as it was when its editing began, so that nothing that was typed is lost where it changes meanwhile."""
+    """Return the rule as it was when its editing began, so that nothing that was typed is lost where it changes meanwhile."""
     if rule is None:
         return None
     written = kept.value(_BASE)
@@ -435,7 +435,7 @@ _CALL = "try_call"
 
 
 def call_picker(kept: Kept, calls: Sequence[PastCall], tool: str = "") -> PastCall | None:
-    """Draw the choice of a call, the newest first; give the chosen one. Those of `tool` come before others."""
+    """Draw the choice of a call, the newest first; return the chosen one. Those of `tool` come before others."""
     listed = sorted(
         calls[-_SHOWN:], key=lambda call: (tool not in {call.tool_name, EVERY_TOOL}, -call.number)
     )

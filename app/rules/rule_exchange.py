@@ -126,7 +126,7 @@ def _recorded(tracing: str) -> tuple[tuple[RecordedCall, ...], tuple[str, ...]]:
 
 
 def config_of(session: SimulationSession) -> ReadConfig:
-    """Give what ADK has words for of a session's environment: its rules, model, data, and the tools that the model answers."""
+    """Return what ADK has words for of a session's environment: its rules, model, data, and the tools that the model answers."""
     settings = session.environment.settings
     return ReadConfig(
         rules=session.rules,

@@ -26,7 +26,7 @@ _SHOWN = 12
 
 
 def rule_exchange(scene: Scene) -> Command | None:
-    """Draw saved sets, import and export; give the rules that were taken in."""
+    """Draw saved sets, import and export; return the rules that were taken in."""
     kept = Kept(scene.drafts, "rule-exchange")
     st.markdown("**Saved sets**")
     save_form(scene, kept)
@@ -166,7 +166,7 @@ def save_form(scene: Scene, kept: Kept) -> None:
 
 
 def rule_set_list(scene: Scene) -> Command | None:
-    """Draw the sets; give the session's rules with those of one that was taken in."""
+    """Draw the sets; return the session's rules with those of one that was taken in."""
     folder = rule_set_folder()
     stored = _listed(folder)
     if not stored:
@@ -240,7 +240,7 @@ _NAME = "rule_sets"
 
 
 def rule_set_folder() -> RuleSetFolder:
-    """Give the folder of this process; all its agents share it."""
+    """Return the folder of this process; all its agents share it."""
     return RuleSetFolder(folder_for(sys.argv[1:], os.environ))
 
 

@@ -35,7 +35,7 @@ DEFAULTS: Mapping[str, JsonValue] = {
 
 
 def seeds_of(rule: InjectionRule) -> Seeds:
-    """Give what the inputs hold at first, so that `read_rule` makes the same rule of them."""
+    """Return what the inputs hold at first, so that `read_rule` makes the same rule of them."""
     return {
         "name": rule.rule_id,
         "label": rule.label,
@@ -51,7 +51,7 @@ def seeds_of(rule: InjectionRule) -> Seeds:
 
 
 def rule_fields(values: Values, rule: InjectionRule | None, tool: str | None = None) -> Fields:
-    """Give the inputs of the editor for a rule, or for a new one for a tool."""
+    """Return the inputs of the editor for a rule, or for a new one for a tool."""
     return Fields(values, seeds_of(rule) if rule else {"tool": tool}, DEFAULTS)
 
 

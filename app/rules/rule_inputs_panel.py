@@ -26,7 +26,7 @@ class Inputs:
         self.kept, self.fields, self.tried = kept, fields, tried
 
     def key(self, name: str) -> str:
-        """Begin an input: it holds its value from here on; give its key."""
+        """Begin an input: it holds its value from here on; return its key."""
         return self.kept.widget(name, self.fields.initial(name))
 
     def line(self, label: str, name: str, **options: Any) -> str:
@@ -144,5 +144,5 @@ class Inputs:
 
 
 def _box(options: dict[str, Any]) -> DeltaGenerator:
-    """Give the frame of an input and of what is wrong with it; it takes over the input's width."""
+    """Return the frame of an input and of what is wrong with it; it takes over the input's width."""
     return st.container(gap="xxsmall", width=options.pop("width", "stretch"))

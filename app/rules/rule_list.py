@@ -8,13 +8,13 @@ from simulator.environment.injection.rules import InjectionRule
 
 
 def unused_name(tool: str, taken: Iterable[str]) -> str:
-    """Give an id that no other rule has: the tool's name and the first free number."""
+    """Return an id that no other rule has: the tool's name and the first free number."""
     others = set(taken)
     return next(name for number in range(1, len(others) + 2) if (name := f"{tool}-{number}") not in others)
 
 
 def without(rules: Iterable[InjectionRule], rule_id: str) -> tuple[InjectionRule, ...]:
-    """Give the rules without the one called `rule_id`."""
+    """Return the rules without the one called `rule_id`."""
     return tuple(rule for rule in rules if rule.rule_id != rule_id)
 
 

@@ -49,7 +49,7 @@ World: TypeAlias = Callable[[], Mapping[str, object]]
 def previewed(
     rule: InjectionRule, call: PastCall, there: Before, session_seed: str, world: World = dict
 ) -> Preview | None:
-    """Give what the rule would make of the call if it fired; None where it changes no answer (a delay, a hang).
+    """Return what the rule would make of the call if it fired; None where it changes no answer (a delay, a hang).
 
     The draws are those that the session itself would take for this firing.
     """

@@ -15,7 +15,7 @@ from simulator.environment.injection.rules import InjectionRule
 def take_in(
     scene: Scene, key: str, rules: tuple[InjectionRule, ...], *, empty: bool = True
 ) -> Command | None:
-    """Draw the ways to take rules in, with what this agent lacks for them; give the rules as they then are.
+    """Draw the ways to take rules in, with what this agent lacks for them; return the rules as they then are.
 
     `empty` says that there is nothing to take where there are no rules.
     """

@@ -74,7 +74,7 @@ def _conditions(rule: InjectionRule) -> list[str]:
 
 
 def effect_words(effect: Effect) -> str:  # noqa: C901, PLR0911 - one case for each kind
-    """Say what a rule does to a call."""
+    """Return what a rule does to a call."""
     match effect:
         case ErrorEffect():
             return f"error {effect.error_code}" + _said(effect.error_message)
@@ -104,7 +104,7 @@ def effect_words(effect: Effect) -> str:  # noqa: C901, PLR0911 - one case for e
 
 
 def distortion_words(distortion: Distortion) -> str:  # noqa: C901 - one case for each kind
-    """Say how one step changes an answer."""
+    """Return how one step changes an answer."""
     amount = distortion.amount
     match distortion.kind:
         case "truncate":
@@ -144,7 +144,7 @@ def _hostile(text: str) -> str:
 
 
 def latency_words(seconds: float, spread: LatencySpread | None) -> str:
-    """Say how long a rule takes; nothing where it takes no time."""
+    """Return how long a rule takes; nothing where it takes no time."""
     match spread:
         case None:
             return f"after {seconds:g} s" if seconds else ""
@@ -160,7 +160,7 @@ def latency_words(seconds: float, spread: LatencySpread | None) -> str:
 
 
 def condition_words(condition: Condition) -> str:  # noqa: PLR0911 - one case for each kind
-    """Say what a condition asks for."""
+    """Return what a condition asks for."""
     match condition:
         case ArgumentIs():
             return f"{condition.path} {_test(condition.test)}"

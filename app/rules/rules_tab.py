@@ -26,7 +26,7 @@ SIDES = ("Fault library", "Try it", "Sets and files")
 
 
 def rules_tab(scene: Scene) -> Command | None:
-    """Draw the rules; give what was asked for."""
+    """Draw the rules; return what was asked for."""
     finish_saving(scene)
     edited = edited_rule(scene)
     left, right = st.columns(COLUMNS, gap="small")
@@ -77,7 +77,7 @@ _MENU = ("Duplicate", "Move up", "Move down", "Move to the top", "Delete")
 
 
 def rule_list(scene: Scene) -> Command | None:
-    """Draw the rules; give what was asked for."""
+    """Draw the rules; return what was asked for."""
     rules = scene.session.rules
     asked = _deleted(rules) or _replaced()
     if not rules:
@@ -206,7 +206,7 @@ _ALL = "all"
 
 
 def fault_library(scene: Scene) -> Command | None:
-    """Draw the library; give the rules with the one that was added."""
+    """Draw the library; return the rules with the one that was added."""
     kept = Kept(scene.drafts, "fault-library")
     tool = _tool(scene, kept)
     found = _found(kept)

@@ -51,7 +51,7 @@ class RecordedView(Value):
 
 
 def environment_of(path: str) -> Path:
-    """Give the recorded environment that a path means: that file, or the one beside an eval set."""
+    """Return the recorded environment that a path means: that file, or the one beside an eval set."""
     from evalset.recorded.recording_files import recording_of  # noqa: PLC0415 - importing ADK takes a second: not before somebody asks
 
     given = typed_path(path)
@@ -59,7 +59,7 @@ def environment_of(path: str) -> Path:
 
 
 def recorded_cases(path: str, owner: str, config: SimulatedAgentConfig) -> dict[str, str]:
-    """Give the recorded cases at a path: what the user says first, by the case's id.
+    """Return the recorded cases at a path: what the user says first, by the case's id.
 
     Raises:
         ValueError: It is not for this person to read, is no recorded environment, or holds no case; the text says so.
@@ -95,7 +95,7 @@ def open_recorded(form: RecordedForm, config: SimulatedAgentConfig, owner: str =
 
 
 def view_of(live: LiveSession) -> RecordedView | None:
-    """Give how the session of a recorded case stands; None where it replays none."""
+    """Return how the session of a recorded case stands; None where it replays none."""
     form = form_of(live)
     if form is None or not form.recorded_in:
         return None
@@ -111,7 +111,7 @@ def view_of(live: LiveSession) -> RecordedView | None:
 
 
 def add_answers(live: LiveSession) -> int:
-    """Add the answers of a session that its case lacks to the recorded environment; give how many they are.
+    """Add the answers of a session that its case lacks to the recorded environment; return how many they are.
 
     Raises:
         ValueError: The session replays no recorded case, or the file cannot take them; nothing was changed.

@@ -31,7 +31,7 @@ def script_strip(
     text: str,
     recorded: RecordedView | None = None,
 ) -> ScriptCommand | None:
-    """Draw it in one line, and all there is to know behind a click; give what was asked for.
+    """Draw it in one line, and all there is to know behind a click; return what was asked for.
 
     Args:
         work: The script that plays, or has played; None where it has not since the session was brought back.
@@ -97,7 +97,7 @@ def _badge(progress: ScriptProgress | None, what: str) -> Badge:
 
 
 def _words_of_replay(progress: ScriptProgress | None, recorded: RecordedView) -> str:
-    """Say how far a replay is; where something was not recorded, what is nearest."""
+    """Return how far a replay is; where something was not recorded, what is nearest."""
     if recorded.problem:
         return recorded.problem
     if progress is None or not progress.asks:

@@ -43,7 +43,7 @@ class ScriptForm(Value):
 
 @lru_cache(maxsize=4)
 def case_losses(text: str) -> dict[str, tuple[str, ...]]:
-    """Give the golden traces of an eval set that can be played, each with what it does not tell, in sentences.
+    """Return the golden traces of an eval set that can be played, each with what it does not tell, in sentences.
 
     Raises:
         evalset.ScenarioError: ADK's loader cannot read it, or it holds no conversation.
@@ -59,7 +59,7 @@ def case_losses(text: str) -> dict[str, tuple[str, ...]]:
 
 
 def _recorded(text: str) -> dict[str, RecordedCase]:
-    """Give what is recorded inside of an eval set, by the ids of its cases.
+    """Return what is recorded inside of an eval set, by the ids of its cases.
 
     Raises:
         evalset.recorded.recording_files.RecordedEnvironmentError: What stands there is no recording.
@@ -160,7 +160,7 @@ def forget(live: LiveSession) -> None:
 
 
 def form_of(live: LiveSession) -> ScriptForm | None:
-    """Give the script that plays or has played in a session; None where there is none."""
+    """Return the script that plays or has played in a session; None where there is none."""
     text = live.drafts.get(_DRAFT)
     return ScriptForm.model_validate(json.loads(text)) if text else None
 

@@ -57,7 +57,7 @@ class AccessLink:
         return bool(self._token)
 
     def admits(self, cookies: Mapping[str, str]) -> bool:
-        """Tell whether these are the cookies of somebody who has opened the link."""
+        """Return whether these are the cookies of somebody who has opened the link."""
         return self.is_open and _same(cookies.get(self._cookie, ""), self._pass)
 
     def spend(self, token: str) -> bool:

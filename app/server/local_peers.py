@@ -36,7 +36,7 @@ class MarkedPeers:
 
 
 def is_another(peer: int | None, own: int) -> bool:
-    """Tell whether a connection is another user's. Root relays connections of others, as into a container, and may do all anyway."""
+    """Return whether a connection is another user's. Root relays connections of others, as into a container, and may do all anyway."""
     return peer is not None and peer != own and _ROOT not in {peer, own}
 
 
@@ -54,7 +54,7 @@ def _user_of(scope: Scope) -> int | None:
 
 
 def user_in(table: str, client: str, server: str) -> int | None:
-    """Give the user of the connection between two ends, as the kernel's table writes them; None where it is not in it."""
+    """Return the user of the connection between two ends, as the kernel's table writes them; None where it is not in it."""
     for line in table.splitlines()[1:]:
         fields = line.split()
         if len(fields) > _USER and (fields[_CLIENT], fields[_SERVER]) == (client, server):

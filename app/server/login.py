@@ -17,7 +17,7 @@ _LOGGED_IN = "is_logged_in"
 
 
 def visitor() -> Visitor:
-    """Give who is at the page.
+    """Return who is at the page.
 
     Raises:
         app.server.owners.NotLoggedInError: They have to log in first.
@@ -27,7 +27,7 @@ def visitor() -> Visitor:
 
 
 def providers() -> tuple[str, ...]:
-    """Give the identity providers of the login, by the names of their sections; an empty name for one without.
+    """Return the identity providers of the login, by the names of their sections; an empty name for one without.
 
     There are none where no login is configured.
     """
@@ -41,12 +41,12 @@ def providers() -> tuple[str, ...]:
 
 
 def is_logged_in() -> bool:
-    """Tell whether somebody is logged in, whoever it is."""
+    """Return whether somebody is logged in, whoever it is."""
     return st.user.to_dict().get(_LOGGED_IN) is True
 
 
 def allowed_origins() -> frozenset[str]:
-    """Give the pages of other addresses that the server's configuration lets in."""
+    """Return the pages of other addresses that the server's configuration lets in."""
     if not st.get_option("server.enableCORS"):
         return frozenset({ANY})
     named = {str(origin).strip() for origin in st.get_option("server.corsAllowedOrigins") or ()}

@@ -22,7 +22,7 @@ _WORD = re.compile(r"[A-Za-z0-9_-]{1,200}")
 
 
 def has_login() -> bool:
-    """Tell whether a login is configured in the secrets of the server."""
+    """Return whether a login is configured in the secrets of the server."""
     return st.secrets.load_if_toml_exists() and "auth" in st.secrets
 
 
@@ -47,7 +47,7 @@ class WayBack:
         await self._app(scope, receive, send_changed)
 
     def _changed(self, scope: Scope) -> Callable[[MutableHeaders], None] | None:
-        """Give what the answer's headers get more; nothing for most requests."""
+        """Return what the answer's headers get more; nothing for most requests."""
         asked = HTTPConnection(scope)
         if asked.url.path.endswith(_CALLBACK):
             wanted = _wanted(asked.cookies.get(COOKIE, "").replace("~", "&"))
@@ -59,7 +59,7 @@ class WayBack:
 
 
 def _wanted(query: str) -> str:
-    """Give what of a query names a session, and nothing else, whoever wrote it."""
+    """Return what of a query names a session, and nothing else, whoever wrote it."""
     named = {name: value for name, value in parse_qsl(query) if name in _NAMES and _WORD.fullmatch(value)}
     return urlencode(named) if named.keys() & {"session", "shared"} else ""
 

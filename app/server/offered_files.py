@@ -83,7 +83,7 @@ class Offered:
                     page.files.popitem(last=False)
 
     def note_made(self, page_id: str, make: Callable[[], str]) -> str:
-        """Make a file that a page has offered to make on a click; give its address, where the page may still be seen.
+        """Make a file that a page has offered to make on a click; return its address, where the page may still be seen.
 
         Raises:
             PermissionError: It may not any more.
@@ -100,7 +100,7 @@ class Offered:
         return address
 
     def may_fetch(self, file_id: str, browser: str) -> bool:
-        """Tell whether a browser may fetch a file; where that is shared, it is asked whether it still is."""
+        """Return whether a browser may fetch a file; where that is shared, it is asked whether it still is."""
         now = self._files_of_pages()
         with self._lock:
             deciding = [
@@ -161,7 +161,7 @@ class GuardedMedia:
 
 
 def _file_id(path: str) -> str:
-    """Give the id of the file that a path names; empty where it names none. The folder may be below the server's base path."""
+    """Return the id of the file that a path names; empty where it names none. The folder may be below the server's base path."""
     *folders, name = path.split("/")
     file_id = name.partition(".")[0]
     if folders[-2:] == _OF_STREAMLIT and not _DIGEST.fullmatch(file_id):

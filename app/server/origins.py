@@ -14,7 +14,7 @@ _STRANGE = frozenset("@, \t\r\n\\%")
 
 
 def fits(origin: str, host: str) -> bool:
-    """Tell whether a page of this origin asks the very host, name and port, from which it was loaded."""
+    """Return whether a page of this origin asks the very host, name and port, from which it was loaded."""
     page, asked = _split(origin), _split(f"//{host}")
     if page is None or asked is None or page.scheme not in _PORTS or page.path or page.query or page.fragment:
         return False
@@ -27,14 +27,14 @@ def fits(origin: str, host: str) -> bool:
 
 
 def is_allowed(origin: str, host: str, allowed: Collection[str]) -> bool:
-    """Tell whether a page of this origin may ask this host: it was loaded from there, or the server's configuration names it."""
+    """Return whether a page of this origin may ask this host: it was loaded from there, or the server's configuration names it."""
     page = _split(origin)
     named = page is not None and bool(page.hostname) and bool({origin, page.hostname} & set(allowed))
     return fits(origin, host) or ANY in allowed or named
 
 
 def is_loopback(host: str) -> bool:
-    """Tell whether a name or an address is that of this machine to itself."""
+    """Return whether a name or an address is that of this machine to itself."""
     if host == "localhost":
         return True
     try:
@@ -44,7 +44,7 @@ def is_loopback(host: str) -> bool:
 
 
 def name_of(host: str) -> str:
-    """Give the name in a `Host` header, without the port; empty where it is none."""
+    """Return the name in a `Host` header, without the port; empty where it is none."""
     found = _split(f"//{host}")
     return (found.hostname or "") if found is not None else ""
 

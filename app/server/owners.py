@@ -111,7 +111,7 @@ class Arrival(Value):
 
 
 def chosen_people(environ: Mapping[str, str]) -> People | None:
-    """Give what the environment says of whose the sessions are; None where it says nothing.
+    """Return what the environment says of whose the sessions are; None where it says nothing.
 
     Raises:
         NobodyError: It says something that is not known.
@@ -127,7 +127,7 @@ def chosen_people(environ: Mapping[str, str]) -> People | None:
 
 
 def visitor_of(arrival: Arrival, chosen: People | None) -> Visitor:
-    """Tell whose sessions somebody sees who has arrived like this.
+    """Return whose sessions somebody sees who has arrived like this.
 
     Where a login is configured, nobody is there without it. Else, unless something is chosen, whoever sits at a
     machine that serves itself alone is its one person, whatever browser they use; everybody else is their browser.
@@ -154,7 +154,7 @@ def visitor_of(arrival: Arrival, chosen: People | None) -> Visitor:
 
 
 def is_this_machine(arrival: Arrival) -> bool:
-    """Tell whether the server listens to this machine only, and was asked by a page of its own there, not through a proxy for others."""
+    """Return whether the server listens to this machine only, and was asked by a page of its own there, not through a proxy for others."""
     if not is_loopback(arrival.address):
         return False
     headers = arrival.headers
@@ -171,7 +171,7 @@ def is_this_machine(arrival: Arrival) -> bool:
 
 
 def came_through_proxy(headers: Mapping[str, str]) -> bool:
-    """Tell whether a proxy has left a header."""
+    """Return whether a proxy has left a header."""
     return any(name in _OF_PROXIES or name.startswith(_FORWARDED) for name in headers)
 
 
@@ -226,5 +226,5 @@ def _of_browser(cookies: Mapping[str, str]) -> Visitor:
 
 
 def is_browser_id(text: str) -> bool:
-    """Tell whether a text can be the id of a browser: 32 random bytes, as `secrets.token_urlsafe` writes them."""
+    """Return whether a text can be the id of a browser: 32 random bytes, as `secrets.token_urlsafe` writes them."""
     return _BROWSER_ID.fullmatch(text) is not None

@@ -16,7 +16,7 @@ _INLINE_SCRIPT = re.compile(r"<script(?![^>]*\bsrc=)[^>]*>(.*?)</script>", re.DO
 
 
 def script_hashes(page: str) -> tuple[str, ...]:
-    """Give the Content-Security-Policy source of each inline script of an HTML page."""
+    """Return the Content-Security-Policy source of each inline script of an HTML page."""
     digests = (hashlib.sha256(body.encode()).digest() for body in _INLINE_SCRIPT.findall(page))
     return tuple(f"'sha256-{base64.b64encode(digest).decode()}'" for digest in digests)
 
@@ -49,7 +49,7 @@ def streamlit_page() -> str:
 
 
 def security_headers() -> dict[str, str]:
-    """Give all headers, with the hashes of the scripts of the installed Streamlit.
+    """Return all headers, with the hashes of the scripts of the installed Streamlit.
 
     The address of a page holds its session's id, so it is never passed on as a referrer.
     """

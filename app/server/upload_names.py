@@ -21,7 +21,7 @@ class UploadNames:
 
 
 def _named(receive: Receive) -> Receive:
-    """Give what is received, without null characters in the headers before the file."""
+    """Return what is received, without null characters in the headers before the file."""
     is_head, seen = True, b""
 
     async def received() -> Message:

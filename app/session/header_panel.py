@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 def header(view: SimulationView, *, has_branches: bool = False) -> Command | None:
-    """Draw the header; give what was clicked. The way to the branches is there where the session has several."""
+    """Draw the header; return what was clicked. The way to the branches is there where the session has several."""
     with st.container(
         horizontal=True, vertical_alignment="center", gap="xsmall", key="session_header", wrap=False
     ):

@@ -19,7 +19,7 @@ Given = ParamSpec("Given")
 
 
 def fragment(draw: Callable[Given, None], every: float | None = None) -> Callable[Given, None]:
-    """Give what draws a part of the page, which Streamlit's own `fragment` would draw whoever has come to see it meanwhile.
+    """Return what draws a part of the page, which Streamlit's own `fragment` would draw whoever has come to see it meanwhile.
 
     Args:
         draw: Draws it.
@@ -53,7 +53,7 @@ def note_offers() -> None:
 
 
 def is_shared_still(token: str | None) -> bool:
-    """Tell whether what is shared under a token may be seen; what is one's own may, where there is none."""
+    """Return whether what is shared under a token may be seen; what is one's own may, where there is none."""
     try:
         return token is None or shared_record(token) is not None
     except NotReopenedError:  # the store does not say

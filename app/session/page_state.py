@@ -94,12 +94,12 @@ _OF_ONE_SESSION: tuple[Flag, ...] = (
 
 
 def session_id() -> str | None:
-    """Give the id in the page's address, or None on the start page."""
+    """Return the id in the page's address, or None on the start page."""
     return st.query_params.get(_SESSION) or None
 
 
 def shared_token() -> str | None:
-    """Give the token in the address of a session that somebody shares; None where a session of one's own is named."""
+    """Return the token in the address of a session that somebody shares; None where a session of one's own is named."""
     return None if session_id() else st.query_params.get(_SHARED) or None
 
 
@@ -109,13 +109,13 @@ def look_at(token: str | None) -> None:
 
 
 def looks_at() -> str | None:
-    """Give the token under which the session on the page is shared."""
+    """Return the token under which the session on the page is shared."""
     found: str | None = st.session_state.get(_LOOKS_AT)
     return found
 
 
 def current() -> LiveSession | None:
-    """Give the session that the address names: a live one of the visitor's, or one that is shared, to look at.
+    """Return the session that the address names: a live one of the visitor's, or one that is shared, to look at.
 
     None where they have none with this id, or none any more, and where nothing can be shown under this token.
     """
@@ -129,7 +129,7 @@ def current() -> LiveSession | None:
 
 
 def own(wanted: str) -> LiveSession | None:
-    """Give the visitor's live session with this id; another's is no more than none."""
+    """Return the visitor's live session with this id; another's is no more than none."""
     return registry().of(visitor().owner, wanted)
 
 
@@ -150,17 +150,17 @@ def leave() -> None:
 
 
 def is_on_sets() -> bool:
-    """Tell whether the address names the pages of the eval sets."""
+    """Return whether the address names the pages of the eval sets."""
     return st.query_params.get(_PAGE) == _SETS
 
 
 def set_path() -> str | None:
-    """Give the path of the eval set in the address; None where it names none, and the list of sets is shown."""
+    """Return the path of the eval set in the address; None where it names none, and the list of sets is shown."""
     return st.query_params.get(_SET) or None
 
 
 def case_key() -> str | None:
-    """Give the case in the address; None where it names none."""
+    """Return the case in the address; None where it names none."""
     return st.query_params.get(_CASE) or None
 
 
@@ -183,7 +183,7 @@ def show_case(key: str | None) -> None:
 
 
 def view() -> View | None:
-    """Give the page of the session that the address names, so that the browser's way back leads out of it; None is the session itself."""
+    """Return the page of the session that the address names, so that the browser's way back leads out of it; None is the session itself."""
     named = st.query_params.get(_VIEW)
     return next((each for each in VIEWS if each == named), None)
 
@@ -197,7 +197,7 @@ def show(wanted: View | None) -> None:
 
 
 def get(flag: Flag) -> Any:
-    """Give a small JSON value that this tab keeps, or None."""
+    """Return a small JSON value that this tab keeps, or None."""
     return st.session_state.get(_PREFIX + flag)
 
 
@@ -210,24 +210,24 @@ def put(flag: Flag, value: JsonValue) -> None:
 
 
 def is_owed() -> bool:
-    """Tell whether something was asked for in a part of the page that the whole page has to carry out."""
+    """Return whether something was asked for in a part of the page that the whole page has to carry out."""
     return get("go_to") is not None or get("menu_asked") is not None
 
 
 def tab() -> str:
-    """Give the token of this tab, which nobody else is told."""
+    """Return the token of this tab, which nobody else is told."""
     token: str = st.session_state.setdefault(_TAB, new_token())
     return token
 
 
 def drafts() -> Drafts:
-    """Give the drafts of the session in the address; where there is none, drafts that nobody keeps."""
+    """Return the drafts of the session in the address; where there is none, drafts that nobody keeps."""
     live = current()
     return live.drafts if live else Drafts()
 
 
 def drafts_of(shown: str) -> Drafts:
-    """Give the drafts of a session that was on the screen in the run before, and may have left this server since."""
+    """Return the drafts of a session that was on the screen in the run before, and may have left this server since."""
     live, store = own(shown), shelf_if_open().store
     if live is not None or store is None:
         return live.drafts if live is not None else Drafts()

@@ -76,7 +76,7 @@ class Before:
     tally: Tally
 
     def context(self, call: PastCall) -> CallContext:
-        """Give the call as rules are asked about it."""
+        """Return the call as rules are asked about it."""
         return CallContext(
             tool_name=call.tool_name,
             arguments=call.arguments,
@@ -153,7 +153,7 @@ def before(session: SimulationSession, calls: Iterable[PastCall], call: PastCall
 
 
 def response_of(answer: ToolOutput | ToolError) -> JsonValue:
-    """Give what the agent was told; an exception is told as ADK's error dict."""
+    """Return what the agent was told; an exception is told as ADK's error dict."""
     if isinstance(answer, ToolOutput):
         value: JsonValue = answer.result
         return value
@@ -171,7 +171,7 @@ def times_fired(session: SimulationSession) -> Mapping[str, int]:
 
 
 def unanswered(request: ToolRequest, rules: Iterable[InjectionRule]) -> tuple[Miss, ...]:
-    """Give why each rule did not answer a call that waits, nearest first; last those that were not asked about it."""
+    """Return why each rule did not answer a call that waits, nearest first; last those that were not asked about it."""
     judged = {miss.rule_id for miss in request.misses}
     others = []
     for rule in rules:
@@ -189,7 +189,7 @@ def unanswered(request: ToolRequest, rules: Iterable[InjectionRule]) -> tuple[Mi
 
 
 def last_misses(session: SimulationSession, waiting: Iterable[ToolRequest]) -> Mapping[str, str]:
-    """Give why each rule did not answer the last call that it was asked about, by its id; nothing where it fired since."""
+    """Return why each rule did not answer the last call that it was asked about, by its id; nothing where it fired since."""
     found: dict[str, str] = {}
     for entry in session.history:
         if isinstance(entry, (ToolOutput, ToolError)) and entry.provenance is not None:

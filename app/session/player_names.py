@@ -63,7 +63,7 @@ NO_RECORDING = "Nothing is recorded yet: give a recording under Environment, Sou
 
 
 def lacks(player: ToolPlayer, tool_name: str, model: str, recorded: Sequence[RecordedCall]) -> str:
-    """Say what a player lacks to answer the calls of a tool (or of `EVERY` tool), and where to set it; empty for nothing.
+    """Return what a player lacks to answer the calls of a tool (or of `EVERY` tool), and where to set it; empty for nothing.
 
     Args:
         player: Who would play.
@@ -84,7 +84,7 @@ def not_possible(player: ToolPlayer, missing: str) -> str:
 
 
 def not_at_first(player: ToolPlayer) -> str:
-    """Say why a player cannot answer the tools of a session that is only to be opened; empty where it can.
+    """Return why a player cannot answer the tools of a session that is only to be opened; empty where it can.
 
     A new session has neither a model nor a recording: both are given once it is open.
     """

@@ -53,13 +53,13 @@ def change(provenance: Provenance | None, outcome_failed: bool, beneath: Outcome
 
 
 def sentence(provenance: Provenance, duration_ms: float) -> str:
-    """Say who answered and how long it took."""
+    """Return who answered and how long it took."""
     by = f" by {provenance.by}" if provenance.by else ""
     return f"{provenance.source}{by}, {duration_ms:.0f} ms"
 
 
 def details(provenance: Provenance) -> Iterator[tuple[str, str]]:
-    """Give what else there is to say of an answer: a title of ours, and a text that may come from outside."""
+    """Yield what else there is to say of an answer: a title of ours, and a text that may come from outside."""
     yield "What it was made of, and what was done to it", "\n".join(provenance.notes)
     yield "Rules that fired", "\n".join(provenance.fired)
     misses = "\n".join(f"{miss.rule_id}: {miss.reason}" for miss in nearest_first(provenance.misses))

@@ -148,7 +148,7 @@ def _hand_over() -> None:
 
 
 def _has_waited(is_behind: bool) -> bool:
-    """Tell whether the browser was asked long ago to hand over what is typed; one whose page is behind is asked from now on."""
+    """Return whether the browser was asked long ago to hand over what is typed; one whose page is behind is asked from now on."""
     if not is_behind:
         st.session_state.pop(_ASKED, None)
         return False

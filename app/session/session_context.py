@@ -48,21 +48,21 @@ class Scene:
         return self.live.cast
 
     def seed(self) -> str:
-        """Give where the session's draws come from."""
+        """Return where the session's draws come from."""
         first = next((fact for _, fact in self.live.simulation.journal.path()), None)
         return first.seed if isinstance(first, SessionOpened) else ""
 
     def world(self) -> dict[str, dict[str, JsonObject]]:
-        """Give the things of the world as it is now, by plural kind and id."""
+        """Return the things of the world as it is now, by plural kind and id."""
         tables = self.known.tables
         return {table.name: dict(zip(table.ids, table.rows, strict=True)) for table in tables}
 
     def waiting_calls(self) -> tuple[ToolRequest, ...]:
-        """Give the tool calls that wait for a person."""
+        """Return the tool calls that wait for a person."""
         return tuple(each for each in self.view.pending if isinstance(each, ToolRequest))
 
     def declarations(self) -> dict[str, ToolDeclaration]:
-        """Give the tools that are known with their schemas, by name: the agent's own, those a model was shown, those that wait."""
+        """Return the tools that are known with their schemas, by name: the agent's own, those a model was shown, those that wait."""
         shown = [each for each in self.view.pending if isinstance(each, ModelRequest)]
         last = self.live.simulation.model_view()
         found = {
@@ -81,10 +81,10 @@ class Scene:
         return found
 
     def tools(self) -> tuple[str, ...]:
-        """Give the names of the tools that may be called."""
+        """Return the names of the tools that may be called."""
         named = known_tools(self.cast, self.session, self.declarations())
         return tuple(name for name in named if name != "*")
 
     def agents(self) -> tuple[str, ...]:
-        """Give the names of the agents that take turns."""
+        """Return the names of the agents that take turns."""
         return known_agents(self.cast, self.session)

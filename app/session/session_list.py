@@ -45,7 +45,7 @@ class SessionLine(Value):
     link: str = ""
 
     def holds(self, words: Iterable[str]) -> bool:
-        """Tell whether all words, in lower case, stand somewhere in what is said of the session."""
+        """Return whether all words, in lower case, stand somewhere in what is said of the session."""
         said = " ".join((self.title, self.agent, *self.tags, self.notes)).casefold()
         return all(word in said for word in words)
 
@@ -94,7 +94,7 @@ def _of_record(record: SessionRecord, link: Callable[[str], str]) -> SessionLine
 
 
 def of_owner(store: JournalStore, session_id: str, owner: str) -> str:
-    """Give the id of a kept session, deleted or not, if it is the owner's.
+    """Return the id of a kept session, deleted or not, if it is the owner's.
 
     Raises:
         simulator.store.UnknownSessionError: They have none with this id, whether somebody else has or not.
@@ -107,7 +107,7 @@ def of_owner(store: JournalStore, session_id: str, owner: str) -> str:
 
 
 def carry_out(store: JournalStore, asked: KeptCommand, owner: str) -> str | None:
-    """Do what was asked of the kept sessions of an owner; give the id of one that was made.
+    """Do what was asked of the kept sessions of an owner; return the id of one that was made.
 
     Raises:
         simulator.store.StoreError: They have no such session, or not any more, or the store does not answer.

@@ -16,24 +16,24 @@ SHORT_ID = 6
 
 
 def title(session: SimulationSession) -> str:
-    """Give the session's first query, or a word where there is none yet."""
+    """Return the session's first query, or a word where there is none yet."""
     first = next((entry for entry in session.history if isinstance(entry, UserQuery)), None)
     return " ".join(first.content.split())[:120] if first else "New session"
 
 
 def short_id(session_id: str) -> str:
-    """Give the end of an id, enough to tell sessions apart on one screen."""
+    """Return the end of an id, enough to tell sessions apart on one screen."""
     return session_id[-SHORT_ID:]
 
 
 def is_underway(view: SimulationView) -> bool:
-    """Tell whether something happens by itself, so that the page should look again soon."""
+    """Return whether something happens by itself, so that the page should look again soon."""
     is_drafting = any(isinstance(each, ToolRequest) and each.drafting for each in view.pending)
     return bool(view.running) or is_drafting or (view.busy and not view.pending)
 
 
 def waits_for_reply(session: SimulationSession) -> bool:
-    """Tell whether a turn that has ended left a question to the user: a confirmation, a requested input."""
+    """Return whether a turn that has ended left a question to the user: a confirmation, a requested input."""
     return any(not call.answered for call in session.open_calls)
 
 

@@ -20,13 +20,13 @@ _FILE_MARK = re.compile(r" \(file(?: \d+)?\)$")
 def commands_of(
     name: str, entries: Sequence[AgentEntry], settings: AgentSettings, eval_set: Path, eval_id: str
 ) -> ShownCommands | None:
-    """Give the commands for a case of the agent with this name; None where it is in no list that a shell could name."""
+    """Return the commands for a case of the agent with this name; None where it is in no list that a shell could name."""
     words = _words_named(name, entries, settings)
     return shown_commands(words, eval_set, eval_id) if words else None
 
 
 def eval_command_of(spec: EvalRunSpec, entries: Sequence[AgentEntry], settings: AgentSettings) -> str:
-    """Give the command that makes a run of `adk eval` again, with the criteria beside the set; empty where a shell cannot name the agent."""
+    """Return the command that makes a run of `adk eval` again, with the criteria beside the set; empty where a shell cannot name the agent."""
     words = _words_named(spec.agent.name, entries, settings)
     return shown_run(words, spec) if words else ""
 

@@ -61,7 +61,7 @@ def step_words(fact: Fact) -> str:  # noqa: PLR0911 - one arm for each kind of s
 
 
 def text_said(fact: Fact | None) -> str:
-    """Give the text of a query that was taken back, to begin the next one with; empty for anything else."""
+    """Return the text of a query that was taken back, to begin the next one with; empty for anything else."""
     if not isinstance(fact, TurnStarted) or fact.purpose != "query":
         return ""
     parts = fact.message.get("parts")
@@ -70,7 +70,7 @@ def text_said(fact: Fact | None) -> str:
 
 
 def would_answer(request: Request) -> str:
-    """Say who would answer what a person came back to; empty where nobody would. A rule's id may come from outside."""
+    """Return who would answer what a person came back to; empty where nobody would. A rule's id may come from outside."""
     who = request.would_answer
     if not who:
         return ""
@@ -81,7 +81,7 @@ def would_answer(request: Request) -> str:
 
 
 def another_way_from(entry: HistoryEntry, journal: Journal) -> int:
-    """Give the number of the fact after which another way begins at an entry: for a call with the call waiting, else before it."""
+    """Return the number of the fact after which another way begins at an entry: for a call with the call waiting, else before it."""
     if entry.type == "tool_call":
         return entry.fact
     # What ended a turn by itself was said before, by the answer that led there.

@@ -113,7 +113,7 @@ def _steps(
 
 
 def _unstored_from(simulation: LiveSimulation) -> float:
-    """Give the fact from which on the steps are not stored; beyond all facts where they are, or will be in a moment."""
+    """Return the fact from which on the steps are not stored; beyond all facts where they are, or will be in a moment."""
     journal = simulation.journal
     first = journal.first_unstored if journal.trouble is not None else None
     return math.inf if first is None else first

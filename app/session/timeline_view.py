@@ -98,7 +98,7 @@ def provenance_badge(found: Provenance | None) -> Badge | None:
 
 
 def tool_names(history: Iterable[HistoryEntry]) -> dict[str, str]:
-    """Give the tool's name for each call id."""
+    """Return the tool's name for each call id."""
     return {entry.call_id: entry.tool_name for entry in history if isinstance(entry, (ToolCall, UserReply))}
 
 
@@ -110,7 +110,7 @@ class Shown(Value):
 
 
 def newest_steps(session: SimulationSession, chosen: Filter, count: int) -> Shown:
-    """Give the last `count` steps that the filter lets through.
+    """Return the last `count` steps that the filter lets through.
 
     Only these are worded, so that the work does not grow with the length of the history.
     """
@@ -147,7 +147,7 @@ class _Headline(NamedTuple):
 
 
 def step(index: int, entry: HistoryEntry, names: Mapping[str, str]) -> Step:
-    """Give the line of one entry; `names` as of `tool_names`."""
+    """Return the line of one entry; `names` as of `tool_names`."""
     line = _headline(entry, names)
     badges = "".join(f" {badge.markdown()}" for badge in _badges(entry))
     nested = "\u21b3 " if getattr(entry, "scope", "") else ""
@@ -265,7 +265,7 @@ def _counted(number: int, word: str) -> str:
 
 
 def blocks(entry: HistoryEntry) -> tuple[Block, ...]:
-    """Give an entry's whole body, as texts that are shown without Markdown."""
+    """Return an entry's whole body, as texts that are shown without Markdown."""
     return tuple(block for block in _all_blocks(entry) if block.text)
 
 
@@ -325,7 +325,7 @@ def _how(entry: ToolOutput | ToolError) -> Iterable[Block]:
 
 
 def rows(session: SimulationSession) -> tuple[Row, ...]:
-    """Give the full history for a table, oldest first."""
+    """Return the full history for a table, oldest first."""
     names = tool_names(session.history)
     return tuple(_row(index, entry, names) for index, entry in enumerate(session.history))
 
@@ -363,7 +363,7 @@ def _who(entry: HistoryEntry, names: Mapping[str, str]) -> str:
 def waiting_steps(
     pending: Iterable[Request], open_calls: Iterable[OpenCall], whom: str = "you"
 ) -> tuple[Step, ...]:
-    """Give a line for each thing that waits for a person, oldest first; `whom` says for which."""
+    """Return a line for each thing that waits for a person, oldest first; `whom` says for which."""
     names = [_asks(request) for request in pending]
     names += [(call.tool_name, "") for call in open_calls if not call.answered and not call.is_confirmation]
     names += [("Confirmation", "") for call in open_calls if call.is_confirmation]

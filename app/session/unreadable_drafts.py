@@ -49,7 +49,7 @@ def was_drawn() -> None:
 
 
 def texts_aside(drafts: Drafts) -> dict[str, str]:
-    """Give the texts that are set aside, by what they belonged to."""
+    """Return the texts that are set aside, by what they belonged to."""
     return {name: drafts[name] for name in drafts if name.startswith(_ASIDE)}
 
 

@@ -43,7 +43,7 @@ class ScenarioForm(Value):
     include_function_calls: bool = False
 
     def scenario(self) -> JsonObject:
-        """Give ADK's `ConversationScenario` in JSON.
+        """Return ADK's `ConversationScenario` in JSON.
 
         Raises:
             FormError: A field is missing, or the persona is no JSON object.
@@ -63,7 +63,7 @@ class ScenarioForm(Value):
         return written
 
     def config(self) -> JsonObject:
-        """Give ADK's configuration of its user simulator in JSON.
+        """Return ADK's configuration of its user simulator in JSON.
 
         Raises:
             FormError: The model's configuration is no JSON object.
@@ -79,7 +79,7 @@ class ScenarioForm(Value):
 
 
 def form_of(scenario: Mapping[str, Any], config: Mapping[str, Any]) -> ScenarioForm:
-    """Give the form that a scenario and a configuration fill in; both in snake case."""
+    """Return the form that a scenario and a configuration fill in; both in snake case."""
     persona = scenario.get("user_persona")
     own = isinstance(persona, dict)
     configuration = config.get("model_configuration")
@@ -126,7 +126,7 @@ def script_text(script: tuple[JsonObject, ...]) -> str:
 
 
 def text_of(message: Mapping[str, Any]) -> str | None:
-    """Give a message's text where it is one text and nothing else."""
+    """Return a message's text where it is one text and nothing else."""
     parts = message.get("parts")
     only = parts[0] if isinstance(parts, list) and len(parts) == 1 else None
     if not isinstance(only, dict) or only.keys() != {"text"}:
@@ -135,7 +135,7 @@ def text_of(message: Mapping[str, Any]) -> str | None:
 
 
 def seat_words(seat: UserSeat, held_for: str = "you") -> str:
-    """Say who speaks for the user, how many messages are left, and for whom each is held."""
+    """Return who speaks for the user, how many messages are left, and for whom each is held."""
     if seat.player == "person":
         return "You speak for the user."
     left = "no limit" if seat.left is None else f"{seat.left} of {seat.limit} messages left"

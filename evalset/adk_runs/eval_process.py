@@ -123,7 +123,7 @@ class AdkEvalRun:
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def view(self) -> RunView:
-        """Tell how it stands."""
+        """Return how it stands."""
         with self._lock:
             view, prepared = self._view, self._prepared
         if view.is_over or prepared is None:
@@ -165,7 +165,7 @@ class AdkEvalRun:
             self._over(RunView(state="broken", problem=str(error)))
 
     def _evaluated(self, prepared: Prepared) -> int:
-        """Run the process to its end; give its exit code."""
+        """Run the process to its end; return its exit code."""
         with self._lock:
             if self._stopped:
                 return -1
@@ -178,7 +178,7 @@ class AdkEvalRun:
         return process.wait()
 
     def _read(self, prepared: Prepared, exit_code: int) -> RunView:
-        """Give the outcome of a process that has ended."""
+        """Return the outcome of a process that has ended."""
         if self._stopped:
             return RunView(state="stopped")
         files = sorted(prepared.results.glob(_RESULTS)) if prepared.results.is_dir() else []
@@ -222,7 +222,7 @@ def measured_on(spec: EvalRunSpec) -> Measured:
 
 
 def command(prepared: Prepared, python: Path | None = None) -> list[str]:
-    """Give the command of a run; with another Python than this one, our packages are offered to it."""
+    """Return the command of a run; with another Python than this one, our packages are offered to it."""
     options = ["--config_file_path", str(prepared.config), "--print_detailed_results"]
     program = adk_program() if python is None else with_ours(python, _ADK)
     return [*program, "eval", str(prepared.agent), str(prepared.eval_set), *options]
@@ -260,7 +260,7 @@ def _why(exit_code: int, output: Path) -> str:
 
 
 def turns_taken(progress: Path) -> list[str]:
-    """Give a line of JSON for each turn that a run's file of progress names; none where there is no such file yet."""
+    """Return a line of JSON for each turn that a run's file of progress names; none where there is no such file yet."""
     try:
         return list(dict.fromkeys(progress.read_text(encoding="utf-8").splitlines()))
     except OSError:
@@ -268,7 +268,7 @@ def turns_taken(progress: Path) -> list[str]:
 
 
 def _tail(path: Path) -> str:
-    """Give the end of a file."""
+    """Return the end of a file."""
     try:
         with path.open("rb") as file:
             file.seek(max(0, path.stat().st_size - OUTPUT_SHOWN))

@@ -61,7 +61,7 @@ def _score(metric: MetricResult | None) -> str:
 
 
 def reasons(case: CaseResult) -> Iterator[str]:
-    """Say why a case did not pass, in lines; none where it did."""
+    """Return why a case did not pass, in lines; none where it did."""
     if case.status == "passed":
         return
     if case.problem:

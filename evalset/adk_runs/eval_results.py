@@ -93,7 +93,7 @@ class CaseResult(Value):
     problem: str = ""
 
     def metric(self, name: str) -> MetricResult | None:
-        """Give the metric of this name; None where the case has none."""
+        """Return the metric of this name; None where the case has none."""
         return next((metric for metric in self.metrics if metric.name == name), None)
 
 
@@ -145,7 +145,7 @@ def read_results(text: str | bytes) -> RunResults:
 
 
 def _snake(value: Any) -> Any:
-    """Give a document with the names of its fields in snake case, as files have them; `adk web` answers in camel case."""
+    """Return a document with the names of its fields in snake case, as files have them; `adk web` answers in camel case."""
     if isinstance(value, dict):
         return {
             (snake := _CAMEL.sub(r"_\1", name).lower()): held if snake in _NOT_OURS else _snake(held)
@@ -216,7 +216,7 @@ def _text(content: Mapping[str, Any] | None) -> str:
 
 
 def _calls(between: Mapping[str, Any] | None) -> tuple[CallMade, ...]:
-    """Give the calls of a turn, whichever of ADK's two forms it has."""
+    """Return the calls of a turn, whichever of ADK's two forms it has."""
     held = between or {}
     uses: Iterable[Mapping[str, Any]] = held.get("tool_uses") or (
         part["function_call"]

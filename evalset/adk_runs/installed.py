@@ -39,7 +39,7 @@ def missing_in(python: Path) -> tuple[str, ...]:
 
 
 def install_command(requirement: str = "google-adk[eval]", python: str = sys.executable) -> str:
-    """Give the command that installs a package for this Python, whatever the shell finds first."""
+    """Return the command that installs a package for this Python, whatever the shell finds first."""
     return shlex.join([python, "-m", "pip", "install", requirement])
 
 
@@ -52,7 +52,7 @@ def _is_there(package: str) -> bool:
 
 
 def adk_program(python: str = sys.executable) -> Sequence[str]:
-    """Give the command that starts the `adk` of this Python: the program beside it, else its module."""
+    """Return the command that starts the `adk` of this Python: the program beside it, else its module."""
     program = Path(python).with_name("adk.exe" if sys.platform == "win32" else "adk")
     return [str(program)] if program.is_file() else [python, "-m", "google.adk.cli"]
 

@@ -51,7 +51,7 @@ class Supervised:
         return self._supervisor.pid
 
     def wait(self, timeout: float | None = None) -> int:
-        """Wait for its end, and give its exit code; `subprocess.TimeoutExpired` after `timeout` seconds."""
+        """Wait for its end, and return its exit code; `subprocess.TimeoutExpired` after `timeout` seconds."""
         code = self._supervisor.wait(timeout)
         if self._supervisor.stdin is not None:
             self._supervisor.stdin.close()

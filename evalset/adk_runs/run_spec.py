@@ -151,5 +151,5 @@ def _turns(case: Any) -> int | None:
 
 
 def _file_safe(eval_set_id: str) -> str:
-    """Give an id that ADK can name a results file by: one of an old file is that file's path, and ADK refuses it at the end."""
+    """Return an id that ADK can name a results file by: one of an old file is that file's path, and ADK refuses it at the end."""
     return re.sub(r"[/\\:\0]+", "_", eval_set_id).strip("._") or "set"

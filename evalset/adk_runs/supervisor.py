@@ -21,7 +21,7 @@ _CANNOT_START = 127
 
 
 def main(command: list[str]) -> int:
-    """Run the command to its end, and give its exit code."""
+    """Run the command to its end, and return its exit code."""
     # A handler, where ignoring would be passed on to the command: it is asked to end with its group, and we end after it.
     signal.signal(signal.SIGTERM, _stay)
     try:

@@ -57,7 +57,7 @@ class TurnsTaken(BasePlugin):
 
 
 def wrapped(module_file: str) -> App:
-    """Give the app that the run of this agents' folder evaluates.
+    """Return the app that the run of this agents' folder evaluates.
 
     Raises:
         Exception: Whatever the agent's own code raises.
@@ -118,7 +118,7 @@ def loaded_agent(folder: Path) -> Any:
 
 
 def _is_stand_in(name: str) -> bool:
-    """Tell whether a name is that of a module that calls `wrapped`."""
+    """Return whether a name is that of a module that calls `wrapped`."""
     module = sys.modules.get(name)
     file = getattr(module, "__file__", None)
     return isinstance(file, str) and (Path(file).parent / SPEC_FILE).is_file()

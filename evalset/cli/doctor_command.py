@@ -47,7 +47,7 @@ def main(
     out: TextIO | None = None,
     prog: str = "python -m evalset doctor",
 ) -> int:
-    """Run the command and give its exit code.
+    """Run the command and return its exit code.
 
     Args:
         argv: The arguments behind `doctor`; those of the process by default.

@@ -191,7 +191,7 @@ def _is_archive(out: Path) -> bool:
 
 
 def _is_taken(path: Path, content: bytes) -> bool:
-    """Tell whether another file stands there; a test file that an export wrote before is ours to write anew."""
+    """Return whether another file stands there; a test file that an export wrote before is ours to write anew."""
     if not path.exists():
         return False
     before = path.read_bytes()

@@ -402,7 +402,7 @@ def _written(
 
 
 def _completed(case: EvalCase, waiting: EvalCase) -> str:
-    """Check that the case that was played is still the one in its set, and give its id."""
+    """Check that the case that was played is still the one in its set, and return its id."""
     if not says_the_same(case, waiting):
         words = f"{waiting.eval_id}: the case plays otherwise now than when it was written, so its environment cannot be recorded"
         raise Ends(FAILED, f"{words}; delete the case, and run again. Nothing was written")

@@ -169,7 +169,7 @@ def _chosen(path: Path, case: str, config: SimulatedAgentConfig) -> _Chosen:
 
 
 def _of_eval_set(text: str) -> dict[str, _Chosen]:
-    """Give the scenario cases of an eval set, by their eval ids."""
+    """Return the scenario cases of an eval set, by their eval ids."""
     return {
         eval_id: _Chosen(
             case.conversation_scenario.model_dump(mode="json", exclude_none=True),
@@ -181,7 +181,7 @@ def _of_eval_set(text: str) -> dict[str, _Chosen]:
 
 
 def _of_scenarios(text: str, config: SimulatedAgentConfig) -> dict[str, _Chosen]:
-    """Give the scenarios of a file, by the ids that ADK's `add_eval_case` gives them."""
+    """Return the scenarios of a file, by the ids that ADK's `add_eval_case` gives them."""
     return {
         scenario_case(each, app_name=config.app_name, user_id="user", at=0.0).eval_id: _Chosen(each, {})
         for each in read_scenarios(text)
@@ -189,7 +189,7 @@ def _of_scenarios(text: str, config: SimulatedAgentConfig) -> dict[str, _Chosen]
 
 
 def _user_config(given: argparse.Namespace) -> JsonObject:
-    """Give the simulator's configuration: that of an `EvalConfig`, or the file as a whole; a simulator of one's own by its path."""
+    """Return the simulator's configuration: that of an `EvalConfig`, or the file as a whole; a simulator of one's own by its path."""
     config: JsonObject = {}
     if given.config is not None:
         try:
@@ -222,7 +222,7 @@ _OF_CALLS = ({"name", "args"}, {"name", "response"})
 
 
 def unrecorded_cases(eval_set: Path) -> tuple[EvalCase, ...]:
-    """Give the cases of an eval set beside which nothing is recorded that can be read."""
+    """Return the cases of an eval set beside which nothing is recorded that can be read."""
     try:
         cases = EvalSet.model_validate_json(eval_set.read_bytes()).eval_cases
     except (OSError, ValidationError):  # there is none yet; or the writer says what is wrong with it
@@ -235,12 +235,12 @@ def unrecorded_cases(eval_set: Path) -> tuple[EvalCase, ...]:
 
 
 def said_in(turns: Sequence[ScriptTurn]) -> list[str]:
-    """Give what the user says in a script, turn by turn; what a turn answers is a part of the turn before it."""
+    """Return what the user says in a script, turn by turn; what a turn answers is a part of the turn before it."""
     return [_text(turn.say) for turn in turns if turn.say is not None]
 
 
 def waiting_case(waiting: Sequence[EvalCase], said: Sequence[str], eval_id: str | None) -> EvalCase | None:
-    """Give the case in which the user says this, the newest first; the one with this id alone, where one is given."""
+    """Return the case in which the user says this, the newest first; the one with this id alone, where one is given."""
     for case in reversed(waiting):
         if eval_id in {None, case.eval_id} and said and _said(case) == list(said):
             return case
@@ -248,18 +248,18 @@ def waiting_case(waiting: Sequence[EvalCase], said: Sequence[str], eval_id: str 
 
 
 def says_the_same(case: EvalCase, other: EvalCase) -> bool:
-    """Tell whether two cases hold the same but for their ids and times."""
+    """Return whether two cases hold the same but for their ids and times."""
     return bool(_lasting(case) == _lasting(other))
 
 
 def _said(case: EvalCase) -> list[str]:
-    """Give what the user says in a case, turn by turn."""
+    """Return what the user says in a case, turn by turn."""
     parts = [invocation.user_content.parts or () for invocation in case.conversation or ()]
     return ["".join(part.text or "" for part in turn) for turn in parts]
 
 
 def _text(said: str | JsonObject | None) -> str:
-    """Give the text of what a script's user says: as it is, or that of a `Content` in JSON."""
+    """Return the text of what a script's user says: as it is, or that of a `Content` in JSON."""
     if not isinstance(said, dict):
         return said or ""
     parts: Any = said.get("parts") or ()
@@ -267,7 +267,7 @@ def _text(said: str | JsonObject | None) -> str:
 
 
 def _lasting(case: EvalCase) -> Any:
-    """Give what two runs of one script have in common: all of a case but its id, times, and the ids of invocations and calls."""
+    """Return what two runs of one script have in common: all of a case but its id, times, and the ids of invocations and calls."""
     return _without_ids(case.model_dump(mode="json", exclude_none=True, exclude={"eval_id"}))
 
 

@@ -61,7 +61,7 @@ class ShownCommands(Value):
 
 
 def shown_commands(agent: AgentWords, eval_set: Path, eval_id: str) -> ShownCommands:
-    """Give the commands that run one case of a set."""
+    """Return the commands that run one case of a set."""
     lacks_eval, lacks_pytest = bool(missing()), importlib.util.find_spec("pytest") is None
     evaluate = [*program(), "eval", agent.words, str(eval_set), *_case(eval_id)]
     plain = (
@@ -83,12 +83,12 @@ def shown_commands(agent: AgentWords, eval_set: Path, eval_id: str) -> ShownComm
 
 
 def _case(eval_id: str) -> list[str]:
-    """Give the option for one case, in one piece where its id looks like an option, or like what zsh looks up as a program."""
+    """Return the option for one case, in one piece where its id looks like an option, or like what zsh looks up as a program."""
     return [f"--case={eval_id}"] if eval_id.startswith(("-", "=")) else ["--case", eval_id]
 
 
 def shown_run(agent: AgentWords, spec: EvalRunSpec) -> str:
-    """Give the command that makes a run of `adk eval` again, with the criteria that lie beside its set."""
+    """Return the command that makes a run of `adk eval` again, with the criteria that lie beside its set."""
     cases = [part for eval_id in spec.cases for part in _case(eval_id)]
     if spec.environment is None:
         how = ["--real-tools"]
@@ -99,7 +99,7 @@ def shown_run(agent: AgentWords, spec: EvalRunSpec) -> str:
 
 
 def program() -> Sequence[str]:
-    """Give the command that starts `golden-trace` with this Python: the program beside it, else its module."""
+    """Return the command that starts `golden-trace` with this Python: the program beside it, else its module."""
     place = Path(sys.executable).with_name("golden-trace.exe" if sys.platform == "win32" else "golden-trace")
     return [str(place)] if place.is_file() else [sys.executable, "-m", "evalset.cli"]
 

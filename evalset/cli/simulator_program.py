@@ -23,7 +23,7 @@ from evalset.cli.sessions_command import add_script, add_sessions
 def main(
     argv: Sequence[str] | None = None, *, typed: TextIO | None = None, prog: str = "python -m simulator"
 ) -> int:
-    """Run the program and give its exit code.
+    """Run the program and return its exit code.
 
     Args:
         argv: The arguments without the program's name; those of the process by default.

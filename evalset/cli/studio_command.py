@@ -41,7 +41,7 @@ def main(argv: Sequence[str], *, prog: str = "golden-trace studio") -> int:
 
 
 def studio_command(argv: Sequence[str], *, prog: str = "golden-trace studio") -> list[str]:
-    """Give the command that starts the studio.
+    """Return the command that starts the studio.
 
     Raises:
         ValueError: A folder or file that was named is not there, or the page is not installed.
@@ -125,7 +125,7 @@ def _folder(named: str | None) -> str | None:
 
 
 def _file_or_module(named: str | None) -> str | None:
-    """Give a file by its whole path, and a dotted module as it is."""
+    """Return a file by its whole path, and a dotted module as it is."""
     if named is None:
         return None
     path = Path(named).expanduser()

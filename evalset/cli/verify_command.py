@@ -30,7 +30,7 @@ _BAD, _INTERRUPTED = 2, 130
 
 
 def main(argv: Sequence[str], *, prog: str = "python -m evalset verify") -> int:
-    """Run the command, and give its exit code.
+    """Run the command, and return its exit code.
 
     Args:
         argv: The arguments behind `verify`.

@@ -21,7 +21,7 @@ from evalset.doctor.short_values import listed, short
 
 
 def confirmed_calls(recorded: Node) -> frozenset[str]:
-    """Give the ids of the calls of a recorded case of which it is known what a person said."""
+    """Return the ids of the calls of a recorded case of which it is known what a person said."""
     return frozenset(
         call.text("id")
         for turn in recorded.items("turns")
@@ -61,7 +61,7 @@ def _is_data(place: ToolPlace, turn: Node) -> bool:
 
 
 def _item(path: JsonPath) -> JsonPath:
-    """Give the item of a list that a call or an answer is, or is a part of."""
+    """Return the item of a list that a call or an answer is, or is a part of."""
     return path if isinstance(path[-1], int) else path[:-1]
 
 
@@ -109,7 +109,7 @@ class ToolPlace(NamedTuple):
 
 
 def in_turn(turn: Node) -> Iterator[ToolPlace]:
-    """Give the places of one invocation in the form of today, in their order."""
+    """Yield the places of one invocation in the form of today, in their order."""
     data = turn.field("intermediate_data") or Node(None)
     for call in data.items("tool_uses"):
         yield from _call(call)
@@ -125,26 +125,26 @@ def in_turn(turn: Node) -> Iterator[ToolPlace]:
 
 
 def in_content(content: Node | None) -> Iterator[ToolPlace]:
-    """Give the places among the parts of a content."""
+    """Yield the places among the parts of a content."""
     if content is not None and (parts := content.field("parts")) is not None:
         yield from _parts(parts)
 
 
 def in_old_turn(turn: Node) -> Iterator[ToolPlace]:
-    """Give the places of one turn in the old form."""
+    """Yield the places of one turn in the old form."""
     for use in turn.items("expected_tool_use"):
         yield ToolPlace(use, use.field("tool_name"), use.field("tool_input"), "", "call")
 
 
 def calls_in_recorded_turn(turn: Node) -> Iterator[ToolPlace]:
-    """Give the calls of one turn of a recorded environment that tools answered, or that were rejected."""
+    """Yield the calls of one turn of a recorded environment that tools answered, or that were rejected."""
     for name in ("calls", "rejected"):
         for call in turn.items(name):
             yield ToolPlace(call, call.field("tool"), call.field("arguments"), call.text("id"), "call")
 
 
 def in_recorded_turn(turn: Node) -> Iterator[ToolPlace]:
-    """Give the places of one turn of a recorded environment."""
+    """Yield the places of one turn of a recorded environment."""
     yield from calls_in_recorded_turn(turn)
     for model in turn.items("models"):
         for response in model.items("responses"):
@@ -223,24 +223,24 @@ class RecordedEvidence:
 
 
 def called_tools(recorded: Node) -> frozenset[str]:
-    """Give the names of all tools that are called in a recorded case."""
+    """Return the names of all tools that are called in a recorded case."""
     places = (place for turn in recorded.items("turns") for place in in_recorded_turn(turn))
     return frozenset(place.name for place in places if place.role == "call")
 
 
 def undeclared_tools(recorded: Node, called: frozenset[str]) -> frozenset[str]:
-    """Give the called tools that were not declared when the case was recorded; none where nobody noted what was declared."""
+    """Return the called tools that were not declared when the case was recorded; none where nobody noted what was declared."""
     declared = (recorded.field("tools") or Node(None)).members
     return called - declared.keys() if declared else frozenset()
 
 
 def calls_of_models(turn: Node) -> dict[str, Node]:
-    """Give the calls that models made in a recorded turn, by their ids; without those inside of agents that are tools."""
+    """Return the calls that models made in a recorded turn, by their ids; without those inside of agents that are tools."""
     return {place.call_id: place.at for place in _of_models(turn)}
 
 
 def is_of_a_node(call: Node, of_models: dict[str, Node], *, has_models: bool) -> bool:
-    """Tell whether a workflow's node or the agent's own code made a call: ADK has no event for it, so no case holds it."""
+    """Return whether a workflow's node or the agent's own code made a call: ADK has no event for it, so no case holds it."""
     return call.text("id") not in of_models and (has_models or call.text("agent") == _OF_NO_AGENT)
 
 
@@ -280,7 +280,7 @@ class Case(NamedTuple):
     agent: KnownAgent | None = None
 
     def is_agent(self, name: str) -> bool:
-        """Tell whether a call is one of an agent of the tree, which has no answer."""
+        """Return whether a call is one of an agent of the tree, which has no answer."""
         return (self.agent is not None and name in self.agent.agents) or name in self.known.agents
 
 
@@ -418,7 +418,7 @@ def _note_turn(case: Case, turn: Node, notes: Notes) -> None:
 
 
 def _is_empty(content: Node) -> bool:
-    """Tell whether no part of a message holds anything; one with a part that is refused is not looked at."""
+    """Return whether no part of a message holds anything; one with a part that is refused is not looked at."""
     refused = "content" in content.members or "text" in content.members
     return not refused and not any(
         part.members and any(held not in (None, "") for held in part.members.values())
@@ -545,7 +545,7 @@ def _note_calls(case: Case, turn: Node, notes: Notes) -> None:
 
 
 def _stops(place: ToolPlace, known: RecordedEvidence) -> bool:
-    """Tell whether a call asks a person something to which no reply is recorded; a confirmation is better kept beside the case."""
+    """Return whether a call asks a person something to which no reply is recorded; a confirmation is better kept beside the case."""
     if not place.name.startswith(ASKS_A_PERSON):
         return False
     return place.name == CONFIRMATION or place.call_id not in known.replied

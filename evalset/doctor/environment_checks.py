@@ -50,7 +50,7 @@ _Call: TypeAlias = tuple[str, Any]
 def note_form(
     file: Path, document: Node, text: bytes, eval_set: Node | None, notes: Notes
 ) -> RecordedEnvironment | None:
-    """Check that a file is a recorded environment; give it where it can be used. Damaged calls are repaired from `eval_set`, where one is given."""
+    """Check that a file is a recorded environment; return it where it can be used. Damaged calls are repaired from `eval_set`, where one is given."""
     version = document.members.get("version")
     if isinstance(version, int) and not isinstance(version, bool) and version > VERSION:
         words = f"The recorded environment is of version {version}, and this release reads up to {VERSION}."
@@ -80,7 +80,7 @@ def _note_broken(words: str, repairs: list[Repair], notes: Notes) -> None:
 
 
 def cases_of(document: Node) -> dict[str, Node]:
-    """Give the recorded cases by their ids."""
+    """Return the recorded cases by their ids."""
     cases = document.field("cases") or Node(None)
     return {eval_id: Node(case, (*cases.path, eval_id)) for eval_id, case in cases.members.items()}
 
@@ -148,7 +148,7 @@ def _note_case(
 
 
 def _apart(turn: Sequence[ToolPlace], recorded: Node) -> tuple[list[_Call], list[_Call]]:
-    """Give the recorded calls that a turn does not hold, and those of its own that were not recorded.
+    """Return the recorded calls that a turn does not hold, and those of its own that were not recorded.
 
     A callback may have changed the arguments on their way to the tool: then the case holds what the model asked, or what the
     tool got.
@@ -172,7 +172,7 @@ def _apart(turn: Sequence[ToolPlace], recorded: Node) -> tuple[list[_Call], list
 
 
 def _asked(turn: Sequence[ToolPlace]) -> dict[str, _Call]:
-    """Give the calls of a turn that tools answered, by what tells them apart."""
+    """Return the calls of a turn that tools answered, by what tells them apart."""
     places = (place for place in turn if place.role == "call")
     calls = (
         (place.name, place.arguments.value if place.arguments else {})
@@ -183,12 +183,12 @@ def _asked(turn: Sequence[ToolPlace]) -> dict[str, _Call]:
 
 
 def _recorded(turn: Node) -> Iterator[Node]:
-    """Give the recorded calls of a turn, save those inside of agents that are tools."""
+    """Return the recorded calls of a turn, save those inside of agents that are tools."""
     return (call for name in ("calls", "rejected") for call in turn.items(name) if not call.field("within"))
 
 
 def _key(name: str, arguments: Any) -> str:
-    """Give what tells calls apart."""
+    """Return what tells calls apart."""
     try:
         return f"{name} {canonical(arguments)}"
     except NotJsonError:
@@ -319,7 +319,7 @@ def _told(found: _Contradiction) -> str:
 def _contradictions(
     golden: Sequence[Step], recorded: Sequence[Asked], tolerances: Sequence[Tolerance]
 ) -> list[_Contradiction]:
-    """Give each answered call of a turn that was recorded with other answers alone; the order of like calls is free."""
+    """Return each answered call of a turn that was recorded with other answers alone; the order of like calls is free."""
     left, open_calls = list(recorded), []
     for call, answer in _answered(golden):
         alike = _alike(call, left, tolerances)
@@ -344,12 +344,12 @@ def _contradictions(
 
 
 def _answered(steps: Sequence[Step]) -> Iterator[tuple[Step, Step]]:
-    """Give the calls of a turn that have an answer, each with it."""
+    """Return the calls of a turn that have an answer, each with it."""
     return ((one, other) for one, other in pairwise(steps) if one.kind == "call" and other.kind == "response")
 
 
 def _alike(call: Step, recorded: Sequence[Asked], tolerances: Sequence[Tolerance]) -> list[Asked]:
-    """Give the recorded calls that this one may stand for, those with the very same arguments first."""
+    """Return the recorded calls that this one may stand for, those with the very same arguments first."""
     asked = call.value if isinstance(call.value, dict) else {}
     found = [
         each
@@ -374,7 +374,7 @@ class Repair(NamedTuple):
 
 
 def repairs_of(environment: Node, eval_set: Node) -> list[Repair]:
-    """Give what puts a recording right that cannot be read; nothing where the eval set does not hold all that is damaged."""
+    """Return what puts a recording right that cannot be read; nothing where the eval set does not hold all that is damaged."""
     held = {case.text("eval_id"): case for case in eval_set.items("eval_cases")}
     found: list[Repair] = []
     cases = environment.field("cases") or Node(None)
@@ -394,7 +394,7 @@ def repairs_of(environment: Node, eval_set: Node) -> list[Repair]:
 
 
 def _damaged_calls(case: Any) -> list[tuple[int, int]] | None:
-    """Give the places of the calls that cannot be read; None where something else is damaged too."""
+    """Return the places of the calls that cannot be read; None where something else is damaged too."""
     try:
         RecordedCase.model_validate(case)
     except ValidationError as error:
@@ -444,7 +444,7 @@ def _made(call: Node, asked: ToolPlace, response: Any) -> RecordedCall | None:
 
 
 def _readable(call: Node, known: dict[str, Any]) -> Iterator[tuple[str, Any]]:
-    """Give the members of a damaged call that are well by themselves."""
+    """Yield the members of a damaged call that are well by themselves."""
     for name, value in call.members.items():
         if name not in RecordedCall.model_fields or name == "outcome":
             continue

@@ -95,7 +95,7 @@ class Patient(NamedTuple):
     cases: int = 0
 
     def examined(self) -> ExaminedFile:
-        """Give what was found."""
+        """Return what was found."""
         places = self.document.places if self.document else None
         findings = self.notes.findings(places)
         return ExaminedFile(file=self.notes.file, kind=self.kind, cases=self.cases, findings=findings)
@@ -199,7 +199,7 @@ def _group(group: tuple[Path, ...], settings: Settings, unreadable: list[str]) -
 
 
 def as_partner(document: Document | None) -> Node:
-    """Give an eval set for its recorded environment to be checked against; one without a value where it cannot be read."""
+    """Return an eval set for its recorded environment to be checked against; one without a value where it cannot be read."""
     is_set = document is not None and set_checks.kind_of(document.value) == "eval set"
     return Node(document.value) if document is not None and is_set else Node(None)
 
@@ -328,7 +328,7 @@ def _old_calls(value: Any, notes: Notes, settings: Settings) -> None:
 
 
 def old_turns(root: Node) -> Iterable[Node]:
-    """Give the turns of eval data in the old form."""
+    """Yield the turns of eval data in the old form."""
     for entry in root.items() if isinstance(root.value, list) else (root,):
         if entry.field("data") is not None:
             yield from entry.items("data")

@@ -23,7 +23,7 @@ class _Block(NamedTuple):
 
 
 def unified(before: bytes, after: bytes, name: str) -> str:
-    """Give a unified diff; empty where nothing differs.
+    """Return a unified diff; empty where nothing differs.
 
     What is no text in UTF-8 shows its odd bytes escaped. A line of more than 400 characters is cut around what differs in
     it, and a diff of more than 5,000 lines behind them.
@@ -68,7 +68,7 @@ def _smaller(old: Sequence[str], new: Sequence[str], block: _Block) -> Iterator[
 
 
 def _until_they_agree(old: Sequence[str], new: Sequence[str]) -> tuple[int, int]:
-    """Give how many lines of each to pass over until three lines, or the ends, are the same."""
+    """Return how many lines of each to pass over until three lines, or the ends, are the same."""
     for window in _WINDOWS:
         ahead: dict[tuple[str, ...], int] = {}
         for place in range(min(window, len(new) + 1)):

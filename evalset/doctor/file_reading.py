@@ -77,7 +77,7 @@ def _read(content: bytes, notes: Notes) -> Document | None:
 
 
 def _decoded(content: bytes, notes: Notes) -> bytes | None:
-    """Give the text in UTF-8 without a byte order mark."""
+    """Return the text in UTF-8 without a byte order mark."""
     text = content.removeprefix(BOM)
     encoding = _wide(text)
     try:
@@ -104,7 +104,7 @@ def _decoded(content: bytes, notes: Notes) -> bytes | None:
 
 
 def _wide(content: bytes) -> str | None:
-    """Tell an encoding of two or four bytes by its mark, or by the zeros in what must be ASCII."""
+    """Recognise an encoding of two or four bytes by its mark, or by the zeros in what must be ASCII."""
     for mark, encoding in _WIDE:
         if content.startswith(mark):
             return encoding
@@ -116,7 +116,7 @@ def _wide(content: bytes) -> str | None:
 
 
 def _checked(text: bytes, notes: Notes) -> bytes | None:
-    """Give the text if the parser of ADK's loader can read it, without commas that are too many."""
+    """Return the text if the parser of ADK's loader can read it, without commas that are too many."""
     reason = _flaw(text)
     if reason is None:
         return text

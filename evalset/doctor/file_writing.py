@@ -178,12 +178,12 @@ def read_content(path: Path) -> Content:
 
 
 def is_environment(path: Path) -> bool:
-    """Tell a recorded environment by its name."""
+    """Recognise a recorded environment by its name."""
     return path.name.endswith(ENVIRONMENT)
 
 
 def files_in(paths: Iterable[Path | str], problems: list[str]) -> list[Path]:
-    """Give the files that are meant, once each, in order: those that are named, and in folders those that hold eval data.
+    """Return the files that are meant, once each, in order: those that are named, and in folders those that hold eval data.
 
     The recorded environment of a named eval set comes along. What is not there is added to `problems`.
     """
@@ -221,7 +221,7 @@ def _in_folder(folder: Path, problems: list[str]) -> Iterator[Path]:
 
 
 def _tells_of_cases(path: Path) -> bool:
-    """Tell whether a file with any other name holds eval data."""
+    """Return whether a file with any other name holds eval data."""
     try:
         with path.open("rb") as file:
             text = file.read(_HEAD)

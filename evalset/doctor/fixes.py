@@ -180,7 +180,7 @@ class _Course:
 
 
 def _is_free(edit: Edit, document: Node) -> bool:
-    """Tell whether a member can be renamed: it is there, and no other one has its new name."""
+    """Return whether a member can be renamed: it is there, and no other one has its new name."""
     node = document.value
     for step in edit.path[:-1]:
         node = node.get(step) if isinstance(node, dict) else None

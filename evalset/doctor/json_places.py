@@ -54,7 +54,7 @@ class Places:
         self._breaks: list[int] | None = None
 
     def value(self, path: JsonPath) -> Span:
-        """Give the bytes of the value at a path; of members of the same name that of the last, as every parser takes it.
+        """Return the bytes of the value at a path; of members of the same name that of the last, as every parser takes it.
 
         Raises:
             KeyError: There is no such place.
@@ -65,7 +65,7 @@ class Places:
         return self.member(path).value
 
     def member(self, path: JsonPath) -> Member:
-        """Give the member at a path that is not empty.
+        """Return the member at a path that is not empty.
 
         Raises:
             KeyError: There is no such place.
@@ -83,7 +83,7 @@ class Places:
         return found
 
     def members(self, start: int) -> tuple[Member, ...]:
-        """Give the members of the object, or the items of the list, that begins there; none where it is neither."""
+        """Return the members of the object, or the items of the list, that begins there; none where it is neither."""
         known = self._members.get(start)
         if known is None:
             known = self._members[start] = tuple(self._read(start))
@@ -91,14 +91,14 @@ class Places:
         return known
 
     def at(self, offset: int) -> tuple[int, int]:
-        """Give the line and the column of a byte, both from 1."""
+        """Return the line and the column of a byte, both from 1."""
         if self._breaks is None:
             self._breaks = [found.start() for found in re.finditer(rb"\n", self.text)]
         line = bisect_left(self._breaks, offset)
         return line + 1, offset - (self._breaks[line - 1] if line else -1)
 
     def where(self, path: JsonPath) -> tuple[int, int]:
-        """Give the line and the column of a place; of the nearest one around it where there is no such place."""
+        """Return the line and the column of a place; of the nearest one around it where there is no such place."""
         while path:
             try:
                 return self.at(self.member(path).start)
@@ -137,7 +137,7 @@ class Places:
         return found.end()
 
     def _skip(self, start: int) -> int:
-        """Give the end of the value that begins there."""
+        """Return the end of the value that begins there."""
         first = self.text[start : start + 1]
         if first == b'"':
             return self._string_end(start)
@@ -184,7 +184,7 @@ class Node(NamedTuple):
     path: JsonPath = ()
 
     def field(self, name: str) -> Node | None:
-        """Give the member of this name, in snake or camel case; None where it is missing, null, or this is no object."""
+        """Return the member of this name, in snake or camel case; None where it is missing, null, or this is no object."""
         held, path = self
         if not isinstance(held, dict):
             return None
@@ -196,7 +196,7 @@ class Node(NamedTuple):
         return None
 
     def items(self, name: str = "") -> Iterator[Node]:
-        """Give the items of this list, or of the list under this name; none where there is no list."""
+        """Yield the items of this list, or of the list under this name; none where there is no list."""
         node = self.field(name) if name else self
         if node is not None and isinstance(node.value, list):
             path = node.path
@@ -204,7 +204,7 @@ class Node(NamedTuple):
                 yield Node(each, (*path, index))
 
     def text(self, name: str) -> str:
-        """Give the text under this name; an empty one where there is none."""
+        """Return the text under this name; an empty one where there is none."""
         found = self.field(name)
         return found.value if found and isinstance(found.value, str) else ""
 

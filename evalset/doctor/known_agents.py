@@ -41,7 +41,7 @@ class KnownAgent(NamedTuple):
     measured: MeasuredAgent | None = None
 
     def can_call(self, name: str) -> bool:
-        """Tell whether there is such a tool."""
+        """Return whether there is such a tool."""
         return name in self.tools or name in self.others or name in STEERING
 
     @property
@@ -50,7 +50,7 @@ class KnownAgent(NamedTuple):
         return (*self.tool_sets, *self.own_code)
 
     def digest(self, name: str) -> str | None:
-        """Give the digest of a tool's schema as recorded environments keep it; None where there is no such tool."""
+        """Return the digest of a tool's schema as recorded environments keep it; None where there is no such tool."""
         tool = self.tools.get(name)
         return schema_digest(tool) if tool is not None else None
 
@@ -90,7 +90,7 @@ def _tools(node: Any) -> Iterator[Any]:
 
 
 def _nodes(node: Any, seen: Mapping[int, Any]) -> Iterator[Any]:
-    """Give an agent and all that it reaches, those that are tools included."""
+    """Yield an agent and all that it reaches, those that are tools included."""
     from simulator.runtime.adk.adk_private import children_of, node_of  # noqa: PLC0415 - as in `known_agent`
 
     if id(node) in seen:
@@ -150,7 +150,7 @@ class Agents:
         return bool(self._only or self._catalogue or any(self._known.values()))
 
     def of(self, file: Path, app_name: str) -> KnownAgent | None:
-        """Give the agent of a case: the one that was named for all, else by the name of its app, by the folder of its file, or the only one there is."""
+        """Return the agent of a case: the one that was named for all, else by the name of its app, by the folder of its file, or the only one there is."""
         if app_name and self.any and not self._is_known(app_name):
             self.strangers.add(app_name)
         if self._only or not self.any:

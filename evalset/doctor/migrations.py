@@ -105,7 +105,7 @@ class _Course:
         self._done: Counter[str] = Counter()
 
     def edits(self) -> list[Edit]:
-        """Give the changes; what cannot be done, or is left, is noted."""
+        """Return the changes; what cannot be done, or is left, is noted."""
         root, found = self._root, list[Edit]()
         match kind_of(root.value):
             case "eval set":
@@ -125,7 +125,7 @@ class _Course:
         return found
 
     def _agents_in(self, case: Node) -> Iterator[Edit]:
-        """Give the edits for renamed agents; where the agent itself is called as ever, its app alone was renamed."""
+        """Yield the edits for renamed agents; where the agent itself is called as ever, its app alone was renamed."""
         names = self._migration.agents
         app_name = (case.field("session_input") or Node(None)).text("app_name") or case.text("app_name")
         agent = self._agents.of(self._notes.file, names.get(app_name, app_name)) if names else None
@@ -140,7 +140,7 @@ class _Course:
             self._done[f"The agent {old!r} is called {new!r}"] += 1
 
     def _recorded_case(self, case: Node) -> Iterator[Edit]:
-        """Give the edits of what is recorded of a case; after them it says no more what its golden was: the names were others."""
+        """Yield the edits of what is recorded of a case; after them it says no more what its golden was: the names were others."""
         edits = [*self._agents_in(case), *self._recorded(case)]
         yield from edits
         for turn in case.items("turns") if edits else ():

@@ -96,7 +96,7 @@ class Examination(Value):
         return tuple(finding for finding in self.findings if finding.mendable)
 
     def count(self, severity: Severity) -> int:
-        """Give how many places there are of a severity."""
+        """Return how many places there are of a severity."""
         return sum(finding.count for finding in self.findings if finding.severity == severity)
 
 

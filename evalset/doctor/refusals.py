@@ -220,7 +220,7 @@ def _parent(case: Node, path: JsonPath) -> Node:
 
 
 def _fields(path: JsonPath) -> list[str]:
-    """Give the names that ADK knows at the place of a member."""
+    """Return the names that ADK knows at the place of a member."""
     named = next((step for step in reversed(path[:-1]) if isinstance(step, str)), "")
     return [field for model in _MODELS.get(_snake(named), ()) for field in model.model_fields]
 

@@ -38,7 +38,7 @@ _MOST_KEYS = 6
 
 
 def kind_of(value: Any) -> Kind:
-    """Tell what a document is meant to be, whatever is wrong with it."""
+    """Return what a document is meant to be, whatever is wrong with it."""
     if isinstance(value, dict):
         if value.get("format") == FORMAT:
             return "recorded environment"
@@ -210,7 +210,7 @@ _SESSION = frozenset({"app_name", "user_id", "state"})
 
 
 def note_old_form(file: Path, value: Any, text: bytes, notes: Notes) -> int:
-    """Note that a file is in the old form, and bring it into today's; give how many cases it holds."""
+    """Note that a file is in the old form, and bring it into today's; return how many cases it holds."""
     try:
         converted = convert_old_form(file, text)
     except (EvalSetError, RecursionError) as error:
@@ -239,7 +239,7 @@ def note_old_form(file: Path, value: Any, text: bytes, notes: Notes) -> int:
 
 
 def _refused(text: bytes) -> str:
-    """Say what ADK's own loader raises, which `adk eval` and `adk web` use; nothing where it reads the text."""
+    """Return what ADK's own loader raises, which `adk eval` and `adk web` use; nothing where it reads the text."""
     try:
         loaded(text.decode())
     except Exception as error:  # noqa: BLE001 - the loader raises what it likes

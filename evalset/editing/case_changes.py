@@ -43,7 +43,7 @@ _MADE = "call"
 
 
 def edited(case: Case, edit: InCase) -> Case:  # noqa: C901, PLR0911, PLR0912 - one arm for each kind
-    """Give the case as an edit makes it.
+    """Return the case as an edit makes it.
 
     Raises:
         EditError: The edit does not fit the case; the text names the place.
@@ -97,7 +97,7 @@ def _there(case: Case, where: Where) -> Any:
 
 
 def _seen(case: Case, where: Where) -> tuple[list[CallSeen], int]:
-    """Give the calls of the turn to which a place belongs, and which of them stands there."""
+    """Return the calls of the turn to which a place belongs, and which of them stands there."""
     if len(where) < 2 or where[0] != "conversation" or not isinstance(where[1], int):  # noqa: PLR2004 - a turn's place
         raise EditError(f"{named(where)} is no call")
     if not 0 <= where[1] < len(turns_of(case)):

@@ -202,7 +202,7 @@ Edit: TypeAlias = InCase | OfSet
 
 
 def words_of(edit: Edit) -> str:  # noqa: PLR0911 - one line for each kind
-    """Say what an edit does, in a few words of our own."""
+    """Return what an edit does, in a few words of our own."""
     match edit:
         case SetText() | SetValue() | RemoveValue() | SetResponse() | SetCall():
             return _of_place(edit)

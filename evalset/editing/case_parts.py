@@ -34,7 +34,7 @@ def camel(name: str) -> str:
 
 
 def key_of(held: dict[str, Any], name: str) -> str:
-    """Give the key under which a field stands, in either spelling; where it is not there, as its neighbours are written."""
+    """Return the key under which a field stands, in either spelling; where it is not there, as its neighbours are written."""
     if name in held:
         return name
     other = camel(name)
@@ -45,7 +45,7 @@ def key_of(held: dict[str, Any], name: str) -> str:
 
 
 def field(held: Any, name: str, default: Any = None) -> Any:
-    """Give the value of a field in either spelling; the default where it is not there, or null."""
+    """Return the value of a field in either spelling; the default where it is not there, or null."""
     if not isinstance(held, dict):
         return default
     found = held.get(name)
@@ -55,7 +55,7 @@ def field(held: Any, name: str, default: Any = None) -> Any:
 
 
 def listed(held: Any, name: str) -> list[Any]:
-    """Give a field that is a list; an empty one where it is something else."""
+    """Return a field that is a list; an empty one where it is something else."""
     if not isinstance(held, dict):
         return []
     found = held.get(name)
@@ -65,7 +65,7 @@ def listed(held: Any, name: str) -> list[Any]:
 
 
 def at(case: Any, where: Where) -> Any:
-    """Give the value at a place; `ABSENT` where there is none."""
+    """Return the value at a place; `ABSENT` where there is none."""
     held = case
     for step in where:
         if isinstance(step, int):
@@ -80,7 +80,7 @@ def at(case: Any, where: Where) -> Any:
 
 
 def put(case: Case, where: Where, value: Any) -> Case:
-    """Give the case with a value put at a place; `ABSENT` takes it away. Objects on the way are made where they are not there.
+    """Return the case with a value put at a place; `ABSENT` takes it away. Objects on the way are made where they are not there.
 
     Raises:
         EditError: The way leads through something that is no object, or out of a list.
@@ -132,7 +132,7 @@ def written(value: Any) -> str:
 
 
 def is_same(one: Any, other: Any) -> bool:
-    """Tell whether two values say the same in the same order of keys."""
+    """Return whether two values say the same in the same order of keys."""
     return one is other or written(one) == written(other)
 
 
@@ -172,12 +172,12 @@ class CallSeen(NamedTuple):
 
 
 def turns_of(case: Case) -> list[Any]:
-    """Give the turns of a case; none where it is a scenario."""
+    """Return the turns of a case; none where it is a scenario."""
     return listed(case, "conversation")
 
 
 def steps_of(case: Case, turn: int) -> list[Step]:
-    """Give what happens in a turn, in order: an answer stands behind its call where the case does not say when it came."""
+    """Return what happens in a turn, in order: an answer stands behind its call where the case does not say when it came."""
     held = turns_of(case)[turn]
     base: Where = ("conversation", turn)
     found = [Step("query", turn, (*base, "user_content"), field(held, "user_content"), author="user")]
@@ -254,7 +254,7 @@ def paired(calls: list[Step], answers: list[Step]) -> list[CallSeen]:
 
 
 def calls_of(case: Case, turn: int) -> list[CallSeen]:
-    """Give the calls of a turn with their answers, in the order of the calls."""
+    """Return the calls of a turn with their answers, in the order of the calls."""
     steps = steps_of(case, turn)
     return paired(
         [step for step in steps if step.kind == "call"], [step for step in steps if step.kind == "response"]
@@ -262,14 +262,14 @@ def calls_of(case: Case, turn: int) -> list[CallSeen]:
 
 
 def text_of(value: Any) -> str:
-    """Give the text of a content, a list of parts or one part; parts that are no text add nothing."""
+    """Return the text of a content, a list of parts or one part; parts that are no text add nothing."""
     parts = value if isinstance(value, list) else listed(value, "parts") or [value]
     texts = [field(part, "text") for part in parts]
     return "\n".join(text for text in texts if isinstance(text, str))
 
 
 def is_plain_text(value: Any) -> bool:
-    """Tell whether a content, a list of parts or one part is one text and nothing else, so that it can be edited as one."""
+    """Return whether a content, a list of parts or one part is one text and nothing else, so that it can be edited as one."""
     if isinstance(value, dict) and "parts" not in value:
         return set(value) == {"text"} and isinstance(value["text"], str)
     parts = value if isinstance(value, list) else listed(value, "parts")
@@ -277,7 +277,7 @@ def is_plain_text(value: Any) -> bool:
 
 
 def with_text(value: Any, text: str) -> Any:
-    """Give a content, a list of parts or one part with another text; `is_plain_text` says where that can be."""
+    """Return a content, a list of parts or one part with another text; `is_plain_text` says where that can be."""
     if isinstance(value, list):
         return [{**value[0], "text": text}]
     if "parts" in value:
@@ -286,5 +286,5 @@ def with_text(value: Any, text: str) -> Any:
 
 
 def agent_of(case: Case) -> str:
-    """Give the app that a case names; empty where it names none."""
+    """Return the app that a case names; empty where it names none."""
     return str(field(field(case, "session_input"), "app_name", ""))

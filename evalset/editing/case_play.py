@@ -42,7 +42,7 @@ def script_with_recording(
 
 
 def case_until(case: Case, turn: int, steps: int) -> Case:
-    """Give the beginning of a case: the turns before `turn` (counted from 0), and the first `steps` steps of that one.
+    """Return the beginning of a case: the turns before `turn` (counted from 0), and the first `steps` steps of that one.
 
     The query is the first step of a turn, so `steps` is at least 1.
 
@@ -121,7 +121,7 @@ def _as_recorded(script: Script, recorded: RecordedCase) -> Script:
 
 
 def _final_calls(recorded: RecordedCase, number: int) -> list[RecordedCall]:
-    """Give the calls of a turn; of one whose tool first asked for itself whether it may run, only what came of it."""
+    """Return the calls of a turn; of one whose tool first asked for itself whether it may run, only what came of it."""
     calls = recorded.turns[number].calls if number < len(recorded.turns) else ()
     return [call for place, call in enumerate(calls) if not only_asked(calls, place)]
 
@@ -200,7 +200,7 @@ def _graph_calls(turn: RecordedTurn) -> Iterator[RecordedCall]:
 
 
 def _is_of_graph(turn: RecordedTurn) -> bool:
-    """Tell a turn in which a graph ran and no agent spoke."""
+    """Recognise a turn in which a graph ran and no agent spoke."""
     return not turn.models and (bool(turn.inputs) or any(is_of_graph(call, turn) for call in turn.calls))
 
 
@@ -240,7 +240,7 @@ class _Asked(NamedTuple):
 
 
 def with_confirmations(case: EvalCase, recorded: RecordedCase) -> EvalCase:
-    """Give a case with the questions that were left out of it, each before its call's answer, or last where that is to come.
+    """Return a case with the questions that were left out of it, each before its call's answer, or last where that is to come.
 
     Questions that the case holds stay as they are. A tool that asked for itself gets none: where it does not run, it
     cannot ask. The turns are those that were recorded, or their beginning.

@@ -49,7 +49,7 @@ class OpenedSet:
         self.places = {row.key: place for place, row in enumerate(self.rows)}
 
     def case(self, key: str) -> Case:
-        """Give a case as its file says it; a new object each time.
+        """Return a case as its file says it; a new object each time.
 
         Raises:
             KeyError: There is none.
@@ -58,7 +58,7 @@ class OpenedSet:
         return found
 
     def raw(self, key: str) -> bytes:
-        """Give the bytes of a case.
+        """Return the bytes of a case.
 
         Raises:
             KeyError: There is none.
@@ -108,7 +108,7 @@ def opened_as(path: Path, text: bytes, identity: Identity) -> OpenedSet:
 
 
 def identity_at(path: Path) -> Identity | None:
-    """Tell which state of a file is there now; None where none is."""
+    """Return which state of a file is there now; None where none is."""
     try:
         return identity_of(path.stat())
     except OSError:
@@ -226,7 +226,7 @@ class CaseRow(NamedTuple):
     is_scenario: bool = False
 
     def holds(self, words: Iterable[str]) -> bool:
-        """Tell whether each of these words, in small letters, stands in it."""
+        """Return whether each of these words, in small letters, stands in it."""
         text = f"{self.eval_id}\n{self.query}\n{' '.join(self.tools)}\n{' '.join(self.agents)}".casefold()
         return all(word in text for word in words)
 
@@ -275,7 +275,7 @@ def _take(data: Any, tools: dict[str, None], agents: dict[str, None]) -> None:
 
 
 def unlike(key: str, taken: Iterable[str]) -> str:
-    """Give a key that no other case has: no eval id that can be used holds a line break."""
+    """Return a key that no other case has: no eval id that can be used holds a line break."""
     used, number, free = set(taken), 1, key
     while free in used:
         number += 1
@@ -300,7 +300,7 @@ class Entry(NamedTuple):
 
 
 def members(text: str, start: int = 0) -> Iterator[Entry]:
-    """Give the members of the object that begins there, one after the other, so that none has to be held.
+    """Yield the members of the object that begins there, one after the other, so that none has to be held.
 
     Raises:
         ValueError: It is no object, or no valid JSON.
@@ -314,7 +314,7 @@ def members(text: str, start: int = 0) -> Iterator[Entry]:
 
 
 def entries(text: str, start: int) -> Iterator[Entry]:
-    """Give the entries of the list that begins there.
+    """Yield the entries of the list that begins there.
 
     Raises:
         ValueError: It is no list, or no valid JSON.
@@ -327,7 +327,7 @@ def entries(text: str, start: int) -> Iterator[Entry]:
 
 
 def value_of(text: str, name: str) -> int | None:
-    """Give where the value of a member of the object begins; None where there is none. No value is held.
+    """Return where the value of a member of the object begins; None where there is none. No value is held.
 
     Raises:
         ValueError: What stands before it is no valid JSON.
@@ -360,7 +360,7 @@ def rest_of(text: str, stop: int) -> dict[str, Any]:
 
 
 def end_of(text: str, place: int) -> int:
-    """Give the place behind the bracket that closes a list behind its last entry, which ends at `place`."""
+    """Return the place behind the bracket that closes a list behind its last entry, which ends at `place`."""
     return _after(_BLANKS, text, place) + 1
 
 
@@ -372,7 +372,7 @@ def _opened(text: str, start: int, bracket: str) -> int:
 
 
 def _name(text: str, place: int) -> tuple[str, int]:
-    """Read the name of a member; give it, and where its value begins."""
+    """Read the name of a member; return it, and where its value begins."""
     name, stop = _decode(text, place)
     colon = _there(text, stop)
     if not isinstance(name, str) or text[colon] != ":":
@@ -381,7 +381,7 @@ def _name(text: str, place: int) -> tuple[str, int]:
 
 
 def _next(text: str, stop: int, closing: str) -> int:
-    """Give where the next entry begins behind the one that ends there, or the closing bracket."""
+    """Return where the next entry begins behind the one that ends there, or the closing bracket."""
     place = _there(text, stop)
     if text[place] == closing:
         return place
@@ -413,7 +413,7 @@ class Bytes:
         self._at = self._bytes = 0
 
     def before(self, place: int) -> int:
-        """Give how many bytes stand before a character; `place` must not be smaller than the one before."""
+        """Return how many bytes stand before a character; `place` must not be smaller than the one before."""
         if self._text is None:
             return place
         self._bytes += len(self._text[self._at : place].encode())

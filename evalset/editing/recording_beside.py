@@ -63,7 +63,7 @@ class Beside:
         return frozenset(self._spans)
 
     def case(self, eval_id: str) -> RecordedCase | None:
-        """Give what is recorded of a case; None where nothing is."""
+        """Return what is recorded of a case; None where nothing is."""
         span = self._spans.get(eval_id)
         return None if span is None else RecordedCase.model_validate_json(self._text[slice(*span)])
 

@@ -37,7 +37,7 @@ class _Pair(NamedTuple):
 
 
 def followed(before: Case, after: Case, recorded: RecordedCase) -> RecordedCase | None:
-    """Give what is recorded of a case after an edit that kept its turns; None where it has other turns than the case.
+    """Return what is recorded of a case after an edit that kept its turns; None where it has other turns than the case.
 
     What the edit did not touch stays as it was recorded.
     """
@@ -122,7 +122,7 @@ def _place(calls: Sequence[RecordedCall], free: Sequence[int], seen: CallSeen) -
 def _calls(
     calls: Sequence[RecordedCall], pairs: Sequence[_Pair], places: Sequence[int | None]
 ) -> list[RecordedCall]:
-    """Give the recorded calls as the case has them now: those that are no calls of the case stay where they are."""
+    """Return the recorded calls as the case has them now: those that are no calls of the case stay where they are."""
     known = {place for place in places if place is not None}
     gone = {place for place, pair in zip(places, pairs, strict=True) if pair.after is None}
     mine: list[RecordedCall] = []
@@ -159,7 +159,7 @@ def _response(step: Any) -> JsonObject:
 
 
 def _answered(call: RecordedCall, answers: Sequence[JsonObject]) -> dict[str, Any]:
-    """Give what the call is answered now: of two answers the later one is what came in a later message."""
+    """Return what the call is answered now: of two answers the later one is what came in a later message."""
     author = EDITED.model_copy(update={"by": call.author.by})
     if not answers:
         return {"outcome": Deferred(), "later": None, "author": author}
@@ -278,7 +278,7 @@ def _is_it(call: Any, seen: CallSeen) -> bool:
 
 
 def _texts(before: Case, after: Case, number: int) -> list[tuple[str, str]]:
-    """Give the words of the agents that have changed, before and after."""
+    """Return the words of the agents that have changed, before and after."""
     then, now = (
         [step for step in steps_of(case, number) if step.kind in {"text", "final"}]
         for case in (before, after)

@@ -49,7 +49,7 @@ class Changes(Value):
 
 
 def changes(work: SetWork) -> Changes:
-    """Give what is different between what was saved last, or opened, and now."""
+    """Return what is different between what was saved last, or opened, and now."""
     then, now = work.saved, work.state
     if then is now:
         return Changes()

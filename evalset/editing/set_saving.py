@@ -120,7 +120,7 @@ def _finish(work: SetWork, state: State, identity: Identity, saved: Saved) -> Sa
 
 
 def has_changed_on_disk(work: SetWork) -> bool:
-    """Tell whether the file is not as it was when it was opened or saved last."""
+    """Return whether the file is not as it was when it was opened or saved last."""
     return identity_at(work.opened.path) != work.identity
 
 
@@ -139,7 +139,7 @@ def _check_unchanged(work: SetWork, target: Path) -> None:
 
 
 def touched_keys(work: SetWork, state: State) -> list[str]:
-    """Give the cases that are not as they were saved: edited, new, or gone."""
+    """Return the cases that are not as they were saved: edited, new, or gone."""
     then = work.saved
     before, now = set(then.order), set(state.order)
     changed = [
@@ -211,7 +211,7 @@ def _first(error: ValidationError) -> str:
 
 
 def pieces(opened: OpenedSet, state: State) -> Iterator[bytes | memoryview]:
-    """Give the file as it will be: cases that no edit changed, and all around them, as they stand in it."""
+    """Yield the file as it will be: cases that no edit changed, and all around them, as they stand in it."""
     text, spans, layout = memoryview(opened.text), opened.spans, opened.layout
     written = [_written(opened, state, key) for key in state.order]
     if not spans:
@@ -240,7 +240,7 @@ def pieces(opened: OpenedSet, state: State) -> Iterator[bytes | memoryview]:
 
 
 def _gap(opened: OpenedSet, before: int | None, here: int | None) -> bytes:
-    """Give what stands between two cases: what stood there, or where they did not follow each other, what stands between others."""
+    """Return what stands between two cases: what stood there, or where they did not follow each other, what stands between others."""
     if before is not None and here == before + 1:
         return opened.text[opened.spans[before].stop : opened.spans[here].start]
     if len(opened.spans) > 1:
@@ -259,7 +259,7 @@ def _written(opened: OpenedSet, state: State, key: str) -> bytes | memoryview:
 
 
 def text_of_set(work: SetWork) -> bytes:
-    """Give the whole file as a save would write it; nothing is checked."""
+    """Return the whole file as a save would write it; nothing is checked."""
     return b"".join(bytes(piece) for piece in pieces(work.opened, work.state))
 
 
@@ -271,7 +271,7 @@ def _beside_of(work: SetWork, state: State, keys: list[str]) -> dict[str, Held]:
 
 
 def _both(work: SetWork, state: State) -> tuple[dict[str, Held], dict[str, Held]]:
-    """Give the cases that a save touches by their eval ids, as they were saved and as they are now."""
+    """Return the cases that a save touches by their eval ids, as they were saved and as they are now."""
     touched = touched_keys(work, state)
     then, now = set(work.saved.order), set(state.order)
     return (
@@ -316,7 +316,7 @@ class Conflict(NamedTuple):
 
 
 def conflicts(work: SetWork, theirs: OpenedSet) -> tuple[Conflict, ...]:
-    """Give the cases that were edited here and are not in `theirs` as they were when they were opened or saved last."""
+    """Return the cases that were edited here and are not in `theirs` as they were when they were opened or saved last."""
     found: list[Conflict] = []
     for key in touched_keys(work, work.state):
         if key not in work.saved.order:
@@ -333,7 +333,7 @@ def conflicts(work: SetWork, theirs: OpenedSet) -> tuple[Conflict, ...]:
 
 
 def merged(work: SetWork, theirs: OpenedSet, beside: Beside, keep_mine: Collection[str]) -> SetWork:
-    """Give a work on `theirs` with the edits of `work`, a step for each case.
+    """Return a work on `theirs` with the edits of `work`, a step for each case.
 
     Args:
         work: The edits, and the set that they were made on.

@@ -92,7 +92,7 @@ class SetWork:
         return key in self.state.held or key in self.opened.places
 
     def held(self, key: str, state: State | None = None) -> Held:
-        """Give a case with what belongs to it, now or in another state.
+        """Return a case with what belongs to it, now or in another state.
 
         Raises:
             EditError: There is none with this key.
@@ -110,7 +110,7 @@ class SetWork:
         return Held(self.opened.case(key), recorded, note)
 
     def case(self, key: str) -> Case:
-        """Give a case; it is not to be changed.
+        """Return a case; it is not to be changed.
 
         Raises:
             EditError: There is none with this key.
@@ -119,7 +119,7 @@ class SetWork:
         return found.case if found is not None else self.held(key).case
 
     def row(self, key: str) -> CaseRow:
-        """Give a case's row as it is now.
+        """Return a case's row as it is now.
 
         Raises:
             EditError: There is none with this key.
@@ -132,22 +132,22 @@ class SetWork:
         return self.opened.rows[self.opened.places[key]]
 
     def rows(self) -> list[CaseRow]:
-        """Give the rows of all cases in their order."""
+        """Return the rows of all cases in their order."""
         held, rows, places = self.state.held, self.opened.rows, self.opened.places
         return [row_of(key, held[key].case) if key in held else rows[places[key]] for key in self.state.order]
 
     def note(self, key: str) -> CaseNote:
-        """Give what is noted of a case."""
+        """Return what is noted of a case."""
         found = self.state.held.get(key)
         return found.note if found is not None else self.beside.notes.get(self._own_id(key), NO_NOTE)
 
     def is_recorded(self, key: str) -> bool:
-        """Tell whether the environment of a case is recorded."""
+        """Return whether the environment of a case is recorded."""
         found = self.state.held.get(key)
         return found.recorded is not None if found is not None else self._own_id(key) in self.beside
 
     def _own_id(self, key: str) -> str:
-        """Give the eval id under which something lies beside the set: of two cases with one id it is the first's."""
+        """Return the eval id under which something lies beside the set: of two cases with one id it is the first's."""
         return key if key in self.opened.places else ""
 
     # ------------------------------------------------------------ editing

@@ -71,7 +71,7 @@ def kept_work(work: SetWork, texts: Mapping[str, str]) -> KeptWork | None:
 
 
 def restored_work(path: Path, kept: KeptWork) -> tuple[SetWork | None, dict[str, str]]:
-    """Give the work to go on with, None where nothing was edited, and what was typed.
+    """Return the work to go on with, None where nothing was edited, and what was typed.
 
     Where the file is not as the work was made on, it counts as changed by somebody else, to be merged.
 
@@ -91,7 +91,7 @@ def restored_work(path: Path, kept: KeptWork) -> tuple[SetWork | None, dict[str,
 
 
 def _digest_of(work: SetWork) -> str:
-    """Give the digest of the file as the work takes it to be; of no file where it is not so any more."""
+    """Return the digest of the file as the work takes it to be; of no file where it is not so any more."""
     path = work.opened.path
     try:
         text = path.read_bytes()

@@ -149,5 +149,5 @@ _BY_NAME = {criterion.name: criterion for criterion in CRITERIA}
 
 
 def criterion_named(name: str) -> Criterion | None:
-    """Give ADK's own metric of this name; None for any other."""
+    """Return ADK's own metric of this name; None for any other."""
     return _BY_NAME.get(name)

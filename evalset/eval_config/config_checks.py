@@ -173,7 +173,7 @@ def _rest(document: JsonObject) -> Iterator[Flaw]:
 
 @cache
 def _user_simulators() -> Mapping[str, type[BaseModel]]:
-    """Give the configs of simulated users by their types, out of ADK's own union."""
+    """Return the configs of simulated users by their types, out of ADK's own union."""
     field = EvalConfig.model_fields["user_simulator_config"]
     classes = (one for one in _models_in(field.annotation))
     return {str(each.model_fields["type"].default): each for each in classes}

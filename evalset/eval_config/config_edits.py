@@ -44,12 +44,12 @@ def written(document: JsonObject) -> str:
 
 
 def starting_document() -> JsonObject:
-    """Give the criteria that ADK takes where there is no file."""
+    """Return the criteria that ADK takes where there is no file."""
     return {_CRITERIA: {"tool_trajectory_avg_score": 1.0, "response_match_score": 0.8}}
 
 
 def value_at(document: Mapping[str, Any], path: Sequence[str]) -> Any:
-    """Give what stands at a path of fields in snake case, also where it is spelt in camel case; None where nothing does."""
+    """Return what stands at a path of fields in snake case, also where it is spelt in camel case; None where nothing does."""
     found: Any = document
     for depth, name in enumerate(path):
         if not isinstance(found, dict):
@@ -59,7 +59,7 @@ def value_at(document: Mapping[str, Any], path: Sequence[str]) -> Any:
 
 
 def with_value(document: JsonObject, path: Sequence[str], value: JsonValue) -> JsonObject:
-    """Give the document with a value at a path of fields; None takes it away. What is no object on the way is replaced."""
+    """Return the document with a value at a path of fields; None takes it away. What is no object on the way is replaced."""
     made: JsonObject = copied(document)
     here: dict[str, Any] = made
     for depth, name in enumerate(path[:-1]):
@@ -78,12 +78,12 @@ def with_value(document: JsonObject, path: Sequence[str], value: JsonValue) -> J
 
 
 def _is_metric(path: Sequence[str], depth: int) -> bool:
-    """Tell the name of a metric, which has one spelling, from the name of a field."""
+    """Recognise the name of a metric, which has one spelling, from the name of a field."""
     return depth == 1 and path[0] in {_CRITERIA, _CUSTOM}
 
 
 def _spelt(held: Mapping[str, Any], name: str) -> str:
-    """Give the spelling of a field that an object has; ADK reads both."""
+    """Return the spelling of a field that an object has; ADK reads both."""
     if name in held:
         return name
     camel = re.sub(r"_([a-z0-9])", lambda found: found[1].upper(), name)
@@ -94,31 +94,31 @@ def _spelt(held: Mapping[str, Any], name: str) -> str:
 
 
 def criteria_in(document: JsonObject) -> tuple[str, ...]:
-    """Give the names of the criteria of a document, in their order."""
+    """Return the names of the criteria of a document, in their order."""
     found = value_at(document, (_CRITERIA,))
     return tuple(found) if isinstance(found, dict) else ()
 
 
 def with_criterion(document: JsonObject, name: str, value: JsonValue) -> JsonObject:
-    """Give the document with a criterion, a threshold or an object; None takes it away."""
+    """Return the document with a criterion, a threshold or an object; None takes it away."""
     return with_value(document, (_CRITERIA, name), value)
 
 
 def usual_value(name: str) -> float:
-    """Give the threshold that a criterion begins with."""
+    """Return the threshold that a criterion begins with."""
     found = criterion_named(name)
     return found.usual if found else 0.8
 
 
 def threshold(document: JsonObject, name: str) -> float | None:
-    """Give the threshold of a criterion; None where it has none that is a number."""
+    """Return the threshold of a criterion; None where it has none that is a number."""
     found = value_at(document, (_CRITERIA, name))
     said = value_at(found, (_THRESHOLD,)) if isinstance(found, dict) else found
     return float(said) if isinstance(said, (int, float)) and not isinstance(said, bool) else None
 
 
 def with_threshold(document: JsonObject, name: str, value: float) -> JsonObject:
-    """Give the document with another threshold, whatever form the criterion has."""
+    """Return the document with another threshold, whatever form the criterion has."""
     found = value_at(document, (_CRITERIA, name))
     if isinstance(found, dict):
         return with_value(document, (_CRITERIA, name, _THRESHOLD), value)
@@ -126,13 +126,13 @@ def with_threshold(document: JsonObject, name: str, value: float) -> JsonObject:
 
 
 def option(document: JsonObject, name: str, path: Sequence[str]) -> Any:
-    """Give an option of a criterion; None where it is not said."""
+    """Return an option of a criterion; None where it is not said."""
     found = value_at(document, (_CRITERIA, name))
     return value_at(found, path) if isinstance(found, dict) else None
 
 
 def with_option(document: JsonObject, name: str, path: Sequence[str], value: JsonValue) -> JsonObject:
-    """Give the document with an option of a criterion; None takes it away.
+    """Return the document with an option of a criterion; None takes it away.
 
     A criterion that was a number becomes an object; one that has nothing left but its threshold becomes a number again.
     """
@@ -194,7 +194,7 @@ def _parted(line: str, number: int) -> tuple[str, str]:
 
 
 def custom_metrics(document: JsonObject) -> dict[str, str]:
-    """Give the functions of the custom metrics, by their names."""
+    """Return the functions of the custom metrics, by their names."""
     found = value_at(document, (_CUSTOM,))
     if not isinstance(found, dict):
         return {}
@@ -206,7 +206,7 @@ def custom_metrics(document: JsonObject) -> dict[str, str]:
 
 
 def with_custom_metric(document: JsonObject, name: str, path: str | None) -> JsonObject:
-    """Give the document with a custom metric and its threshold; None takes both away."""
+    """Return the document with a custom metric and its threshold; None takes both away."""
     if path is None:
         made = with_criterion(with_value(document, (_CUSTOM, name), None), name, None)
         return with_value(made, (_CUSTOM,), None) if value_at(made, (_CUSTOM,)) == {} else made

@@ -15,12 +15,12 @@ _PATIENCE_SECONDS = 10.0
 
 
 def config_of(eval_set: Path | str) -> Path:
-    """Give the path of the criteria that belong to an eval set."""
+    """Return the path of the criteria that belong to an eval set."""
     return Path(eval_set).with_name(NAME)
 
 
 def load(path: Path) -> str | None:
-    """Give the text of a file of criteria, a byte order mark included, which ADK cannot read; None where there is no file.
+    """Return the text of a file of criteria, a byte order mark included, which ADK cannot read; None where there is no file.
 
     Raises:
         ConfigError: It cannot be read, or is no text.

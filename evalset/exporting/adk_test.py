@@ -150,7 +150,7 @@ class _Writer:
     def _actions(
         self, calls: Sequence[types.FunctionCall], path: str, recorded: RecordedTurn | None
     ) -> JsonObject:
-        """Give what the tools of some calls did beside their answers."""
+        """Return what the tools of some calls did beside their answers."""
         ids = {call.id for call in calls}
         actions: JsonObject = {}
         state: JsonObject = {}
@@ -168,7 +168,7 @@ class _Writer:
 
 
 def _steps(turn: Invocation, recorded: RecordedTurn | None, root: str) -> Iterator[_Said]:
-    """Give what was said: as the models of the agents are recorded, where these made the calls of the case; else as the case lists it."""
+    """Yield what was said: as the models of the agents are recorded, where these made the calls of the case; else as the case lists it."""
     said = list(_recorded_steps(recorded)) if recorded else []
     wanted = [(call.name, call.args or {}) for call in get_all_tool_calls(turn.intermediate_data)]
     made = [part.function_call for each in said for part in each.parts if part.function_call]
@@ -204,7 +204,7 @@ def _recorded_steps(recorded: RecordedTurn) -> Iterator[_Said]:
 
 
 def _beside_content(response: JsonObject) -> JsonObject:
-    """Give what a model's response holds beside its content, as an event shows it, without what `adk test` does not compare."""
+    """Return what a model's response holds beside its content, as an event shows it, without what `adk test` does not compare."""
     written: JsonObject = LlmResponse.model_validate(copied(response)).model_dump(
         mode="json", by_alias=True, exclude_none=True, exclude=_NOT_COMPARED
     )
@@ -216,7 +216,7 @@ def _given(
     answers: Mapping[str, types.FunctionResponse],
     numbers: Mapping[str, str],
 ) -> Iterator[types.Part]:
-    """Give what was answered to calls, under their numbers."""
+    """Yield what was answered to calls, under their numbers."""
     for call in calls:
         if (answer := answers.get(call.id or "")) is not None:
             said = types.FunctionResponse(id=numbers[call.id or ""], name=call.name, response=answer.response)
@@ -228,7 +228,7 @@ def _runs_long(call: RecordedCall) -> bool:
 
 
 def _data(calls: Sequence[types.FunctionCall], answers: Mapping[str, types.FunctionResponse]) -> Any:
-    """Give the data with which an agent that has an output schema ends; None where it does not end, or has to try again.
+    """Return the data with which an agent that has an output schema ends; None where it does not end, or has to try again.
 
     ADK answers such a call with the data, and wraps what is no object. Which names its arguments have tells the two apart.
     """

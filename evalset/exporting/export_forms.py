@@ -201,7 +201,7 @@ def _pytest(
 
 
 def _needs_no_model(recorded: RecordedCase) -> bool:
-    """Tell whether a case replays without its models: their turns are recorded, or it was played and only nodes of a graph made calls."""
+    """Return whether a case replays without its models: their turns are recorded, or it was played and only nodes of a graph made calls."""
     if any(turn.models for turn in recorded.turns):
         return True
     return bool(recorded.seed) and all(

@@ -21,7 +21,7 @@ _NO_CASES = '"eval_cases": []'
 
 
 def case_object(case: EvalCase) -> dict[str, Any]:
-    """Give a case as an object for `Style.write`, in snake case as ADK writes it; fields that are None are left out."""
+    """Return a case as an object for `Style.write`, in snake case as ADK writes it; fields that are None are left out."""
     return _object(case)
 
 
@@ -35,7 +35,7 @@ def case_json(case: EvalCase) -> str:
 
 
 def new_eval_set(agent_name: str, *cases: EvalCase, at: float, eval_set_id: str = "") -> EvalSet:
-    """Give the eval set that an agent's first golden trace founds.
+    """Return the eval set that an agent's first golden trace founds.
 
     Args:
         agent_name: The agent; the set is called after it.

@@ -26,13 +26,13 @@ def snake_case(name: str) -> str:
 
 
 def base_name(path: Path) -> str:
-    """Give a file's name without the endings of eval-set files."""
+    """Return a file's name without the endings of eval-set files."""
     ending = next((ending for ending in _ENDINGS if path.name.endswith(ending)), "")
     return path.name.removesuffix(ending)
 
 
 def flaw_of_set_id(set_id: str) -> bool:
-    """Tell whether `adk web` cannot open a set of this id, as no file can have that name."""
+    """Return whether `adk web` cannot open a set of this id, as no file can have that name."""
     return not set_id or bool(_UNFIT_IN_SET_ID.search(set_id)) or set_id in {".", ".."}
 
 
@@ -42,7 +42,7 @@ def usable_set_id(name: str, otherwise: str = NAMELESS) -> str:
 
 
 def set_id_for(path: Path) -> str:
-    """Give the id of a new set in a file: `adk web` lists a set by its file's name, and its results by the id."""
+    """Return the id of a new set in a file: `adk web` lists a set by its file's name, and its results by the id."""
     return usable_set_id(base_name(path))
 
 
@@ -56,7 +56,7 @@ def eval_id_for(agent_name: str, at: float) -> str:
 
 
 def unique_eval_id(wanted: str, taken: Container[str]) -> str:
-    """Give `wanted`, or where it is taken the first free one of `wanted_2`, `wanted_3` and so on."""
+    """Return `wanted`, or where it is taken the first free one of `wanted_2`, `wanted_3` and so on."""
     number, free = 1, wanted
     while free in taken:
         number += 1
@@ -97,7 +97,7 @@ def usable_eval_id(name: str) -> str:
 
 
 def flaw_of_eval_id(eval_id: str) -> str | None:
-    """Say why an eval id cannot be used by `adk eval FILE:ID,ID` and `adk web`; None where it can."""
+    """Return why an eval id cannot be used by `adk eval FILE:ID,ID` and `adk web`; None where it can."""
     if not eval_id.strip():
         return "an eval id cannot be empty"
     if eval_id != eval_id.strip():

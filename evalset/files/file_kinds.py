@@ -14,7 +14,7 @@ _STUDIO = frozenset({"golden-trace-studio/session", "golden-trace-studio/journal
 
 
 def holds_cases(text: str) -> bool:
-    """Tell whether a text is an eval set, in ADK's present form or in its older one."""
+    """Return whether a text is an eval set, in ADK's present form or in its older one."""
     document = _document(text)
     if isinstance(document, dict):
         return not document.keys().isdisjoint(("eval_cases", "evalCases"))
@@ -22,7 +22,7 @@ def holds_cases(text: str) -> bool:
 
 
 def importable_kind(content: bytes) -> str:
-    """Say what a content is that is no eval set, but can be imported into one; empty where it is nothing of the kind."""
+    """Return what a content is that is no eval set, but can be imported into one; empty where it is nothing of the kind."""
     if content.startswith(b"SQLite format 3\x00"):
         return "a SQLite database of sessions"
     if content.startswith(ARCHIVE_STARTS):
@@ -52,7 +52,7 @@ def importable_document(document: Any) -> str:
 
 
 def import_command(path: Path) -> str:
-    """Give the command that imports a file into an eval set of its own."""
+    """Return the command that imports a file into an eval set of its own."""
     stem = path.name.partition(".")[0] or "imported"
     return (
         f"golden-trace import {shlex.quote(str(path))} --out {shlex.quote(f'{stem}_imported.evalset.json')}"

@@ -104,7 +104,7 @@ def find_layout(text: bytes, members_after: int) -> Layout:
 
 
 def _token_before(text: bytes, end: int) -> Span:
-    """Give the place of the last token before `end`."""
+    """Return the place of the last token before `end`."""
     size = _WINDOW
     while True:
         start = max(0, end - size)
@@ -119,7 +119,7 @@ def _token_before(text: bytes, end: int) -> Span:
 
 
 def _value_start(text: bytes, end: int) -> int:
-    """Give the place where the value starts whose last token is the last before `end`."""
+    """Return the place where the value starts whose last token is the last before `end`."""
     last = _token_before(text, end)
     if text[slice(*last)] not in _CLOSING:
         return last[0]
@@ -189,11 +189,11 @@ def _line_break(blanks: bytes) -> str:
 
 
 def _indent(blanks: bytes) -> str:
-    """Give what stands behind the last line break."""
+    """Return what stands behind the last line break."""
     return re.split(rb"[\r\n]", blanks)[-1].decode() if _has_line_break(blanks) else ""
 
 
 def _is_spaced(text: bytes, opening: int) -> bool:
-    """Tell whether the object that opens there has a space behind its first colon; yes where it is empty."""
+    """Return whether the object that opens there has a space behind its first colon; yes where it is empty."""
     found = _FIRST_KEY.match(text, opening)
     return found is None or bool(found["gap"])

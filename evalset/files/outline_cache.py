@@ -25,7 +25,7 @@ class Identity(NamedTuple):
 
 
 def identity_of(status: os.stat_result) -> Identity:
-    """Give the identity that a file's status stands for."""
+    """Return the identity that a file's status stands for."""
     return Identity(status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns)
 
 
@@ -42,7 +42,7 @@ class KnownFiles:
         self._known: OrderedDict[str, tuple[Identity, Outline]] = OrderedDict()
 
     def outline(self, path: Path, identity: Identity, file: FileIO) -> Outline | None:
-        """Give the outline of a file; None where it is another one now."""
+        """Return the outline of a file; None where it is another one now."""
         with self._guard:
             known, outline = self._known.get(str(path), (None, None))
         if outline is None or known != identity:

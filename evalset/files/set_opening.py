@@ -86,7 +86,7 @@ def _read(path: Path, file: FileIO, identity: Identity) -> Today | Old:
 
 
 def status_of(target: Path) -> os.stat_result | None:
-    """Give a file's status; None where nothing is there."""
+    """Return a file's status; None where nothing is there."""
     try:
         return target.stat()
     except FileNotFoundError:

@@ -184,7 +184,7 @@ def _check_names(path: Path, names: list[str]) -> None:
 
 
 def _flaw_of_cases(text: bytes) -> str:
-    """Say what is wrong with `eval_cases`, where it is not a list of objects with an eval id each."""
+    """Return what is wrong with `eval_cases`, where it is not a list of objects with an eval id each."""
     schema = core_schema.typed_dict_schema({CASES: core_schema.typed_dict_field(cases_schema())})
     try:
         SchemaValidator(schema).validate_json(text)

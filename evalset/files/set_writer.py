@@ -153,7 +153,7 @@ class EvalSetWriter:
                 )
 
     def eval_ids(self) -> frozenset[str]:
-        """Give the ids that are taken; none where the file is not there yet.
+        """Return the ids that are taken; none where the file is not there yet.
 
         Raises:
             EvalSetError: The file is broken or no eval set, or cannot be read.
@@ -162,7 +162,7 @@ class EvalSetWriter:
             return self._unless_disturbed(target, _ids)
 
     def preview(self, case: EvalCase) -> str:
-        """Give the whole text that the file would have with this case; nothing is written.
+        """Return the whole text that the file would have with this case; nothing is written.
 
         Raises:
             EvalSetError: As `write_eval_case`.
@@ -180,7 +180,7 @@ class EvalSetWriter:
 
     @contextlib.contextmanager
     def _told(self) -> Iterator[Path]:
-        """Give the real file behind the path, and tell what goes wrong there as an error about the path."""
+        """Return the real file behind the path, and tell what goes wrong there as an error about the path."""
         try:
             yield Path(os.path.realpath(self.path)) if self.path.is_symlink() else self.path
         except EvalSetError:
@@ -256,7 +256,7 @@ class EvalSetWriter:
 
 
 def preview(path: Path | str, agent_name: str, case: EvalCase) -> str:
-    """Give the text that an eval-set file would have with this case; nothing is written.
+    """Return the text that an eval-set file would have with this case; nothing is written.
 
     Raises:
         EvalSetError: As `EvalSetWriter.write_eval_case`.

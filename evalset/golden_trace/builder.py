@@ -129,7 +129,7 @@ class GoldenTraceBuilder:
                     yield _Step(step.author, _raised_response(call, raised[call.id]))
 
     def _final_response(self, turn: Turn) -> types.Content:
-        """Give the content of the turn's final event, or the data that a workflow gave in its place."""
+        """Return the content of the turn's final event, or the data that a workflow gave in its place."""
         if turn.final_event is not None:
             event = turn.events[turn.final_event]
             return _content(turn, event.get("content"), "model")
@@ -140,7 +140,7 @@ class GoldenTraceBuilder:
 
 
 def _lack(session: SimulationSession) -> str:
-    """Say what keeps a session from being completed."""
+    """Return what keeps a session from being completed."""
     if session.state is SessionState.SELECTING_AGENT:
         return "no agent has been selected"
     if not session.turns:
@@ -155,7 +155,7 @@ def _lack(session: SimulationSession) -> str:
 
 
 def came_to_nothing(turns: Sequence[Turn]) -> bool:
-    """Tell whether the turns of one query ended without a final response: a trace has nothing to compare there."""
+    """Return whether the turns of one query ended without a final response: a trace has nothing to compare there."""
     last = turns[-1]
     answered = last.final_event is not None or final_output(last.events) is not None
     return not answered or any(turn.stopped or turn.error is not None for turn in turns)
@@ -203,7 +203,7 @@ def _called(turn: Turn) -> str:
 
 
 def _steps(turn: Turn, last: Turn) -> Iterator[_Step]:
-    """Give what was said after the query: the user's replies, and the complete contents of all events."""
+    """Yield what was said after the query: the user's replies, and the complete contents of all events."""
     if turn.purpose != "query":
         yield _Step(USER_AUTHOR, _content(turn, turn.message, "user"))
     for place, event in enumerate(turn.events):
@@ -244,7 +244,7 @@ def _listed(given: Iterable[_Step]) -> IntermediateData:
 
 
 def _spoken(content: types.Content) -> list[types.Part]:
-    """Give the parts that are meant for a reader: no calls, no responses, no thoughts, nothing empty."""
+    """Return the parts that are meant for a reader: no calls, no responses, no thoughts, nothing empty."""
     return [
         part
         for part in content.parts or ()

@@ -108,7 +108,7 @@ class _Reader:
         self._turns: list[dict[str, Any]] = []
 
     def turns(self, invocation: Invocation) -> list[ScriptTurn]:
-        """Give the query's turn, and a turn for each reply of the user on the way."""
+        """Return the query's turn, and a turn for each reply of the user on the way."""
         self._turns = [{"say": self._query(invocation.user_content), "moves": []}]
         steps = tuple(self._steps(invocation))
         for step in steps:
@@ -222,7 +222,7 @@ class _Reader:
             yield AgentMove(agent=step.author, parts=tuple(_json(part) for part in parts))
 
     def _answered(self, answer: types.FunctionResponse) -> Iterator[Entry]:
-        """Give the line that answers a call; what ADK answers by itself needs none."""
+        """Yield the line that answers a call; what ADK answers by itself needs none."""
         name, call_id = answer.name or "", answer.id or ""
         if name in STEERING or not name:
             return
@@ -265,7 +265,7 @@ class _Reader:
         return {**turn, "question": message} if len(asked) > 1 and isinstance(message, str) else turn
 
     def _final(self, invocation: Invocation, steps: Sequence[_Step]) -> Iterator[AgentMove]:
-        """Give the move that makes the final response, where no earlier one did."""
+        """Yield the move that makes the final response, where no earlier one did."""
         parts = [
             part for part in (invocation.final_response or types.Content()).parts or () if not part.thought
         ]
@@ -282,7 +282,7 @@ class _Reader:
 
 
 def _is_asked_by_adk(call: types.FunctionCall) -> bool:
-    """Tell the calls by which ADK asks the user from those that a model makes: of the tool `request_input`, for one."""
+    """Recognise the calls by which ADK asks the user from those that a model makes: of the tool `request_input`, for one."""
     name = call.name or ""
     by_model = name == REQUEST_INPUT and INTERRUPT_ID not in (call.args or {})
     return name.startswith(_ASKS_USER) and not by_model
@@ -293,7 +293,7 @@ def _hands_over(step: _Step) -> bool:
 
 
 def _receiver(step: _Step | None) -> str:
-    """Give the agent that a step hands over to; empty for whoever is next."""
+    """Return the agent that a step hands over to; empty for whoever is next."""
     if step is None or not step.author:
         return ""
     calls = (part.function_call for part in step.parts if part.function_call)
@@ -320,7 +320,7 @@ def _place(call: types.FunctionCall, calls: Sequence[types.FunctionCall]) -> int
 
 
 def _end(call: types.FunctionCall, calls: Sequence[types.FunctionCall]) -> int:
-    """Give the place of the last call that was made by the time of a call's answer, as far as the list tells.
+    """Return the place of the last call that was made by the time of a call's answer, as far as the list tells.
 
     The question about a call comes when everything that was called with it has come to rest: what stands between them was called at once.
     """
@@ -335,7 +335,7 @@ def _end(call: types.FunctionCall, calls: Sequence[types.FunctionCall]) -> int:
 
 
 def _is_confirmed(call_id: str | None, calls: Sequence[types.FunctionCall]) -> bool:
-    """Tell whether ADK asked the user whether a call may run."""
+    """Return whether ADK asked the user whether a call may run."""
     return any(call.name == _CONFIRMATION and _original(call).get("id") == call_id for call in calls)
 
 
@@ -355,7 +355,7 @@ def _unpacked(response: JsonObject) -> Any:
 
 
 def _came_to(response: JsonObject) -> str:
-    """Give what an agent that is a tool said at last: ADK wraps a text, and leaves an object as it is."""
+    """Return what an agent that is a tool said at last: ADK wraps a text, and leaves an object as it is."""
     result = response.get("result")
     return (
         result if set(response) == {"result"} and isinstance(result, str) and result else canonical(response)
@@ -368,7 +368,7 @@ def _call(call: types.FunctionCall) -> Call:
 
 
 def _is_plain(part: types.Part) -> bool:
-    """Tell whether a part is no more than a text, or no more than a call."""
+    """Return whether a part is no more than a text, or no more than a call."""
     held: Iterable[str] = part.model_dump(exclude_none=True).keys()
     return set(held) in ({"text"}, {"function_call"})
 

@@ -25,7 +25,7 @@ _INSTEAD = "adk eval runs the real tools instead, and what they answer may lead 
 
 
 def warnings(session: SimulationSession) -> tuple[str, ...]:
-    """Say what will differ when `adk eval` replays the session with the agent's own model and the real tools.
+    """Return what will differ when `adk eval` replays the session with the agent's own model and the real tools.
 
     Each text is one sentence or two, and names the tools or agents. An empty tuple: nothing is known to differ.
     """
@@ -80,7 +80,7 @@ def _errors(session: SimulationSession) -> Iterator[str]:
 
 
 def _not_real(session: SimulationSession, kind: type[ToolOutput | ToolError]) -> tuple[list[str], list[str]]:
-    """Give the tools whose answers of this kind people (or drafts) authored, and those whose answers rules gave."""
+    """Return the tools whose answers of this kind people (or drafts) authored, and those whose answers rules gave."""
     names = {entry.call_id: entry.tool_name for entry in session.history if isinstance(entry, ToolCall)}
     authored: list[str] = []
     injected: list[str] = []

@@ -22,7 +22,7 @@ from simulator.session.model import CONFIRMATION
 
 
 def without_confirmations(case: EvalCase) -> EvalCase:
-    """Give a case without the questions, what was said to them, and what stood for the answers until then.
+    """Return a case without the questions, what was said to them, and what stood for the answers until then.
 
     A case that holds none is given back as it is. What a person had said belongs into the case's recorded environment.
     """
@@ -80,7 +80,7 @@ def _asked_about(question: types.FunctionCall) -> str:
 
 
 def _left_out(answers: Sequence[types.FunctionResponse], waiting: set[str]) -> set[int]:
-    """Give the answers to the questions, and of each call that waited all answers but the last, by their `id()`."""
+    """Return the answers to the questions, and of each call that waited all answers but the last, by their `id()`."""
     last = {answer.id: answer for answer in answers if answer.id in waiting}
     return {id(answer) for answer in answers if answer.name == CONFIRMATION} | {
         id(answer) for answer in answers if answer.id in waiting and last[answer.id] is not answer
@@ -88,7 +88,7 @@ def _left_out(answers: Sequence[types.FunctionResponse], waiting: set[str]) -> s
 
 
 def _kept(event: InvocationEvent, left_out: set[int]) -> InvocationEvent | None:
-    """Give an event without the parts that are left out; None where nothing else is in it."""
+    """Return an event without the parts that are left out; None where nothing else is in it."""
     parts = list(_remaining(_parts(event), left_out))
     if len(parts) == len(_parts(event)):
         return event

@@ -70,7 +70,7 @@ class _Turn(NamedTuple):
 
 
 def facts_of(session: AdkSession) -> list[Fact]:
-    """Tell a session of ADK's as the facts of a session of ours.
+    """Recognise a session of ADK's as the facts of a session of ours.
 
     What ADK does not keep is not told: exceptions and artifacts, who answered, and the models inside of agents that are tools.
 
@@ -87,7 +87,7 @@ def facts_of(session: AdkSession) -> list[Fact]:
 
 
 def first_state(session: AdkSession) -> JsonObject:
-    """Give what a session's state held at first, as far as its end tells: what no event has changed."""
+    """Return what a session's state held at first, as far as its end tells: what no event has changed."""
     changed = {key for event in session.events for key in event.actions.state_delta}
     kept = {key: value for key, value in session.state.items() if key not in changed}
     return dict(copied({key: value for key, value in kept.items() if not key.startswith(_TEMPORARY)}))
@@ -108,12 +108,12 @@ def _turns(events: Iterable[Event]) -> Iterator[_Turn]:
 
 
 def _path(event: Event) -> str:
-    """Give the node that an event comes from: ADK's workflows say things in the user's name, too."""
+    """Return the node that an event comes from: ADK's workflows say things in the user's name, too."""
     return str(getattr(getattr(event, "node_info", None), "path", None) or "")
 
 
 def _with_ids(events: Iterable[Event]) -> Iterator[Event]:
-    """Give complete events whose calls have ids of their own, and whose responses have those of their calls."""
+    """Yield complete events whose calls have ids of their own, and whose responses have those of their calls."""
     ids = CallIds()
     for given in events:
         if given.partial:
@@ -249,7 +249,7 @@ class _Teller:
     def _answers(
         self, turn: int, event: Event, responses: Iterable[types.FunctionResponse]
     ) -> Iterator[ToolAnswered]:
-        """Tell what the tools answered; what they changed in the state is written down with the first of them."""
+        """Return what the tools answered; what they changed in the state is written down with the first of them."""
         delta = lasting(event.actions.state_delta)
         for response in responses:
             call = self._calls.get(response.id or "")
@@ -260,7 +260,7 @@ class _Teller:
             delta = {}
 
     def _counts(self, response: types.FunctionResponse) -> bool:
-        """Tell the answer of a tool from what stood for it until a person had confirmed the call, or did not."""
+        """Recognise the answer of a tool from what stood for it until a person had confirmed the call, or did not."""
         call_id = response.id or ""
         if call_id not in self._questions.values():
             return True
@@ -288,7 +288,7 @@ class _Teller:
 
 
 def steers(name: str | None) -> bool:
-    """Tell whether a call is none of a tool: it has no name, or one by which ADK steers its flow."""
+    """Return whether a call is none of a tool: it has no name, or one by which ADK steers its flow."""
     return not name or name in STEERING
 
 
@@ -330,7 +330,7 @@ def case_of_facts(facts: Sequence[Fact], name: str, tell: Callable[[str], None])
 
 
 def _complete(facts: Sequence[Fact], tell: Callable[[str], None]) -> tuple[list[Fact], SessionFold]:
-    """Give the facts up to the last point at which the session was complete.
+    """Return the facts up to the last point at which the session was complete.
 
     Raises:
         ImportProblemError: It never was, or its facts cannot follow each other.

@@ -262,7 +262,7 @@ def _of_session(document: dict[str, Any], source: _Source, harvest: Harvest) -> 
 
 
 def _timed(events: list[Any]) -> Iterator[Any]:
-    """Give events a time where they have none, as in the files of `adk test`: that of now would make each import another."""
+    """Yield events a time where they have none, as in the files of `adk test`: that of now would make each import another."""
     for number, event in enumerate(events):
         if isinstance(event, dict) and "timestamp" not in event:
             yield {"timestamp": float(number), **event}
@@ -323,7 +323,7 @@ def unpack(archive: Path, folder: Path, suffixes: frozenset[str]) -> Unpacked:
 
 
 def _place(name: str, folder: Path) -> Path | None:
-    """Give the place of a file; None where its name leads out of the folder, or can be no file's."""
+    """Return the place of a file; None where its name leads out of the folder, or can be no file's."""
     path = PurePosixPath(name.replace("\\", "/"))
     parts = path.parts
     if (
@@ -440,7 +440,7 @@ def _event(data: Any) -> Event:
 
 
 def _state(connection: sqlite3.Connection, session: sqlite3.Row) -> dict[str, Any]:
-    """Give a session's state with what it shares with others, under ADK's prefixes."""
+    """Return a session's state with what it shares with others, under ADK's prefixes."""
     names = (session["app_name"], session["user_id"])
     shared = {
         "app:": connection.execute("SELECT state FROM app_states WHERE app_name = ?", names[:1]),

@@ -91,7 +91,7 @@ def _recorded(case: EvalCase, told_elsewhere: Sequence[PlainCall]) -> KnownAnswe
 
 
 def _events(turn: ToldTurn) -> Iterator[Event]:
-    """Give the events that a turn may have come from."""
+    """Yield the events that a turn may have come from."""
     for author, parts, role in (
         (USER_AUTHOR, turn.query, "user"),
         *((author, parts, "model") for author, parts in turn.steps),
@@ -134,7 +134,7 @@ class _Reader:
                 return
 
     def _listed(self, data: IntermediateData) -> Iterator[Told]:
-        """Give each call with its answer: by the call's id, and else the next of the tool."""
+        """Yield each call with its answer: by the call's id, and else the next of the tool."""
         by_id = {each.id: each for each in data.tool_responses if each.id}
         by_name: defaultdict[str, deque[types.FunctionResponse]] = defaultdict(deque)
         for each in data.tool_responses:
@@ -153,7 +153,7 @@ class _Reader:
                 yield from self._answers(_AGENT, [call])
 
     def _answers(self, author: str, calls: Iterable[types.FunctionCall]) -> Iterator[Told]:
-        """Give the answers that stand elsewhere in the file; note the calls that have none."""
+        """Yield the answers that stand elsewhere in the file; note the calls that have none."""
         for call in calls:
             if (call.name or "") in STEERING:
                 continue
@@ -271,7 +271,7 @@ class _Direct:
         return RecordedTurn.known(query=said, calls=tuple(calls), models=tuple(models), golden=golden)
 
     def _asked(self, author: str, parts: Sequence[types.Part], written: list[JsonObject]) -> Iterator[str]:
-        """Give each call its id, in what is written of it too."""
+        """Yield each call its id, in what is written of it too."""
         for place, part in enumerate(parts):
             if (call := part.function_call) is not None:
                 _require(bool(call.name) and not str(call.name).startswith(_ASKS_USER))
@@ -316,7 +316,7 @@ def _require(holds: bool) -> None:
 
 
 def _texts(parts: Sequence[types.Part]) -> list[str]:
-    """Give the texts of parts that are nothing else."""
+    """Return the texts of parts that are nothing else."""
     _require(bool(parts) and all(part.text is not None for part in parts))
     return [part.text or "" for part in parts]
 

@@ -108,7 +108,7 @@ def _rule(call: RecordedCall, effect: Effect) -> InjectionRule:
 
 
 def _effect(heard: _Heard, lost: list[str]) -> Effect | None:
-    """Give what ADK is to answer with; None where it has no word for it."""
+    """Return what ADK is to answer with; None where it has no word for it."""
     call = heard.call
     if call.later is not None:
         lost.append(f"{heard.words} was answered later; in ADK that answer is there at once")
@@ -154,7 +154,7 @@ def _losses_of(heard: _Heard) -> Iterator[str]:
 
 
 def _others(cases: Mapping[str, RecordedCase]) -> Iterator[str]:
-    """Say what stands in the cases beside their calls."""
+    """Return what stands in the cases beside their calls."""
     for eval_id in sorted(cases):
         for number, turn in enumerate(cases[eval_id].turns, start=1):
             where = f"case {eval_id!r}, turn {number}"

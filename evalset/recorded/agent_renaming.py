@@ -55,7 +55,7 @@ _STEP = re.compile(r"([^/@]+)(?=@|/|$)")
 
 
 def places_of(value: Any, names: Mapping[str, str], *, apps_only: bool = False) -> Iterator[tuple[Path, str]]:
-    """Give each place of a case, or of what is recorded of one, that names a renamed agent, with what shall stand there.
+    """Yield each place of a case, or of what is recorded of one, that names a renamed agent, with what shall stand there.
 
     Args:
         value: The case in JSON.
@@ -68,7 +68,7 @@ def places_of(value: Any, names: Mapping[str, str], *, apps_only: bool = False) 
 
 
 def keys_of(value: Any, names: Mapping[str, str]) -> Iterator[tuple[Path, str]]:
-    """Give the recorded schemas of renamed agents that are used as tools: the path of each member, and its new name."""
+    """Yield the recorded schemas of renamed agents that are used as tools: the path of each member, and its new name."""
     tools = value.get("tools") if isinstance(value, dict) else None
     if isinstance(tools, dict):
         yield from (

@@ -69,7 +69,7 @@ def parted(source: Path | str, text: str) -> Parted:
 
 
 def text_of_archive(content: bytes) -> str:
-    """Give the one eval set of a ZIP archive as text, with the recording beside it inside of it.
+    """Return the one eval set of a ZIP archive as text, with the recording beside it inside of it.
 
     Raises:
         ArchiveError: It is no archive that can be read, or holds no eval set, or several.

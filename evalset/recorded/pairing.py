@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 
 def paired(choices: Sequence[Sequence[int]]) -> dict[int, int]:
-    """Give as many of the first as can be one of the second of their own, by augmenting paths.
+    """Return as many of the first as can be one of the second of their own, by augmenting paths.
 
     Args:
         choices: For each of the first, the places of the second that it may have; the ones it would rather have come first.

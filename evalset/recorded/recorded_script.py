@@ -68,7 +68,7 @@ def script_of_recorded(eval_id: str, case: RecordedCase, *, agent: Agents = "mod
 
 
 def with_recording(script: Script, case: RecordedCase) -> Script:
-    """Give a script that, before anything is said, gives the session the recorded calls of a case: its drafts come from them."""
+    """Return a script that, before anything is said, gives the session the recorded calls of a case: its drafts come from them."""
     known = tuple(_plain(case))
     if not known:
         return script
@@ -165,7 +165,7 @@ class _Turn:
         return {**turn, "node": typed.path}
 
     def _begins(self, replies: Sequence[_Reply]) -> list[int]:
-        """Give the number of the first model turn after each reply."""
+        """Return the number of the first model turn after each reply."""
         begins: list[int] = []
         makers = [self._makers.get(reply.about, -1) for reply in replies]
         for reply, maker in zip(replies, makers, strict=True):

@@ -86,7 +86,7 @@ def _with_golden(recorded: RecordedCase, session: SimulationSession) -> Recorded
 
 
 def schema_digest(tool: ToolShape) -> str:
-    """Give a short digest of a tool's parameters and of the form of its answers; what it says of itself may change freely."""
+    """Return a short digest of a tool's parameters and of the form of its answers; what it says of itself may change freely."""
     return digest(canonical({"parameters": tool.parameters, "response": tool.response_schema}))[:_DIGITS]
 
 
@@ -152,7 +152,7 @@ class _Recorder:
         return UserReply(turn.message, models, calls)
 
     def _agents(self) -> Iterable[RecordedAgentRun]:
-        """Give the calls of agent tools whose agents ran, each with how many calls were answered by then."""
+        """Yield the calls of agent tools whose agents ran, each with how many calls were answered by then."""
         calls = 0
         for fact in self._answered:
             calls += isinstance(fact, ToolAnswered)
@@ -203,7 +203,7 @@ class _Recorder:
         return "" if path == self._home else path
 
     def _is_put_off(self, fact: ModelAnswered) -> bool:
-        """Tell whether a model only said what ended its turn, and the user then brought a late answer, or a confirmation."""
+        """Return whether a model only said what ended its turn, and the user then brought a late answer, or a confirmation."""
         numbers = [turn.number for turn in self._turns]
         if fact.turn == numbers[-1] or scope_of(fact.key) or any(calls_in(fact.responses)):
             return False
@@ -230,7 +230,7 @@ class _Recorder:
     # ------------------------------------------------------------ calls and confirmations
 
     def _all_asked(self) -> Iterable[tuple[str, _Asked]]:
-        """Give the calls that were made, by their ids: in the events, and in what models inside of agent tools said."""
+        """Yield the calls that were made, by their ids: in the events, and in what models inside of agent tools said."""
         for fact in self._answered:
             if isinstance(fact, ModelAnswered):
                 for call in calls_in(fact.responses):
@@ -242,7 +242,7 @@ class _Recorder:
                     yield str(call["id"]), _asked(call, str(event.get("author") or ""))
 
     def _all_questions(self) -> Iterable[tuple[str, str]]:
-        """Give the ids of the questions whether a tool may run, each with that of the call that it is about."""
+        """Yield the ids of the questions whether a tool may run, each with that of the call that it is about."""
         for event in self._events():
             for call in function_calls(event):
                 original = (call.get("args") or {}).get("originalFunctionCall")
@@ -250,7 +250,7 @@ class _Recorder:
                     yield str(call.get("id")), str(original["id"])
 
     def _all_confirmed(self) -> Iterable[tuple[str, JsonObject]]:
-        """Give what a person answered to each confirmation, by the id of the call that it was about."""
+        """Yield what a person answered to each confirmation, by the id of the call that it was about."""
         for said in self._said_by_user():
             if (call_id := self._about.get(str(said.get("id")))) is not None:
                 yield call_id, copied(said.get("response") or {})
@@ -270,7 +270,7 @@ def _asked(call: Mapping[str, Any], agent: str) -> _Asked:
 
 
 def author_of(provenance: Provenance) -> Author:
-    """Give who authored an answer, as a recording keeps it."""
+    """Return who authored an answer, as a recording keeps it."""
     return Author(
         source=provenance.source,
         by=provenance.by or "",
@@ -287,13 +287,13 @@ Spoken: TypeAlias = Mapping[str, list[JsonObject]]
 
 
 def long_running_ids(event: JsonObject) -> Iterable[str]:
-    """Give the ids of an event's calls whose tools may be answered later."""
+    """Return the ids of an event's calls whose tools may be answered later."""
     ids: Any = event.get("longRunningToolIds") or ()
     return [str(each) for each in ids]
 
 
 def spoken_events(events: Iterable[JsonObject]) -> Spoken:
-    """Give the events in which an agent said something, by the agent's name, in their order."""
+    """Return the events in which an agent said something, by the agent's name, in their order."""
     found: defaultdict[str, list[JsonObject]] = defaultdict(list)
     for event in events:
         author = str(event.get("author") or "")
@@ -303,7 +303,7 @@ def spoken_events(events: Iterable[JsonObject]) -> Spoken:
 
 
 def taken_path(spoken: Spoken, agent: str, response: JsonObject) -> str:
-    """Take the first event that says what a model answered, and give the path of its node; empty where there is none.
+    """Take the first event that says what a model answered, and return the path of its node; empty where there is none.
 
     Args:
         spoken: The events; the one that is found is taken out.
@@ -333,7 +333,7 @@ _UNKNOWN = "unknown"
 
 
 def is_of_graph(call: RecordedCall, turn: RecordedTurn) -> bool:
-    """Tell whether a tool that stands in a graph was called: by no model, and under an id of its own."""
+    """Return whether a tool that stands in a graph was called: by no model, and under an id of its own."""
     if not call.id or call.within or call.agent != _UNKNOWN:
         return False
     return all(call.id != made.get("id") for model in turn.models for made in calls_in(model.responses))

@@ -35,7 +35,7 @@ _NO_EFFECTS = ToolEffects()
 
 
 def _no_effects() -> ToolEffects:
-    """Give the one value that stands for no effects: as a plain default it would be copied for each call."""
+    """Return the one value that stands for no effects: as a plain default it would be copied for each call."""
     return _NO_EFFECTS
 
 
@@ -278,12 +278,12 @@ def version_of(case: RecordedCase) -> int:
 
 
 def _holds_inputs(case: RecordedCase) -> bool:
-    """Tell whether a case holds what a user typed, or a tolerance of anything but arguments."""
+    """Return whether a case holds what a user typed, or a tolerance of anything but arguments."""
     return any(turn.inputs for turn in case.turns) or any(each.of != "arguments" for each in case.tolerances)
 
 
 def _holds_places(case: RecordedCase) -> bool:
-    """Tell whether a case says of a model where it spoke, or of a tool that it runs long."""
+    """Return whether a case says of a model where it spoke, or of a tool that it runs long."""
     return any(
         any(model.path for model in turn.models) or any(call.long_running for call in turn.calls)
         for turn in case.turns

@@ -17,7 +17,7 @@ from simulator.session import SimulationSession
 def record(
     eval_set: Path | str, eval_id: str, session: SimulationSession, facts: Iterable[Fact], agent: Any
 ) -> Path:
-    """Write what the world answered in a session; give the path of the recorded environment.
+    """Write what the world answered in a session; return the path of the recorded environment.
 
     Call it when the case is in its eval set: what is recorded under its id from before is replaced.
 
@@ -50,7 +50,7 @@ def replay_lines(
     models: Literal["real", "recorded"] = "real",
     has_app: bool = False,
 ) -> str:
-    """Give the lines of Python that a person adds to the end of an agent's module, so that it is replayed.
+    """Return the lines of Python that a person adds to the end of an agent's module, so that it is replayed.
 
     Args:
         app_name: ADK's name of the app.

@@ -48,7 +48,7 @@ class RecordedEnvironmentError(ValueError):
 
 
 def sidecar_of(eval_set: Path | str) -> Path:
-    """Give the path of the recorded environment that belongs to an eval set."""
+    """Return the path of the recorded environment that belongs to an eval set."""
     path = Path(eval_set)
     name = path.name
     stem = name.removesuffix(_EVAL_SET) if name.endswith(_EVAL_SET) else name.removesuffix(path.suffix)
@@ -56,7 +56,7 @@ def sidecar_of(eval_set: Path | str) -> Path:
 
 
 def recording_of(eval_set: Path | str) -> Path:
-    """Give the file that holds the recording of an eval set: the one beside it, or else the set itself where it holds one.
+    """Return the file that holds the recording of an eval set: the one beside it, or else the set itself where it holds one.
 
     Where neither is, it is the place beside the set.
     """
@@ -65,7 +65,7 @@ def recording_of(eval_set: Path | str) -> Path:
 
 
 def holds_recording(path: Path) -> bool:
-    """Tell whether a file is an eval set with a recording inside; one that has not changed is read once."""
+    """Return whether a file is an eval set with a recording inside; one that has not changed is read once."""
     try:
         return _holds(path, identity_of(path.stat()))
     except OSError:

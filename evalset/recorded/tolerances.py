@@ -117,7 +117,7 @@ Tolerance: TypeAlias = Annotated[
 def tolerated(
     tool: str, recorded: JsonObject, asked: JsonObject, tolerances: Sequence[Tolerance] = ()
 ) -> bool:
-    """Tell whether a call may stand for a recorded one of the same tool.
+    """Return whether a call may stand for a recorded one of the same tool.
 
     Of several tolerances for one place the one with the fewest `*` in its path counts, then one that names the tool, then the
     last. What is as it was recorded is always right.
@@ -160,7 +160,7 @@ def _for(of: Of, tool: str, tolerances: Iterable[Tolerance]) -> list[Tolerance]:
 
 
 def _may_be_said(comparison: _Comparison, recorded: str, said: str) -> bool:
-    """Tell whether a final response may stand for the recorded one: as a text, or as the JSON that both are."""
+    """Return whether a final response may stand for the recorded one: as a text, or as the JSON that both are."""
     if comparison.alike((), recorded, said):
         return True
     try:
@@ -237,7 +237,7 @@ class _Comparison:
         return _is_allowed(tolerance, recorded, asked)
 
     def _matches(self, pattern: str, text: str) -> bool:
-        """Tell whether a pattern matches; none is searched for any more where a few have taken too long."""
+        """Return whether a pattern matches; none is searched for any more where a few have taken too long."""
         if self._given_up >= _MOST_GIVEN_UP:
             return False
         try:
@@ -273,7 +273,7 @@ def _is_wild(step: Any) -> bool:
 
 
 def _names(steps: Sequence[Any], place: Place) -> bool:
-    """Tell whether a path names a place. A number from the end names nothing here: how long a list is may differ."""
+    """Return whether a path names a place. A number from the end names nothing here: how long a list is may differ."""
     return len(steps) == len(place) and all(
         step == there if not _is_wild(step) else isinstance(there, int) == (step.kind == "[*]")
         for step, there in zip(steps, place, strict=True)

@@ -88,14 +88,14 @@ class CaseFollowed:
         return is_said_alike(self.case.turns[self.turn].query, message)
 
     def answers_alone(self, tool: str) -> bool:
-        """Tell whether answers of a tool are recorded, and nothing that happened inside of it."""
+        """Return whether answers of a tool are recorded, and nothing that happened inside of it."""
         turns = self.case.turns
         entered = any(tool in call.within for turn in turns for call in turn.calls)
         entered = entered or any(tool in model.within for turn in turns for model in turn.models)
         return not entered and any(call.tool == tool for turn in turns for call in turn.calls)
 
     def answers_agent(self, tool: str) -> bool:
-        """Tell whether an answer of an agent tool is recorded that its agent did not give: a rule's, or a player's."""
+        """Return whether an answer of an agent tool is recorded that its agent did not give: a rule's, or a player's."""
         return any(call.tool == tool for turn in self.case.turns for call in turn.calls)
 
     def agent_runs(self, asked: Asked) -> RecordedAgentRun | None:
@@ -133,7 +133,7 @@ class CaseFollowed:
         return self.case.turns[self.turn] if 0 <= self.turn < len(self.case.turns) else None
 
     def finds(self, asked: Asked) -> RecordedCall | None:
-        """Give the recorded call that is the next for what is asked, without using it up; None where none is left."""
+        """Return the recorded call that is the next for what is asked, without using it up; None where none is left."""
         place = self._place(asked)
         return None if place is None else self.case.turns[self.turn].calls[place]
 
@@ -158,11 +158,11 @@ class CaseFollowed:
         return next(as_recorded, left[0] if left else None)
 
     def _fits(self, call: RecordedCall | RejectedCall, asked: Asked) -> bool:
-        """Tell whether a recorded call is the one that is asked, or differs only in what it may."""
+        """Return whether a recorded call is the one that is asked, or differs only in what it may."""
         return is_same_call(call, asked, self.case.tolerances)
 
     def confirmation(self, asked: Asked) -> JsonObject | None:
-        """Give what a person had answered when the tool asked for a confirmation of this call; None where it asked none."""
+        """Return what a person had answered when the tool asked for a confirmation of this call; None where it asked none."""
         if self.now is None:
             return None
         if (found := self.finds(asked)) is not None:
@@ -283,7 +283,7 @@ class CaseFollowed:
 
 
 def _distance(recorded: RecordedInput, question: Question) -> tuple[bool, bool, bool]:
-    """Tell how far a recorded question is from one that is asked."""
+    """Return how far a recorded question is from one that is asked."""
     has_words = recorded.arguments is not None and same(recorded.arguments, question.arguments)
     return recorded.id != question.id, recorded.path != question.path, not has_words
 
@@ -314,7 +314,7 @@ def is_same_call(
     asked: Asked,
     tolerances: Sequence[Tolerance] = (),
 ) -> bool:
-    """Tell whether a recorded call is the one that is asked: the tool, where it is asked, and the arguments as far as they count."""
+    """Return whether a recorded call is the one that is asked: the tool, where it is asked, and the arguments as far as they count."""
     return (
         call.tool == asked.tool
         and call.within == asked.within
@@ -323,13 +323,13 @@ def is_same_call(
 
 
 def only_asked(calls: Sequence[RecordedCall], place: int) -> bool:
-    """Tell a call whose tool itself asked for a confirmation, and ran again when that was given: the answer of then counts."""
+    """Recognise a call whose tool itself asked for a confirmation, and ran again when that was given: the answer of then counts."""
     call = calls[place]
     return call.confirmed is not None and any(each.id == call.id != "" for each in calls[place + 1 :])
 
 
 def is_said_alike(recorded: JsonObject, message: JsonObject) -> bool:
-    """Tell whether the user says what was recorded: the same text, or the same parts where there is more than text."""
+    """Return whether the user says what was recorded: the same text, or the same parts where there is more than text."""
     return content_text(recorded).strip() == content_text(message).strip()
 
 
@@ -377,7 +377,7 @@ class SessionFollowed:
         self._last, self._fitting = self._fitting or self._last, fitting
 
     def call(self, asked: Asked) -> RecordedCall:
-        """Give the recorded call for what is asked, and use it up.
+        """Return the recorded call for what is asked, and use it up.
 
         Raises:
             UnrecordedError: Nothing was recorded for it.
@@ -400,7 +400,7 @@ class SessionFollowed:
         return first
 
     def agent_runs(self, asked: Asked, *, by_itself: bool = True) -> tuple[bool, RecordedCall | None]:
-        """Tell whether the agent of an agent tool runs for a call, and what rules then made of its answer.
+        """Return whether the agent of an agent tool runs for a call, and what rules then made of its answer.
 
         One that does not run `by_itself`, as other code runs with it, runs where it was recorded that it did.
         """
@@ -410,7 +410,7 @@ class SessionFollowed:
         return first is not None and (by_itself or first.id != ""), next(filter(None, told), None)
 
     def confirmation(self, asked: Asked) -> JsonObject | None:
-        """Give what a person had answered to the confirmation of a call; None where none was asked for."""
+        """Return what a person had answered to the confirmation of a call; None where none was asked for."""
         answers = (case.confirmation(asked) for case in self._fitting)
         return next((answer for answer in answers if answer is not None), None)
 
@@ -440,7 +440,7 @@ class SessionFollowed:
         return first
 
     def model_turn(self, agent: str, within: tuple[str, ...]) -> RecordedModelTurn:
-        """Give the next recorded turn of an agent's model, and use it up.
+        """Return the next recorded turn of an agent's model, and use it up.
 
         Raises:
             UnrecordedError: None is left, or no case fits.
@@ -449,7 +449,7 @@ class SessionFollowed:
         return self._alike([(case, case.next_model_turn(agent, within)) for case in self._fitting])
 
     def code(self, agent: str, within: tuple[str, ...], code: str) -> RecordedCode:
-        """Give the next recorded run of an agent's code, and use it up.
+        """Return the next recorded run of an agent's code, and use it up.
 
         Raises:
             UnrecordedError: As for `model_turn`.
@@ -458,7 +458,7 @@ class SessionFollowed:
         return self._alike([(case, case.next_code(agent, within, code)) for case in self._fitting])
 
     def _alike(self, found: Sequence[tuple[CaseFollowed, Made]]) -> Made:
-        """Give what all cases that fit have in common.
+        """Return what all cases that fit have in common.
 
         Raises:
             AmbiguousError: They differ.

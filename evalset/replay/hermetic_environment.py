@@ -214,14 +214,14 @@ class HermeticEnvironment(BasePlugin):
 
     @staticmethod
     def answers_agent_tool(replayed: Replayed, tool_name: str) -> bool:
-        """Tell whether answers of a tool that is an agent are recorded: what was imported, or what a rule or a player said in its place."""
+        """Return whether answers of a tool that is an agent are recorded: what was imported, or what a rule or a player said in its place."""
         with replayed.lock:
             followed = replayed.followed.nearest if replayed.followed else None
         return followed is not None and followed.answers_agent(tool_name)
 
     @staticmethod
     def runs_agent(replayed: Replayed, question: Question) -> tuple[bool, RecordedCall | None]:
-        """Tell whether the agent of an agent tool runs for a call, and what the agent that called is told then, if not what it says."""
+        """Return whether the agent of an agent tool runs for a call, and what the agent that called is told then, if not what it says."""
         with replayed.lock:
             followed = replayed.followed
             asked = Asked(question.name, question.arguments, within())
@@ -244,7 +244,7 @@ class HermeticEnvironment(BasePlugin):
             replayed.followed.hear(message)
 
     def _fitting(self, session: Session) -> dict[str, Any]:
-        """Give the cases that a new session may be."""
+        """Return the cases that a new session may be."""
         cases = self._environment.cases
         eval_id = self._case or running_eval_id()
         if eval_id is not None:
@@ -299,7 +299,7 @@ class HermeticEnvironment(BasePlugin):
             )
 
     async def recorded(self, replayed: Replayed, question: Question) -> RecordedCall:
-        """Give a call as it was recorded, or as the policy has it answered.
+        """Return a call as it was recorded, or as the policy has it answered.
 
         Raises:
             UnrecordedCallError: There is no answer.
@@ -364,7 +364,7 @@ class HermeticEnvironment(BasePlugin):
         return None
 
     def model_turn(self, replayed: Replayed, agent: str) -> list[LlmResponse] | None:
-        """Give what was recorded for the model of an agent, or raise its error; None where the model itself answers.
+        """Return what was recorded for the model of an agent, or raise its error; None where the model itself answers.
 
         Raises:
             UnrecordedCallError: Nothing was recorded.
@@ -381,7 +381,7 @@ class HermeticEnvironment(BasePlugin):
         return [LlmResponse.model_validate(copied(response)) for response in turn.responses]
 
     def printed(self, replayed: Replayed, agent: str, code: str) -> JsonObject:
-        """Give what was recorded for a block of an agent's code, as the fields of ADK's `CodeExecutionResult`, or raise its error.
+        """Return what was recorded for a block of an agent's code, as the fields of ADK's `CodeExecutionResult`, or raise its error.
 
         Raises:
             UnrecordedCallError: Nothing was recorded.
@@ -397,7 +397,7 @@ class HermeticEnvironment(BasePlugin):
 
 
 async def _run_and_told(call: ToolBoundaryCall, told: RecordedCall | None) -> Any:
-    """Let an agent run, and give what it says, or what rules had made of that."""
+    """Let an agent run, and return what it says, or what rules had made of that."""
     try:
         own = await call.real()
     except Exception:
@@ -435,7 +435,7 @@ class _Context:
 
 
 def _given(call: RecordedCall) -> Any:
-    """Give an answer as its tool does; what came later is there at once: nobody brings it, under `adk eval` at least."""
+    """Return an answer as its tool does; what came later is there at once: nobody brings it, under `adk eval` at least."""
     return as_tools_give(call.outcome) if call.later is None else copied(call.later)
 
 

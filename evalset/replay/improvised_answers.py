@@ -75,7 +75,7 @@ class Improvised:
 
 
 def words_of(author: Author) -> str:
-    """Say who made an answer."""
+    """Return who made an answer."""
     notes = f" ({'; '.join(author.notes)})" if author.notes else ""
     if author.source == "injected":
         return f"the rule {author.by!r}{notes}"
@@ -100,7 +100,7 @@ def _plain(eval_id: str, case: RecordedCase) -> Iterator[PlainCall]:
 
 
 def _without_waiting(rule: InjectionRule) -> InjectionRule:
-    """Give a rule that takes no time: nobody watches a replay."""
+    """Return a rule that takes no time: nobody watches a replay."""
     effect = rule.effect
     if isinstance(effect, HangEffect):
         effect = effect.model_copy(update={"timeout_seconds": _AT_ONCE})

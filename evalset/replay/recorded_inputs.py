@@ -87,7 +87,7 @@ class Conversation:
         return first
 
     def _shown(self, event: Event) -> Event:
-        """Take in an event; give it as it is shown."""
+        """Take in an event; return it as it is shown."""
         self._note(event)
         calls = [call for call in event.get_function_calls() if call.name == REQUEST_INPUT and call.id]
         if not calls or event.partial:
@@ -99,7 +99,7 @@ class Conversation:
         )
 
     def _asked(self, call: types.FunctionCall, event: Event) -> str:
-        """Take in a question; give the id that it has in the recording, or its own where there is none."""
+        """Take in a question; return the id that it has in the recording, or its own where there is none."""
         path = event.node_info.path if event.node_info else ""
         question = Question(str(call.id), path, question_of(jsonable(call.args or {})))
         if question.id in self._open:  # it is asked again, as others of the run were answered

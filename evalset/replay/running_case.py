@@ -10,7 +10,7 @@ _LOCAL = "eval_case"
 
 
 def running_eval_id() -> str | None:
-    """Give the id of the case whose inference is running in this task; None outside of ADK's evaluation.
+    """Return the id of the case whose inference is running in this task; None outside of ADK's evaluation.
 
     google-adk 2.13's evaluation calls the runner from coroutines that hold the case as `eval_case`. Without it two cases
     that begin alike would be told apart only by what the user says later, or not at all.

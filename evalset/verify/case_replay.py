@@ -132,7 +132,7 @@ class _Replay:
         self.models: list[tuple[RecordedModelTurn, ...]] = []
 
     async def run(self) -> str:
-        """Replay all turns; give what ended it early."""
+        """Replay all turns; return what ended it early."""
         given = self._case.session_input
         session = await self._sessions.create_session(
             app_name=self._runner.app_name,
@@ -163,7 +163,7 @@ class _Replay:
         return error or _error_told(events)
 
     async def final_state(self) -> JsonObject:
-        """Give the session's state, without what lasts one invocation only."""
+        """Return the session's state, without what lasts one invocation only."""
         session = await self._sessions.get_session(app_name=self._runner.app_name, **self._session)
         state = session.state if session is not None else {}
         kept = {key: value for key, value in state.items() if not key.startswith(_TEMPORARY)}
@@ -172,7 +172,7 @@ class _Replay:
 
 
 def _agent_of(config: SimulatedAgentConfig, plugins: list[BasePlugin]) -> dict[str, Any]:
-    """Give what a runner is made of: the agent with these plugins first, and its app's own, but for one that replays already."""
+    """Return what a runner is made of: the agent with these plugins first, and its app's own, but for one that replays already."""
     if not isinstance(config.agent, App):
         return {"app_name": config.app_name, "agent": config.root_agent, "plugins": plugins}
     own = [plugin for plugin in config.agent.plugins if not isinstance(plugin, HermeticEnvironment)]
@@ -204,7 +204,7 @@ def _with_raised(events: list[Event], raised: Mapping[str, JsonObject]) -> list[
 
 
 def _error_told(events: list[Event]) -> str:
-    """Give the error that the last event tells, as of a model that refused."""
+    """Return the error that the last event tells, as of a model that refused."""
     last = events[-1] if events else None
     if last is None or not last.error_code or (last.content and last.content.parts):
         return ""
@@ -253,7 +253,7 @@ class _Listening(HermeticEnvironment):
         return None
 
     def taken(self) -> tuple[RecordedModelTurn, ...]:
-        """Give what was heard since the last time."""
+        """Return what was heard since the last time."""
         turns, self._heard = self._heard, ()
         self._turn += 1
         return turns

@@ -114,7 +114,7 @@ def chosen_cases(eval_set: Path, chosen: Collection[str]) -> list[EvalCase]:
 
 
 def config_of_each(cases: Sequence[Ready | Unready]) -> list[SimulatedAgentConfig]:
-    """Give the agents of the cases that have one."""
+    """Return the agents of the cases that have one."""
     return [each.config for each in cases if isinstance(each, Ready)]
 
 
@@ -140,7 +140,7 @@ def read_eval_set(path: Path) -> list[EvalCase]:
 
 
 def _reason(path: Path) -> str:
-    """Say what is wrong with an eval set more exactly than ADK's loader does, where that is known."""
+    """Return what is wrong with an eval set more exactly than ADK's loader does, where that is known."""
     try:
         EvalSetWriter(path, "").eval_ids()
     except EvalSetError as error:
@@ -149,7 +149,7 @@ def _reason(path: Path) -> str:
 
 
 def _mended_by(path: Path) -> str:
-    """Say how the doctor helps with a file that ADK cannot read; nothing where it finds nothing."""
+    """Return how the doctor helps with a file that ADK cannot read; nothing where it finds nothing."""
     from evalset.doctor import examine  # noqa: PLC0415 - most files need no doctor
 
     found = [each for file in examine([path]).files if file.file == path for each in file.findings]
@@ -178,7 +178,7 @@ def read_recorded(environment: Path) -> RecordedEnvironment:
 
 
 def recorded_beside(eval_set: Path) -> Path:
-    """Give the place of an eval set's recorded environment: beside the set, or else inside of it."""
+    """Return the place of an eval set's recorded environment: beside the set, or else inside of it."""
     return recording_of(eval_set)
 
 
@@ -224,7 +224,7 @@ def _fitting(recorded: RecordedCase, configs: Sequence[SimulatedAgentConfig]) ->
 def _renamed(
     case: EvalCase, recorded: RecordedCase, config: SimulatedAgentConfig, names: Mapping[str, str]
 ) -> tuple[EvalCase, RecordedCase]:
-    """Give a case and what is recorded of it with the new names of agents; those that the agent still has are kept."""
+    """Return a case and what is recorded of it with the new names of agents; those that the agent still has are kept."""
     unedited = edits_since(golden_of(case, recorded), recorded) == ()
     agents = {old: new for old, new in names.items() if old not in known_agent(config).agents}
     new_case = renamed_case(renamed_case(case, names, apps_only=True), agents)
@@ -240,7 +240,7 @@ def _app_names(case: EvalCase, recorded: RecordedCase) -> tuple[str, ...]:
 def agents_for(
     eval_set: Path, agent: SimulatedAgentConfig | str | None, agents_dir: Path | str | None
 ) -> Agents:
-    """Give what finds the agents of an eval set's cases.
+    """Return what finds the agents of an eval set's cases.
 
     Raises:
         VerifyError: The agent that was named is not there, or cannot be loaded.
@@ -257,7 +257,7 @@ def agent_of(
     agent: SimulatedAgentConfig | str | None = None,
     agents_dir: Path | str | None = None,
 ) -> SimulatedAgentConfig:
-    """Give the agent of one case.
+    """Return the agent of one case.
 
     Raises:
         VerifyError: It is not there, or cannot be loaded.
@@ -293,7 +293,7 @@ class Agents:
         self._of: dict[tuple[str, ...], SimulatedAgentConfig] = {}
 
     def known(self) -> list[SimulatedAgentConfig]:
-        """Give all agents that can be loaded of the folder that was given, or of the one around the eval set."""
+        """Return all agents that can be loaded of the folder that was given, or of the one around the eval set."""
         if self._config is not None:
             return [self._config]
         folder = self._eval_set.absolute().parent.parent
@@ -301,7 +301,7 @@ class Agents:
         return [entry.config for entry in catalogue.load_all() if entry.config is not None]
 
     def of(self, app_names: Sequence[str]) -> SimulatedAgentConfig:
-        """Give the agent that one of these names of apps stands for.
+        """Return the agent that one of these names of apps stands for.
 
         Raises:
             UnknownAgentError: There is none; the text says which there are.
@@ -324,7 +324,7 @@ class Agents:
         return catalogue.config_of_now(found)
 
     def _around(self, app_names: Sequence[str]) -> AgentCatalogue:
-        """Give the agents around the eval set: its own folder's, those of the folder it lies in, or the demo agents."""
+        """Return the agents around the eval set: its own folder's, those of the folder it lies in, or the demo agents."""
         folder = self._eval_set.absolute().parent
         for place in (folder, folder.parent):
             settings = AgentSettings(agents_dir=place, demos=False)
@@ -343,5 +343,5 @@ def _is_agent(folder: Path) -> bool:
 
 
 def _holds_agent(folder: Path, name: str) -> bool:
-    """Tell whether a folder holds an agent of this name; a folder of eval sets alone is none."""
+    """Return whether a folder holds an agent of this name; a folder of eval sets alone is none."""
     return _is_agent(folder / name) or (folder / f"{name}.py").is_file()

@@ -54,7 +54,7 @@ class Criteria(Value):
     metrics: tuple[Metric, ...] = ()
 
     def allowing(self, recorded: RecordedCase) -> RecordedCase:
-        """Give a recorded case with the tolerances that are heeded: a replay answers what is not compared, too."""
+        """Return a recorded case with the tolerances that are heeded: a replay answers what is not compared, too."""
         heeded = recorded.tolerances if self.tolerances else ()
         anything = (Ignore(tool=EVERY_TOOL),) if self.ignore_args else ()
         return recorded.model_copy(update={"tolerances": (*heeded, *anything)})

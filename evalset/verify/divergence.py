@@ -165,7 +165,7 @@ def _answers(golden: _Call | None, actual: _Call | None) -> Pair | None:
 
 
 def _answered_otherwise(pair: Pair, tolerances: Sequence[Tolerance]) -> bool:
-    """Tell whether the golden holds another answer; one that holds none wants none."""
+    """Return whether the golden holds another answer; one that holds none wants none."""
     if pair.golden is None:
         return False
     return pair.actual is None or not same(
@@ -296,7 +296,7 @@ def _in_any_order(golden: int, actual: int, alike: Alike) -> list[Beside]:
 
 
 def matched(golden: int, actual: int, alike: Alike) -> dict[int, int]:
-    """Give as many golden places as can be an actual one of their own; the nearest first."""
+    """Return as many golden places as can be an actual one of their own; the nearest first."""
     return paired([[a for a in _nearest_first(g, actual) if alike(g, a)] for g in range(golden)])
 
 

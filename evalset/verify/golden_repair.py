@@ -54,7 +54,7 @@ def accept(path: Path | str, eval_id: str, result: RunResult) -> Saved:
 
 
 def accepting(held: Held, key: str, result: RunResult) -> ReplaceCase:
-    """Give the edit that accepts a run, for a page that shows what it changes before it is saved.
+    """Return the edit that accepts a run, for a page that shows what it changes before it is saved.
 
     Args:
         held: The case as it is, and what is recorded of it.
@@ -106,7 +106,7 @@ def repair(
 
 
 def repairing(held: Held, key: str, config: SimulatedAgentConfig) -> ReplaceCase:
-    """Give the edit that repairs a case, for a page that shows what it changes before it is saved.
+    """Return the edit that repairs a case, for a page that shows what it changes before it is saved.
 
     Args:
         held: The case as it is, and what is recorded of it.
@@ -230,7 +230,7 @@ def _events(invocation: JsonObject) -> list[JsonObject]:
 
 
 def _known_ids(golden: JsonObject, happened: JsonObject) -> Mapping[str, str]:
-    """Give the golden's id for each call of the run that stands for one of its own."""
+    """Return the golden's id for each call of the run that stands for one of its own."""
     theirs = get_all_tool_calls(Invocation.model_validate(golden).intermediate_data)
     ours = get_all_tool_calls(Invocation.model_validate(happened).intermediate_data)
 
@@ -248,7 +248,7 @@ def _known_ids(golden: JsonObject, happened: JsonObject) -> Mapping[str, str]:
 
 
 def _portable(event: JsonObject, ids: Mapping[str, str]) -> JsonObject:
-    """Give an event as every release of ADK reads it: who, and the parts, without what a model keeps for itself."""
+    """Return an event as every release of ADK reads it: who, and the parts, without what a model keeps for itself."""
     content: Any = event["content"]
     parts = [_with_id(part, ids) for part in _without_thoughts(parts_of(content))]
     return {"author": event.get("author"), "content": {**content, "parts": parts}}
@@ -273,7 +273,7 @@ def _with_id(part: JsonObject, ids: Mapping[str, str]) -> JsonObject:
 
 
 def _as_lists(events: Sequence[JsonObject]) -> JsonObject:
-    """Give what happened as ADK's `IntermediateData`."""
+    """Return what happened as ADK's `IntermediateData`."""
     parts = [(event, part) for event in events for part in parts_of(event["content"])]
     said: list[Any] = []
     for event in events:

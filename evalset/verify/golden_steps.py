@@ -21,7 +21,7 @@ from simulator.session.adk_event_fields import content_text
 
 
 def steps_of(invocation: Invocation) -> tuple[Step, ...]:
-    """Give the steps of an invocation."""
+    """Return the steps of an invocation."""
     return (
         Step(kind="query", author="user", text=content_words(invocation.user_content)),
         *_asked_and_answered(invocation),
@@ -41,7 +41,7 @@ def _asked_and_answered(invocation: Invocation) -> Iterator[Step]:
 
 
 def arguments_of(call: types.FunctionCall) -> JsonObject:
-    """Give a call's arguments as JSON."""
+    """Return a call's arguments as JSON."""
     arguments: JsonObject = jsonable(call.args or {})
     return arguments
 
@@ -76,10 +76,10 @@ def _authors(data: Any) -> dict[str, str]:
 
 
 def spoken(content: types.Content | None) -> str:
-    """Give the text of a content as ADK's response match reads it."""
+    """Return the text of a content as ADK's response match reads it."""
     return "\n".join(part.text for part in (content.parts if content else None) or () if part.text)
 
 
 def content_words(content: types.Content | None) -> str:
-    """Give what a content says, its parts as JSON where it is more than text."""
+    """Return what a content says, its parts as JSON where it is more than text."""
     return "" if content is None else content_text(content.model_dump(mode="json", exclude_none=True))

@@ -134,7 +134,7 @@ def _says(case: RecordedCase, said: list[JsonObject]) -> bool:
 def eval_config(
     eval_set: Path | str, *, environment: Path | str | None = None, criteria: Criteria | None = None
 ) -> JsonObject:
-    """Give the `EvalConfig` with which plain `adk eval` compares as a verification does: calls with tolerances, and responses.
+    """Return the `EvalConfig` with which plain `adk eval` compares as a verification does: calls with tolerances, and responses.
 
     Args:
         eval_set: The eval set.
@@ -162,7 +162,7 @@ def _function(path: str, description: str) -> JsonObject:
 
 
 def _tolerates_responses(path: Path) -> bool:
-    """Tell whether a recorded environment lets final responses differ; one that cannot be read is named when it is needed."""
+    """Return whether a recorded environment lets final responses differ; one that cannot be read is named when it is needed."""
     try:
         cases = read_environment(path).cases.values()
     except (OSError, ValueError):

@@ -66,7 +66,7 @@ def propose_tolerances(runs: Sequence[RunResult]) -> tuple[Tolerance, ...]:
 
 
 def _distinct(found: Iterable[Tolerance]) -> tuple[Tolerance, ...]:
-    """Give one tolerance for each place: the first."""
+    """Return one tolerance for each place: the first."""
     places: dict[tuple[str, str, str], Tolerance] = {}
     for each in found:
         places.setdefault(place_of(each), each)
@@ -92,7 +92,7 @@ def _of_the_rest(runs: Sequence[RunResult]) -> Iterable[Tolerance]:
 
 
 def _same_steps(runs: Sequence[RunResult]) -> Iterable[tuple[str, list[Any]]]:
-    """Give the response that each call had in the runs that made it."""
+    """Return the response that each call had in the runs that made it."""
     found: defaultdict[tuple[int, str, int], list[Any]] = defaultdict(list)
     for run in runs:
         for number, turn in enumerate(run.turns):
@@ -122,7 +122,7 @@ def _is_inside(place: tuple[str, str], other: tuple[str, str]) -> bool:
 
 
 def _same_calls(runs: Sequence[RunResult]) -> Iterable[tuple[str, list[JsonObject]]]:
-    """Give the arguments that each call had in the runs that made it."""
+    """Return the arguments that each call had in the runs that made it."""
     found: defaultdict[tuple[int, str, int], list[JsonObject]] = defaultdict(list)
     for run in runs:
         for number, turn in enumerate(run.turns):
@@ -180,7 +180,7 @@ def _of_texts(tool: str, path: str, seen: Sequence[_Seen], values: Sequence[str]
 
 
 def _form(values: Sequence[str]) -> str | None:
-    """Give a regular expression for texts of one form: an id, or the same text but for the digits in it."""
+    """Return a regular expression for texts of one form: an id, or the same text but for the digits in it."""
     if all(re.fullmatch(_UUID, value) for value in values):
         return _UUID
     forms = {tuple("0" if _is_digits(piece) else piece for piece in _RUN.findall(value)) for value in values}
@@ -196,7 +196,7 @@ def _is_digits(piece: str) -> bool:
 
 
 def _few(tool: str, path: str, values: Sequence[Any]) -> OneOf | None:
-    """Give the values, where there are few and most of them came more than once."""
+    """Return the values, where there are few and most of them came more than once."""
     if any(value is _MISSING for value in values):
         return None
     distinct = {canonical(value): value for value in values}
@@ -211,7 +211,7 @@ def _few(tool: str, path: str, values: Sequence[Any]) -> OneOf | None:
 def tolerances_of(
     eval_set: Path | str, eval_id: str, environment: Path | str | None = None
 ) -> tuple[Tolerance, ...]:
-    """Give the tolerances that are kept for a case.
+    """Return the tolerances that are kept for a case.
 
     Raises:
         VerifyError: The recorded environment cannot be used, or has no such case.

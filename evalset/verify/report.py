@@ -53,7 +53,7 @@ def _case_lines(case: CaseResult, runs: int) -> Iterator[str]:
 
 
 def reasons(case: CaseResult) -> list[str]:
-    """Say why a case did not pass: its error, or the first run that failed."""
+    """Return why a case did not pass: its error, or the first run that failed."""
     if case.error:
         return [case.error]
     failed = next((run for run in case.runs if not run.passed), None)

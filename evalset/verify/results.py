@@ -283,6 +283,6 @@ class Verification(Value):
         return {"passed": 0, "failed": 1, "error": 2, "stopped": 130}[self.status]
 
     def pass_power(self, k: int) -> float | None:
-        """Give pass^k: how likely `k` runs in a row of a case all pass, on average; None where no case has so many."""
+        """Return pass^k: how likely `k` runs in a row of a case all pass, on average; None where no case has so many."""
         found = [case.pass_power(k) for case in self.cases if len(case.runs) >= k]
         return sum(found) / len(found) if found else None

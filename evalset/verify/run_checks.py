@@ -93,7 +93,7 @@ def response_match(
 
 @cache
 def has_rouge() -> bool:
-    """Tell whether ADK's response match can be used."""
+    """Return whether ADK's response match can be used."""
     return importlib.util.find_spec("rouge_score") is not None
 
 
@@ -111,7 +111,7 @@ def _overlap(pairs: Sequence[tuple[str, str]], threshold: float) -> Check:
 
 
 def word_overlap(one: str, other: str) -> float:
-    """Give the harmonic mean of the shares of words that two texts have in common; 1 where neither has any."""
+    """Return the harmonic mean of the shares of words that two texts have in common; 1 where neither has any."""
     words, others = (Counter(_WORD.findall(text.casefold())) for text in (one, other))
     if not words and not others:
         return 1.0

@@ -25,7 +25,7 @@ _TEMPORARY = "temp:"
 
 
 def golden_steps(each: Ready | Unready) -> tuple[tuple[Step, ...], ...]:
-    """Give the steps of a case's golden, turn by turn; behind the last, the final state where it is known."""
+    """Return the steps of a case's golden, turn by turn; behind the last, the final state where it is known."""
     turns = [steps_of(invocation) for invocation in each.case.conversation or ()]
     state = expected_state(each)
     return _with_state(turns, state)
@@ -38,7 +38,7 @@ def _with_state(turns: Sequence[tuple[Step, ...]], state: JsonObject | None) -> 
 
 
 def expected_state(each: Ready | Unready) -> JsonObject | None:
-    """Give the final state that a case wants: the eval set's, where it holds one, or else the recorded one.
+    """Return the final state that a case wants: the eval set's, where it holds one, or else the recorded one.
 
     ADK writes an empty one for each case, so that an empty one says nothing.
     """
@@ -93,7 +93,7 @@ async def scored(
 async def _verdict(
     each: Ready, replay: Replay, compared: Compared, again: Again
 ) -> tuple[Divergence | None, tuple[str, ...]]:
-    """Give where a run that failed goes another way, with its verdict, and what was edited in its golden."""
+    """Return where a run that failed goes another way, with its verdict, and what was edited in its golden."""
     golden, ours = golden_steps(each), [steps_of(invocation) for invocation in replay.turns]
     is_cut = len(ours) < len(each.case.conversation or ()) or bool(replay.error)
     with_state = ours if is_cut else _with_state(ours, replay.final_state)

@@ -46,7 +46,7 @@ def compared_calls(
 def _as_golden(
     actual: Invocation, expected: Invocation, match: Match, tolerances: Sequence[Tolerance]
 ) -> Invocation:
-    """Give the golden's arguments to each call that stands for one of the golden's.
+    """Return the golden's arguments to each call that stands for one of the golden's.
 
     Calls that stand for the same one have the same arguments then, and no others do: so ADK's evaluator finds a match where
     there is one with the tolerances, and finds none where there is none.

@@ -15,7 +15,7 @@ _WORDS = re.compile(r"\s+|\w+|[^\w\s]")
 
 
 def value_differences(golden: Any, actual: Any, place: str = "") -> Iterator[ValueDifference]:
-    """Give each place at which two values differ, by its path; nothing where they are the same."""
+    """Yield each place at which two values differ, by its path; nothing where they are the same."""
     if isinstance(golden, dict) and isinstance(actual, dict):
         for name in dict.fromkeys((*golden, *actual)):
             inner = field_place(place, name)

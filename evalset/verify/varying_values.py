@@ -191,7 +191,7 @@ def _varied(divergence: Divergence, found: Sequence[Varying]) -> Divergence:
 
 
 def varying_words(found: Sequence[Varying]) -> str:
-    """Say what holds what: `the state holds a time and an id; the final response holds a time`."""
+    """Return what holds what: `the state holds a time and an id; the final response holds a time`."""
     held: dict[str, dict[str, None]] = {}
     for one in found:
         held.setdefault(one.what, {})[one.holds] = None
@@ -297,7 +297,7 @@ def varying(golden: Sample, replays: Sequence[Sample], inputs: str = "") -> tupl
 
 
 def unexplained(golden: Sample, replay: Sample, known: Iterable[Varying]) -> bool:
-    """Tell whether a replay differs from the recording at a place that is not known to vary."""
+    """Return whether a replay differs from the recording at a place that is not known to vary."""
     places = {(each.tolerance.of, each.tolerance.tool, each.tolerance.path) for each in known}
     return any(
         not _is_inside((place.of, place.tool, place.path), places)
@@ -307,7 +307,7 @@ def unexplained(golden: Sample, replay: Sample, known: Iterable[Varying]) -> boo
 
 
 def _varies(values: Sequence[Any], samples: Sequence[Sample]) -> bool:
-    """Tell whether a place differs between replays, or is the clock's time in the recording and in a replay."""
+    """Return whether a place differs between replays, or is the clock's time in the recording and in a replay."""
     of_replays = [value for value in values[1:] if value is not _MISSING]
     if len(of_replays) < len(values) - 1 or any(not same(*pair) for pair in pairwise(of_replays)):
         return True
@@ -320,7 +320,7 @@ def _varies(values: Sequence[Any], samples: Sequence[Sample]) -> bool:
 
 
 def _is_lucky(values: Sequence[Any], samples: Sequence[Sample], inputs: str) -> bool:
-    """Tell a day, a minute or a second that is the same everywhere because all was made in it, and that no answer holds."""
+    """Recognise a day, a minute or a second that is the same everywhere because all was made in it, and that no answer holds."""
     first = values[0]
     if first is _MISSING or any(value is _MISSING or not same(value, first) for value in values):
         return False
@@ -335,7 +335,7 @@ def _is_lucky(values: Sequence[Any], samples: Sequence[Sample], inputs: str) -> 
 
 
 def _places(samples: Sequence[Sample]) -> Iterator[Place]:
-    """Give every place, with its values."""
+    """Yield every place, with its values."""
     for key in samples[0].values:
         values = [sample.values.get(key, _MISSING) for sample in samples]
         if any(value is _MISSING for value in values):
@@ -381,7 +381,7 @@ def _outermost(found: Sequence[Varying]) -> Iterator[Varying]:
 
 
 def _is_inside(place: tuple[str, str, str], places: Iterable[tuple[str, str, str]]) -> bool:
-    """Tell whether a place is one of these, or lies inside of one."""
+    """Return whether a place is one of these, or lies inside of one."""
     return any(
         place[:2] == other[:2]
         and (place[2] == other[2] or not other[2] or place[2].startswith((f"{other[2]}.", f"{other[2]}[")))
@@ -408,7 +408,7 @@ def _varying(
 
 
 def _holds(seen: Sequence[tuple[Any, ...]], samples: Sequence[Sample]) -> str:
-    """Say what stands at a place, as far as its values tell."""
+    """Return what stands at a place, as far as its values tell."""
     pairs = [
         (value, sample)
         for values in seen
@@ -464,7 +464,7 @@ def _pattern(seen: Sequence[tuple[Any, ...]], samples: Sequence[Sample], inputs:
 
 
 def _clock_words(tokens: Sequence[str], sample: Sample, inputs: str) -> set[int]:
-    """Give the places of the words that together are the time at which a sample was made, and that no answer holds."""
+    """Return the places of the words that together are the time at which a sample was made, and that no answer holds."""
     found: set[int] = set()
     words = [place for place, token in enumerate(tokens) if token.strip()]
     for first, start in enumerate(words):
@@ -514,7 +514,7 @@ _LONGEST = 64
 
 
 def is_clock(value: Any, began: float, ended: float) -> bool:
-    """Tell whether a value is a time between two moments, in seconds since the epoch, wherever the clock stands."""
+    """Return whether a value is a time between two moments, in seconds since the epoch, wherever the clock stands."""
     if isinstance(value, bool):
         return False
     if isinstance(value, (int, float)):
@@ -535,7 +535,7 @@ def _is_clock_text(text: str, began: float, ended: float) -> bool:
 
 
 def _is_minute(text: str, moment: float) -> bool:
-    """Tell whether a text is the hour and the minute of a moment, in UTC or where this runs; a minute more or less."""
+    """Return whether a text is the hour and the minute of a moment, in UTC or where this runs; a minute more or less."""
     hour, minute = text.split(":")[:2]
     there = datetime.fromtimestamp(moment, UTC)
     near = [there + timedelta(minutes=minutes) for minutes in (-1, 0, 1)]

@@ -76,7 +76,7 @@ def evidence_of(recorded: RecordedCase, agent: Any) -> Evidence:
 
 
 def changed_tools(recorded: RecordedCase, agent: Any) -> dict[str, str]:
-    """Say which tools are declared otherwise than when a case was recorded."""
+    """Return which tools are declared otherwise than when a case was recorded."""
     if not recorded.tools:
         return {}
     now = ToolShapes(agent).known({}, ())
@@ -113,7 +113,7 @@ def gone_tools(recorded: RecordedCase, agent: Any) -> tuple[str, ...]:
 
 
 def recorded_steps(turn: RecordedTurn) -> RecordedSteps:
-    """Give what was recorded of a turn, as far as a golden says it too."""
+    """Return what was recorded of a turn, as far as a golden says it too."""
     made = [
         Asked(call.tool, call.arguments, _seen(call))
         for place, call in enumerate(turn.calls)
@@ -125,7 +125,7 @@ def recorded_steps(turn: RecordedTurn) -> RecordedSteps:
 
 
 def _seen(call: RecordedCall) -> JsonObject | None:
-    """Give a tool's answer as ADK writes it into a response; None for an exception, which callbacks may have answered."""
+    """Return a tool's answer as ADK writes it into a response; None for an exception, which callbacks may have answered."""
     if call.later is None and call.outcome.kind in {"raised", "deferred"}:
         return None
     given = as_tools_give(call.outcome) if call.later is None else call.later
@@ -133,7 +133,7 @@ def _seen(call: RecordedCall) -> JsonObject | None:
 
 
 def _last_text(turn: RecordedTurn) -> str | None:
-    """Give what the last model of a turn said, where that was text."""
+    """Return what the last model of a turn said, where that was text."""
     said = [model for model in turn.models if not model.within and model.responses]
     if not said:
         return None
@@ -145,7 +145,7 @@ def _last_text(turn: RecordedTurn) -> str | None:
 
 
 def disagreements(golden: Sequence[Step], recorded: RecordedSteps, evidence: Evidence) -> tuple[str, ...]:
-    """Say where a golden's turn and what was recorded of it disagree: calls and arguments, in sentences."""
+    """Return where a golden's turn and what was recorded of it disagree: calls and arguments, in sentences."""
     wanted = [
         (step.tool, step.value) for step in golden if step.kind == "call" and step.tool in evidence.tools
     ]
@@ -164,7 +164,7 @@ def disagreements(golden: Sequence[Step], recorded: RecordedSteps, evidence: Evi
 def _without(
     these: Sequence[tuple[str, Any]], those: Sequence[tuple[str, Any]], tolerances: Sequence[Tolerance]
 ) -> list[str]:
-    """Give the tools of the calls that are only in the first."""
+    """Return the tools of the calls that are only in the first."""
     left = list(those)
     only: list[str] = []
     for tool, arguments in these:

@@ -58,7 +58,7 @@ def judged(
     is_whole: bool = True,
     blame: Blame | None = None,
 ) -> Divergence:
-    """Give a divergence with its verdict.
+    """Return a divergence with its verdict.
 
     Args:
         divergence: Where the run goes another way.
@@ -193,7 +193,7 @@ def _stale(divergence: Divergence, golden: Sequence[Sequence[Step]], evidence: E
 def _stale_signs(
     divergence: Divergence, golden: Sequence[Sequence[Step]], evidence: Evidence
 ) -> Iterator[str]:
-    """Say where the two files disagree, if the run does as was recorded, or has only done what was not recorded."""
+    """Return where the two files disagree, if the run does as was recorded, or has only done what was not recorded."""
     recorded = evidence.turns[divergence.turn]
     theirs = divergence.pairs[0].actual
     if (
@@ -623,7 +623,7 @@ async def _without_the_edits(failed: Failed, found: Blame, again: Again) -> Blam
 
 
 def _first_case(failed: Failed) -> tuple[EvalCase, RecordedCase] | None:
-    """Give the case and its recording as they were at first; None where something of them is not known any more."""
+    """Return the case and its recording as they were at first; None where something of them is not known any more."""
     recorded = without_edits(failed.recorded)
     turns = [turn for turn in recorded.turns if turn.golden is not None]
     turns.sort(key=lambda turn: turn.golden.number if turn.golden else 0)
@@ -645,14 +645,14 @@ def _first_case(failed: Failed) -> tuple[EvalCase, RecordedCase] | None:
 
 
 def _first_state(failed: Failed) -> JsonObject | None:
-    """Give the state that the case began with at first; None where it is not known any more."""
+    """Return the state that the case began with at first; None where it is not known any more."""
     wanted = failed.recorded.golden_start
     states = (failed.golden.start, failed.recorded.state)
     return next((state for state in states if not wanted or state_digest(state) == wanted), None)
 
 
 def _recorded(recorded: RecordedCase) -> list[list[Step]]:
-    """Give what was recorded at first as steps, for the values in it."""
+    """Return what was recorded at first as steps, for the values in it."""
     turns = [recorded_steps(turn) for turn in without_edits(recorded).turns]
     return [
         [
@@ -670,7 +670,7 @@ def _recorded(recorded: RecordedCase) -> list[list[Step]]:
 
 
 def _was_given(edit: Edit, failed: Failed, ours: Sequence[Sequence[Step]]) -> bool:
-    """Tell whether the agent of a run has met what was edited."""
+    """Return whether the agent of a run has met what was edited."""
     steps = ours[edit.turn] if 0 <= edit.turn < len(ours) else ()
     match edit.part:
         case "query" | "start" | "turns":
@@ -711,7 +711,7 @@ def _unlike(
 
 
 def _good_texts(failed: Failed, golden: Sequence[tuple[Step, ...]]) -> frozenset[int]:
-    """Give the turns whose final response nobody edited, and whose check passed."""
+    """Return the turns whose final response nobody edited, and whose check passed."""
     unedited = {
         number
         for number, (steps, now) in enumerate(zip(golden, failed.golden.turns, strict=False))

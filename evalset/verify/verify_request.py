@@ -25,7 +25,7 @@ class Stop(Protocol):
     """Tells whether to stop; `threading.Event` does."""
 
     def is_set(self) -> bool:
-        """Tell whether to stop."""
+        """Return whether to stop."""
         ...
 
 

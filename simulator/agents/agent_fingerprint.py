@@ -103,7 +103,7 @@ def changes(before: str, now: str) -> tuple[str, ...]:
 
 
 def fingerprint_parts(text: str) -> Iterator[tuple[str, str, Mapping[str, str]]]:
-    """Give each agent and each tool of a fingerprint: `agent` or `tool`, its name, and its digests by what they are of."""
+    """Yield each agent and each tool of a fingerprint: `agent` or `tool`, its name, and its digests by what they are of."""
     for part, said in (_read(text) or {}).items():
         kind, space, name = part.partition(" ")
         if space:
@@ -127,7 +127,7 @@ def _read(text: str) -> dict[str, dict[str, str]] | None:
 
 
 def _parts(node: Any, seen: set[int]) -> Iterator[tuple[str, dict[str, str]]]:
-    """Give each agent and each tool by its name, with the texts that say what it is."""
+    """Yield each agent and each tool by its name, with the texts that say what it is."""
     if id(node) in seen:
         return
     seen.add(id(node))

@@ -74,7 +74,7 @@ class AgentFolder:
         return tuple(sorted(folders | files))
 
     def where(self, name: str) -> Path:
-        """Give the folder or file of an agent."""
+        """Return the folder or file of an agent."""
         folder, file = self.home / name, self.home / f"{name}.py"
         # Beside a single file lies the folder of its eval sets, once there are any.
         return folder if _lists_as_agent(folder) or not file.is_file() else file
@@ -120,7 +120,7 @@ def _is_looked_into(path: Path) -> bool:
 
 
 def _gives_an_agent(init: Path) -> bool:
-    """Tell whether a package may give an agent: what cannot be read or parsed may, so that its error is shown."""
+    """Return whether a package may give an agent: what cannot be read or parsed may, so that its error is shown."""
     try:
         names = _named_in(ast.parse(init.read_bytes()))
     except FileNotFoundError:
@@ -131,7 +131,7 @@ def _gives_an_agent(init: Path) -> bool:
 
 
 def _named_in(module: ast.Module) -> set[str]:
-    """Give the names that a module assigns or imports, wherever in it."""
+    """Return the names that a module assigns or imports, wherever in it."""
     names: set[str] = set()
     for node in ast.walk(module):
         match node:
@@ -147,7 +147,7 @@ def _named_in(module: ast.Module) -> set[str]:
 
 
 def _deeper(paths: Sequence[Path]) -> str:
-    """Say where agents are one level deeper; empty where there are none."""
+    """Return where agents are one level deeper; empty where there are none."""
     found = {path: count for path in paths if _is_looked_into(path) and (count := _count(path))}
     if not found:
         return ""

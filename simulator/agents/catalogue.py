@@ -282,7 +282,7 @@ class AgentCatalogue:
             )
 
     def config(self, name: str) -> SimulatedAgentConfig:
-        """Load an agent and give its config.
+        """Load an agent and return its config.
 
         Raises:
             UnknownAgentError: No agent has this name.
@@ -298,7 +298,7 @@ class AgentCatalogue:
         return entry.config
 
     def config_of_now(self, name: str) -> SimulatedAgentConfig:
-        """Load an agent, again where its files have changed since, and give its config; sessions keep the one they have.
+        """Load an agent, again where its files have changed since, and return its config; sessions keep the one they have.
 
         Raises:
             UnknownAgentError: No agent has this name.
@@ -426,7 +426,7 @@ def find_agents(
 
 @cache
 def catalogue_for(settings: AgentSettings, elsewhere: Elsewhere | None = None) -> AgentCatalogue:
-    """Give the one catalogue of this process for these settings; `elsewhere` loads agents in processes of their own."""
+    """Return the one catalogue of this process for these settings; `elsewhere` loads agents in processes of their own."""
     return AgentCatalogue(settings, elsewhere)
 
 

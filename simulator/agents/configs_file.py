@@ -47,7 +47,7 @@ class ConfigsFile:
         return self._failure is not None
 
     def configs(self, *, anew: bool = False) -> tuple[SimulatedAgentConfig, ...]:
-        """Import the module once and give its configs; one that failed is not tried again unless `anew`.
+        """Import the module once and return its configs; one that failed is not tried again unless `anew`.
 
         Args:
             anew: Whether to run the file, or import the module, again; what it imports itself stays as it is.
@@ -73,7 +73,7 @@ class ConfigsFile:
             return self._configs
 
     def config(self, place: int, *, anew: bool = False) -> SimulatedAgentConfig:
-        """Give the config at a place in the list; see `configs`.
+        """Return the config at a place in the list; see `configs`.
 
         Raises:
             AgentLoadError: The file was changed and lists fewer agents now.

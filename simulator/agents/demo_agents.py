@@ -60,12 +60,12 @@ DEMOS: Mapping[str, Demo] = MappingProxyType(
 
 
 def demo_sets_folder() -> Path:
-    """Give the folder of the demo agents' eval sets, among the user's data; it need not be there."""
+    """Return the folder of the demo agents' eval sets, among the user's data; it need not be there."""
     return data_folder(os.environ).absolute() / "eval_sets"
 
 
 def demo_eval_set(name: str) -> Path:
-    """Give the eval set that the golden traces of a demo agent go into by default."""
+    """Return the eval set that the golden traces of a demo agent go into by default."""
     return demo_sets_folder() / name / f"{name}_evals.evalset.json"
 
 

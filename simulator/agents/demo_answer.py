@@ -107,12 +107,12 @@ def number(value: object) -> float | None:
 
 
 def pick_number(record: Mapping[str, Any], *names: str) -> float | None:
-    """Give the first of the fields that holds a number."""
+    """Return the first of the fields that holds a number."""
     return next((found for name in names if (found := number(record.get(name))) is not None), None)
 
 
 def pick_text(record: Mapping[str, Any], *names: str, default: str = "") -> str:
-    """Give the first of the fields that holds a text, or a whole number written out; cut at a length to quote."""
+    """Return the first of the fields that holds a text, or a whole number written out; cut at a length to quote."""
     for name in names:
         value = record.get(name)
         if isinstance(value, str) and value.strip():

@@ -27,7 +27,7 @@ class Call:
     spoken: str = field(default="", compare=False)
 
     def part(self) -> types.Part:
-        """Give the part of google-genai's `Content` that makes this call."""
+        """Return the part of google-genai's `Content` that makes this call."""
         return types.Part(function_call=types.FunctionCall(name=self.tool, args=dict(self.arguments)))
 
 
@@ -102,7 +102,7 @@ class Talk:
         return tuple(done for turn in reversed(self.turns[:-1]) for done in reversed(turn.answered))
 
     def was_called(self, tool: str) -> bool:
-        """Tell whether any agent called the tool in this turn."""
+        """Return whether any agent called the tool in this turn."""
         return tool in self.turn.others_called or any(done.call.tool == tool for done in self.turn.answered)
 
 

@@ -16,7 +16,7 @@ class UnfitMessageError(ValueError):
 
 
 def input_schema(agent: Any) -> JsonObject | None:
-    """Give the JSON schema of what the agent takes; None where it takes any text."""
+    """Return the JSON schema of what the agent takes; None where it takes any text."""
     model = _model_of(agent)
     if model is None:
         return None
@@ -46,7 +46,7 @@ def check_message(agent: Any, message: str | JsonObject) -> None:
 
 
 def _model_of(agent: Any) -> type[BaseModel] | None:
-    """Give the model that ADK checks messages with; a schema of any other kind it does not check."""
+    """Return the model that ADK checks messages with; a schema of any other kind it does not check."""
     schema = getattr(agent, "input_schema", None)
     if not (isinstance(schema, type) and issubclass(schema, BaseModel)):
         return None

@@ -22,7 +22,7 @@ class AgentLoadError(ValueError):
 
 
 def failure_words(error: BaseException, home: Path) -> str:
-    """Say what failed and where, on one line: exception type, message, file and line.
+    """Return what failed and where, on one line: exception type, message, file and line.
 
     Args:
         error: What loading the agent raised.

@@ -71,5 +71,5 @@ def _files_of(name: str) -> list[Path]:
 
 
 def _belongs(file: Path, name: str, folder: Path) -> bool:
-    """Tell whether a module's file is what importing the top-level `name` from `folder` gives."""
+    """Return whether a module's file is what importing the top-level `name` from `folder` gives."""
     return file == folder / f"{name}.py" or file.is_relative_to(folder / name)

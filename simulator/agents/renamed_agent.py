@@ -86,7 +86,7 @@ def _declares(config: SimulatedAgentConfig, app_name: str, wanted: dict[str, str
 
 
 def _tools(fingerprint: str) -> dict[str, str | None]:
-    """Give the digest of each tool's arguments by the tool's name."""
+    """Return the digest of each tool's arguments by the tool's name."""
     return {
         name: said.get("arguments", "")
         for kind, name, said in fingerprint_parts(fingerprint)

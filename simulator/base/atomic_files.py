@@ -20,7 +20,7 @@ _CHUNK = 1 << 20
 
 
 def temporary_path(target: Path) -> Path:
-    """Give the path of the file that becomes `target`; one is enough, as a lock lets in one writer at a time."""
+    """Return the path of the file that becomes `target`; one is enough, as a lock lets in one writer at a time."""
     return target.with_name(f".{target.name}.tmp")
 
 
@@ -150,7 +150,7 @@ def chunks(file: FileIO, size: int) -> Iterator[memoryview]:
 
 
 def keep_copy(named: Callable[[int], Path], text: bytes) -> Path:
-    """Write an old text under the first of these names that is free, never over another one; give the copy's path.
+    """Write an old text under the first of these names that is free, never over another one; return the copy's path.
 
     Args:
         named: Gives the path of a copy by its number, from 1.
@@ -201,7 +201,7 @@ class LockTimeoutError(OSError):
 
 
 def lock_path(target: Path) -> Path:
-    """Give the lock file of a file: beside it, for the file itself is replaced by each write."""
+    """Return the lock file of a file: beside it, for the file itself is replaced by each write."""
     return target.with_name(f".{target.name}.lock")
 
 

@@ -8,7 +8,7 @@ _PREFIX = "builtins:"
 
 
 def builtin_name(error_type: str) -> str:
-    """Give the name of a builtin, written with its module or without; empty for one of another module."""
+    """Return the name of a builtin, written with its module or without; empty for one of another module."""
     name = error_type.removeprefix(_PREFIX)
     return "" if ":" in name else name
 

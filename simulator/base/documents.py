@@ -59,7 +59,7 @@ class Located:
         self._text = text
 
     def line(self, place: Iterable[str | int]) -> int | None:
-        """Give the line, counted from 1, of what stands at a place.
+        """Return the line, counted from 1, of what stands at a place.
 
         Steps that are not there are left out, as a checker's own names for the kinds of values are. None where the text
         cannot be read so.
@@ -86,7 +86,7 @@ class Located:
 
 
 def line_of(text: str, place: Iterable[str | int]) -> int | None:
-    """Give the line of one place, as `Located.line`."""
+    """Return the line of one place, as `Located.line`."""
     return Located(text).line(place)
 
 

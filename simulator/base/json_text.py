@@ -84,13 +84,13 @@ def _no_constant(word: str) -> NoReturn:
 
 
 def _first(text: str, wanted: Callable[[str], bool]) -> int | None:
-    """Give where the first token stands that is wanted; texts are none."""
+    """Return where the first token stands that is wanted; texts are none."""
     found = (each.start() for each in _TOKENS.finditer(text) if text[each.start()] != '"' and wanted(each[0]))
     return next(found, None)
 
 
 def _deepest(text: str) -> int | None:
-    """Give where the bracket stands that is one too many."""
+    """Return where the bracket stands that is one too many."""
     depth = 0
     for token in _TOKENS.finditer(text):
         if token[0] in "[{":
@@ -124,7 +124,7 @@ class JsonPlaces:
         self._known: dict[int, list[_Member] | dict[str, _Member]] = {}
 
     def line(self, place: Iterable[str | int]) -> int:
-        """Give the line, counted from 1, of what stands at a place; of a member that of its name.
+        """Return the line, counted from 1, of what stands at a place; of a member that of its name.
 
         Steps that are not there are left out.
 
@@ -174,7 +174,7 @@ class JsonPlaces:
         return found
 
     def _after(self, at: int) -> int:
-        """Give where the next entry begins, or the bracket that closes."""
+        """Return where the next entry begins, or the bracket that closes."""
         _, end = _DECODER.raw_decode(self._text, at)
         end = self._skip(end)
         return self._skip(end + 1) if self._text[end : end + 1] == "," else end

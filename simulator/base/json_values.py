@@ -153,7 +153,7 @@ def place_words(place: Iterable[str | int]) -> str:
 
 
 def is_flat(value: Any) -> bool:
-    """Tell a dict of plain words and numbers, as most arguments and answers are, in a tenth of the time of writing it."""
+    """Recognise a dict of plain words and numbers, as most arguments and answers are, in a tenth of the time of writing it."""
     if type(value) is not dict:
         return False
     for key, item in value.items():

@@ -36,7 +36,7 @@ def without_secrets(text: str) -> str:
 
 
 def secrets_of(*settings: object) -> tuple[str, ...]:
-    """Give the keys that the process's environment and some settings hold, the longest first."""
+    """Return the keys that the process's environment and some settings hold, the longest first."""
     found = {value for name, value in os.environ.items() if _SECRET_NAME.search(name)}
     for setting in settings:
         if isinstance(setting, Mapping):

@@ -11,7 +11,7 @@ DATA_DIR = "GOLDEN_TRACE_DATA_DIR"
 
 
 def data_folder(env: Mapping[str, str]) -> Path:
-    """Give the folder; nothing is created.
+    """Return the folder; nothing is created.
 
     It is the one that GOLDEN_TRACE_DATA_DIR names, else one where the platform keeps a user's data.
     """

@@ -11,7 +11,7 @@ _SHOWN = 80
 
 
 def complaint(detail: ErrorDetails, known: Iterable[str]) -> str:
-    """Say what is wrong with one field; `known` are the names that a misspelt one may have meant."""
+    """Return what is wrong with one field; `known` are the names that a misspelt one may have meant."""
     got = f"got {detail['input']!r:.{_SHOWN}}"
     match detail["type"]:
         case "extra_forbidden":

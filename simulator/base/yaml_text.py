@@ -46,7 +46,7 @@ class Node(NamedTuple):
     inside: list[Node] | Mapping[str, Node] | None = None
 
     def at(self, step: str | int) -> Node | None:
-        """Give where an entry or a member stands; None where there is none."""
+        """Return where an entry or a member stands; None where there is none."""
         if isinstance(self.inside, list):
             return self.inside[step] if isinstance(step, int) and 0 <= step < len(self.inside) else None
         return self.inside.get(step) if self.inside is not None and isinstance(step, str) else None
@@ -62,7 +62,7 @@ def read_yaml(text: str) -> Any:
 
 
 def located(text: str) -> Node:
-    """Give where the values of a text stand.
+    """Return where the values of a text stand.
 
     Raises:
         YamlTextError: As `read_yaml`.
@@ -96,7 +96,7 @@ class _Reader:
         return self._place(next(events), events, 1)
 
     def _events(self) -> Iterator[yaml.Event]:
-        """Give the events of the one document."""
+        """Yield the events of the one document."""
         loader: Any = _Events(self._text)
         seen = False
         try:

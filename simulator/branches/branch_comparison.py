@@ -180,7 +180,7 @@ def differing(left: Any, right: Any, place: str = "") -> Iterator[PlaceDiffers]:
 
 
 def _inside(at: str, left: Any, right: Any) -> list[tuple[str, Side, Side]] | None:
-    """Give the places inside of two objects, or two lists; None for anything else."""
+    """Return the places inside of two objects, or two lists; None for anything else."""
     if isinstance(left, dict) and isinstance(right, dict):
         return [
             (field_place(at, name), _held(left, name), _held(right, name))
@@ -206,7 +206,7 @@ def _tools(history: Sequence[HistoryEntry]) -> dict[str, str]:
 def _said(  # noqa: PLR0911 - one arm for each kind of entry
     entry: HistoryEntry, tools: Mapping[str, str]
 ) -> tuple[_Key, dict[str, Any]]:
-    """Give what an entry is of, and what it says, without ids, times and who said it."""
+    """Return what an entry is of, and what it says, without ids, times and who said it."""
     match entry:
         case UserQuery() | SessionNote():
             return (entry.type,), {"content": entry.content}
@@ -231,7 +231,7 @@ def _said(  # noqa: PLR0911 - one arm for each kind of entry
 
 
 def _answered(entry: ToolOutput | ToolError) -> dict[str, Any]:
-    """Give what a tool answered; an error stands beside an answer of the same tool, and differs from it."""
+    """Return what a tool answered; an error stands beside an answer of the same tool, and differs from it."""
     beneath: Any = entry.beneath.model_dump(mode="json") if entry.beneath else None
     hidden = {"beneath": beneath} if beneath is not None else {}
     if isinstance(entry, ToolError):

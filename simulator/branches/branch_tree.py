@@ -78,7 +78,7 @@ class Tree(Value):
 
 
 def branches(journal: Journal) -> tuple[Branch, ...]:
-    """Give the branches, the newest first.
+    """Return the branches, the newest first.
 
     What has been appended by itself, as a model's draft, makes no branch beside those that somebody began.
     """
@@ -86,7 +86,7 @@ def branches(journal: Journal) -> tuple[Branch, ...]:
 
 
 def tree(journal: Journal) -> Tree:
-    """Give the tree of the branches; each edge leads from a node that was listed before."""
+    """Return the tree of the branches; each edge leads from a node that was listed before."""
     return _Grown(journal).tree()
 
 
@@ -97,7 +97,7 @@ def first_step(journal: Journal, branch: Branch, head: int) -> int | None:
 
 
 def history_at(journal: Journal, tip: int) -> tuple[HistoryEntry, ...]:
-    """Give the history of the session as it was at a fact; the facts keep their numbers in the journal.
+    """Return the history of the session as it was at a fact; the facts keep their numbers in the journal.
 
     Raises:
         JournalError: There is no such fact.
@@ -184,7 +184,7 @@ class _Grown:
         return {leaf: place for place, leaf in enumerate(ordered, 1)}
 
     def _tip(self, leaf: int) -> int:
-        """Give where the branch of a leaf ends, with what grew by itself there; where the head is there, on its way."""
+        """Return where the branch of a leaf ends, with what grew by itself there; where the head is there, on its way."""
         return self.ends[self.head] if leaf == self.here else self.ends[leaf]
 
     def branches(self) -> tuple[Branch, ...]:
@@ -217,7 +217,7 @@ class _Grown:
         return tuple(sorted(found, key=lambda branch: -branch.tip))
 
     def _current(self) -> int:
-        """Give the leaf of the way on which the newest fact below the head lies."""
+        """Return the leaf of the way on which the newest fact below the head lies."""
         return self.newest[self.here]
 
     def tree(self) -> Tree:

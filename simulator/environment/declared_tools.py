@@ -73,7 +73,7 @@ class DeclaredTool(Value):
         return self
 
     def shape(self) -> ToolShape:
-        """Give the tool as the search for connections takes it."""
+        """Return the tool as the search for connections takes it."""
         return ToolShape(
             name=self.name,
             description=self.description,

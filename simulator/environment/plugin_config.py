@@ -108,7 +108,7 @@ class SimulatedEnvironmentConfig(Value):
         return self
 
     def lists(self, tool_name: str) -> bool:
-        """Tell whether a tool is named anywhere in here."""
+        """Return whether a tool is named anywhere in here."""
         return (
             tool_name in self.players
             or tool_name in self.settings.tools
@@ -116,7 +116,7 @@ class SimulatedEnvironmentConfig(Value):
         )
 
     def strangers(self, tool_names: Iterable[str]) -> Iterator[str]:
-        """Say which players, settings and connections are for tools that are not among these."""
+        """Return which players, settings and connections are for tools that are not among these."""
         known = frozenset(tool_names)
         connected = self.settings.connections.strangers(known)
         named: dict[str, Iterable[str]] = {
@@ -130,7 +130,7 @@ class SimulatedEnvironmentConfig(Value):
                     yield f"{place}: no agent is known so far to have a tool {name!r}"
 
     def player_of(self, tool_name: str, *, has_body: bool = True) -> StandInPlayer:
-        """Give who answers a tool where no rule does; a tool without a body has nothing real to run."""
+        """Return who answers a tool where no rule does; a tool without a body has nothing real to run."""
         if (player := self.players.get(tool_name)) is not None:
             return player if has_body or player != "real" else self.stubs
         if has_body:
@@ -138,7 +138,7 @@ class SimulatedEnvironmentConfig(Value):
         return self.stubs if self.listed in {"real", "refuse"} else self.listed
 
     def refusal_of(self, tool_name: str) -> str:
-        """Say why nobody answers a call of a tool, and how to change that."""
+        """Return why nobody answers a call of a tool, and how to change that."""
         not_run = "and the real tool was not run"
         if tool_name in self.players:
             return f"players refuses {tool_name}, {not_run}."
@@ -154,7 +154,7 @@ class SimulatedEnvironmentConfig(Value):
         )
 
     def has_rule_for(self, tool_name: str) -> bool:
-        """Tell whether there is a rule that could speak about a tool."""
+        """Return whether there is a rule that could speak about a tool."""
         return any(rule.tool_name in {tool_name, EVERY_TOOL} for rule in self.rules)
 
 

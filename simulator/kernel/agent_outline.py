@@ -100,7 +100,7 @@ def outlined(config: SimulatedAgentConfig) -> AgentOutline:
 
 
 def runs_own_code(node: Any) -> bool:
-    """Tell whether a node is of a class of the agent's, or a function that runs nodes and tools itself."""
+    """Return whether a node is of a class of the agent's, or a function that runs nodes and tools itself."""
     kind = type(node)
     if not kind.__module__.startswith("google.adk."):
         return True

@@ -166,7 +166,7 @@ class Kernel:
     def ask(
         self, name: str, arguments: JsonObject, *, session: str = "", patience: float | None = None
     ) -> Any:
-        """Ask for something and give the answer.
+        """Ask for something and return the answer.
 
         Args:
             name: What for.

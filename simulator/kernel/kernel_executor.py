@@ -58,7 +58,7 @@ class KernelExecutor(Executor):
             raise KernelEndedError(str(error)) from error
 
     def _kernel(self) -> Kernel:
-        """Give this thread's kernel."""
+        """Return this thread's kernel."""
         held: Kernel | None = getattr(self._worker, "kernel", None)
         if held is not None and held.alive:
             return held

@@ -106,7 +106,7 @@ def end_idle(
 
 
 def let_endless_come_last() -> list[str]:
-    """Give the processors to all others first where an agent computes without end; to be called again and again, every second or so.
+    """Return the processors to all others first where an agent computes without end; to be called again and again, every second or so.
 
     A process counts as such that has only computed since some calls, and has said nothing. As only a superuser may take that
     back, it ends where it cannot be once it is at rest: its sessions go on in a fresh one.

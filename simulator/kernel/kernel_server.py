@@ -310,7 +310,7 @@ class Server:
                     self._show(session, played)
 
     def _show(self, session: str, played: Played) -> None:
-        """Tell the studio what has changed. In the order of the session's own versions, as one thread does it at a time."""
+        """Recognise the studio what has changed. In the order of the session's own versions, as one thread does it at a time."""
         with played.told:
             view, (turn, first, events) = played.simulation.read(
                 lambda engine: (played.simulation.view_here(), _new_events(engine, played))
@@ -383,7 +383,7 @@ def _behind_the_page() -> None:
 
 
 def adk_version() -> str:
-    """Give the version of google-adk in this environment; empty where it is not installed."""
+    """Return the version of google-adk in this environment; empty where it is not installed."""
     try:
         return metadata.version("google-adk")
     except metadata.PackageNotFoundError:
@@ -399,7 +399,7 @@ def _refusal(error: BaseException) -> JsonObject:
 
 
 def _new_events(engine: Any, played: Played) -> tuple[int, int, tuple[JsonObject, ...]]:
-    """Give the turn in progress, and its events that the studio was not told yet with the place of the first."""
+    """Return the turn in progress, and its events that the studio was not told yet with the place of the first."""
     if engine.run is None:
         return -1, 0, ()
     first = played.events if engine.run.number == played.turn else 0

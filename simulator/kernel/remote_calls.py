@@ -104,7 +104,7 @@ def written_error(error: ValueError) -> JsonObject:
 
 
 def read_error(error: JsonObject) -> SimulationError:
-    """Give the exception that was written down."""
+    """Return the exception that was written down."""
     if error.get("kind") == "contradiction":
         return ContradictionError(str(error["tool"]), _FOUND.validate_python(error["found"]))
     return SimulationError(str(error.get("text", "")))

@@ -189,7 +189,7 @@ class RemoteSimulation:
         self.close()
 
     def read(self, work: Callable[[RemoteSimulation], Any]) -> Any:
-        """Give what some work reads from the journal, between two of its changes."""
+        """Return what some work reads from the journal, between two of its changes."""
         with self._lock:
             return work(self)
 
@@ -762,7 +762,7 @@ class RemoteEnvironment(SimulatedEnvironment):
         self._done("clear_state", state_key=state_key)
 
     def give_recording(self, name: str, recorded: str | Iterable[RecordedCall]) -> tuple[str, ...]:
-        """Give recorded calls to answer from, and return what of a text could not be read."""
+        """Return recorded calls to answer from, and return what of a text could not be read."""
         problems: tuple[str, ...] = ()
         calls = () if isinstance(recorded, str) else tuple(recorded)
         if isinstance(recorded, str):

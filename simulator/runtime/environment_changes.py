@@ -34,7 +34,7 @@ from simulator.runtime.session_engine import Engine
 
 
 def settings_with(now: EnvironmentSettings, fields: Mapping[str, Any]) -> EnvironmentSettings:
-    """Give settings with some fields changed.
+    """Return settings with some fields changed.
 
     Raises:
         SimulationError: There is no such field, or it may not have this value; the text names it.

@@ -22,7 +22,7 @@ class ContradictionError(SimulationError):
 
 
 def ends_the_work(error: BaseException) -> bool:
-    """Tell whether an exception ends the work that it comes through, and is not what came of it.
+    """Return whether an exception ends the work that it comes through, and is not what came of it.
 
     Real code may raise anything: `SystemExit`, or the `CancelledError` of a task of its own. Only where the task
     itself is cancelled, or its coroutine closed, nobody is left who could take an answer.

@@ -30,7 +30,7 @@ class AgentBehind:
         self._tools: list[BaseTool] | None = None
 
     def tools(self) -> list[BaseTool]:
-        """Give the tools of the root agent, asked once; those of a tool set that cannot be reached are missing."""
+        """Return the tools of the root agent, asked once; those of a tool set that cannot be reached are missing."""
         agent = self.agent_config.root_agent
         if self._tools is None and isinstance(agent, LlmAgent):
             # In a thread of its own: whoever asks may be on a loop.
@@ -40,7 +40,7 @@ class AgentBehind:
         return list(self._tools or ())
 
     def adk_session(self, session: SimulationSession) -> Session:
-        """Give ADK's session: the events of all turns, and the state after them."""
+        """Return ADK's session: the events of all turns, and the state after them."""
         ended = [event for turn in session.turns for event in turn.events]
         events = [Event.model_validate(copied(event)) for event in (*ended, *self._events)]
         state: JsonObject = copied(session.current_state)

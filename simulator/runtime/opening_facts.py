@@ -22,7 +22,7 @@ def opening_facts(
     *,
     now: float,
 ) -> Iterator[Fact]:
-    """Give them, in their order.
+    """Yield them, in their order.
 
     Args:
         config: The agent.

@@ -16,7 +16,7 @@ from simulator.runtime.simulated_environment import OnlyReads, SimulatedEnvironm
 
 
 def environment_of_journal(journal: Journal, agent: Any) -> SimulatedEnvironment:
-    """Give the environment of a session that is not played here; each change raises `SimulationError`.
+    """Return the environment of a session that is not played here; each change raises `SimulationError`.
 
     Args:
         journal: The session's; it may grow.

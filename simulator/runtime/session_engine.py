@@ -122,11 +122,11 @@ class Engine:
     # ------------------------------------------------------------ what turns and players need
 
     def now(self) -> float:
-        """Give the time, in seconds since the epoch, to the millisecond."""
+        """Return the time, in seconds since the epoch, to the millisecond."""
         return int(self._clock() * 1000 + 0.5) / 1000
 
     def after_opening(self) -> float:
-        """Give the time, and in any case one after the session was opened: a setting of the same moment is one that it was opened with."""
+        """Return the time, and in any case one after the session was opened: a setting of the same moment is one that it was opened with."""
         opened = self.journal.fact(0).at
         return max(self.now(), int(opened * 1000 + 1.5) / 1000)
 
@@ -141,19 +141,19 @@ class Engine:
         return self.journal.fold.counts
 
     def desk_of(self, journal: Journal) -> Desk:
-        """Give what the environment knows along another journal of this session."""
+        """Return what the environment knows along another journal of this session."""
         own = self._tool_shapes.own_settings
         return Desk(journal, weakref.WeakMethod(self.tool_shapes), own).up_to_date()
 
     def tool_shapes(self) -> Mapping[str, ToolShape]:
-        """Give the tools that the agent is known to have, by name."""
+        """Return the tools that the agent is known to have, by name."""
         shown = self.last_model_call()
         return self._tool_shapes.known(
             shown.request.tools_dict if shown else {}, self.journal.fold.environment.declared
         )
 
     def offer(self, waiting: Waiting[Any]) -> Awaitable[Answered | None] | None:
-        """Hand a request to whoever shall answer it; give the work of one who answers it where it is asked."""
+        """Hand a request to whoever shall answer it; return the work of one who answers it where it is asked."""
         if self.answering is None or self.run is None:
             raise SimulationError("no turn is running")
         fold = self.journal.fold
@@ -166,19 +166,19 @@ class Engine:
         return self.answering.begin(waiting)
 
     def answered_calls(self) -> tuple[ToolAnswered, ...]:
-        """Give the tool calls that were answered in the session so far, in order."""
+        """Return the tool calls that were answered in the session so far, in order."""
         return tuple(fact for _, fact in self.journal.path() if isinstance(fact, ToolAnswered))
 
     def rules_named(self, tool_name: str) -> tuple[str, ...]:
-        """Give the ids of the rules in force for a tool of this name."""
+        """Return the ids of the rules in force for a tool of this name."""
         return tuple(rule.rule_id for rule in self.journal.fold.rules if rule.tool_name == tool_name)
 
     def plays_agent_tool(self, tool_name: str, released: int | None) -> bool:
-        """Tell whether a rule or a player is set for an agent tool, as of the answer that was released last."""
+        """Return whether a rule or a player is set for an agent tool, as of the answer that was released last."""
         return is_set_for(self.journal.path(), tool_name, released)
 
     def fired_before(self, fact: AgentRan) -> Firing:
-        """Give what the rules that fired for a call do to its agent's answer."""
+        """Return what the rules that fired for a call do to its agent's answer."""
         return firing_of(self.journal.path(), fact, self.seed)
 
     async def durable(self) -> None:
@@ -305,7 +305,7 @@ class Engine:
     async def _both(
         self, run: TurnRun, agent: asyncio.Task[None], replay: asyncio.Task[None] | None
     ) -> RaisedError | None:
-        """Wait for the agent, while the journal's answers are released; give the error that it ended with.
+        """Wait for the agent, while the journal's answers are released; return the error that it ended with.
 
         Raises:
             Diverged: The agent asked for something else than the journal answers, or ended before it asked for all.
@@ -373,7 +373,7 @@ class Engine:
         self.changed()
 
     def last_model_call(self) -> ModelCall | None:
-        """Give the last call of a model in this activation."""
+        """Return the last call of a model in this activation."""
         return (
             self._last_model_call if self.run is None else self.run.last_model_call or self._last_model_call
         )
@@ -381,7 +381,7 @@ class Engine:
     # ------------------------------------------------------------ waiting and stopping
 
     def at_rest(self) -> bool:
-        """Say whether nothing happens before a person does something."""
+        """Return whether nothing happens before a person does something."""
         if self.run is None or self._task is None or self._task.done():
             return not self.user.speaks
         return self.run.at_rest()

@@ -30,7 +30,7 @@ class Commands(Protocol):
     """How a simulation reads its engine, and commands it; both on the loop's thread."""
 
     def read(self, work: Callable[[Engine], Any]) -> Any:
-        """Give what the work gives."""
+        """Return what the work gives."""
         ...
 
     def command(self, work: Callable[[Engine], Any]) -> None:
@@ -45,7 +45,7 @@ class OnlyReads:
         self._read = read
 
     def read(self, work: Callable[[Any], Any]) -> Any:
-        """Give what the work gives."""
+        """Return what the work gives."""
         return self._read(work)
 
     def command(self, work: Callable[[Any], Any]) -> None:  # noqa: ARG002 - as `Commands` has it
@@ -60,7 +60,7 @@ class SimulatedEnvironment:
         self._commands = commands
 
     def looked_at(self) -> SimulatedEnvironment:
-        """Give the same environment to look at: each change raises `SimulationError`."""
+        """Return the same environment to look at: each change raises `SimulationError`."""
         return SimulatedEnvironment(OnlyReads(self._commands.read))
 
     # ------------------------------------------------------------ what there is to see
@@ -77,14 +77,14 @@ class SimulatedEnvironment:
         return self.now.settings
 
     def world(self) -> WorldView:
-        """Give what the environment knows: things as tables, connections, flags, remembered calls."""
+        """Return what the environment knows: things as tables, connections, flags, remembered calls."""
         view: WorldView = self._commands.read(
             lambda engine: world_view(engine.desk, engine.modelling.progress)
         )
         return view
 
     def sources_for_model(self) -> dict[str, str]:
-        """Give exactly what is sent of each tool's source where `source_to_model` is set, without secrets, by the tool's name.
+        """Return exactly what is sent of each tool's source where `source_to_model` is set, without secrets, by the tool's name.
 
         A tool without source that can be read is not in it.
         """
@@ -153,7 +153,7 @@ class SimulatedEnvironment:
         self._commands.command(lambda engine: environment_changes.clear_state(engine, state_key))
 
     def give_recording(self, name: str, recorded: str | Iterable[RecordedCall]) -> tuple[str, ...]:
-        """Give recorded calls to answer from: the text of a trace, eval set, session or journal, or calls.
+        """Return recorded calls to answer from: the text of a trace, eval set, session or journal, or calls.
 
         Returns:
             What of the text could not be read, in words.

@@ -149,7 +149,7 @@ class Simulation(UserCommands):
         return self._engine.version
 
     def view(self) -> SimulationView:
-        """Give one consistent snapshot."""
+        """Return one consistent snapshot."""
         return self._loop.call(self.view_here)
 
     def view_here(self) -> SimulationView:
@@ -174,7 +174,7 @@ class Simulation(UserCommands):
         self._engine.notify = notify
 
     def model_view(self) -> ModelRequest | None:
-        """Give what the model was last shown in the turn in progress (or the last one), as a person in its seat would see it."""
+        """Return what the model was last shown in the turn in progress (or the last one), as a person in its seat would see it."""
         return self._loop.call(lambda: simulation_commands.last_model_request(self._engine))
 
     # ------------------------------------------------------------ commands
@@ -319,11 +319,11 @@ class Simulation(UserCommands):
         return self._command_and_wait(lambda: self._engine.move(number), wait)
 
     def can_undo(self) -> bool:
-        """Say whether there is a step to take back."""
+        """Return whether there is a step to take back."""
         return self._loop.call(lambda: undo_target(self._engine.journal)) is not None
 
     def can_redo(self) -> bool:
-        """Say whether there is a step to bring back."""
+        """Return whether there is a step to bring back."""
         return self._loop.call(lambda: redo_target(self._engine.journal)) is not None
 
     def go_on(self, *, wait: float | None = None) -> bool:
@@ -382,7 +382,7 @@ class Simulation(UserCommands):
             self._loop.run(checked())
 
     def read(self, work: Callable[[Engine], Any]) -> Any:
-        """Give what some work reads from the engine, on its thread."""
+        """Return what some work reads from the engine, on its thread."""
         return self._loop.call(lambda: work(self._engine))
 
     def command(self, work: Callable[[Engine], Any]) -> None:

@@ -27,13 +27,13 @@ from simulator.session.fact_entries import message_responses
 
 
 def session_of(engine: Engine) -> SimulationSession:
-    """Give the session, with what ADK has done in the running turn."""
+    """Return the session, with what ADK has done in the running turn."""
     events = tuple(engine.run.events) if engine.run else ()
     return engine.journal.session(events).given_by(AgentBehind(engine.config, events))
 
 
 def pending_of(engine: Engine) -> tuple[Request, ...]:
-    """Give the requests that wait for a person, oldest first."""
+    """Return the requests that wait for a person, oldest first."""
     run = engine.run
     if run is None:
         return ()
@@ -43,7 +43,7 @@ def pending_of(engine: Engine) -> tuple[Request, ...]:
 
 
 def running_of(engine: Engine) -> tuple[RunningCall, ...]:
-    """Give what is at work right now, and what waits for it to end."""
+    """Return what is at work right now, and what waits for it to end."""
     run = engine.run
     if run is None:
         return ()
@@ -64,7 +64,7 @@ def running_of(engine: Engine) -> tuple[RunningCall, ...]:
 
 
 def last_model_request(engine: Engine) -> ModelRequest | None:
-    """Give what a model was last shown."""
+    """Return what a model was last shown."""
     call = engine.last_model_call()
     return None if call is None else model_request(call, key="", turn=-1)
 
@@ -192,7 +192,7 @@ async def _answer_model(engine: Engine, waiting: Waiting[ModelCall], given: Any)
 
 
 def _is_proposal(waiting: Waiting[ModelCall], parts: list[Any]) -> bool:
-    """Tell whether a turn is what the agent's own model proposed: that may break the output schema as it pleases."""
+    """Return whether a turn is what the agent's own model proposed: that may break the output schema as it pleases."""
     contents: Any = [
         response.get("content") for response in waiting.proposal or () if not response.get("partial")
     ]
@@ -261,7 +261,7 @@ def plain(value: Any, what: str) -> Any:
 
 
 def content_of(message: str | JsonObject) -> JsonObject:
-    """Give what the user says as google-genai's `Content` in JSON.
+    """Return what the user says as google-genai's `Content` in JSON.
 
     Raises:
         SimulationError: The message is empty, no content, or somebody else's.
@@ -310,7 +310,7 @@ def open_call(session: SimulationSession, call_id: str) -> OpenCall:
 
 
 def reply_content(call: OpenCall, response: Any) -> JsonObject:
-    """Give the user's answer to an open call as a message."""
+    """Return the user's answer to an open call as a message."""
     body = response if isinstance(response, dict) else {"result": response}
     part: JsonObject = {"function_response": {"id": call.call_id, "name": call.tool_name, "response": body}}
     return {"role": "user", "parts": [part]}

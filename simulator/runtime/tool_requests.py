@@ -50,21 +50,21 @@ def tool_request(moment: Moment, waiting: Waiting[ToolBoundaryCall], turn: int) 
 
 
 def up_to_date(moment: Moment, waiting: Waiting[ToolBoundaryCall], shown: ToolRequest) -> ToolRequest:
-    """Give the same request with drafts that know of the latest answer: what is shown follows from the journal alone."""
+    """Return the same request with drafts that know of the latest answer: what is shown follows from the journal alone."""
     if waiting.drafted_at == moment.learned:
         return shown
     return shown.drafted_anew(_makers(moment, waiting))
 
 
 def _makers(moment: Moment, waiting: Waiting[ToolBoundaryCall]) -> Makers:
-    """Give what makes the drafts of a call as they are now, whenever they are asked for, and in any thread."""
+    """Return what makes the drafts of a call as they are now, whenever they are asked for, and in any thread."""
     on_loop = LoopThread.shared().reached
     held = (waiting.held, waiting.held_by, waiting.held_from)
     fold = moment.engine.journal.fold
     proposed, draw = fold.drafted(waiting.key), fold.draw(waiting.key)
 
     def draft() -> dict[str, Any]:
-        """Give what a generator holds for a person, or what a model drafted, or else one made offline."""
+        """Return what a generator holds for a person, or what a model drafted, or else one made offline."""
         blanks: tuple[Blank, ...] = ()
         varies = False
         if held[0] is not None:
@@ -102,7 +102,7 @@ class Moment:
         return engine.run, engine.desk.up_to_date().learned, engine.journal.fold.environment
 
     def drafting(self) -> Drafting:
-        """Give the session's drafting where nothing was learned since, else one that knows no more than was known then."""
+        """Return the session's drafting where nothing was learned since, else one that knows no more than was known then."""
         engine = self.engine
         if all(now is then or now == then for now, then in zip(self._now(), self._known, strict=True)):
             return engine.drafting

@@ -41,7 +41,7 @@ class UserView(Value):
 
 
 def user_view(engine: Engine) -> UserView:
-    """Give what there is to see now."""
+    """Return what there is to see now."""
     fold, work = engine.journal.fold, engine.user
     seat = fold.user
     if seat.player == "person":
@@ -76,7 +76,7 @@ class UserCommands(ABC):
 
     @abstractmethod
     def read(self, work: Callable[[Engine], Any]) -> Any:
-        """Give what some work reads from the engine."""
+        """Return what some work reads from the engine."""
 
     def set_user(
         self,
@@ -149,7 +149,7 @@ def _fields(
     config: JsonObject | None,
     model: BaseLlm | None,
 ) -> dict[str, Any]:
-    """Check what a player speaks from, and give the fields of the fact."""
+    """Check what a player speaks from, and return the fields of the fact."""
     if player in {"script", "recording"}:
         said = tuple(_messages(player, script))
         if not said:

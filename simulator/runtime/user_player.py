@@ -137,12 +137,12 @@ def _is_due(engine: Engine) -> bool:
 
 
 def is_sent(proposed: UserProposed) -> bool:
-    """Tell a message that goes out by itself: one beside the stop signal ADK drops, unless a person keeps it."""
+    """Recognise a message that goes out by itself: one beside the stop signal ADK drops, unless a person keeps it."""
     return proposed.message is not None and proposed.status == "success"
 
 
 def holds_back(engine: Engine) -> str:
-    """Say why the player does not speak by themselves here; empty where nothing holds them back."""
+    """Return why the player does not speak by themselves here; empty where nothing holds them back."""
     fold = engine.journal.fold
     if engine.user.came_back_to == (fold.turns_so_far, fold.answers_in_turn):
         return "You came back here, so nothing is said before you let it."
@@ -242,7 +242,7 @@ def author_of(engine: Engine, message: JsonObject) -> Provenance | None:
 
 
 def said_by(name: str) -> dict[str, Provenance]:
-    """Give the field of a turn that names who said it; none where nobody is named."""
+    """Return the field of a turn that names who said it; none where nobody is named."""
     return {"provenance": Provenance(source="written", by=name)} if name else {}
 
 

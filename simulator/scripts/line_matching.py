@@ -94,7 +94,7 @@ class _Slot:
         return self.used >= (1 if self.most == float("inf") else self.most)
 
     def fits(self, asked: _Asked) -> bool:
-        """Tell whether it can answer what is asked."""
+        """Return whether it can answer what is asked."""
         if not self.is_left or (self.agent and self.agent != asked.agent):
             return False
         match self.entry:
@@ -108,7 +108,7 @@ class _Slot:
                 return False
 
     def may_have_given(self, provenance: Provenance) -> bool:
-        """Tell whether an answer of this provenance may be this line's."""
+        """Return whether an answer of this provenance may be this line's."""
         match self.entry:
             case ToolMove(draft=True):
                 return provenance.source == "generated"
@@ -140,7 +140,7 @@ def _asked(request: Request | Answered) -> _Asked:
 
 
 def holds(given: JsonValue, wanted: JsonValue) -> bool:
-    """Tell whether a value holds what is wanted: each field of an object, at any depth; all else has to be equal."""
+    """Return whether a value holds what is wanted: each field of an object, at any depth; all else has to be equal."""
     if isinstance(given, dict) and isinstance(wanted, dict):
         return all(name in given and holds(given[name], item) for name, item in wanted.items())
     return same(given, wanted)
@@ -204,7 +204,7 @@ class Lines:
         return [*self._up_to_change(), *self._agents, *self._environment]
 
     def due(self) -> Change | None:
-        """Give the turn's next change where all the lines before it are used; it counts as made."""
+        """Return the turn's next change where all the lines before it are used; it counts as made."""
         for slot in self._now:
             if isinstance(slot.entry, CHANGES) and slot.is_left:
                 self._use(slot)
@@ -214,7 +214,7 @@ class Lines:
         return None
 
     def skip(self) -> Change | None:
-        """Give the turn's next change, though lines before it were not used; it counts as made."""
+        """Return the turn's next change, though lines before it were not used; it counts as made."""
         for slot in self._now:
             if isinstance(slot.entry, CHANGES) and slot.is_left:
                 self._use(slot)
@@ -227,7 +227,7 @@ class Lines:
         return all(slot.is_done for slot in self._now)
 
     def leftovers(self) -> tuple[Leftover, ...]:
-        """Give the lines that were not used, those that were used out of order, in the order of the script."""
+        """Return the lines that were not used, those that were used out of order, in the order of the script."""
         slots = [*self._agents, *self._environment, *(slot for turn in self._turns for slot in turn)]
         return tuple(_left_over(slots))
 

@@ -166,7 +166,7 @@ class Script(Value):
         return rules
 
     def moves_of_agents(self) -> Iterator[tuple[Place, AgentMove, str]]:
-        """Give the moves that stand under `agent`: the place, the move, and the agent that it is for (empty for any)."""
+        """Yield the moves that stand under `agent`: the place, the move, and the agent that it is for (empty for any)."""
         agent: Any = self.agent
         lists = agent.items() if isinstance(agent, dict) else [("", agent)]
         for name, moves in lists:
@@ -176,7 +176,7 @@ class Script(Value):
                     yield place, move, move.agent or name.strip("*")
 
     def entries_of_turns(self) -> Iterator[tuple[Place, Entry]]:
-        """Give the lines of all turns with their places."""
+        """Yield the lines of all turns with their places."""
         for turn, each in enumerate(self.turns):
             for number, entry in enumerate(each.moves):
                 yield ("turns", turn, "moves", number), entry

@@ -41,7 +41,7 @@ WAYS = ("returns", "fails", "raises", "later", "draft", "real")
 
 
 def by_shape(**kinds: Any) -> Discriminator:
-    """Tell the forms of a value apart by its type in JSON, so that an error is about the form that was meant."""
+    """Recognise the forms of a value apart by its type in JSON, so that an error is about the form that was meant."""
 
     def shape(value: Any) -> str | None:
         for name, kind in kinds.items():
@@ -91,7 +91,7 @@ class AgentMove(Value):
         return self
 
     def answer(self) -> ModelAnswer:
-        """Give the turn as the answer to a request; it is to be one that the script says itself."""
+        """Return the turn as the answer to a request; it is to be one that the script says itself."""
         if self.parts:
             return ModelAnswer(parts=self.parts)
         if self.transfer:
@@ -169,7 +169,7 @@ class ToolMove(Value):
         return next((name for name in WAYS[1:] if getattr(self, name) is not None), "returns")
 
     def answer(self) -> ToolAnswer | None:
-        """Give the answer to a request; None where the draft or the real tool answers.
+        """Return the answer to a request; None where the draft or the real tool answers.
 
         It stands against whatever the world says, as the script's author has the last word.
         """
@@ -221,7 +221,7 @@ def read_rules(value: Any) -> Any:
 
 
 def written_rules(rules: tuple[InjectionRule, ...]) -> Any:
-    """Give rules as JSON without what is by default."""
+    """Return rules as JSON without what is by default."""
     document: Any = read_document(write_rule_set(RuleSet(rules=rules)))
     return document["rules"]
 
@@ -285,7 +285,7 @@ _MARKS = ("rules", "seat", "environment", "prints", "tool")
 
 
 def _kind(value: Any) -> str:
-    """Tell the lines of a script apart by the one field that each kind has; their names here are no fields."""
+    """Recognise the lines of a script apart by the one field that each kind has; their names here are no fields."""
     has = (
         value.__contains__
         if isinstance(value, dict)
@@ -334,7 +334,7 @@ CHANGES = (RulesChange, PlayerChange, EnvironmentChange)
 
 
 def answers_any_tool(entry: object) -> bool:
-    """Tell whether a line answers the calls of every tool."""
+    """Return whether a line answers the calls of every tool."""
     return isinstance(entry, ToolMove) and entry.tool == EVERY_TOOL
 
 

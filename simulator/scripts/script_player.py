@@ -136,7 +136,7 @@ class ScriptPlay:
         )
 
     def _caught_up(self) -> int:
-        """Count what the script has done as done, and play the turn that is running to its end; give the turn to go on with."""
+        """Count what the script has done as done, and play the turn that is running to its end; return the turn to go on with."""
         self._notice()
         if not self._resumes:
             return 0
@@ -363,7 +363,7 @@ class ScriptPlay:
 
 
 def _leads_to(journal: Journal, number: int) -> bool:
-    """Tell whether the way to the journal's head goes by this fact; a fact's number is greater than those before it."""
+    """Return whether the way to the journal's head goes by this fact; a fact's number is greater than those before it."""
     since = takewhile(lambda pair: pair[0] >= number, journal.backwards())
     return any(each == number for each, _ in since)
 

@@ -12,18 +12,18 @@ from simulator.session import Seats
 
 
 def answered_tools(script: Script) -> frozenset[str]:
-    """Give the tools that the script has answers for, `*` where it answers any."""
+    """Return the tools that the script has answers for, `*` where it answers any."""
     entries = [*script.environment, *(entry for _, entry in script.entries_of_turns())]
     return frozenset(entry.tool for entry in entries if isinstance(entry, ToolMove))
 
 
 def fallback(script: Script, tool: str) -> ToolPlayer:
-    """Give who answers a tool where the script has no answer; a person where nobody was named."""
+    """Return who answers a tool where the script has no answer; a person where nobody was named."""
     return script.players.get(tool) or script.players.get(EVERY_TOOL, "person")
 
 
 def seats_of(script: Script, config: SimulatedAgentConfig) -> Seats:
-    """Give the seats from the start; the script sits in a person's place."""
+    """Return the seats from the start; the script sits in a person's place."""
     answered = answered_tools(script)
     if EVERY_TOOL in answered:
         return Seats(agents=_agents(script, config), tools={EVERY: "person"})

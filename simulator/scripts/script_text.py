@@ -199,7 +199,7 @@ def waits_for_user(call: OpenCall, turns: int) -> Waits:
 
 
 def asked_about(call: OpenCall) -> str:
-    """Give the name of the tool that an open call is about: for a confirmation, the one that is to be confirmed."""
+    """Return the name of the tool that an open call is about: for a confirmation, the one that is to be confirmed."""
     original = call.arguments.get("originalFunctionCall")
     name = original.get("name") if call.is_confirmation and isinstance(original, dict) else None
     return name if isinstance(name, str) and name else call.tool_name

@@ -74,7 +74,7 @@ def opened(
 
 
 def of_now(script: Script) -> Script:
-    """Give a script without the session's id and without times: played, it makes another session, in the present."""
+    """Return a script without the session's id and without times: played, it makes another session, in the present."""
     turns = tuple(turn.model_copy(update={"at": None}) for turn in script.turns)
     return script.model_copy(update={"session_id": "", "began": None, "turns": turns})
 

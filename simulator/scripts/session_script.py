@@ -176,7 +176,7 @@ class _Writer:
                 return EnvironmentChange(environment=changed.model_copy(update={"at": 0.0}))
 
     def script(self, name: str) -> Script:
-        """Give the script of the facts so far."""
+        """Return the script of the facts so far."""
         if not self._turns:
             raise ScriptError("nobody has said anything in this session, so there is nothing to play again")
         if self._recorded:
@@ -311,7 +311,7 @@ def _answer(fact: ToolAnswered, *, named: bool) -> ToolMove:
 
 
 def _outcome(fact: ToolAnswered) -> dict[str, Any]:
-    """Give what answered before the rules changed it: they change it again."""
+    """Return what answered before the rules changed it: they change it again."""
     outcome = fact.beneath or fact.outcome
     match outcome:
         case Returned():

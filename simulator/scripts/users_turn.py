@@ -14,7 +14,7 @@ class MisplacedError(ValueError):
 
 
 def open_call(turn: ScriptTurn, calls: Iterable[OpenCall]) -> OpenCall:
-    """Give the call that a turn confirms or replies to: the first that fits, those first that have no answer yet.
+    """Return the call that a turn confirms or replies to: the first that fits, those first that have no answer yet.
 
     Raises:
         MisplacedError: None fits.

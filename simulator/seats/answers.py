@@ -71,7 +71,7 @@ def raised(error_type: str, message: str) -> ToolAnswer:
 
 
 def _worded(name: str, message: str) -> str:
-    """Give what an exception made with this message says: `KeyError` writes its key in quotes."""
+    """Return what an exception made with this message says: `KeyError` writes its key in quotes."""
     error = builtin_error(builtin_name(name), message)
     return message if error is None else str(error)
 

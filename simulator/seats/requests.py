@@ -75,7 +75,7 @@ class DraftedLater(Value):
 
     @classmethod
     def later(cls, makers: Makers, **fields: Any) -> Self:
-        """Give a value whose other fields are known.
+        """Return a value whose other fields are known.
 
         Args:
             makers: What makes each of the fields that are not; one may make several.
@@ -84,7 +84,7 @@ class DraftedLater(Value):
         return cls.model_validate(fields).drafted_anew(makers)
 
     def drafted_anew(self, makers: Makers) -> Self:
-        """Give the same value with these fields to be made."""
+        """Return the same value with these fields to be made."""
         value = BaseModel.__copy__(self)
         for name in makers:
             value.__dict__.pop(name, None)
@@ -92,7 +92,7 @@ class DraftedLater(Value):
         return value
 
     def is_made(self, name: str) -> bool:
-        """Tell whether a field has been made, or was known from the start."""
+        """Return whether a field has been made, or was known from the start."""
         return name in self.__dict__
 
     if not TYPE_CHECKING:  # else any name would be taken for a field
@@ -126,7 +126,7 @@ class DraftedLater(Value):
         return BaseModel.__repr_args__(self._whole())
 
     def __iter__(self) -> Iterator[tuple[str, Any]]:  # type: ignore[override] # as pydantic does itself
-        """Give all fields."""
+        """Return all fields."""
         return iter({name: getattr(self, name) for name in type(self).model_fields}.items())
 
     def __copy__(self) -> Self:

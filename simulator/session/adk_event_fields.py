@@ -15,7 +15,7 @@ _ABORTED = "INVOCATION_ABORTED"
 
 
 def parts_of(content: Any) -> list[dict[str, Any]]:
-    """Give the parts of a google-genai `Content` in JSON; none where there is no content."""
+    """Return the parts of a google-genai `Content` in JSON; none where there is no content."""
     parts = content.get("parts") if isinstance(content, dict) else None
     if not isinstance(parts, (list, tuple)):
         return []
@@ -25,19 +25,19 @@ def parts_of(content: Any) -> list[dict[str, Any]]:
 
 
 def function_calls(event: JsonObject) -> list[dict[str, Any]]:
-    """Give the function calls of an event."""
+    """Return the function calls of an event."""
     return [part["functionCall"] for part in parts_of(event.get("content")) if part.get("functionCall")]
 
 
 def function_responses(event: JsonObject) -> list[dict[str, Any]]:
-    """Give the function responses of an event."""
+    """Return the function responses of an event."""
     return [
         part["functionResponse"] for part in parts_of(event.get("content")) if part.get("functionResponse")
     ]
 
 
 def seals_a_stop(event: JsonObject) -> bool:
-    """Tell whether ADK made up this event for a turn that was stopped: what it answers there, no tool has said."""
+    """Return whether ADK made up this event for a turn that was stopped: what it answers there, no tool has said."""
     return event.get("errorCode") == _ABORTED
 
 
@@ -73,7 +73,7 @@ def final_event(events: Sequence[JsonObject]) -> int | None:
 
 
 def final_output(events: Sequence[JsonObject]) -> object:
-    """Give the last output that a node of a workflow yielded as data, without any content; None if there is none."""
+    """Return the last output that a node of a workflow yielded as data, without any content; None if there is none."""
     for event in reversed(events):
         if event.get("author") == USER_AUTHOR:
             return None

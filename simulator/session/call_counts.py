@@ -19,7 +19,7 @@ class Counts:
         self.fired: Counter[str] = Counter()
 
     def forked(self) -> Counts:
-        """Give counts of their own that stand where these stand."""
+        """Return counts of their own that stand where these stand."""
         twin = Counts()
         twin.calls, twin.drawn = self.calls.copy(), self.drawn.copy()
         twin.counted, twin.fired = self.counted.copy(), self.fired.copy()

@@ -40,7 +40,7 @@ class SessionEnvironment(Value):
     declared: tuple[DeclaredTool, ...] = ()
 
     def after(self, fact: EnvironmentFact) -> SessionEnvironment:
-        """Give the environment after one more fact."""
+        """Return the environment after one more fact."""
         match fact:
             case EnvironmentChanged(settings=settings):
                 return self.model_copy(update={"settings": settings})
@@ -61,7 +61,7 @@ class SessionEnvironment(Value):
 
 
 def words_of_change(fact: EnvironmentFact, before: SessionEnvironment) -> str:  # noqa: PLR0911 - one per kind of fact
-    """Say in a few words what a fact changed."""
+    """Return in words what a fact changed."""
     match fact:
         case EnvironmentChanged(settings=settings):
             was = before.settings

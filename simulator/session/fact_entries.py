@@ -47,7 +47,7 @@ _NO_RESPONSE = "NoResponse"
 
 
 def when(at: float) -> datetime:
-    """Give a fact's time as a datetime in UTC."""
+    """Return a fact's time as a datetime in UTC."""
     return datetime.fromtimestamp(at, UTC)
 
 
@@ -69,24 +69,24 @@ def started(number: int, fact: TurnStarted) -> list[HistoryEntry]:
 
 
 def message_responses(message: JsonObject) -> list[dict[str, Any]]:
-    """Give the function responses of a message, in either of google-genai's spellings."""
+    """Return the function responses of a message, in either of google-genai's spellings."""
     found = (part.get("function_response") or part.get("functionResponse") for part in parts_of(message))
     return [response for response in found if response]
 
 
 def scope_of(key: str) -> str:
-    """Give the calls of agent tools that a request with this key happened inside of."""
+    """Return the calls of agent tools that a request with this key happened inside of."""
     parts = key.split("/", 2)
     return parts[1] if len(parts) == 3 else ""  # noqa: PLR2004 - a key is turn/scope/rest
 
 
 def model_calls(fact: ModelAnswered) -> Iterator[dict[str, Any]]:
-    """Give the function calls of the agent's turn."""
+    """Return the function calls of the agent's turn."""
     return calls_in(fact.responses)
 
 
 def calls_in(responses: Iterable[Any]) -> Iterator[dict[str, Any]]:
-    """Give the function calls in a model's complete responses."""
+    """Yield the function calls in a model's complete responses."""
     for response in responses:
         if response.get("partial"):
             continue
@@ -135,14 +135,14 @@ def answered_by_model(number: int, fact: ModelAnswered) -> Iterator[HistoryEntry
 
 
 def _trouble(fact: ModelAnswered) -> tuple[str, str] | None:
-    """Say what a model raised, or that it gave nothing: the kind of error and its message."""
+    """Return what a model raised, or that it gave nothing: the kind of error and its message."""
     if fact.error:
         return fact.error.short_type, fact.error.message
     return (_NO_RESPONSE, _why_nothing(fact.responses)) if _says_nothing(fact.responses) else None
 
 
 def _says_nothing(responses: Iterable[Any]) -> bool:
-    """Tell whether a model has given nothing that ADK could go on with: not a word, not a call, and no error."""
+    """Return whether a model has given nothing that ADK could go on with: not a word, not a call, and no error."""
     whole = [response for response in responses if not response.get("partial")]
     return not any(
         response.get("error_code") or any(any(part.values()) for part in parts_of(response.get("content")))

@@ -84,7 +84,7 @@ class SessionFold:
         self.user = UserSeat()
 
     def forked(self) -> SessionFold:
-        """Give a fold of its own that has taken the same facts; each goes on by itself."""
+        """Return a fold of its own that has taken the same facts; each goes on by itself."""
         twin = copy.copy(self)
         for name, held in vars(self).items():
             match held:
@@ -130,7 +130,7 @@ class SessionFold:
         return self._selected.initial_state if self._selected else {}
 
     def call_ids(self) -> set[str]:
-        """Give the ids of all tool calls so far."""
+        """Return the ids of all tool calls so far."""
         return set(self._calls)
 
     @property
@@ -139,7 +139,7 @@ class SessionFold:
         return self._counts
 
     def place_in_adk(self) -> dict[str, str]:
-        """Give the app name, user id and session id by which ADK's services know the session."""
+        """Return the app name, user id and session id by which ADK's services know the session."""
         return {
             "app_name": self._selected.app_name if self._selected else "",
             "user_id": self._opened.user_id if self._opened else "user",
@@ -366,7 +366,7 @@ class SessionFold:
         )
 
     def session(self, live_events: Iterable[JsonObject] = ()) -> SimulationSession:
-        """Give the session as it stands; `live_events` are those that ADK has appended in the running turn."""
+        """Return the session as it stands; `live_events` are those that ADK has appended in the running turn."""
         initial = self.initial_state
         done = [turn for turn in self._turns if turn.ended]
         return SimulationSession(
@@ -407,17 +407,17 @@ class SessionFold:
     }
 
     def proposal(self, key: str) -> ModelProposed | None:
-        """Give what a model proposed in the running turn for the request with this key."""
+        """Return what a model proposed in the running turn for the request with this key."""
         return self._proposals.get(key)
 
     def drafted(self, key: str) -> ToolProposed | None:
-        """Give what a model drafted in the running turn for the tool call with this key."""
+        """Return what a model drafted in the running turn for the tool call with this key."""
         return self._drafts.get(key)
 
     def draw(self, key: str) -> int:
-        """Give which offline draft was drawn last in the running turn for the tool call with this key; 0 for the first."""
+        """Return which offline draft was drawn last in the running turn for the tool call with this key; 0 for the first."""
         return self._draws.get(key, 0)
 
     def may_have_run(self) -> frozenset[str]:
-        """Give the keys of real calls that were started in the running turn and have no answer."""
+        """Return the keys of real calls that were started in the running turn and have no answer."""
         return frozenset(self._started - self._keys)

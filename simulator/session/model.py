@@ -95,11 +95,11 @@ class LiveAgent(Protocol):
         ...
 
     def tools(self) -> list[Any]:
-        """Give the agent's tools, as ADK's `BaseTool`s."""
+        """Return the agent's tools, as ADK's `BaseTool`s."""
         ...
 
     def adk_session(self, session: SimulationSession) -> Any:
-        """Give ADK's `Session` as it stands."""
+        """Return ADK's `Session` as it stands."""
         ...
 
 
@@ -153,7 +153,7 @@ class SimulationSession(Value):
         return bool(self.turns) and not self.turns[-1].ended
 
     def given_by(self, live: LiveAgent) -> SimulationSession:
-        """Keep what stands behind the session, and give the session itself."""
+        """Keep what stands behind the session, and return the session itself."""
         vars(self)[_LIVE] = _Behind(live)
         return self
 

@@ -56,7 +56,7 @@ class Timeline:
         self._last_model_fact = -1
 
     def forked(self) -> Timeline:
-        """Give a timeline of its own that knows the same facts."""
+        """Return a timeline of its own that knows the same facts."""
         twin = copy.copy(self)
         for name, held in vars(self).items():
             if isinstance(held, (list, set)):
@@ -68,7 +68,7 @@ class Timeline:
         self._unread.append((number, fact))
 
     def entries(self, live_events: Iterable[JsonObject] = ()) -> tuple[HistoryEntry, ...]:
-        """Give the history; `live_events` are those that ADK has appended in the running turn."""
+        """Return the history; `live_events` are those that ADK has appended in the running turn."""
         unread, self._unread = self._unread, []
         for number, fact in unread:
             self._read(number, fact)

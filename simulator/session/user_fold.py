@@ -61,7 +61,7 @@ class UserSeat(Value):
         return None if self.limit is None else max(0, self.limit - self.said)
 
     def seated(self, fact: UserSeated) -> UserSeat:
-        """Give the seat with somebody else in it.
+        """Return the seat with somebody else in it.
 
         Who comes back goes on where they were; a script that was said to its end begins anew. What waits stays where only
         `hold` has changed.
@@ -93,11 +93,11 @@ class UserSeat(Value):
         )
 
     def proposing(self, fact: UserProposed) -> UserSeat:
-        """Give the seat with what was said there."""
+        """Return the seat with what was said there."""
         return self.model_copy(update={"proposed": fact})
 
     def speaking(self, fact: TurnStarted) -> UserSeat:
-        """Give the seat when a turn has begun: what waited is over."""
+        """Return the seat when a turn has begun: what waited is over."""
         if self.ended:
             return self.model_copy(update={"ended": False}).speaking(fact)
         if not self.conversations:
@@ -121,7 +121,7 @@ class UserSeat(Value):
         )
 
     def ending(self, fact: ConversationEnded) -> UserSeat:
-        """Give the seat with the conversation over, or open again."""
+        """Return the seat with the conversation over, or open again."""
         return self.model_copy(update={"ended": fact.over})
 
 

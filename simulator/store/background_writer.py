@@ -124,7 +124,7 @@ class Writer:
             self._retry()
 
     def stop(self, timeout: float) -> list[Unwritten]:
-        """Store what there is, end the thread, and give what could not be stored within so many seconds."""
+        """Store what there is, end the thread, and return what could not be stored within so many seconds."""
         with self._changed:
             self._stops, self._gives_up = True, timeout <= 0
             for item in [] if self._gives_up else self._failed:

@@ -83,7 +83,7 @@ class Database:
 
     @contextmanager
     def reading(self) -> Iterator[Connection]:
-        """Give a transaction that sees the database as it is at one moment.
+        """Return a transaction that sees the database as it is at one moment.
 
         Raises:
             StoreError: The database does not do what it is asked for.
@@ -93,7 +93,7 @@ class Database:
 
     @contextmanager
     def writing(self, *, unhurried: float = 0.0) -> Iterator[Connection]:
-        """Give a transaction that is committed at the end of the block, and undone where it raises.
+        """Return a transaction that is committed at the end of the block, and undone where it raises.
 
         Args:
             unhurried: Seconds for which a server may say nothing, where nobody waits for this; 0 for the usual ones.

@@ -23,12 +23,12 @@ _SCHEME = re.compile(r"\s*(?:postgres|postgresql|sqlite)(?:\+\w+)?(?::|/{2})", r
 
 
 def looks_like_address(place: str) -> bool:
-    """Tell whether a text that is no URL was meant as the address of a server, not as the path of a file."""
+    """Return whether a text that is no URL was meant as the address of a server, not as the path of a file."""
     return bool(_SCHEME.match(place) or _KEY_AND_VALUE.match(place))
 
 
 def shown_name(url: URL) -> str:
-    """Give the path of a file, or the hosts, ports and name of a database on a server."""
+    """Return the path of a file, or the hosts, ports and name of a database on a server."""
     if url.get_backend_name() == "sqlite":
         return str(url.database)
     port = f":{url.port}" if url.port is not None else ""

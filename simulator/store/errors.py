@@ -68,7 +68,7 @@ _LOST = {"57P01", "57P02", "57P03", "08000", "08001", "08003", "08006", None}
 
 
 def in_words(error: SQLAlchemyError, url: URL) -> StoreError:
-    """Give the store's error for one of the database at `url`, of which host and name alone are shown.
+    """Return the store's error for one of the database at `url`, of which host and name alone are shown.
 
     Raise it `from None`: the words of the error itself hold the statement, its values, and parts of the address.
     """

@@ -57,7 +57,7 @@ class FactRow(NamedTuple):
 
 
 def fact_rows(connection: Connection, session_id: str, first: int = 0) -> list[FactRow]:
-    """Give the rows of a session from a number on, in their order."""
+    """Return the rows of a session from a number on, in their order."""
     found = connection.execute(
         select(FACTS.c.number, FACTS.c.parent, FACTS.c.body)
         .where(FACTS.c.session_id == session_id, FACTS.c.number >= first)
@@ -67,7 +67,7 @@ def fact_rows(connection: Connection, session_id: str, first: int = 0) -> list[F
 
 
 def place_of(connection: Connection, session_id: str) -> Place:
-    """Give where a session is.
+    """Return where a session is.
 
     Raises:
         UnknownSessionError: There is none with this id.
@@ -80,7 +80,7 @@ def place_of(connection: Connection, session_id: str) -> Place:
 
 
 def row_of(session_id: str, number: int, parent: int, fact: Fact) -> dict[str, object]:
-    """Give the row of a fact."""
+    """Return the row of a fact."""
     return {
         "session_id": session_id,
         "number": number,
@@ -164,7 +164,7 @@ def _whole_head(rows: Sequence[FactRow], kept: Mapping[int, FactRow], head: int)
 def _folded(
     kept: Mapping[int, FactRow], facts: Mapping[int, Fact], head: int
 ) -> tuple[Tree | None, dict[int, str]]:
-    """Give the tree, or what is wrong with facts that cannot follow."""
+    """Return the tree, or what is wrong with facts that cannot follow."""
     here = {ROOT: ROOT} | {number: place for place, number in enumerate(kept)}
     parents = [here[row.parent] for row in kept.values()]
     ordered = [facts[number] for number in kept]

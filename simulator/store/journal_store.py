@@ -110,7 +110,7 @@ class JournalStore(Library):
             raise StoreError("not stored: " + "; ".join(reasons))
 
     def begin(self, journal: Journal, *, owner: str, agent_key: str, agent_digest: str = "") -> StoredJournal:
-        """Take in the journal of a new session, and give the one to go on with instead. It is durable at once.
+        """Take in the journal of a new session, and return the one to go on with instead. It is durable at once.
 
         Raises:
             StoreError: There is a session with this id already, the journal opens none, or it cannot be stored.
@@ -122,7 +122,7 @@ class JournalStore(Library):
         return self._take_in(journal, owner, kept.model_copy(update={"created_at": now, "changed_at": now}))
 
     def load(self, session_id: str, *, up_to_damage: bool = False) -> StoredJournal:
-        """Give the journal of a session, to read and to go on with. It takes time in proportion to its length.
+        """Return the journal of a session, to read and to go on with. It takes time in proportion to its length.
 
         Args:
             session_id: Its id.
@@ -142,7 +142,7 @@ class JournalStore(Library):
         return self._journal(session_id, tree, place)
 
     def place(self, session_id: str) -> Place:
-        """Give where a session is in the store: cheap enough to ask each second whether another process went on.
+        """Return where a session is in the store: cheap enough to ask each second whether another process went on.
 
         Raises:
             UnknownSessionError: There is none with this id.
@@ -151,7 +151,7 @@ class JournalStore(Library):
             return fact_rows.place_of(connection, session_id)
 
     def drafts(self, session_id: str) -> dict[str, str]:
-        """Give what was typed into a session's editors and not sent, by name."""
+        """Return what was typed into a session's editors and not sent, by name."""
         return self._drafts.of(session_id)
 
     def put_drafts(self, session_id: str, changed: Mapping[str, str | None]) -> None:

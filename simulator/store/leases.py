@@ -56,7 +56,7 @@ class Leases:
         self._tokens: set[str] = set()
 
     def claim(self, session_id: str, *, by_force: bool = False) -> str:
-        """Claim a session, and give the token of the lease; one that this holder had before is worth nothing then.
+        """Claim a session, and return the token of the lease; one that this holder had before is worth nothing then.
 
         Args:
             session_id: The session.
@@ -107,7 +107,7 @@ class Leases:
                 connection.execute(update(LEASES).where(mine).values(until=until))
 
     def standings(self, session_ids: Iterable[str]) -> dict[str, Standing]:
-        """Give how sessions stand, in one query; those that the store does not hold are left out."""
+        """Return how sessions stand, in one query; those that the store does not hold are left out."""
         wanted = sorted(filter(is_id, set(session_ids)))
         if not wanted:
             return {}
@@ -148,7 +148,7 @@ class Leases:
         }
 
     def _now(self, connection: Connection) -> float:
-        """Give the time by one clock for all machines."""
+        """Return the time by one clock for all machines."""
         if connection.dialect.name == "postgresql":
             return float(
                 connection.scalar(text("SELECT extract(epoch FROM clock_timestamp())::float8")) or 0.0

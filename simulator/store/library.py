@@ -40,7 +40,7 @@ class Library:
         archived: bool = False,
         deleted: bool = False,
     ) -> list[SessionRecord]:
-        """Give the sessions of an owner, the one that was changed last first.
+        """Return the sessions of an owner, the one that was changed last first.
 
         Args:
             owner: Whose.
@@ -56,7 +56,7 @@ class Library:
         return [record for record in records if tag is None or tag in record.tags]
 
     def records_of_all(self, *, search: str = "", archived: bool = False) -> list[SessionRecord]:
-        """Give the sessions of everybody, as `records`: only for whoever runs the studio, not for who uses it."""
+        """Return the sessions of everybody, as `records`: only for whoever runs the studio, not for who uses it."""
         return self._records(select(SESSIONS), search, archived=archived, deleted=False)
 
     def _records(
@@ -74,7 +74,7 @@ class Library:
             return [record_of_row(dict(row)) for row in found]
 
     def record(self, session_id: str) -> SessionRecord:
-        """Give what the library says of a session, deleted ones too.
+        """Return what the library says of a session, deleted ones too.
 
         Raises:
             UnknownSessionError: There is none with this id.
@@ -83,7 +83,7 @@ class Library:
             return record_of_row(row_in(connection, session_id, to_change=False))
 
     def shared(self, token: str) -> SessionRecord:
-        """Give the session that is shared under a token.
+        """Return the session that is shared under a token.
 
         Raises:
             UnknownSessionError: There is none, or it was deleted.
@@ -104,7 +104,7 @@ class Library:
         return self._change(session_id, agent_key=plain(agent_key))
 
     def tag(self, session_id: str, tags: Iterable[str]) -> SessionRecord:
-        """Give a session these tags instead of those it had, each once."""
+        """Return a session these tags instead of those it had, each once."""
         kept = dict.fromkeys(text for tag in tags if (text := plain(tag).strip()))
         return self._change(session_id, tags=json.dumps(list(kept), ensure_ascii=False))
 
@@ -125,7 +125,7 @@ class Library:
         return self._change(session_id, deleted_at=None)
 
     def share(self, session_id: str) -> str:
-        """Share a session, read only; give the token under which it is found, the same one until `unshare`."""
+        """Share a session, read only; return the token under which it is found, the same one until `unshare`."""
         with self._database.writing() as connection:
             token = row_in(connection, session_id)["shared_token"] or self._new_id()
             _update(connection, session_id, {"shared_token": token})
@@ -184,7 +184,7 @@ class Library:
 
 
 def row_in(connection: Connection, session_id: str, *, to_change: bool = True) -> dict[str, Any]:
-    """Give the row of a session; where it is to be changed, whoever else wants to change it waits.
+    """Return the row of a session; where it is to be changed, whoever else wants to change it waits.
 
     Raises:
         UnknownSessionError: There is none with this id.

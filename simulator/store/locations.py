@@ -22,12 +22,12 @@ _KIND_PLACE = 2
 
 
 def default_path(env: Mapping[str, str]) -> Path:
-    """Give the file for sessions where nobody named another, in the folder of a user's data; nothing is created."""
+    """Return the file for sessions where nobody named another, in the folder of a user's data; nothing is created."""
     return data_folder(env) / FILE_NAME
 
 
 def database_url(place: str | Path) -> URL:
-    """Give the database's URL for a path of a file, or for a URL of SQLite or PostgreSQL.
+    """Return the database's URL for a path of a file, or for a URL of SQLite or PostgreSQL.
 
     Raises:
         StoreError: It is a URL of something else, or of nothing that could be kept.
@@ -56,7 +56,7 @@ def database_url(place: str | Path) -> URL:
 
 
 def file_of(place: str | Path) -> Path | None:
-    """Give the file that a path or a URL of SQLite names; None for a database on a server.
+    """Return the file that a path or a URL of SQLite names; None for a database on a server.
 
     Raises:
         StoreError: It is the address of nothing that could be kept.
@@ -66,7 +66,7 @@ def file_of(place: str | Path) -> Path | None:
 
 
 def made_file(url: URL) -> tuple[int, int] | None:
-    """Make a SQLite file for this user alone, in a folder for this user alone, where there is none; give its identity.
+    """Make a SQLite file for this user alone, in a folder for this user alone, where there is none; return its identity.
 
     Raises:
         StoreError: It cannot be made.
@@ -91,7 +91,7 @@ MOUNTS = Path("/proc/self/mounts")
 
 
 def network_file_system(path: Path, mounts: Path = MOUNTS) -> str:
-    """Give the kind of the network file system that a path is on; empty where it is on a disk, or nobody knows."""
+    """Return the kind of the network file system that a path is on; empty where it is on a disk, or nobody knows."""
     try:
         lines = [line.split() for line in mounts.read_text(encoding="utf-8", errors="replace").splitlines()]
     except OSError:
@@ -105,7 +105,7 @@ def network_file_system(path: Path, mounts: Path = MOUNTS) -> str:
 
 
 def identity(path: Path) -> tuple[int, int] | None:
-    """Give what tells a file from another one at the same path; None where there is none."""
+    """Return what tells a file from another one at the same path; None where there is none."""
     try:
         found = path.stat()
     except OSError:

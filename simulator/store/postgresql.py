@@ -82,7 +82,7 @@ class Line:
 
 
 def postgresql_engine(url: URL, patience: float) -> tuple[Engine, Line]:
-    """Give an engine whose connections give up on a server that says nothing, and whether the server answers.
+    """Return an engine whose connections give up on a server that says nothing, and whether the server answers.
 
     Args:
         url: The database.
@@ -108,7 +108,7 @@ def postgresql_engine(url: URL, patience: float) -> tuple[Engine, Line]:
 
 
 def _arguments(url: URL, patience: float) -> dict[str, int]:
-    """Give the settings of a connection; what the URL says itself stands."""
+    """Return the settings of a connection; what the URL says itself stands."""
     wanted = {
         "connect_timeout": max(_LEAST_CONNECT_SECONDS, round(patience)),
         "tcp_user_timeout": round(patience * 1000),

@@ -26,7 +26,7 @@ _STALE_SECONDS = 86_400.0
 
 
 def lock_folder() -> Path | None:
-    """Give the folder of this user's lock files, made where there is none; None where there can be none."""
+    """Return the folder of this user's lock files, made where there is none; None where there can be none."""
     if not HAS_FLOCK:
         return None
     folder = Path(tempfile.gettempdir()) / f"golden-trace-studio-{os.getuid()}"
@@ -84,7 +84,7 @@ class Holder:
             self._descriptor = None
 
     def life(self, holder_id: str) -> Life:
-        """Tell whether another holder is alive, as far as it is of this machine and this user."""
+        """Return whether another holder is alive, as far as it is of this machine and this user."""
         if self._folder is None or not holder_id.isalnum():
             return "unknown"
         return _life(self._folder / holder_id)

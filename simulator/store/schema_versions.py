@@ -43,7 +43,7 @@ _ONE_AT_A_TIME = 0x601DE17  # any number that nobody else takes for their adviso
 
 
 def migrate(connection: Connection, steps: Sequence[Step] = STEPS, tables: MetaData = METADATA) -> int | None:
-    """Make the tables in a database that has none, or take the steps that it lacks; give the version that it had then.
+    """Make the tables in a database that has none, or take the steps that it lacks; return the version that it had then.
 
     Args:
         connection: In a transaction that is for writing; another process waits, and then finds all done.

@@ -81,7 +81,7 @@ def read(text: str) -> tuple[Kept, Journal, dict[str, str]]:
 
 
 def read_session(text: str) -> Journal:
-    """Give the journal of a session that was exported as a file.
+    """Return the journal of a session that was exported as a file.
 
     Raises:
         StoreError: As `read`.
@@ -90,7 +90,7 @@ def read_session(text: str) -> Journal:
 
 
 def opened_as(journal: Journal, session_id: str) -> Journal:
-    """Give the same journal for a session with another id."""
+    """Return the same journal for a session with another id."""
     document = json.loads(journal.to_json())
     for node in document["nodes"]:
         if node["fact"]["kind"] == SessionOpened.model_fields["kind"].default:

@@ -59,7 +59,7 @@ class SessionRecord(Value):
 
 
 def plain(text: str) -> str:
-    """Give a text for people without what no database takes: NUL, and halves of surrogate pairs."""
+    """Return a text for people without what no database takes: NUL, and halves of surrogate pairs."""
     return text.replace("\0", "").encode("utf-8", "replace").decode()
 
 
@@ -69,13 +69,13 @@ def is_id(text: str) -> bool:
 
 
 def words(row: Mapping[str, Any]) -> str:
-    """Give what a search looks in."""
+    """Return what a search looks in."""
     texts = (row["name"], row["query"], " ".join(json.loads(row["tags"])), row["notes"], row["agent_name"])
     return "\n".join(texts).casefold()
 
 
 def row_of_record(record: SessionRecord) -> dict[str, Any]:
-    """Give the row of a session.
+    """Return the row of a session.
 
     Raises:
         StoreError: Its id or its owner is none that can stand in an address or a database.
@@ -93,6 +93,6 @@ def row_of_record(record: SessionRecord) -> dict[str, Any]:
 
 
 def record_of_row(row: Mapping[str, Any]) -> SessionRecord:
-    """Give what a row says."""
+    """Return what a row says."""
     fields = {name: value for name, value in row.items() if name != "words"}
     return SessionRecord.model_validate({**fields, "tags": tuple(json.loads(row["tags"]))})

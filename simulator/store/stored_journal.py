@@ -144,7 +144,7 @@ class StoredJournal(Journal):
             self._store.leases.release(self._shelf.token)
 
     def _content(self, first: int) -> Content:
-        """Give what is to be stored from a fact on; the shelf's lock is held."""
+        """Return what is to be stored from a fact on; the shelf's lock is held."""
         fold = self._fold
         return Content(
             self._facts[first:], self._parents[first:], self._head, fold.state.value, fold.turns_so_far

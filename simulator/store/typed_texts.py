@@ -49,7 +49,7 @@ class DraftBox(Unwritten):
         self._writer.tell(self)
 
     def of(self, session_id: str) -> dict[str, str]:
-        """Give the drafts of a session as they are now, durable or not."""
+        """Return the drafts of a session as they are now, durable or not."""
         with self._lock:
             unwritten = {name: text for (of, name), text in self._unwritten.items() if of == session_id}
         if not is_id(session_id):
@@ -145,7 +145,7 @@ class UnsavedBox(Unwritten):
         self._writer.tell(self)
 
     def of(self, owner: str, path: str) -> Unsaved | None:
-        """Give somebody's work on a file, durable or not; None where there is none."""
+        """Return somebody's work on a file, durable or not; None where there is none."""
         with self._lock:
             if (owner, path) in self._unwritten:
                 return self._unwritten[owner, path]

@@ -46,7 +46,7 @@ AGENTS = [named("First desk"), named("Second desk")]
 
 
 def refused(capsys: pytest.CaptureFixture[str], *arguments: str | Path) -> str:
-    """Run the command, which does not begin; give what it says."""
+    """Run the command, which does not begin; return what it says."""
     assert main(["eval", *map(str, arguments)]) == 2
     return capsys.readouterr().err
 

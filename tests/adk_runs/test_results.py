@@ -31,7 +31,7 @@ from tests.harness.tiny_agent import write_tiny_eval_set
 
 
 def said(text: str) -> types.Content:
-    """Give a content of one text."""
+    """Return a content of one text."""
     return types.Content(role="model", parts=[types.Part(text=text)])
 
 
@@ -56,7 +56,7 @@ UNMEASURED = EvalMetricResult(metric_name="safety_v1", threshold=0.8, eval_statu
 
 
 def turns() -> list[EvalMetricResultPerInvocation]:
-    """Give a turn of each form, the second one without an expectation."""
+    """Return a turn of each form, the second one without an expectation."""
     call = types.FunctionCall(name="find", args={"orderId": {"innerPart": 1}})
     made = InvocationEvent(author="desk", content=types.Content(parts=[types.Part(function_call=call)]))
     answer = types.Content(role="model", parts=[types.Part(text="hm", thought=True), types.Part(text="Yes.")])
@@ -79,7 +79,7 @@ def turns() -> list[EvalMetricResultPerInvocation]:
 
 
 def result() -> EvalSetResult:
-    """Give a result with rubrics, tokens, a turn of each form, and a case that failed before it had any."""
+    """Return a result with rubrics, tokens, a turn of each form, and a case that failed before it had any."""
     done = EvalCaseResult(
         eval_set_id="sums",
         eval_id="b",

@@ -41,7 +41,7 @@ time.sleep(600)
 
 
 def is_there(pid: int) -> bool:
-    """Tell whether a process runs; one that has ended and was not asked for its exit code does not."""
+    """Return whether a process runs; one that has ended and was not asked for its exit code does not."""
     try:
         os.kill(pid, 0)
     except ProcessLookupError:

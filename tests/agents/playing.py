@@ -107,7 +107,7 @@ def tools(session: SimulationSession) -> list[str]:
 
 
 def last_words(session: SimulationSession) -> str:
-    """Give the latest final response."""
+    """Return the latest final response."""
     return next(one.content for one in reversed(session.history) if isinstance(one, FinalResponse))
 
 

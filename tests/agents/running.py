@@ -116,5 +116,5 @@ def _content(message: Message, waiting: types.FunctionCall | None) -> types.Cont
 
 
 def models_of(agent: Any) -> list[BaseLlm]:
-    """Give the models of an agent and of its sub-agents."""
+    """Return the models of an agent and of its sub-agents."""
     return [agent.model, *(model for sub in agent.sub_agents for model in models_of(sub))]

@@ -20,7 +20,7 @@ SESSIONS = [(name, [query]) for name, demo in DEMOS.items() for query in demo.ex
 
 
 def drafts(agent: str, queries: list[str]) -> list[ToolRequest]:
-    """Play a session in which each draft is taken as it is; give the calls."""
+    """Play a session in which each draft is taken as it is; return the calls."""
     found: list[ToolRequest] = []
     with Simulation.open(demo_agent(agent), seats=Seats(agents={"*": "model"}), seed="s") as session:
         for query in queries:

@@ -35,7 +35,7 @@ ORDERS = '{"orders": [{"order_id": "A-1", "status": "shipped"}]}'
 
 
 def brought(folder: Path, name: str = "desk") -> str:
-    """Give what a session of an agent in a folder of agents begins with."""
+    """Return what a session of an agent in a folder of agents begins with."""
     config = AgentCatalogue(AgentSettings(agents_dir=folder, demos=False)).config(name)
     with Simulation.open(config) as session:
         return session.environment.now.data
@@ -131,7 +131,7 @@ def test_each_demo_brings_tables(name: str) -> None:
 
 
 def rows(name: str, table: str) -> list[Any]:
-    """Give the rows of a table of a demo's data."""
+    """Return the rows of a table of a demo's data."""
     data: dict[str, list[Any]] = json.loads(environment_data_of(demo_agent(name)))
     return data[table]
 

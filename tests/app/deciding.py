@@ -62,7 +62,7 @@ class Deciding:
         return self
 
     def refreshed(self) -> Deciding:
-        """Give the page as a new tab shows it."""
+        """Return the page as a new tab shows it."""
         return Deciding(self.simulation, self.drafts)
 
     def press(self, name: str) -> Deciding:
@@ -88,14 +88,14 @@ class Deciding:
         raise LookupError(f"no choice is called {name}: {self.names()}")
 
     def text(self, name: str) -> Any:
-        """Give what an input holds."""
+        """Return what an input holds."""
         for inputs in (self.tab.text_area, self.tab.text_input, self.tab.number_input):
             if found := [one for one in inputs if _is(one, name)]:
                 return found[0].value
         raise LookupError(f"no input is called {name}: {self.names()}")
 
     def names(self) -> list[str]:
-        """Give the keys of all that can be used."""
+        """Return the keys of all that can be used."""
         groups: list[Any] = [
             self.tab.button,
             self.tab.text_area,
@@ -108,7 +108,7 @@ class Deciding:
         return [str(one.key) for group in groups for one in group]
 
     def shown(self) -> str:
-        """Give every text on the page that is no label."""
+        """Return every text on the page that is no label."""
         groups: list[Iterable[Any]] = [self.tab.text, self.tab.code, self.tab.error, self.tab.caption]
         return "\n".join(str(one.value) for group in groups for one in group)
 
@@ -124,25 +124,25 @@ class Deciding:
 
 
 def _is(widget: Any, name: str) -> bool:
-    """Tell whether a widget's key begins like this; the number of a form, which grows, may be left out."""
+    """Return whether a widget's key begins like this; the number of a form, which grows, may be left out."""
     key = str(widget.key or "")
     return key.startswith(name) or re.sub(r"^((?:json:)?form)\d+:", r"\1:", key).startswith(name)
 
 
 def first(simulation: Simulation) -> ToolRequest:
-    """Give the call that waits first."""
+    """Return the call that waits first."""
     request = simulation.pending[0]
     assert isinstance(request, ToolRequest)
     return request
 
 
 def answers(simulation: Simulation) -> list[ToolAnswered]:
-    """Give the answers to tool calls so far."""
+    """Return the answers to tool calls so far."""
     return [fact for _, fact in simulation.journal.path() if isinstance(fact, ToolAnswered)]
 
 
 def model_parts(simulation: Simulation) -> list[Any]:
-    """Give the parts of each turn of the agents so far."""
+    """Return the parts of each turn of the agents so far."""
     given: list[Any] = [
         response["content"]
         for _, fact in simulation.journal.path()

@@ -166,7 +166,7 @@ class Person(PageClient):
 
 
 def start_server(database: str, agents: Path, port: int, log: Path) -> int:
-    """Start a server as a fork; give its process."""
+    """Start a server as a fork; return its process."""
     if process := os.fork():
         return process
     os.setsid()
@@ -227,7 +227,7 @@ def in_a_fork(work: Callable[[], list[str]], answer: Path) -> list[str]:
 
 
 def sessions(database: str, folder: Path) -> list[str]:
-    """Keep a new session for each visitor; give their ids."""
+    """Keep a new session for each visitor; return their ids."""
     config = write_stepping_agent(folder / "agents", remembers=False)
     store = JournalStore.open(database)
 

@@ -84,21 +84,21 @@ class Tab:
         return self.run()
 
     def has(self, key: str) -> bool:
-        """Tell whether an element with this key is on the page."""
+        """Return whether an element with this key is on the page."""
         return any(getattr(node, "key", None) == key for node in self.nodes())
 
     def keys(self, start: str) -> list[str]:
-        """Give the keys that start like this, of blocks too."""
+        """Return the keys that start like this, of blocks too."""
         found = [str(getattr(node, "key", None) or _block_key(node)) for node in self.nodes()]
         return [key for key in found if key.startswith(start)]
 
     def key(self, start: str) -> str:
-        """Give the one key that starts like this."""
+        """Return the one key that starts like this."""
         (found,) = self.keys(start)
         return found
 
     def nodes(self) -> list[Any]:
-        """Give all elements and blocks."""
+        """Return all elements and blocks."""
         return [node for node in self.app._tree if node is not self.app._tree]
 
     @property
@@ -120,18 +120,18 @@ class Tab:
         return [str(each.value) for each in found]
 
     def live_marks(self) -> list[str]:
-        """Give each element that would make HOSTILE into anything but its own letters."""
+        """Return each element that would make HOSTILE into anything but its own letters."""
         return live_marks(self.nodes())
 
 
 def live_marks(nodes: Iterable[Any]) -> list[str]:
-    """Give each of the elements in which HOSTILE is read as Markdown or HTML."""
+    """Return each of the elements in which HOSTILE is read as Markdown or HTML."""
     read = [(node.type, _as_markdown(node)) for node in nodes]
     return [f"{kind}: {shown[:200]}" for kind, shown in read if any(mark in shown for mark in _MARKS)]
 
 
 def _as_markdown(node: Any) -> str:
-    """Give what of an element is read as Markdown: of an input only its label and its help."""
+    """Return what of an element is read as Markdown: of an input only its label and its help."""
     if node.type in _LITERAL:
         return f"{getattr(node, 'label', '')} {getattr(node, 'help', '')}"
     proto = getattr(node, "proto", None)

@@ -71,7 +71,7 @@ class Browser:
         return self
 
     def __getitem__(self, start: str) -> Any:
-        """Give what an input of the page holds on the server."""
+        """Return what an input of the page holds on the server."""
         shown = self._shown()
         (key,) = [key for key in shown if key.startswith(start) or f".{start}_" in key]
         return shown[key]

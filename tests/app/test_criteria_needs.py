@@ -24,7 +24,7 @@ def problem_of(name: str) -> str | None:
 
 
 def found(environ: dict[str, str], scenarios: int = 0, document: Any = DOCUMENT) -> list[str]:
-    """Give what is named."""
+    """Return what is named."""
     return list(unmet(document, environ, scenarios=scenarios, problem_of=problem_of))
 
 

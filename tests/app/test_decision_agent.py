@@ -52,7 +52,7 @@ def played(*turns: Any, agents: str = "person", **more: Any) -> Any:
 
 
 def last_parts(simulation: Any) -> Any:
-    """Give what the agent said or called last."""
+    """Return what the agent said or called last."""
     return model_parts(simulation)[-1]
 
 

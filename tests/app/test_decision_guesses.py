@@ -52,7 +52,7 @@ def deciding(name: str, **more: Any) -> Deciding:
 
 
 def badges(page: Deciding) -> str:
-    """Give the text of the badges."""
+    """Return the text of the badges."""
     return "\n".join(str(each.value) for each in page.tab.markdown)
 
 

@@ -38,7 +38,7 @@ def asked_for(*calls: Any, **more: Any) -> Any:
 
 
 def offer(simulation: Any, label: str) -> Any:
-    """Give one of the ready answers."""
+    """Return one of the ready answers."""
     return next(one for one in first(simulation).candidates if one.label == label)
 
 
@@ -105,7 +105,7 @@ def test_only_what_was_typed_is_kept_aside() -> None:
 
 
 def first_draft(simulation: Any) -> Any:
-    """Give the draft of the first call, from the journal's own answer."""
+    """Return the draft of the first call, from the journal's own answer."""
     return answers(simulation)[0].outcome.value  # type: ignore[union-attr] # it returned
 
 

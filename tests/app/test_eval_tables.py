@@ -7,7 +7,7 @@ from evalset.adk_runs.eval_results import CallMade, CaseResult, MetricResult, Ru
 
 
 def case(eval_id: str, status: Status, *metrics: MetricResult) -> CaseResult:
-    """Give a case."""
+    """Return a case."""
     return CaseResult(eval_id=eval_id, status=status, metrics=metrics)
 
 

@@ -32,7 +32,7 @@ def opened(path: Path) -> Tab:
 
 
 def bench(path: Path) -> Bench:
-    """Give what is kept of the tab."""
+    """Return what is kept of the tab."""
     return benches().of(LOCAL, path)
 
 

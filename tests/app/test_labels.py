@@ -26,7 +26,7 @@ def test_nothing_visible_is_lost(text: str) -> None:
 
 
 def read_plain(text: str) -> str:
-    """Give the text without what no font draws, and with what turns its direction as an escape."""
+    """Return the text without what no font draws, and with what turns its direction as an escape."""
     return "".join(
         char for char in literal(text) if char.isspace() or (char.isprintable() and char != JOINER)
     )

@@ -51,7 +51,7 @@ class Studio(NamedTuple):
         cookie: str = BROWSER,
         host: str = "",
     ) -> str:
-        """Give what somebody sees: the machine's sessions, their browser's own, or nothing."""
+        """Return what somebody sees: the machine's sessions, their browser's own, or nothing."""
         port = port or self.port
         page = PageClient(f"http://{host or f'localhost:{port}'}", cookie=cookie, port=port, headers=headers)
         drawn = asyncio.run(asyncio.wait_for(_drawn(page), SECONDS))
@@ -260,7 +260,7 @@ def _is_steady(counts: list[int], now: int) -> bool:
 
 
 def fetched(studio: Studio, url: str, cookie: str) -> int:
-    """Fetch a file of the server; give the status of the answer."""
+    """Fetch a file of the server; return the status of the answer."""
     asked = urllib.request.Request(f"http://localhost:{studio.port}{url}", headers={"Cookie": cookie})
     try:
         with urllib.request.urlopen(asked, timeout=SECONDS) as answer:  # noqa: S310 - as above

@@ -30,7 +30,7 @@ root_agent = LlmAgent(name="asker", model=Gemini(model=%r), instruction="Help.")
 
 
 def _bare(source: str) -> Iterator[str]:
-    """Give each body whose text is neither the module's own words nor made safe in the same line."""
+    """Yield each body whose text is neither the module's own words nor made safe in the same line."""
     for node in ast.walk(ast.parse(source)):
         if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.args):
             continue

@@ -54,7 +54,7 @@ def start(monkeypatch: pytest.MonkeyPatch) -> Tab:
 
 
 def replay(tab: Tab, path: Path | str) -> LiveSession:
-    """Replay the case of a file; give the session."""
+    """Replay the case of a file; return the session."""
     tab.app.text_input(key=PATH_KEY).set_value(str(path))
     tab.run().click("play_recorded")
     live = registry().get(str(tab.session_id))

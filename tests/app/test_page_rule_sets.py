@@ -56,7 +56,7 @@ def pasted(tab: Tab, text: str) -> Tab:
 
 
 def ids(simulation: FakeSimulation) -> list[str]:
-    """Give the ids of the rules in force."""
+    """Return the ids of the rules in force."""
     return [each.rule_id for each in simulation.session.rules]
 
 

@@ -43,7 +43,7 @@ class Page(Tab):
         self.click("open_environment")
 
     def input_key(self, name: str) -> str:
-        """Give the key of the editor's input with this name."""
+        """Return the key of the editor's input with this name."""
         return self.key(f"{name}_rule-")
 
     def choose_from(self, name: str, value: Any) -> Page:
@@ -81,7 +81,7 @@ class Page(Tab):
 
 
 def the_rule(simulation: FakeSimulation) -> InjectionRule:
-    """Give the one rule in force."""
+    """Return the one rule in force."""
     (only,) = simulation.session.rules
     return only
 

@@ -43,7 +43,7 @@ def start(monkeypatch: pytest.MonkeyPatch) -> Tab:
 
 
 def play(tab: Tab, text: str, otherwise: str = "") -> LiveSession:
-    """Paste a script and play it; give the session."""
+    """Paste a script and play it; return the session."""
     tab.app.text_area(key=TEXT_KEY).set_value(text)
     tab.app.selectbox(key="start_script_otherwise").set_value(otherwise)
     tab.run().click("play_script")

@@ -19,7 +19,7 @@ SECONDS = 60.0
 
 
 def free_port() -> int:
-    """Give a port that nobody listens on."""
+    """Return a port that nobody listens on."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port: int = probe.getsockname()[1]
@@ -59,7 +59,7 @@ def address() -> Iterator[str]:
 
 
 def headers_of(url: str) -> dict[str, str]:
-    """Fetch a page and give its headers, of an error too."""
+    """Fetch a page and return its headers, of an error too."""
     try:
         with urllib.request.urlopen(url, timeout=SECONDS) as answer:  # noqa: S310 - a loopback address of our own
             return {name.lower(): value for name, value in answer.headers.items()}

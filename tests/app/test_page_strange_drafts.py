@@ -68,7 +68,7 @@ def test_a_page_is_drawn_whatever_is_kept(
 
 
 def _keep(session_id: str, strange: Any) -> tuple[str, str]:
-    """Let the editor of the response keep something; give its owner and the text that is kept."""
+    """Let the editor of the response keep something; return its owner and the text that is kept."""
     tab = Tab(session_id)
     (editor,) = [each for each in tab.app.text_area if str(each.key).startswith("response_")]
     editor.set_value("mine")

@@ -48,7 +48,7 @@ def write(tab: Tab, start: str, text: Any) -> None:
 
 
 def editor(tab: Tab) -> Any:
-    """Give the editor of the query pane."""
+    """Return the editor of the query pane."""
     (found,) = [each for each in tab.app.text_area if str(each.key).startswith("query_")]
     return found
 

@@ -54,7 +54,7 @@ def asked_for(*calls: Any) -> Any:
 
 
 def options(page: Deciding) -> list[str]:
-    """Give the words of the line as they reach the browser."""
+    """Return the words of the line as they reach the browser."""
     (shown,) = [
         one
         for one in (*page.tab.selectbox, *page.tab.button_group)

@@ -34,7 +34,7 @@ class Typed(dict[str, Any]):
     """What was typed, by the name of the input."""
 
     def value(self, name: str, initial: JsonValue = None) -> Any:
-        """Give what was typed, else `initial`."""
+        """Return what was typed, else `initial`."""
         return self.get(name, initial)
 
 
@@ -47,14 +47,14 @@ def written(typed: dict[str, Any], rule: InjectionRule | None = None) -> Injecti
 
 
 def problems(typed: dict[str, Any], taken: tuple[str, ...] = ()) -> dict[str, str]:
-    """Give what is wrong with what was typed."""
+    """Return what is wrong with what was typed."""
     fields = rule_fields(Typed(typed), None, "find_order")
     assert read_rule(fields, taken) is None
     return fields.problems
 
 
 def _meant(condition: Condition, *, root: bool = True) -> Condition:
-    """Give a condition with no group of one at its root, which means the same without."""
+    """Return a condition with no group of one at its root, which means the same without."""
     if root and isinstance(condition, AllOf | AnyOf) and len(condition.conditions) == 1:
         return condition.conditions[0]
     return condition

@@ -35,7 +35,7 @@ def test_other_requests_stay_as_they_are() -> None:
 
 
 def _received(scope: Scope, pieces: list[bytes]) -> bytes:
-    """Give the body as the application behind the middleware receives it."""
+    """Return the body as the application behind the middleware receives it."""
     waiting, found = list(pieces), b""
 
     async def receive() -> Message:

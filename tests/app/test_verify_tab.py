@@ -42,7 +42,7 @@ Changed = Callable[..., Path]
 
 @pytest.fixture
 def eval_set(recorded: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Changed]:
-    """Give a copy of the set with pieces of its text replaced, in a folder of agents that the studio is started with."""
+    """Return a copy of the set with pieces of its text replaced, in a folder of agents that the studio is started with."""
 
     def changed(*changes: tuple[str, str]) -> Path:
         folder = write_desk(tmp_path / "agents")
@@ -66,7 +66,7 @@ def opened(path: Path) -> Tab:
 
 
 def bench_of(path: Path) -> Bench:
-    """Give what is kept of the set on the server."""
+    """Return what is kept of the set on the server."""
     return benches().of(LOCAL, path)
 
 
@@ -83,7 +83,7 @@ def verified(tab: Tab, path: Path) -> Verification:
 
 
 def result_of(path: Path) -> Verification:
-    """Give the result on the bench."""
+    """Return the result on the bench."""
     job = bench_of(path).jobs[VERIFIED]
     assert job.result is not None, job.problem
     result: Verification = job.result

@@ -50,7 +50,7 @@ class Load:
     share: float
 
     def __str__(self) -> str:
-        """Give it in a line."""
+        """Return it in a line."""
         return (
             f"p50 {median(self.waited):.0f} ms, p95 {quantiles(self.waited, n=20)[-1]:.0f} ms, "
             f"processor {self.processor:.1f} ms each, {self.share:.0%} of a core"
@@ -67,7 +67,7 @@ def _quiet() -> Iterator[None]:
 
 @pytest.fixture
 def browsers(tmp_path: Path) -> list[tuple[str, str]]:
-    """Keep a paused session for each browser; give the browsers' ids and those of the sessions."""
+    """Keep a paused session for each browser; return the browsers' ids and those of the sessions."""
     config = write_stepping_agent(tmp_path / "agents")
     with Simulation.open(config) as simulation:
         simulation.query("go 4")
@@ -98,7 +98,7 @@ def server(browsers: list[tuple[str, str]], tmp_path: Path) -> Iterator[Served]:
 async def _in_turns(
     pages: list[PageClient], every: float, rerun: Callable[[PageClient], Awaitable[float]]
 ) -> list[float]:
-    """Let each page rerun every few seconds, spread over them; give the milliseconds that each rerun took."""
+    """Let each page rerun every few seconds, spread over them; return the milliseconds that each rerun took."""
 
     async def one(page: PageClient, place: int) -> list[float]:
         clock = asyncio.get_running_loop().time
@@ -128,7 +128,7 @@ async def _load(
 
 
 async def _opened(url: str, browsers: list[tuple[str, str]]) -> tuple[list[PageClient], list[float]]:
-    """Open a page for each browser, some at a time; give them, and the milliseconds that each took."""
+    """Open a page for each browser, some at a time; return them, and the milliseconds that each took."""
     free = asyncio.Semaphore(AT_ONCE)
 
     async def one(browser: str, session_id: str) -> tuple[PageClient, float]:

@@ -47,7 +47,7 @@ def _quiet() -> Iterator[None]:
 
 
 def large_schema() -> JsonObject:
-    """Give an object of 50 required fields: texts, numbers, truth values, and a list of objects."""
+    """Return an object of 50 required fields: texts, numbers, truth values, and a list of objects."""
     fields: JsonObject = {}
     for place in range(FIELDS - 1):
         name = _NAMES[place % len(_NAMES)]
@@ -62,7 +62,7 @@ def large_schema() -> JsonObject:
 
 
 async def adks_turns() -> float:
-    """Give the milliseconds that a turn of ADK's runner takes, with a model that takes no time of its own."""
+    """Return the milliseconds that a turn of ADK's runner takes, with a model that takes no time of its own."""
     agent = LlmAgent(name="desk", model=Caller(calls=0), instruction="Help.", tools=[find_order])
     runner = InMemoryRunner(agent, app_name="bench")
     seconds = []

@@ -83,7 +83,7 @@ def path(agents: Path) -> Path:
 
 
 def opened_by(whom: str, path: Path) -> dict[str, float]:
-    """Open the set in a process of its own; give how long that took, and what it keeps."""
+    """Open the set in a process of its own; return how long that took, and what it keeps."""
     command = [sys.executable, "-c", _OPEN, whom, str(path)]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     found: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
@@ -148,7 +148,7 @@ def studio(agents: Path) -> Iterator[Studio]:
 
 
 def seconds_to(studio: Studio, click: Locator, shown: Locator, words: str) -> float:
-    """Click, and give how long it takes until these words stand there."""
+    """Click, and return how long it takes until these words stand there."""
     studio.rest()
     start = perf_counter()
     click.click()

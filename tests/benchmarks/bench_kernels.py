@@ -65,7 +65,7 @@ def report(text: str) -> None:
 
 
 def step_times(simulation: RemoteSimulation | Simulation) -> list[float]:
-    """Give the milliseconds from an answer to the next request, with the page's view of it and the draft."""
+    """Return the milliseconds from an answer to the next request, with the page's view of it and the draft."""
     simulation.query("Where is A1?", wait=PATIENCE)
     taken = []
     for _ in range(STEPS):
@@ -95,7 +95,7 @@ def test_a_click_costs_little_more_than_in_this_process(home: Path, config: Kern
 
 
 def first_pause(home: Path) -> float:
-    """Give the seconds from nothing to a first model turn that waits; the process ends afterwards."""
+    """Return the seconds from nothing to a first model turn that waits; the process ends afterwards."""
     began = perf_counter()
     config = config_of(home)
     with begun(config) as simulation:
@@ -130,7 +130,7 @@ def _spare_is_there(spare: Spare) -> None:
 
 
 def kibibytes(process: psutil.Process) -> float:
-    """Give what a process takes that it shares with nobody."""
+    """Return what a process takes that it shares with nobody."""
     return float(process.memory_full_info().uss) / 1024
 
 
@@ -167,7 +167,7 @@ def test_many_sessions_wait_in_one_kernel(config: KernelAgentConfig) -> None:
 
 
 def step_times_of_one(simulation: RemoteSimulation) -> float:
-    """Give the milliseconds that one more step takes."""
+    """Return the milliseconds that one more step takes."""
     began = perf_counter()
     simulation.answer(simulation.pending[0], called(("find_order", {"order_id": "A1"})), wait=PATIENCE)
     assert simulation.view().pending

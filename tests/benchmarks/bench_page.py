@@ -123,7 +123,7 @@ def grow(studio: Studio, least: int) -> None:
 
 
 def clicks(studio: Studio, first: int) -> list[float]:
-    """Accept one draft after another; give the milliseconds of each."""
+    """Accept one draft after another; return the milliseconds of each."""
     taken = []
     for place in range(first, first + CLICKS):
         expect(studio.decision.get_by_test_id("stCode").first).to_contain_text(f'"place": {place}')

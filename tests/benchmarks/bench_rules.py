@@ -30,7 +30,7 @@ ARGUMENTS: JsonObject = {"order_id": "B-1", "quantity": 3, "express": True}
 
 
 def config() -> EnvironmentSimulationConfig:
-    """Give 200 injections for one tool, of which none answers: three of four want other arguments, one has no luck."""
+    """Return 200 injections for one tool, of which none answers: three of four want other arguments, one has no luck."""
     injections = []
     for number in range(RULES):
         fields: dict[str, Any] = {"match_args": {"order_id": f"A-{number}"}}

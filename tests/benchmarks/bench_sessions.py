@@ -60,7 +60,7 @@ def _quiet() -> Iterator[None]:
 
 @pytest.fixture
 def app_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """Let the app find its agents and keep its sessions in a folder of the test's own; give that of the agents."""
+    """Let the app find its agents and keep its sessions in a folder of the test's own; return that of the agents."""
     monkeypatch.setenv(STORE_VARIABLE, str(tmp_path / "sessions.db"))
     # The catalogue reads the server's command line.
     monkeypatch.setattr(sys, "argv", ["app", "--agents-dir", str(tmp_path / "agents"), "--no-demos"])
@@ -74,7 +74,7 @@ def _shown(figures: str) -> None:
 
 
 def _timed(work: Callable[[], object]) -> tuple[float, float]:
-    """Give the milliseconds of the clock and of the processor that something took."""
+    """Return the milliseconds of the clock and of the processor that something took."""
     clock, processor = perf_counter(), process_time()
     work()
     return (perf_counter() - clock) * 1e3, (process_time() - processor) * 1e3
@@ -125,7 +125,7 @@ def _percentiles(values: Sequence[float]) -> tuple[float, float]:
 
 
 def _traced(pause: Callable[[], None]) -> float:
-    """Give the KiB that Python holds for each further session."""
+    """Return the KiB that Python holds for each further session."""
     gc.collect()
     tracemalloc.start()
     before = tracemalloc.get_traced_memory()[0]
@@ -145,7 +145,7 @@ def _played(config: SimulatedAgentConfig, turns: int) -> list[Fact]:
 
 
 def _keep(facts: list[Fact], turns: int, config: SimulatedAgentConfig) -> str:
-    """Store the beginning of a session as one of its own; give its id."""
+    """Store the beginning of a session as one of its own; return its id."""
     ends = [number for number, fact in enumerate(facts) if isinstance(fact, TurnEnded)]
     first = facts[0]
     assert isinstance(first, SessionOpened)

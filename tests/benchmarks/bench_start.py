@@ -36,7 +36,7 @@ def browser() -> Iterator[Browser]:
 
 
 def make_run(browser: Browser, agents_dir: Path) -> float:
-    """Give the seconds from `make run` until an agent can be picked and a session begun."""
+    """Return the seconds from `make run` until an agent can be picked and a session begun."""
     port = free_port()
     command = ["make", "run", f"PORT={port}", f"AGENTS_DIR={agents_dir}"]
     environment = quiet_environment(STREAMLIT_SERVER_HEADLESS="true")
@@ -53,7 +53,7 @@ def make_run(browser: Browser, agents_dir: Path) -> float:
 
 
 def adk_web(browser: Browser, agents_dir: Path) -> float:
-    """Give the seconds from `adk web` until its page shows the agent."""
+    """Return the seconds from `adk web` until its page shows the agent."""
     port = free_port()
     command: list[str | Path] = [
         ADK,

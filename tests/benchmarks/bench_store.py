@@ -31,7 +31,7 @@ MOST_APPEND_MS = 1.0
 
 
 def played_turn(turn: int) -> Iterator[Fact]:
-    """Give the facts of a turn with calls one after another, as ADK runs it."""
+    """Yield the facts of a turn with calls one after another, as ADK runs it."""
     yield asked(f"What about the orders of customer {turn}?", turn)
     events = []
     for number in range(CALLS):
@@ -46,7 +46,7 @@ def played_turn(turn: int) -> Iterator[Fact]:
 
 @pytest.fixture
 def store(tmp_path: Path) -> Iterator[JournalStore]:
-    """Give a store in a file."""
+    """Return a store in a file."""
     opened = JournalStore.open(tmp_path / "sessions.db")
     yield opened
     opened.close()

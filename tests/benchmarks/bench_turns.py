@@ -84,7 +84,7 @@ def timed(work: Callable[[], object]) -> Timed:
 
 
 def our_turn(calls: int) -> Callable[[], Timed]:
-    """Give one turn through the seats: the agent's own model, the real tool, everything in the journal."""
+    """Return one turn through the seats: the agent's own model, the real tool, everything in the journal."""
     config = SimulatedAgentConfig(name="desk", agent=agent_with(calls), eval_set_path="desk.evalset.json")
 
     def turn() -> Timed:
@@ -97,7 +97,7 @@ def our_turn(calls: int) -> Callable[[], Timed]:
 
 
 def adks_turn(calls: int) -> Callable[[], Timed]:
-    """Give the same turn in ADK's runner, with no plugin."""
+    """Return the same turn in ADK's runner, with no plugin."""
     runner, loop = InMemoryRunner(agent_with(calls), app_name="desk"), LoopThread.shared()
 
     async def drive(session_id: str) -> None:
@@ -138,7 +138,7 @@ def test_a_turn_costs_little_more_than_in_adk_alone(
 
 
 def one_by_one(calls: int) -> Callable[[], Timed]:
-    """Give one turn whose calls a person answers one by one, each after a look at all that waits and at its draft."""
+    """Return one turn whose calls a person answers one by one, each after a look at all that waits and at its draft."""
     config = SimulatedAgentConfig(name="desk", agent=agent_with(calls), eval_set_path="desk.evalset.json")
 
     def answered(simulation: Simulation) -> None:

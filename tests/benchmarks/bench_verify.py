@@ -40,7 +40,7 @@ def eval_set(tmp_path: Path) -> Path:
 
 
 def seconds(*command: str | Path, passed: str) -> float:
-    """Run a program and give the seconds that it takes; it has to say that all cases passed."""
+    """Run a program and return the seconds that it takes; it has to say that all cases passed."""
     began = perf_counter()
     done = subprocess.run(
         [str(each) for each in command],

@@ -137,7 +137,7 @@ def _options(program: str, module: str, command: str) -> Iterator[str]:
 
 
 def _usage(main: Callable[[Sequence[str]], int], words: Sequence[str]) -> str:
-    """Give the line of a help that begins with `usage`, without the program."""
+    """Return the line of a help that begins with `usage`, without the program."""
     shown, columns = io.StringIO(), os.environ.get("COLUMNS")
     os.environ["COLUMNS"] = "100000"
     try:

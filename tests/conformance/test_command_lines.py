@@ -19,7 +19,7 @@ COMMAND_NAMES = [(program, name) for program, (_, names) in PROGRAMS.items() for
 
 
 def said(line: str) -> tuple[str, bool, frozenset[str], bool]:
-    """Give what a line says: an option or an argument's place, whether it may be left out, its choices, whether it takes a value."""
+    """Return what a line says: an option or an argument's place, whether it may be left out, its choices, whether it takes a value."""
     token = re.sub(r"^(python -m \w+|golden-trace) \w+ ", "", line)
     optional, words = token.startswith("["), token.strip("[]").split()
     choices = re.search(r"\{(.*)\}", token)

@@ -16,13 +16,13 @@ for line in public_lines():
 
 
 def parameters(line: str) -> list[Given]:
-    """Give the parameters that a line names."""
+    """Return the parameters that a line names."""
     found = re.search(r"\((.*)\)", line)
     return [Given.read(each) for each in found[1].split(", ")] if found and found[1] else []
 
 
 def broken(promised: str, now: str) -> list[str]:
-    """Say which calls that were right by the first line are wrong by the second."""
+    """Return which calls that were right by the first line are wrong by the second."""
     before, after = parameters(promised), parameters(now)
     by_name = {each.name: each for each in after}
     takes_any = any(each.mark == "**" for each in after)

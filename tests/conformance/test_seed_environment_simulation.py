@@ -55,7 +55,7 @@ def really(name: str) -> Any:
 def seen_by_agent(
     form: Form, config: Any, *calls: Any, tools: tuple[str, ...] = (), **more: Any
 ) -> list[Any]:
-    """Let an agent make these calls, in one turn each; give what it saw."""
+    """Let an agent make these calls, in one turn each; return what it saw."""
     REALLY_RAN.clear()
     names = tools or tuple(dict.fromkeys(part.function_call.name for part in calls))
     agent = agent_of(*([part] for part in calls), tools=[really(name) for name in names])
@@ -72,22 +72,22 @@ def seen_by_agent(
 
 
 def only(tool: ToolSimulationConfig, **more: Any) -> EnvironmentSimulationConfig:
-    """Give a configuration of one tool."""
+    """Return a configuration of one tool."""
     return EnvironmentSimulationConfig(tool_simulation_configs=[tool], **more)
 
 
 def injected(tool_name: str, *injections: InjectionConfig, **more: Any) -> EnvironmentSimulationConfig:
-    """Give a configuration with these injections for a tool."""
+    """Return a configuration with these injections for a tool."""
     return only(ToolSimulationConfig(tool_name=tool_name, injection_configs=list(injections), **more))
 
 
 def error(code: int, message: str) -> InjectedError:
-    """Give an error."""
+    """Return an error."""
     return InjectedError(injected_http_error_code=code, error_message=message)
 
 
 def mocked(*names: str, **more: Any) -> EnvironmentSimulationConfig:
-    """Give a configuration in which these tools are mocked."""
+    """Return a configuration in which these tools are mocked."""
     tools = [
         ToolSimulationConfig(tool_name=name, mock_strategy_type=MockStrategy.MOCK_STRATEGY_TOOL_SPEC)
         for name in names
@@ -304,7 +304,7 @@ def test_conditional_injection_with_argument_matching(form: Form) -> None:
 
 
 def by_hand(config: Any, calls: int, name: str = "flaky", **more: Any) -> list[Any]:
-    """Call a callback by hand, as many times; give its answers."""
+    """Call a callback by hand, as many times; return its answers."""
     callback: Any = create_callback(config, **more)
 
     async def all_calls() -> list[Any]:

@@ -49,7 +49,7 @@ def opened(agent: Any = None, path: Any = "weather.evalset.json", **more: Any) -
 
 
 def completed(answer: Any = None, **more: Any) -> SimulationSession:
-    """Play the session to its end; give what it is then."""
+    """Play the session to its end; return what it is then."""
     with opened(**more) as simulation:
         assert simulation.query("What is the weather in Rome?", wait=PATIENCE)
         assert simulation.answer(simulation.pending[0], answer or {"sky": "rain"}, wait=PATIENCE)
@@ -209,7 +209,7 @@ def test_a_raised_exception_has_a_traceback() -> None:
 
 
 def only_invocation(case: EvalCase) -> Invocation:
-    """Give the one invocation of a case."""
+    """Return the one invocation of a case."""
     (invocation,) = case.conversation or []
     return invocation
 

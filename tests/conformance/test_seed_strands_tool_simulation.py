@@ -62,7 +62,7 @@ class SensorResponse(BaseModel):
 
 
 def run(*calls: Any, tools: list[Any]) -> list[Any]:
-    """Let an ADK agent with these tools make the calls, one a turn; give what it saw."""
+    """Let an ADK agent with these tools make the calls, one a turn; return what it saw."""
     agent = agent_of(*([part] for part in calls), tools=tools)
     stage = Stage(InMemoryRunner(agent=agent, app_name="stage"), create_plugin({}))
     return responses(asyncio.run(stage.turn()))
@@ -75,7 +75,7 @@ def answers(*given: Any) -> Oracle:
 
 
 def room(tool_simulator: ToolSimulator) -> list[Any]:
-    """Register the two tools of the guide's room; give them."""
+    """Register the two tools of the guide's room; return them."""
 
     @tool_simulator.tool(
         share_state_id="room_environment",

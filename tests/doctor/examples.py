@@ -122,7 +122,7 @@ def an_environment(**cases: Json) -> Json:
 
 
 def a_digest() -> str:
-    """Give the digest of a tool that looks otherwise than the agent's."""
+    """Return the digest of a tool that looks otherwise than the agent's."""
     return schema_digest(ToolShape(name="find_order", parameters={"type": "object"}))
 
 

@@ -52,7 +52,7 @@ class Pitfall(NamedTuple):
     file: str = SET
 
     def files(self) -> dict[str, bytes]:
-        """Give the files by their names."""
+        """Return the files by their names."""
         held = {SET: self.content, ENVIRONMENT: self.environment}
         return {
             name: content if isinstance(content, bytes) else in_bytes(content)

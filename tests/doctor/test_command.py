@@ -30,7 +30,7 @@ root_agent = LlmAgent(name="desk", model="none", tools=[look_up])
 
 
 def run(*words: str | Path) -> tuple[int, str]:
-    """Run the command; give its exit code and what it writes."""
+    """Run the command; return its exit code and what it writes."""
     out = io.StringIO()
     return main([str(word) for word in words], out=out), out.getvalue()
 

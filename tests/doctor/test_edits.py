@@ -18,7 +18,7 @@ from tests.evalset.formatting import VALUES, eval_sets, formatted
 
 
 def paths(value: Any, path: JsonPath = ()) -> Iterator[tuple[JsonPath, Any]]:
-    """Give all places of a value."""
+    """Yield all places of a value."""
     yield path, value
     inner = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
     for step, held in inner:

@@ -42,12 +42,12 @@ def exported(name: str, folder: Path) -> SimulatedAgentConfig:
 
 
 def apart(folder: Path) -> list[str]:
-    """Give the codes of what speaks against a set and its recorded environment belonging together, notes too."""
+    """Return the codes of what speaks against a set and its recorded environment belonging together, notes too."""
     return [each.code for each in examine([folder]).findings if each.code.startswith("environment-")]
 
 
 def found(folder: Path, agent: KnownAgent) -> list[Finding]:
-    """Give what is found, save what is a mere note."""
+    """Return what is found, save what is a mere note."""
     examination = examine([folder], agents={agent.name: agent})
     assert examination.skipped == ()
     assert examination.unreadable == ()
@@ -115,7 +115,7 @@ def test_an_agent_whose_callbacks_change_answers_hears_others_than_were_recorded
 
 
 def agent_with_callback() -> KnownAgent:
-    """Give an agent that has its say on what its tools answer."""
+    """Return an agent that has its say on what its tools answer."""
     agent = LlmAgent(name="desk", model="none", after_tool_callback=lambda **_: {"status": "on its way"})
     return known_agent(SimulatedAgentConfig("desk", agent, "x.evalset.json"))
 

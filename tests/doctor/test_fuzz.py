@@ -153,7 +153,7 @@ def test_a_hundred_thousand_brackets_crash_nothing(tmp_path: Path, text: bytes) 
 
 
 def a_large_set(folder: Path, count: int, words: int) -> bytes:
-    """Write a set of so many cases, in which two things are wrong; give its text."""
+    """Write a set of so many cases, in which two things are wrong; return its text."""
     turn = a_turn(final_response=a_message("model", "It is on its way. " * words))
     written = json.dumps(a_case("ID", turn), indent=2)
     cases = [written.replace('"ID"', f'"case {number}"') for number in range(count)]

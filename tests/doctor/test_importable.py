@@ -20,7 +20,7 @@ from tests.runtime.ways import Traces
 
 
 def importable(name: str) -> tuple[str, bytes]:
-    """Give a file of a session, by its name, in one of the forms that an import takes."""
+    """Return a file of a session, by its name, in one of the forms that an import takes."""
     play = played(SHAPES["plain"], "held")
     if name == "journal":
         return "kept.json", play.journal.to_json().encode()

@@ -36,12 +36,12 @@ ROLELESS = a_set(a_case("one", a_turn(user_content={"parts": [{"text": "größer
 
 
 def contents(folder: Path) -> dict[str, bytes]:
-    """Give all files of a folder."""
+    """Return all files of a folder."""
     return {path.name: path.read_bytes() for path in folder.iterdir()}
 
 
 def written(changes: Changes) -> list[str]:
-    """Give the names of the files that were written."""
+    """Return the names of the files that were written."""
     assert changes.problems == ()
     return [change.file.name for change in changes.files if change.written]
 

@@ -18,7 +18,7 @@ from tests.doctor.pitfalls import ALL, ENVIRONMENT, SET, Pitfall
 
 @cache
 def agents() -> dict[str, KnownAgent]:
-    """Give the agent that the cases are of."""
+    """Return the agent that the cases are of."""
     return {"desk": known_agent(the_agent())}
 
 

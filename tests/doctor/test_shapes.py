@@ -150,7 +150,7 @@ def test_every_shape_opens_everywhere(tmp_path: Path, name: str) -> None:
 
 
 def _is_read_by_adk(path: Path) -> bool:
-    """Tell whether the loader of `adk eval` reads a file."""
+    """Return whether the loader of `adk eval` reads a file."""
     try:
         return bool(loaded(path))
     except (KeyError, TypeError):

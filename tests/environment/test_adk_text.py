@@ -44,7 +44,7 @@ def read_by_adk(text: str, form: TextForm) -> EnvironmentSimulationConfig:
 
 
 def read(**more: Any) -> ReadConfig:
-    """Give a configuration that uses every field."""
+    """Return a configuration that uses every field."""
     rules = (
         InjectionRule(
             rule_id="pay[0]",

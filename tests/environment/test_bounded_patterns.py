@@ -29,7 +29,7 @@ AT_MOST = 5.0
 
 
 def of_field(field: JsonObject) -> JsonObject:
-    """Give the schema of an object with one field that it must have."""
+    """Return the schema of an object with one field that it must have."""
     return {"type": "object", "properties": {"code": field}, "required": ["code"]}
 
 

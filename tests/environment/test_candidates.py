@@ -50,7 +50,7 @@ TICKETS: JsonObject = {
 
 
 def offered(**more: Any) -> dict[str, Candidate]:
-    """Give the candidates for a call by their labels."""
+    """Return the candidates for a call by their labels."""
     call = DraftCall(tool_name="list_tickets", arguments={"customer_id": "C-7"}, **more)
     return {one.label: one for one in candidates(call)}
 

@@ -37,7 +37,7 @@ PING = ToolShape(name="ping")
 
 
 def answer(**said: Any) -> dict[str, Any]:
-    """Give a model's answer that says this, and nothing else."""
+    """Return a model's answer that says this, and nothing else."""
     value = {"uses": [], "produces": [], "roles": [], **said}
     assert CONNECTIONS_SCHEMA.value is not None
     assert not check(value, CONNECTIONS_SCHEMA.value)

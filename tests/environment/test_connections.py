@@ -35,12 +35,12 @@ def tool(
 
 
 def uses(found: Connections) -> set[tuple[str, str, str, str]]:
-    """Give what is found, without the words that say why."""
+    """Return what is found, without the words that say why."""
     return {(one.tool_name, one.parameter, one.kind, one.use) for one in found.uses}
 
 
 def made(found: Connections) -> set[tuple[str, str, str]]:
-    """Give the fields that hold ids of new things."""
+    """Return the fields that hold ids of new things."""
     return {(one.tool_name, one.field, one.kind) for one in found.produces if one.creates}
 
 

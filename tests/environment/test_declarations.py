@@ -86,7 +86,7 @@ def returning(annotation: object) -> FunctionTool:
 
 
 def declared(tool: BaseTool) -> types.FunctionDeclaration:
-    """Give the declaration that the model sees."""
+    """Return the declaration that the model sees."""
     declaration = tool._get_declaration()
     assert declaration is not None
     return declaration

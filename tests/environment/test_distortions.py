@@ -44,7 +44,7 @@ STEP = st.builds(
 
 
 def seeded(seed: int = 1) -> Random:
-    """Give a stream of draws."""
+    """Return a stream of draws."""
     return Random(seed)  # noqa: S311 - a repeatable stream
 
 
@@ -56,7 +56,7 @@ def run(
 
 
 def at(result: Distorted, path: str) -> list[JsonValue]:
-    """Give what stands at a path of the result."""
+    """Return what stands at a path of the result."""
     return [value for _, value in parse(path).found(result.value)]
 
 

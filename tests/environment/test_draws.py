@@ -19,7 +19,7 @@ def rule(rule_id: str = "r", seed: int | None = None) -> InjectionRule:
 
 
 def expected(seed: int, count: int) -> list[float]:
-    """Give the first values of ADK's stream for a seed."""
+    """Return the first values of ADK's stream for a seed."""
     generator = random.Random(seed)  # noqa: S311 - the very stream that ADK draws from
     return [generator.random() for _ in range(count)]
 

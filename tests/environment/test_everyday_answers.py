@@ -18,7 +18,7 @@ Asked = tuple[str, JsonObject, Any]
 
 
 def told(calls: list[Asked], *others: str, data: str = "") -> list[str]:
-    """Give what each answer of a session is said to contradict; the tools are known by their names and arguments."""
+    """Return what each answer of a session is said to contradict; the tools are known by their names and arguments."""
     asked: dict[str, JsonObject] = {name: {} for name in others}
     for name, arguments, _ in calls:
         asked.setdefault(name, {}).update({key: {"type": "string"} for key in arguments})

@@ -47,7 +47,7 @@ def quote(amount: float, kind: str = "plain") -> dict:
 
 
 def code(name: str, text: str = SHOP) -> Code:
-    """Give where a function of a module is written."""
+    """Return where a function of a module is written."""
     line = next(place for place, one in enumerate(text.splitlines(), start=1) if f"def {name}(" in one)
     return Code(Module("shop/tools.py", text, "shop.tools"), name, line)
 
@@ -63,7 +63,7 @@ def asked(tool: str, *earlier: EarlierAnswer, **arguments: Any) -> Draft:
 
 
 def answered(tool: str, response: Any, **arguments: Any) -> EarlierAnswer:
-    """Give an answered call."""
+    """Return an answered call."""
     return EarlierAnswer(tool_name=tool, arguments=arguments, response=response)
 
 

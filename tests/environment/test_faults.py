@@ -33,12 +33,12 @@ HTTP = (400, 401, 402, 403, 404, 408, 409, 410, 422, 429, 500, 501, 502, 503, 50
 
 
 def seeded() -> Random:
-    """Give a stream of draws."""
+    """Return a stream of draws."""
     return Random(3)  # noqa: S311 - a repeatable stream
 
 
 def fault(name: str) -> Fault:
-    """Give the fault of a name."""
+    """Return the fault of a name."""
     return next(each for each in faults() if each.name == name)
 
 

@@ -45,7 +45,7 @@ def drafted(tool_name: str, arguments: JsonObject, *earlier: EarlierAnswer, **mo
 
 
 def is_adks(answer: object) -> bool:
-    """Tell whether an answer is an error in ADK's form, which no schema holds."""
+    """Return whether an answer is an error in ADK's form, which no schema holds."""
     return isinstance(answer, dict) and answer.keys() == {"error_code", "error_message"}
 
 
@@ -186,7 +186,7 @@ def test_a_schema_that_holds_itself_ends() -> None:
 
 
 def wider(inner: st.SearchStrategy[dict[str, Any]]) -> st.SearchStrategy[dict[str, Any]]:
-    """Give objects, lists and choices of such schemas."""
+    """Return objects, lists and choices of such schemas."""
     names = st.sampled_from(
         ["order_id", "status", "price", "created_at", "is_paid", "tags", "count", "x", "items", "total", "low", "high",
          "departs", "arrives", "line", "name", "currency", "allowed_amount", "remaining", "placed_on"]
@@ -205,7 +205,7 @@ def wider(inner: st.SearchStrategy[dict[str, Any]]) -> st.SearchStrategy[dict[st
 
 
 def schemas() -> st.SearchStrategy[dict[str, Any]]:
-    """Give schemas of the kinds that tools declare, each of which some value fits."""
+    """Return schemas of the kinds that tools declare, each of which some value fits."""
     low = st.integers(-50, 50)
     numbers = st.builds(
         lambda kind, least, span: {"type": kind, "minimum": least, "maximum": least + span},

@@ -39,7 +39,7 @@ def world_of(data: str = DATA) -> World:
 def found(
     world: World, invariant: str, tool: str, response: JsonValue, **arguments: JsonValue
 ) -> tuple[Contradiction, ...]:
-    """Give what an answer would contradict; with no invariant, only what was said before."""
+    """Return what an answer would contradict; with no invariant, only what was said before."""
     call = WorldCall(tool, arguments, response, fact=50, turn=5)
     if invariant:
         return contradictions(world, world.preview(call), [invariant])

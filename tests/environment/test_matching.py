@@ -50,7 +50,7 @@ def rule(when: object, rule_id: str = "r", **fields: Any) -> InjectionRule:
 
 
 def miss(when: object, of: CallContext | None = None) -> Miss | None:
-    """Give the miss of a rule, or None where it fires; the opposite condition has to do the opposite."""
+    """Return the miss of a rule, or None where it fires; the opposite condition has to do the opposite."""
     verdict = evaluate([rule(when)], of or call(), lambda _: 0.0)
     opposite = evaluate([rule({"kind": "not", "condition": when})], of or call(), lambda _: 0.0)
     assert bool(verdict.modifiers) is not bool(opposite.modifiers)

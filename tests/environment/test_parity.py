@@ -154,7 +154,7 @@ _responses = st.dictionaries(st.sampled_from(["status", "items", ""]), _values, 
 
 @st.composite
 def injections(draw: st.DrawFn) -> InjectionConfig:
-    """Give one injection that ADK reads as it is meant."""
+    """Return one injection that ADK reads as it is meant."""
     probability, seed = draw(_chances)
     effect: dict[str, Any] = draw(
         st.fixed_dictionaries({"injected_error": _errors})
@@ -171,7 +171,7 @@ def injections(draw: st.DrawFn) -> InjectionConfig:
 
 @st.composite
 def sessions(draw: st.DrawFn) -> tuple[EnvironmentSimulationConfig, list[Call]]:
-    """Give a configuration, and calls of which many have the arguments that an injection waits for."""
+    """Return a configuration, and calls of which many have the arguments that an injection waits for."""
     names = draw(st.lists(st.sampled_from(TOOLS[:3]), min_size=1, max_size=3, unique=True))
     tools = [
         ToolSimulationConfig(

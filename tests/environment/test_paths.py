@@ -29,7 +29,7 @@ JSON = st.recursive(
 
 
 def places(value: JsonValue, place: str = "") -> list[tuple[str, JsonValue]]:
-    """Give every place of a value."""
+    """Return every place of a value."""
     inner: list[tuple[str, JsonValue]] = []
     if isinstance(value, dict):
         inner = [(field_place(place, name), item) for name, item in value.items()]

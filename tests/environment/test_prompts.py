@@ -52,7 +52,7 @@ CALL = AskedCall(
 
 
 def told(call: AskedCall = CALL, budgets: Budgets | None = None) -> str:
-    """Give the prompt of a call."""
+    """Return the prompt of a call."""
     return prompt_for(call, answer_schema(call.output_schema), budgets)
 
 

@@ -35,7 +35,7 @@ RAW = "{{ args.id }}"
 
 
 def seeded(seed: int = 1) -> Random:
-    """Give a stream of draws."""
+    """Return a stream of draws."""
     return Random(seed)  # noqa: S311 - a repeatable stream
 
 

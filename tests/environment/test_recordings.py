@@ -81,7 +81,7 @@ def read(value: object) -> Recording:
 
 
 def short(recording: Recording) -> list[tuple[str, Any, Any]]:
-    """Give the calls without their places."""
+    """Return the calls without their places."""
     return [(call.tool_name, call.arguments, call.response) for call in recording.calls]
 
 
@@ -307,7 +307,7 @@ CALLS = (
 
 
 def order(found: tuple[Near, ...]) -> list[int]:
-    """Give the numbers of what was found."""
+    """Return the numbers of what was found."""
     return [near.index for near in found]
 
 

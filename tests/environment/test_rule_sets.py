@@ -76,7 +76,7 @@ RULES = (
 
 
 def kinds(union: Any, name: str) -> set[str]:
-    """Give the kinds of a union of values."""
+    """Return the kinds of a union of values."""
     return {str(model.model_fields[name].default) for model in get_args(get_args(union)[0])}
 
 

@@ -274,7 +274,7 @@ class Model:
         self.counted, self.drawn, self.fired = Counter[str](), Counter[str](), Counter[str]()
 
     def call(self, tool: str, x: int) -> tuple[list[str], list[str]]:
-        """Give the rules that fire for a call, and those that do not."""
+        """Return the rules that fire for a call, and those that do not."""
         hits: list[str] = []
         misses: list[str] = []
         for i, plain in enumerate(self.rules):

@@ -29,7 +29,7 @@ LEAVES: st.SearchStrategy[Any] = st.fixed_dictionaries(
 
 
 def wider(inner: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
-    """Give objects and lists of schemas."""
+    """Return objects and lists of schemas."""
     fields = st.dictionaries(st.sampled_from("abc"), inner, max_size=3)
     objects = st.fixed_dictionaries(
         {"type": st.just("object"), "properties": fields},

@@ -41,7 +41,7 @@ class Node(BaseModel):
 
 
 def problems(value: object, schema: object) -> list[tuple[str, str]]:
-    """Give the problems as pairs."""
+    """Return the problems as pairs."""
     return [(problem.path, problem.message) for problem in check(value, schema)]
 
 

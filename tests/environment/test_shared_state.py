@@ -13,7 +13,7 @@ ROOM = "Room environment: temperature 68F, humidity 45%, HVAC off"
 
 
 def hvac() -> EnvironmentSettings:
-    """Give the settings of two tools of one room."""
+    """Return the settings of two tools of one room."""
     tools = (
         ToolSettings(
             name="hvac_controller", share_state_id="room_environment", initial_state_description=ROOM

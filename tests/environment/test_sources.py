@@ -37,7 +37,7 @@ TOOLS = (
 
 
 def shop() -> World:
-    """Give a world with the shop's tables."""
+    """Return a world with the shop's tables."""
     names = {
         "find_product": "product_id",
         "get_customer": "customer_id",
@@ -65,7 +65,7 @@ def made(tool: str, schema: JsonObject | None = None, /, **arguments: Any) -> Dr
 
 
 def listing(name: str, *fields: str) -> JsonObject:
-    """Give the schema of an object with a list of records and a count."""
+    """Return the schema of an object with a list of records and a count."""
     item: JsonObject = {"type": "object", "properties": {one: {} for one in fields}, "required": list(fields)}
     return {
         "type": "object",
@@ -175,7 +175,7 @@ def test_what_is_made_is_numbered_on_and_found_again() -> None:
 
 
 def recorded(tool: str, ticket: str, answer: JsonObject, /) -> RecordedCall:
-    """Give a recorded call about a ticket."""
+    """Return a recorded call about a ticket."""
     return RecordedCall(
         tool_name=tool, arguments={"ticket_id": ticket, "lang": "en"}, response=answer, place=f"call {ticket}"
     )

@@ -36,7 +36,7 @@ ANSWER: dict[str, JsonValue] = {
 
 
 def fired(effect: dict[str, Any], tool_name: str = "search_flights", **fields: Any) -> InjectionRule:
-    """Give the rule with this effect, which fires at the first, the second and the hundredth call of its tool only."""
+    """Return the rule with this effect, which fires at the first, the second and the hundredth call of its tool only."""
     rule = InjectionRule.model_validate(
         {"rule_id": "chaos", "tool_name": "search_flights", "effect": effect, **fields}
     )
@@ -70,7 +70,7 @@ def test_an_effect_that_cancels_the_call(name: str, error_type: str, code: int, 
 
 
 def struck(*distortions: dict[str, Any], seed: int = 1) -> Any:
-    """Give the answer that follows after a rule has distorted it."""
+    """Return the answer that follows after a rule has distorted it."""
     effect = fired({"kind": "distort", "distortions": distortions}).effect
     assert isinstance(effect, DistortEffect)
     return distorted(ANSWER, effect.distortions, Random(seed)).value  # noqa: S311 - a repeatable choice, not a secret
@@ -108,7 +108,7 @@ def test_remove_fields() -> None:
 
 
 def pairs(before: Any, after: Any) -> list[tuple[Any, Any]]:
-    """Give the values of an answer that hold no others, each with what stands in its place."""
+    """Return the values of an answer that hold no others, each with what stands in its place."""
     if isinstance(before, dict):
         assert before.keys() == after.keys()
         return [pair for name in before for pair in pairs(before[name], after[name])]

@@ -15,7 +15,7 @@ from simulator.environment.world.world import World
 
 
 def only_table(text: str) -> Table:
-    """Give the one table of a text."""
+    """Return the one table of a text."""
     (table,) = read_tables(text).tables
     return table
 

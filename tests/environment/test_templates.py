@@ -23,7 +23,7 @@ JSON = st.recursive(
 
 
 def variables(seed: str = "s") -> dict[str, object]:
-    """Give the variables of a call."""
+    """Return the variables of a call."""
     return variables_of(
         args={"city": "Oslo", "nights": 3, "guests": ["Ada", "Bo"]},
         seed=seed,

@@ -74,7 +74,7 @@ CALLS = st.lists(st.tuples(TOOLS, OBJECTS, JSON), max_size=8)
 
 
 def calls_of(given_calls: list[tuple[str, JsonObject, JsonValue]]) -> list[WorldCall]:
-    """Give each call a fact and a turn."""
+    """Return each call a fact and a turn."""
     return [WorldCall(*call, fact=number, turn=number) for number, call in enumerate(given_calls, start=1)]
 
 

@@ -36,7 +36,7 @@ class Told:
         return changes
 
     def fields(self, kind: str, key: str) -> JsonObject:
-        """Give what is known of a thing that lives."""
+        """Return what is known of a thing that lives."""
         entity = self.world.entity(kind, key)
         assert entity is not None
         assert not entity.gone

@@ -41,7 +41,7 @@ class Fuzzer:
         self.rng = random.Random(seed)  # noqa: S311 - a repeatable stream is what is asked for
 
     def pair(self, depth: int = 0) -> Pair:
-        """Give a schema and a value that fits it."""
+        """Return a schema and a value that fits it."""
         leaves: list[Callable[[], Pair]] = [self._number, self._text, self._choice, self._plain]
         deep = [self._object, self._object, self._array, self._map]
         schema, value = (
@@ -50,7 +50,7 @@ class Fuzzer:
         return self._wrapped(schema, value, depth)
 
     def values(self, depth: int = 0) -> Any:
-        """Give any JSON value."""
+        """Return any JSON value."""
         rng = self.rng
         simple = [
             None,
@@ -195,7 +195,7 @@ NODE: dict[str, Any] = {
 
 
 def witnessed(seed: int) -> tuple[dict[str, Any], Any, Fuzzer]:
-    """Give a schema, a value that fits it, and what goes on to make arguments and answers."""
+    """Return a schema, a value that fits it, and what goes on to make arguments and answers."""
     fuzzer = Fuzzer(seed)
     schema, value = fuzzer.pair()
     return {**schema, "$defs": {"Node": NODE}}, value, fuzzer

@@ -86,7 +86,7 @@ root_agent = LlmAgent(
 
 
 def write_desk(agents_dir: Path) -> Path:
-    """Write the agent's folder in ADK's convention and give its path."""
+    """Write the agent's folder in ADK's convention and return its path."""
     folder = agents_dir / "desk"
     folder.mkdir(parents=True)
     (folder / "__init__.py").write_text("from . import agent\n", encoding="utf-8")

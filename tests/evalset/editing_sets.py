@@ -60,7 +60,7 @@ EVENTS_TURN: dict[str, Any] = {
 
 
 def a_raw_case(eval_id: str, *turns: dict[str, Any]) -> dict[str, Any]:
-    """Give a case with rubrics, both states and keys that ADK does not know."""
+    """Return a case with rubrics, both states and keys that ADK does not know."""
     return {
         "x_team": {"owner": "me", "nested": [1, None, "ß"]},
         "eval_id": eval_id,

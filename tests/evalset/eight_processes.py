@@ -152,7 +152,7 @@ def child(work: Work, path: Path, life: int, pipe: int) -> int:
 
 
 def run(path: Path, seconds: float, moments: Random) -> list[list[object]]:
-    """Let them work for a time, and on until each kind of work was done once; kill one at a time; give what they said."""
+    """Let them work for a time, and on until each kind of work was done once; kill one at a time; return what they said."""
     reads, writes = os.pipe()
     os.set_blocking(reads, False)
     lives = count(1)

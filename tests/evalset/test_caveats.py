@@ -17,7 +17,7 @@ REAL = Seats(tools={"*": "real"})
 
 
 def told(session: SimulationSession) -> str:
-    """Give all warnings as one text."""
+    """Return all warnings as one text."""
     return "\n".join(warnings(session))
 
 

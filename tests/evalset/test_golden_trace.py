@@ -103,7 +103,7 @@ def test_a_call_that_was_stopped_never_stands_in_a_trace() -> None:
 
 
 def left_out(sim: Simulation) -> str:
-    """Give the caveat about turns that came to nothing."""
+    """Return the caveat about turns that came to nothing."""
     return next((words for words in warnings(sim.session) if "leaves out" in words), "")
 
 

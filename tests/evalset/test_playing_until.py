@@ -42,7 +42,7 @@ def scripted(desk: SimulatedAgentConfig, work: SetWork, turn: int, steps: int) -
 
 
 def pending_at(desk: SimulatedAgentConfig, work: SetWork, turn: int, step: Step) -> ToolRequest:
-    """Play a case so that it stops behind a step; give the one call that then waits."""
+    """Play a case so that it stops behind a step; return the one call that then waits."""
     steps = steps_of(work.case("case"), turn).index(step) + 1
     with scripted(desk, work, turn, steps) as session:
         done = session.play()

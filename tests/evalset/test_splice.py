@@ -21,13 +21,13 @@ PATH = Path("orders.evalset.json")
 
 
 def inserted(outline: Outline, *added: dict[str, Any]) -> tuple[bytes, Outline]:
-    """Give what is inserted for cases, and the outline of the text with them."""
+    """Return what is inserted for cases, and the outline of the text with them."""
     insertion = Insertion(outline, [(case["eval_id"], case) for case in added])
     return b"".join(insertion.pieces()), insertion.outline
 
 
 def spliced(text: bytes, outline: Outline, case: dict[str, Any]) -> tuple[bytes, bytes]:
-    """Give the text with the case, and the addition alone."""
+    """Return the text with the case, and the addition alone."""
     place = outline.layout.insert_at
     addition, _ = inserted(outline, case)
     return text[:place] + addition + text[place:], addition

@@ -91,7 +91,7 @@ def test_what_is_no_json_is_told_as_of_the_whole_text(text: bytes) -> None:
 
 
 def outcome(read: Callable[[], Any]) -> tuple[str, Any]:
-    """Give what is read, or which error comes out of it and what that says."""
+    """Return what is read, or which error comes out of it and what that says."""
     try:
         return "read", read()
     except ValueError as error:

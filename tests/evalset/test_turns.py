@@ -66,13 +66,13 @@ def opened(config: SimulatedAgentConfig) -> Simulation:
 
 
 def remembered(sim: Simulation) -> str:
-    """Give what was found in the memory last."""
+    """Return what was found in the memory last."""
     found = [str(each.result) for each in sim.session.history if isinstance(each, ToolOutput)]
     return next((each for each in reversed(found) if "memories" in each), "")
 
 
 def last_agent(sim: Simulation) -> str:
-    """Give who gave the last answer."""
+    """Return who gave the last answer."""
     return next(each.agent for each in reversed(sim.session.history) if isinstance(each, FinalResponse))
 
 

@@ -281,7 +281,7 @@ for writer in writers:
 
 
 def _as_an_ordinary_user(paths: list[Path]) -> list[str]:
-    """Try to write a case to each path with no special rights; give what each said."""
+    """Try to write a case to each path with no special rights; return what each said."""
     user = NOBODY if os.geteuid() == 0 else -1
     command = [sys.executable, "-W", "ignore", "-c", _TRY_ALL, str(user), *map(str, paths)]
     done = subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True, timeout=60, check=False)

@@ -36,42 +36,42 @@ def built(sim: Simulation, **more: Any) -> EvalCase:
 
 
 def calls_of_adk(session: SimulationSession) -> Calls:
-    """Give the calls that ADK's own converter, which `adk eval` uses, sees in the events of all turns."""
+    """Return the calls that ADK's own converter, which `adk eval` uses, sees in the events of all turns."""
     events = [Event.model_validate(event) for turn in session.turns for event in turn.events]
     found = EvaluationGenerator.convert_events_to_eval_invocations(events)
     return [pair for turn in found for pair in calls(turn)]
 
 
 def turns(case: EvalCase) -> list[Invocation]:
-    """Give a case's invocations."""
+    """Return a case's invocations."""
     assert case.conversation is not None
     return case.conversation
 
 
 def calls(turn: Invocation) -> Calls:
-    """Give the calls that ADK's evaluator compares."""
+    """Return the calls that ADK's evaluator compares."""
     return [(each.name, each.args) for each in get_all_tool_calls(turn.intermediate_data)]
 
 
 def answers(turn: Invocation) -> list[tuple[str | None, dict[str, Any] | None]]:
-    """Give the tools' answers."""
+    """Return the tools' answers."""
     return [(each.name, each.response) for each in get_all_tool_responses(turn.intermediate_data)]
 
 
 def data(turn: Invocation) -> IntermediateData:
-    """Give what lies between the query and the final response."""
+    """Return what lies between the query and the final response."""
     assert isinstance(turn.intermediate_data, IntermediateData)
     return turn.intermediate_data
 
 
 def text(content: types.Content | None) -> str | None:
-    """Give a content's text."""
+    """Return a content's text."""
     assert content is not None
     assert content.parts is not None
     return content.parts[0].text
 
 
 def roles(turn: Invocation) -> tuple[str | None, str | None]:
-    """Give the roles of the query and of the final response."""
+    """Return the roles of the query and of the final response."""
     assert turn.final_response is not None
     return turn.user_content.role, turn.final_response.role

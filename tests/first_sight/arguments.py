@@ -63,13 +63,13 @@ def chosen(function: Function, calls: Iterable[ast.Call], classes: Classes) -> d
 
 
 def parameters(function: Function) -> list[ast.arg]:
-    """Give the parameters that a model fills."""
+    """Return the parameters that a model fills."""
     all_of_it = [*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs]
     return [one for one in all_of_it if not is_context(one)]
 
 
 def required(function: Function) -> list[ast.arg]:
-    """Give the parameters that a model has to fill."""
+    """Return the parameters that a model has to fill."""
     plain = [*function.args.posonlyargs, *function.args.args]
     first_default = len(plain) - len(function.args.defaults)
     named = zip(function.args.kwonlyargs, function.args.kw_defaults, strict=True)
@@ -78,7 +78,7 @@ def required(function: Function) -> list[ast.arg]:
 
 
 def is_context(parameter: ast.arg) -> bool:
-    """Tell whether ADK fills a parameter by itself."""
+    """Return whether ADK fills a parameter by itself."""
     named = (
         set() if parameter.annotation is None else set(re.findall(r"\w+", ast.unparse(parameter.annotation)))
     )
@@ -86,7 +86,7 @@ def is_context(parameter: ast.arg) -> bool:
 
 
 def _literals(function: Function, call: ast.Call) -> dict[str, JsonValue] | None:
-    """Give the arguments of a call, if it gives all that is required, and literals alone."""
+    """Return the arguments of a call, if it gives all that is required, and literals alone."""
     names = [one.arg for one in parameters(function)]
     given = {
         **dict(zip(names, call.args, strict=False)),
@@ -111,7 +111,7 @@ def _is_json(value: object) -> bool:
 
 
 def _told(docstring: str) -> dict[str, str]:
-    """Give what a docstring says about each parameter: from `name:` or `name (type):` to the next such line."""
+    """Return what a docstring says about each parameter: from `name:` or `name (type):` to the next such line."""
     found: dict[str, str] = {}
     name = ""
     for line in docstring.splitlines():
@@ -159,7 +159,7 @@ def _row(name: str, table: tuple[tuple[str, T], ...], last: T) -> T:
 
 
 def _kind(annotation: ast.expr) -> str:
-    """Give the name of a type, without `Optional`, `Annotated` and `| None`."""
+    """Return the name of a type, without `Optional`, `Annotated` and `| None`."""
     match annotation:
         case ast.Constant(value=str(text)):
             return _kind(ast.parse(text, mode="eval").body) if text.isidentifier() or "[" in text else text

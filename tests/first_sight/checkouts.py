@@ -37,7 +37,7 @@ class File:
                 self.binding.setdefault(name, []).append(statement)
 
     def function(self, name: str) -> ast.FunctionDef | ast.AsyncFunctionDef | None:
-        """Give the last function of a name at the top level."""
+        """Return the last function of a name at the top level."""
         found = [
             one
             for one in self.binding.get(name, [])
@@ -47,7 +47,7 @@ class File:
 
 
 def bound(statement: ast.stmt) -> set[str]:
-    """Give the names that a statement of the top level binds or changes, not those of the scopes inside it."""
+    """Return the names that a statement of the top level binds or changes, not those of the scopes inside it."""
     if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
         return {statement.name}
     names: set[str] = set()
@@ -67,7 +67,7 @@ def bound(statement: ast.stmt) -> set[str]:
 
 
 def own_nodes(node: ast.AST) -> Iterator[ast.AST]:
-    """Give the nodes of a statement, without the bodies of functions and classes inside it."""
+    """Yield the nodes of a statement, without the bodies of functions and classes inside it."""
     yield node
     if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)):
         for child in ast.iter_child_nodes(node):
@@ -75,7 +75,7 @@ def own_nodes(node: ast.AST) -> Iterator[ast.AST]:
 
 
 def root_name(node: ast.AST) -> str:
-    """Give the name at the root of `name.a[b].c`; empty where there is none."""
+    """Return the name at the root of `name.a[b].c`; empty where there is none."""
     while isinstance(node, (ast.Attribute, ast.Subscript)):
         node = node.value
     return node.id if isinstance(node, ast.Name) else ""
@@ -99,7 +99,7 @@ class Checkout:
         return frozenset(self.paths)
 
     def file(self, path: str) -> File | None:
-        """Give a parsed file; None where it is no Python of this version."""
+        """Return a parsed file; None where it is no Python of this version."""
         if path not in self._files:
             self._files[path] = self._read(path)
         return self._files[path]
@@ -113,7 +113,7 @@ class Checkout:
             return None
 
     def module(self, path: str, name: str, level: int) -> str | None:
-        """Give the file that `from ..name import` in a file means; None where it is none of the checkout.
+        """Return the file that `from ..name import` in a file means; None where it is none of the checkout.
 
         An absolute name is looked for beside the file, and then in each folder above it.
         """
@@ -127,7 +127,7 @@ class Checkout:
         return None
 
     def target(self, path: str, statement: ast.stmt, name: str) -> Target | None:
-        """Give what a name means that an import statement binds; None where it comes from elsewhere."""
+        """Return what a name means that an import statement binds; None where it comes from elsewhere."""
         for alias in getattr(statement, "names", []):
             if (alias.asname or alias.name) != name:
                 continue

@@ -44,7 +44,7 @@ def _guard(event: str, arguments: tuple[Any, ...]) -> None:
 
 
 def _object(kind: Any, value: Any) -> Any:
-    """Give an argument as ADK does: a pydantic object where the parameter is of such a class."""
+    """Return an argument as ADK does: a pydantic object where the parameter is of such a class."""
     is_model = inspect.isclass(kind) and issubclass(kind, pydantic.BaseModel)
     return kind.model_validate(value) if is_model and isinstance(value, dict) else value
 

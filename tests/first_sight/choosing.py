@@ -70,12 +70,12 @@ class Choice:
 
 
 def folder_of(folder: Path, repository: str) -> Path:
-    """Give the folder of a repository's checkout."""
+    """Return the folder of a repository's checkout."""
     return folder / repository.replace("/", "+")
 
 
 def ordered(names: list[str]) -> list[str]:
-    """Give the repositories in the order in which they are visited."""
+    """Return the repositories in the order in which they are visited."""
     kept = {name.lower(): name for name in names if name.partition("/")[0].lower() not in LEFT_OUT_OWNERS}
     return [kept[name] for name in sorted(kept, key=digest)]
 
@@ -104,14 +104,14 @@ def main() -> None:
 
 
 def visited_before(list_name: str) -> list[str]:
-    """Give the repositories of the samples before the one of this name: none of them, and no copy of theirs, is taken again."""
+    """Return the repositories of the samples before the one of this name: none of them, and no copy of theirs, is taken again."""
     names = list(AT_LEAST)
     lists = [HOME / name for name in names[: names.index(list_name)]]
     return [repository for one in lists for repository in json.loads(one.read_text())["visited"]]
 
 
 def _known_bodies(folder: Path, repositories: Iterable[str]) -> set[str]:
-    """Give the functions of some repositories and of this one, all of them, as `Found.body` does."""
+    """Return the functions of some repositories and of this one, all of them, as `Found.body` does."""
     bodies: set[str] = set()
     for root in (*(folder_of(folder, name) for name in repositories), ROOT / "simulator", ROOT / "tests"):
         checkout = Checkout(root)
@@ -153,7 +153,7 @@ def _tool(choice: Choice, checkout: Checkout, tool: Found, repository: str, comm
 
 
 def _classes(checkout: Checkout, file: File) -> Classes:
-    """Give the classes that a file's annotations can name: its own, and those that it imports from the checkout."""
+    """Return the classes that a file's annotations can name: its own, and those that it imports from the checkout."""
     found: Classes = {}
     for name, statements in file.binding.items():
         for statement in statements:
@@ -167,7 +167,7 @@ def _classes(checkout: Checkout, file: File) -> Classes:
 
 
 def _calls(checkout: Checkout, tool: Found) -> list[ast.Call]:
-    """Give the calls of a function by its name: in its docstring, in its file, in the others, in the Markdown files."""
+    """Return the calls of a function by its name: in its docstring, in its file, in the others, in the Markdown files."""
     name = tool.function.name
     texts = [ast.get_docstring(tool.function) or ""]
     trees: list[ast.AST] = []
@@ -185,7 +185,7 @@ def _calls(checkout: Checkout, tool: Found) -> list[ast.Call]:
 
 
 def _written(texts: list[str], name: str) -> list[ast.Call]:
-    """Give the calls that stand at the start of a line of a text, after `>>>`, `=`, or a word such as `print(`."""
+    """Return the calls that stand at the start of a line of a text, after `>>>`, `=`, or a word such as `print(`."""
     found = []
     for text in texts:
         for line in text.splitlines():

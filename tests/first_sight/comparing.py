@@ -41,7 +41,7 @@ def _shape(value: JsonValue) -> object:
 
 
 def leaves(value: JsonValue, path: str = "$") -> Iterator[tuple[str, JsonValue]]:
-    """Give the numbers, texts and truth values in a value, with their paths."""
+    """Yield the numbers, texts and truth values in a value, with their paths."""
     if isinstance(value, dict):
         for key, one in value.items():
             yield from leaves(one, f"{path}.{key}")

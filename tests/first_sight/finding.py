@@ -30,7 +30,7 @@ class Found(NamedTuple):
 
 
 def tools_of(checkout: Checkout) -> list[Found]:
-    """Give each function tool once, in the order of the SHA-256 of `path:name`.
+    """Return each function tool once, in the order of the SHA-256 of `path:name`.
 
     A tool is a function at the top level of a file that stands, by its name or as `module.name`, in the list given
     for `tools=` of any call, or that is given to `FunctionTool` or `LongRunningFunctionTool`, in a file that names
@@ -49,12 +49,12 @@ def tools_of(checkout: Checkout) -> list[Found]:
 
 
 def digest(text: str) -> str:
-    """Give the SHA-256 of a text, by which things are ordered."""
+    """Return the SHA-256 of a text, by which things are ordered."""
     return hashlib.sha256(text.encode()).hexdigest()
 
 
 def is_test(path: str) -> bool:
-    """Tell whether a file belongs to tests, or to a copy of ADK."""
+    """Return whether a file belongs to tests, or to a copy of ADK."""
     parts = PurePosixPath(path).parts
     return any(part.lower().startswith("test") for part in parts) or "google/adk/" in path
 

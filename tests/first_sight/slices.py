@@ -41,7 +41,7 @@ class Slice:
     reasons: list[str] = field(default_factory=list)
 
     def modules(self) -> list[tuple[str, str]]:
-        """Give the path and the source of each part; what one needs stands before it."""
+        """Return the path and the source of each part; what one needs stands before it."""
         return [
             (path, "\n".join(["from __future__ import annotations", *lines]))
             for path, lines in self.parts.items()
@@ -205,7 +205,7 @@ class _Cut:
             self.made.parts[path] = [*brought, *futures]
 
     def _order(self) -> list[str]:
-        """Give the files, those first from which others bring something."""
+        """Return the files, those first from which others bring something."""
         ordered: list[str] = []
         seen: set[str] = set()
 
@@ -245,7 +245,7 @@ def _names(statement: ast.stmt) -> set[str]:
 
 
 def _local(statement: ast.stmt) -> set[str]:
-    """Give the names that a function sets by itself; none of another statement."""
+    """Return the names that a function sets by itself; none of another statement."""
     if not isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef)):
         return set()
     found = {one.arg for one in ast.walk(statement) if isinstance(one, ast.arg)}
@@ -259,7 +259,7 @@ def _local(statement: ast.stmt) -> set[str]:
 
 
 def _changed(function: ast.AST) -> set[str]:
-    """Give the names that are not the function's own, and whose values it changes in place, or which it sets."""
+    """Return the names that are not the function's own, and whose values it changes in place, or which it sets."""
     own = _local(function) if isinstance(function, ast.stmt) else set()
     found: set[str] = set()
     for node in ast.walk(function):
@@ -274,7 +274,7 @@ def _changed(function: ast.AST) -> set[str]:
 
 
 def _changed_selves(made: ast.ClassDef) -> str:
-    """Give the first method, besides those that make the object, that changes its own object."""
+    """Return the first method, besides those that make the object, that changes its own object."""
     for one in made.body:
         making = {"__init__", "__post_init__", "__new__"}
         if (

@@ -64,7 +64,7 @@ def checkout(root: Path) -> Checkout:
 
 
 def named(root: Path) -> dict[str, Found]:
-    """Give the tools of the project by their names."""
+    """Return the tools of the project by their names."""
     return {tool.function.name: tool for tool in tools_of(checkout(root))}
 
 

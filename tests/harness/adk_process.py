@@ -140,7 +140,7 @@ class AdkWeb:
         return [_case(result) for result in answer.json()["runEvalResults"]]
 
     def chat(self, agent: str, *messages: str) -> list[dict[str, Any]]:
-        """Say messages to an agent in a new session, as its page does; give all events, in camel case."""
+        """Say messages to an agent in a new session, as its page does; return all events, in camel case."""
         session = self._post(f"/apps/{agent}/users/user/sessions", {})
         events: list[dict[str, Any]] = []
         for message in messages:

@@ -56,7 +56,7 @@ Nobody presses a button that still moves; a browser that is steered would, and l
 
 
 def chromium_path() -> str:
-    """Give the browser's program: what the variable CHROMIUM names, else what the machine has."""
+    """Return the browser's program: what the variable CHROMIUM names, else what the machine has."""
     names = (os.environ.get("CHROMIUM", ""), *_CHROMIUMS)
     return next(found for name in names if name and (found := shutil.which(name)))
 
@@ -153,7 +153,7 @@ class Studio:
         self.like(key).first.evaluate(_STANDS_STILL)
 
     def open_step(self, words: str) -> Locator:
-        """Open the last step of the timeline whose line holds these words; give it when all of it is there."""
+        """Open the last step of the timeline whose line holds these words; return it when all of it is there."""
         step = self.like("step_").filter(has=self.page.locator("summary").filter(has_text=words)).last
         step.locator("summary").click()
         self.rest()
@@ -220,7 +220,7 @@ class Studio:
         return [" ".join(text.split()) for text in found]
 
     def step_number(self) -> str:
-        """Give the words that count the session's steps."""
+        """Return the words that count the session's steps."""
         return self.header.get_by_text(re.compile(r"^step \d+$")).inner_text()
 
     def settle(self) -> None:
@@ -352,7 +352,7 @@ class Studio:
     # ------------------------------------------------------------ the way out
 
     def export_to(self, path: Path | None = None, eval_id: str | None = None) -> Path:
-        """Write the golden trace, by default to its agent's own eval set; give the file, back in the session."""
+        """Write the golden trace, by default to its agent's own eval set; return the file, back in the session."""
         self.rest()
         self.button("open_export").click()
         self.keyed("head_export_ways").wait_for()
@@ -373,7 +373,7 @@ class Studio:
 
 
 def first_code(inside: Locator) -> str:
-    """Give the text of the first block of code inside of something; the page gets ready for the first one only when it comes."""
+    """Return the text of the first block of code inside of something; the page gets ready for the first one only when it comes."""
     block = inside.get_by_test_id("stCode").first
     expect(block).to_have_text(_SOMETHING)
     return block.inner_text().strip()

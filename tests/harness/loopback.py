@@ -49,7 +49,7 @@ class Loopback:
     let_go: threading.Event = field(default_factory=threading.Event)
 
     def next_reply(self, asked: Asked) -> Reply:
-        """Take the request down and give its reply; 410 when there is none left."""
+        """Take the request down and return its reply; 410 when there is none left."""
         self.asked.append(asked)
         self.arrived.set()
         place = len(self.asked) - 1
@@ -127,7 +127,7 @@ def gemini(*parts: Any, finish: str = "STOP") -> Reply:
 
 
 def gemini_chunk(*parts: Any, finish: str | None = "STOP") -> Any:
-    """Give one response of Gemini in JSON; a text stands for a part of text."""
+    """Return one response of Gemini in JSON; a text stands for a part of text."""
     content = {
         "role": "model",
         "parts": [{"text": part} if isinstance(part, str) else part for part in parts],
@@ -138,7 +138,7 @@ def gemini_chunk(*parts: Any, finish: str | None = "STOP") -> Any:
 
 
 def gemini_call(name: str, **arguments: Any) -> Any:
-    """Give a part that calls a function."""
+    """Return a part that calls a function."""
     return {"functionCall": {"name": name, "args": arguments}}
 
 

@@ -41,7 +41,7 @@ class Provider:
         return "\n".join(("[auth]", *(f"{name} = {json.dumps(value)}" for name, value in lines.items()), ""))
 
     def metadata(self) -> dict[str, Any]:
-        """Say where everything is."""
+        """Return where everything is."""
         return {
             "issuer": self.url,
             "authorization_endpoint": f"{self.url}/authorize",
@@ -53,13 +53,13 @@ class Provider:
         }
 
     def code_for(self, who: str, nonce: str) -> str:
-        """Give the code with which the studio asks who somebody is."""
+        """Return the code with which the studio asks who somebody is."""
         code = secrets.token_urlsafe(16)
         self.codes[code] = who, nonce
         return code
 
     def tokens(self, code: str) -> dict[str, Any]:
-        """Give the tokens for a code, once."""
+        """Return the tokens for a code, once."""
         who, nonce = self.codes.pop(code)
         now = int(time.time())
         claims = {"iss": self.url, "aud": CLIENT_ID, "iat": now, "exp": now + _HOUR, "nonce": nonce}

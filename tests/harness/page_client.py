@@ -88,11 +88,11 @@ class PageClient:
         return self._socket
 
     async def run(self) -> float:
-        """Let the whole page be drawn; give the seconds until its script has ended."""
+        """Let the whole page be drawn; return the seconds until its script has ended."""
         return await self._asked("")
 
     async def look(self, part: str) -> float:
-        """Let one part look by itself, as its timer does; give the seconds until that has ended."""
+        """Let one part look by itself, as its timer does; return the seconds until that has ended."""
         return await self._asked(part)
 
     async def click(self, key: str) -> float:
@@ -107,7 +107,7 @@ class PageClient:
         return await self._asked("", asked)
 
     def key(self, start: str) -> str:
-        """Give the whole key of the one that was drawn last of those that begin like this; empty where there is none."""
+        """Return the whole key of the one that was drawn last of those that begin like this; empty where there is none."""
         return next((key for key in reversed(self._ids) if key.startswith(start)), "")
 
     def _id(self, start: str) -> str:

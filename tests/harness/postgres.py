@@ -28,7 +28,7 @@ class PostgresError(AssertionError):
 
 
 def program(name: str) -> str:
-    """Give one of PostgreSQL's programs: from the folder POSTGRES_BIN, the path, or where Debian puts them.
+    """Return one of PostgreSQL's programs: from the folder POSTGRES_BIN, the path, or where Debian puts them.
 
     Raises:
         PostgresError: The machine has none; no test may pass without it.
@@ -50,7 +50,7 @@ class Postgres:
     _numbers: Iterator[int]
 
     def new_database(self) -> str:
-        """Make an empty database and give its URL."""
+        """Make an empty database and return its URL."""
         name = f"test_{next(self._numbers)}"
         with psycopg.connect(self._url("postgres"), autocommit=True) as connection:
             connection.execute(f"CREATE DATABASE {name}".encode())

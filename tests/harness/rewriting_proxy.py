@@ -13,7 +13,7 @@ _CHUNK = 65536
 
 @contextmanager
 def rewriting_proxy(port: int, host: str = "", headers: Mapping[str, str] | None = None) -> Iterator[int]:
-    """Pass connections on to a port of this machine; give the proxy's port.
+    """Pass connections on to a port of this machine; return the proxy's port.
 
     Args:
         port: Where the server listens.

@@ -60,7 +60,7 @@ def messages(eval_metric, actual_invocations, expected_invocations, conversation
 
 
 def write_talking_agent(agents_dir: Path) -> Path:
-    """Write the agent `talking` in ADK's convention and give its folder."""
+    """Write the agent `talking` in ADK's convention and return its folder."""
     folder = agents_dir / "talking"
     folder.mkdir(parents=True)
     (folder / "__init__.py").write_text("from . import agent\n")
@@ -69,7 +69,7 @@ def write_talking_agent(agents_dir: Path) -> Path:
 
 
 def write_counting_metric(folder: Path) -> str:
-    """Write a metric of ADK that counts the messages beside an agent; give its path in Python."""
+    """Write a metric of ADK that counts the messages beside an agent; return its path in Python."""
     (folder / "counting.py").write_text(_METRIC)
     # `adk eval` leaves no folder of the agent where Python looks for a metric.
     finds = "import sys\nfrom pathlib import Path\n\nsys.path.append(str(Path(__file__).parent))\n"

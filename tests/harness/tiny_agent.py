@@ -41,7 +41,7 @@ root_agent = LlmAgent(name="adder", model=Adder(), instruction="Add what you are
 
 
 def write_tiny_agent(agents_dir: Path, name: str = "adder") -> Path:
-    """Write the agent's folder in ADK's convention and give its path."""
+    """Write the agent's folder in ADK's convention and return its path."""
     folder = agents_dir / name
     folder.mkdir(parents=True)
     (folder / "__init__.py").write_text("from . import agent\n")

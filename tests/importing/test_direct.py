@@ -28,7 +28,7 @@ def by_a_session(case: EvalCase) -> KnownAnswers:
 
 
 def is_direct(case: EvalCase) -> bool:
-    """Tell whether a case is recorded without a session."""
+    """Return whether a case is recorded without a session."""
     found: list[bool] = []
 
     def noted(*args: Any, **names: Any) -> Any:

@@ -62,7 +62,7 @@ def sessions(cases: int) -> str:
 
 
 def peak_of(*arguments: Path | str) -> int:
-    """Run an import in a process of its own; give the bytes that it held at most."""
+    """Run an import in a process of its own; return the bytes that it held at most."""
     done = subprocess.run(
         [sys.executable, "-c", _PEAK, "import", "--quiet", *map(str, arguments)],
         cwd=REPOSITORY,
@@ -77,7 +77,7 @@ def peak_of(*arguments: Path | str) -> int:
 
 
 def grown(peaks: list[int]) -> float:
-    """Give what one more case adds to the peak."""
+    """Return what one more case adds to the peak."""
     return (peaks[1] - peaks[0]) / (MANY - FEW)
 
 

@@ -49,7 +49,7 @@ def desk(folder: Path) -> Any:
 
 
 async def spoken(runner: Runner, session_id: str, message: types.Content) -> list[Any]:
-    """Say something; give the events."""
+    """Say something; return the events."""
     return [
         event async for event in runner.run_async(user_id="user", session_id=session_id, new_message=message)
     ]
@@ -119,7 +119,7 @@ def in_a_database_service(folder: Path) -> Kept:
 
 
 def replayed(agent: Any, imported: Imported) -> list[list[tuple[str, Any]]]:
-    """Replay the one case with recorded models; give each turn's answers."""
+    """Replay the one case with recorded models; return each turn's answers."""
     (case,) = imported.cases
     plugin = HermeticEnvironment(RecordedEnvironment(cases=imported.environments), models="recorded")
 

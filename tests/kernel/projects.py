@@ -57,7 +57,7 @@ root_agent = LlmAgent(
 
 
 def project(home: Path, source: str = DESK, name: str = "desk") -> Path:
-    """Write an agent's project; give the folder of agents that it is in."""
+    """Write an agent's project; return the folder of agents that it is in."""
     (home / name).mkdir(parents=True)
     (home / name / "agent.py").write_text(source)
     return home

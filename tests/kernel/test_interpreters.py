@@ -11,7 +11,7 @@ from simulator.kernel.interpreters import project_python
 
 
 def environment(folder: Path, name: str = ".venv", adk: str = "2.12.0") -> Path:
-    """Make what looks like a virtual environment with google-adk; give its interpreter."""
+    """Make what looks like a virtual environment with google-adk; return its interpreter."""
     python = folder / name / "bin" / "python"
     python.parent.mkdir(parents=True)
     python.touch()

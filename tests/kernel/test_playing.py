@@ -43,7 +43,7 @@ def remote(config: KernelAgentConfig) -> Iterator[RemoteSimulation]:
 
 
 def tool_request(simulation: RemoteSimulation | Simulation) -> ToolRequest:
-    """Give the one tool call that waits."""
+    """Return the one tool call that waits."""
     (request,) = simulation.pending
     assert isinstance(request, ToolRequest)
     return request

@@ -38,7 +38,7 @@ def of(simulation: Simulation) -> RecordedCase:
 
 
 def answers_of(session: Any) -> list[tuple[str, Any]]:
-    """Give what the agent was told, in order."""
+    """Return what the agent was told, in order."""
     return [
         (part["functionResponse"]["name"], part["functionResponse"].get("response"))
         for turn in session.turns

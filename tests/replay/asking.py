@@ -186,7 +186,7 @@ def _answered(simulation: Simulation, left: list[Any]) -> bool:
 
 
 def kept(simulation: Simulation, folder: Path, eval_id: str = "case", **more: Any) -> Path:
-    """Export a session as the page does; give the eval set."""
+    """Export a session as the page does; return the eval set."""
     eval_set = folder / "stage.evalset.json"
     made = {"confirmations": "beside", **more}
     case = GoldenTraceBuilder(simulation.session, eval_id=eval_id, **made).build()

@@ -249,7 +249,7 @@ def _answered(simulation: Simulation, left: dict[str, Any]) -> bool:
 
 
 def keep(simulation: Simulation, eval_set: Path, eval_id: str, **more: Any) -> Path:
-    """Export a session with its environment; give the path of the environment. `more` is for the builder of the case."""
+    """Export a session with its environment; return the path of the environment. `more` is for the builder of the case."""
     made = {"confirmations": "beside", **more}
     case = GoldenTraceBuilder(simulation.session, eval_id=eval_id, **made).build()
     EvalSetWriter(eval_set, NAME).write_eval_case(case)

@@ -49,7 +49,7 @@ def recorded() -> RecordedEnvironment:
 
 
 def run(agent: LlmAgent, plugin: HermeticEnvironment) -> str:
-    """Ask the agent under ADK's own runner; give all that was said and printed."""
+    """Ask the agent under ADK's own runner; return all that was said and printed."""
 
     async def asked() -> str:
         app = App(name="coder", root_agent=agent, plugins=[plugin])

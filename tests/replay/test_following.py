@@ -68,7 +68,7 @@ def test_calls_in_any_order_use_up_each_answer_once(calls: list[RecordedCall], r
 
 
 def is_told_apart(followed: SessionFollowed, what: Asked) -> bool:
-    """Tell whether the cases that fit answer a call alike; where they don't, see that nobody is answered."""
+    """Return whether the cases that fit answer a call alike; where they don't, see that nobody is answered."""
     found = [call.outcome for case in followed._fitting if (call := case.finds(what)) is not None]
     if all(outcome == found[0] for outcome in found):
         return True

@@ -78,7 +78,7 @@ def replayed(
 
 
 def final_text(simulation: Simulation) -> str:
-    """Give what the agent said last in a session that was played."""
+    """Return what the agent said last in a session that was played."""
     last = simulation.session.history[-1]
     assert isinstance(last, FinalResponse)
     return last.content

@@ -61,7 +61,7 @@ def recorded_of(eval_set: Path) -> RecordedCase:
 
 
 def final_text(session: Any) -> str:
-    """Give what was said last."""
+    """Return what was said last."""
     last = session.history[-1]
     assert isinstance(last, FinalResponse)
     return last.content

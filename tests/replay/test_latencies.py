@@ -43,7 +43,7 @@ def slow(folder: Path, latency_ms: float, source: str = "real") -> Path:
 
 
 def seconds_of(eval_set: Path, **more: Any) -> float:
-    """Replay a query, and give how long it took."""
+    """Replay a query, and return how long it took."""
     plugin = HermeticEnvironment(sidecar_of(eval_set), **more)
     began = time.monotonic()
     events = run_of(agent(), plugin)

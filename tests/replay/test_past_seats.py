@@ -60,7 +60,7 @@ def marker(tmp_path: Path) -> Path:
 
 
 def written(folder: Path, way: str, marker: Path, recorded: Path | str = "") -> Path:
-    """Write an agent that passes a seat by; give the folder of agents."""
+    """Write an agent that passes a seat by; return the folder of agents."""
     home = folder / "stage"
     home.mkdir(parents=True)
     (home / "__init__.py").write_text("from . import agent\n")
@@ -69,7 +69,7 @@ def written(folder: Path, way: str, marker: Path, recorded: Path | str = "") -> 
 
 
 def recorded_for_real(way: Way, marker: Path, eval_set: Path) -> Path:
-    """Keep a session in which everything was real as a case; give the recording, and take the marks away."""
+    """Keep a session in which everything was real as a case; return the recording, and take the marks away."""
     with opened(way(hitting(marker)), tools="real") as sim:
         play(sim)
         assert marks(marker)
@@ -79,7 +79,7 @@ def recorded_for_real(way: Way, marker: Path, eval_set: Path) -> Path:
 
 
 def run(agent: Any, plugin: Any) -> list[Any]:
-    """Run an agent once under ADK's runner, with one more plugin; give the events."""
+    """Run an agent once under ADK's runner, with one more plugin; return the events."""
 
     async def events() -> list[Any]:
         own = agent.plugins if isinstance(agent, App) else []

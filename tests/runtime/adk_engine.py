@@ -40,7 +40,7 @@ class ByHeart(BaseLlm):
 
     @classmethod
     def supported_models(cls) -> list[str]:
-        """Give the model's name."""
+        """Return the model's name."""
         return [MODEL]
 
     async def generate_content_async(
@@ -88,12 +88,12 @@ def configured(*tools: dict[str, Any], **more: Any) -> EnvironmentSimulationConf
 
 
 def busy(**more: Any) -> dict[str, Any]:
-    """Give an injection that says the tool is busy."""
+    """Return an injection that says the tool is busy."""
     return {"injected_error": {"injected_http_error_code": 503, "error_message": "busy"}, **more}
 
 
 def stage_of(whose: str, agent: Any, config: EnvironmentSimulationConfig, **ours: Any) -> Stage:
-    """Give an agent ADK's plugin ("adk"), or ours."""
+    """Return an agent ADK's plugin ("adk"), or ours."""
     RAN.clear()
     plugin = create_plugin(config, **ours)
     used: Any = plugin if whose == "ours" else EnvironmentSimulationFactory.create_plugin(config)
@@ -102,5 +102,5 @@ def stage_of(whose: str, agent: Any, config: EnvironmentSimulationConfig, **ours
 
 
 def seen_by(whose: str, agent: Any, config: EnvironmentSimulationConfig, **ours: Any) -> list[Any]:
-    """Run one turn; give what the agent saw of its tools."""
+    """Run one turn; return what the agent saw of its tools."""
     return responses(asyncio.run(stage_of(whose, agent, config, **ours).turn()))

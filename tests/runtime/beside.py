@@ -62,7 +62,7 @@ Make = Callable[[Log], BaseAgent | App]
 def both(
     make: Make, messages: Sequence[Message] = ("go",), max_llm_calls: int = 500
 ) -> tuple[Played, Played]:
-    """Give what stock ADK does with an agent, and what the simulation does."""
+    """Return what stock ADK does with an agent, and what the simulation does."""
     return asyncio.run(_stock(make, messages, max_llm_calls)), seated(make, messages, max_llm_calls)
 
 
@@ -152,7 +152,7 @@ def _without_times(event: Any) -> Any:
 
 
 def differences(stock: Played, ours: Played) -> list[str]:
-    """Say where two plays differ, one line each; empty where they are the same."""
+    """Return where two plays differ, one line each; empty where they are the same."""
     found: list[str] = []
     for name in ("events", "log", "errors"):
         theirs, our = getattr(stock, name), getattr(ours, name)

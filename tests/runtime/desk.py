@@ -27,14 +27,14 @@ FIND = [call("find", order_id="A-1")]
 
 
 def asked(sim: Simulation, query: str = "go") -> Any:
-    """Let the user ask; give the one request that waits."""
+    """Let the user ask; return the one request that waits."""
     assert sim.query(query, wait=PATIENCE)
     (request,) = sim.pending
     return request
 
 
 def response_of(sim: Simulation) -> Any:
-    """Give what the agent saw as its last tool's answer, in the turns that have ended."""
+    """Return what the agent saw as its last tool's answer, in the turns that have ended."""
     events: Any = [event for turn in sim.session.turns for event in turn.events]
     parts = [part for event in events for part in (event.get("content") or {}).get("parts") or ()]
     return [part["functionResponse"]["response"] for part in parts if "functionResponse" in part][-1]

@@ -105,7 +105,7 @@ def _gemini_thought() -> Reply:
 
 
 def _gemini_schema(body: Any) -> Any:
-    """Give the schema of an answer that is no error."""
+    """Return the schema of an answer that is no error."""
     sent = body["generationConfig"].get("responseJsonSchema")
     return sent["anyOf"][0] if sent and "anyOf" in sent else sent
 
@@ -149,7 +149,7 @@ class Told:
         self._now = 1_700_000_000.0
 
     def clock(self) -> float:
-        """Give the time."""
+        """Return the time."""
         self._now += 1
         return self._now
 

@@ -35,7 +35,7 @@ Hit = Callable[[str], str]
 
 
 def hitting(marker: Path) -> Hit:
-    """Give a tool's function that leaves a mark in a file each time that it runs."""
+    """Return a tool's function that leaves a mark in a file each time that it runs."""
 
     def hit(mark: str) -> str:
         """Hit something."""
@@ -47,7 +47,7 @@ def hitting(marker: Path) -> Hit:
 
 
 def marks(marker: Path) -> list[str]:
-    """Give the marks that were left."""
+    """Return the marks that were left."""
     return marker.read_text().split() if marker.exists() else []
 
 
@@ -263,7 +263,7 @@ class StubSession(MCPSessionManager):
         self.hit = hit
 
     async def create_session(self, *_: Any, **__: Any) -> Any:
-        """Give the session."""
+        """Return the session."""
         return self
 
     async def call_tool(self, name: str, *, arguments: Any, **_: Any) -> CallToolResult:

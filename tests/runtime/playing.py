@@ -40,7 +40,7 @@ class FactClock:
         self.journal: Journal | None = None
 
     def __call__(self) -> float:
-        """Give the time."""
+        """Return the time."""
         if self.journal is None:
             return 1_700_000_000.0
         counted = sum(fact.kind != "call_started" for _, fact in self.journal.path())
@@ -103,7 +103,7 @@ def times_run(journal: Journal) -> int:
 
 
 def to_its_end(sim: Simulation, shape: Shape) -> dict[int, SimulationView]:
-    """Take steps until nothing is left to do; give what there was to see before each."""
+    """Take steps until nothing is left to do; return what there was to see before each."""
     rests: dict[int, SimulationView] = {}
     for _ in range(_STEPS):
         view = sim.view()
@@ -157,7 +157,7 @@ def _approved(request: ModelRequest) -> ModelAnswer:
 
 
 def facts_of(journal: Journal) -> list[Any]:
-    """Give the facts of the path as JSON, without what was measured and the words that a real call was started."""
+    """Return the facts of the path as JSON, without what was measured and the words that a real call was started."""
     facts = [fact.model_dump(mode="json") for _, fact in journal.path() if fact.kind != "call_started"]
     return [unmeasured(fact) for fact in facts]
 
@@ -170,13 +170,13 @@ def unmeasured(value: Any) -> Any:
 
 
 def seen(view: SimulationView) -> Any:
-    """Give what a view shows of the session, as JSON: all but what was measured, and counts of changes."""
+    """Return what a view shows of the session, as JSON: all but what was measured, and counts of changes."""
     return unmeasured(
         view.model_dump(mode="json", include={"session", "pending", "divergence", "head", "busy"})
     )
 
 
 def live_events(sim: Simulation) -> list[Any]:
-    """Give ADK's events of the turn in progress, as they were appended; a view shows them only when it has ended."""
+    """Return ADK's events of the turn in progress, as they were appended; a view shows them only when it has ended."""
     run = sim._engine.run
     return [] if run is None else list(run.events)

@@ -26,7 +26,7 @@ class Speaker(Scripted):
     lines: list[Any] = Field(default_factory=list)
 
     def turn(self, request: Any) -> list[types.Part]:
-        """Give the next line."""
+        """Return the next line."""
         line = self.lines[len(self.asked) - 1] if len(self.asked) <= len(self.lines) else "</finished>"
         if isinstance(line, BaseException):
             raise line
@@ -51,19 +51,19 @@ def seat(sim: Simulation, model: Any = None, **more: Any) -> None:
 
 
 def said(sim: Simulation) -> list[str]:
-    """Give what the user said, in order."""
+    """Return what the user said, in order."""
     messages: list[Any] = [turn.message for turn in sim.session.turns]
     return [part["text"] for message in messages for part in message["parts"]]
 
 
 def held(sim: Simulation) -> str | None:
-    """Give the text that is held."""
+    """Return the text that is held."""
     message: Any = sim.view().user.held
     return None if message is None else message["parts"][0]["text"]
 
 
 def status(sim: Simulation) -> str | None:
-    """Give the status of what the player said last."""
+    """Return the status of what the player said last."""
     proposed = sim.view().user.seat.proposed
     return proposed.status if proposed else None
 

@@ -59,7 +59,7 @@ class Scripted(BaseLlm):
         yield LlmResponse(content=types.Content(role="model", parts=parts))
 
     def turn(self, request: LlmRequest) -> list[types.Part]:
-        """Give the parts of the turn that comes next in a conversation, or raise in its place."""
+        """Return the parts of the turn that comes next in a conversation, or raise in its place."""
         made = sum(content.role == "model" for content in request.contents)
         place = made + len(self.raised)
         turn = self.turns[place] if place < len(self.turns) else [say("done")]
@@ -143,15 +143,15 @@ def answer_all(sim: Simulation, answer: Any = None) -> None:
 
 
 def tool_requests(sim: Simulation) -> list[ToolRequest]:
-    """Give the tool calls that wait for a person."""
+    """Return the tool calls that wait for a person."""
     return [request for request in sim.pending if isinstance(request, ToolRequest)]
 
 
 def tool_facts(sim: Simulation) -> list[ToolAnswered]:
-    """Give the answers to tool calls so far."""
+    """Return the answers to tool calls so far."""
     return [fact for _, fact in sim.journal.path() if isinstance(fact, ToolAnswered)]
 
 
 def entries(sim: Simulation, *types_: str) -> list[Any]:
-    """Give the timeline's entries of these types, or all."""
+    """Return the timeline's entries of these types, or all."""
     return [entry for entry in sim.session.history if not types_ or entry.type in types_]

@@ -70,7 +70,7 @@ class Stage(NamedTuple):
     ours: EnvironmentCallback | EnvironmentPlugin
 
     async def turn(self, session_id: str = "s", query: Any = "go", **settings: Any) -> list[Event]:
-        """Let the user say something in a session, which begins if it is not there; give the events."""
+        """Let the user say something in a session, which begins if it is not there; return the events."""
         where: Any = {"app_name": "stage", "user_id": "user", "session_id": session_id}
         if await self.runner.session_service.get_session(**where) is None:
             await self.runner.session_service.create_session(**where)
@@ -87,7 +87,7 @@ class Stage(NamedTuple):
 
 
 def staged(form: Form, agent: Any, config: Any, *, plugins: Iterable[BasePlugin] = (), **more: Any) -> Stage:
-    """Give an agent an environment in one of its forms."""
+    """Return an agent an environment in one of its forms."""
     if form == "callback":
         callback = create_callback(config, **more)
         assert isinstance(agent, LlmAgent)
@@ -104,14 +104,14 @@ def _runner(agent: Any, *plugins: BasePlugin) -> InMemoryRunner:
 
 
 def played(form: Form, agent: Any, config: Any, **more: Any) -> tuple[list[Any], Stage]:
-    """Run one turn; give what the agent saw of its tools, and the stage."""
+    """Run one turn; return what the agent saw of its tools, and the stage."""
     RAN.clear()
     stage = staged(form, agent, config, **more)
     return responses(asyncio.run(stage.turn())), stage
 
 
 def responses(events: Iterable[Event]) -> list[Any]:
-    """Give the tools' answers that the agent saw, in order."""
+    """Return the tools' answers that the agent saw, in order."""
     return [answer.response for event in events for answer in event.get_function_responses()]
 
 

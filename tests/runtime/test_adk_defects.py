@@ -29,7 +29,7 @@ MOCKED = ({"tool_name": "create_order"}, {"tool_name": "find_order"})
 
 
 def injected(tool: str, *injections: dict[str, Any]) -> dict[str, Any]:
-    """Give the configuration of a tool with injections."""
+    """Return the configuration of a tool with injections."""
     return {"tool_name": tool, "injection_configs": list(injections)}
 
 
@@ -282,7 +282,7 @@ def test_9_no_answer_is_held_against_a_schema() -> None:
     """ADK gives the agent what the model said, whatever the tool declares; here it is mended, or drafted."""
 
     def total(order_id: str) -> int:  # type: ignore[empty-body] # it is never run
-        """Give an order's total."""
+        """Return an order's total."""
 
     turn = [call("total", order_id="A-1")]
     mocked = configured({"tool_name": "total"})

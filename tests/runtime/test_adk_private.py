@@ -60,7 +60,7 @@ def find(order_id: str = "A-1") -> str:
 
 
 def run_by_adk(agent: Any, *plugins: BasePlugin) -> list[Event]:
-    """Let stock ADK run an agent or graph once; give its events."""
+    """Let stock ADK run an agent or graph once; return its events."""
     return asyncio.run(_run_by_adk(App(name="stage", root_agent=agent, plugins=list(plugins))))
 
 
@@ -73,7 +73,7 @@ async def _run_by_adk(app: App) -> list[Event]:
 
 
 def offered(**agent: Any) -> dict[str, BaseTool]:
-    """Give the tools that ADK offers the model of an agent like this."""
+    """Return the tools that ADK offers the model of an agent like this."""
     seen: dict[str, BaseTool] = {}
 
     def look(callback_context: Any, llm_request: LlmRequest) -> None:
@@ -84,7 +84,7 @@ def offered(**agent: Any) -> dict[str, BaseTool]:
 
 
 def in_tool(look: Callable[[ToolContext], Any], *plugins: BasePlugin, graph: bool = False) -> Any:
-    """Give what a function finds in the context of a tool that stock ADK runs, in an agent or in a graph."""
+    """Return what a function finds in the context of a tool that stock ADK runs, in an agent or in a graph."""
     found: list[Any] = []
 
     async def tool(tool_context: ToolContext) -> str:
@@ -440,7 +440,7 @@ class Twice(BasePlugin):
 
 
 async def _texts(*plugins: BasePlugin) -> list[Any]:
-    """Give what an agent says in a run with these plugins."""
+    """Return what an agent says in a run with these plugins."""
     app = App(name="stage", root_agent=agent_of([say("first")], [say("second")]), plugins=list(plugins))
     async with InMemoryRunner(app=app) as runner:
         events = await runner.run_debug("go", quiet=True)

@@ -23,7 +23,7 @@ GEMINI = PROVIDERS["google-genai"]
 
 
 def made(*replies: Reply, config: Any = None, **patience: Any) -> tuple[Made, list[str], list[Any]]:
-    """Ask through the real client for the second message; give it, what was told, and what arrived."""
+    """Ask through the real client for the second message; return it, what was told, and what arrived."""
     told: list[str] = []
     with loopback(*replies) as server:
         model = gemini_at(server.url)

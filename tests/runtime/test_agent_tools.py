@@ -45,7 +45,7 @@ def rule(effect: Any, **more: Any) -> InjectionRule:
 
 
 def responses(sim: Simulation) -> list[Any]:
-    """Give what the agent saw of its specialist."""
+    """Return what the agent saw of its specialist."""
     events: Any = [event for turn in sim.session.turns for event in turn.events]
     parts = [part for event in events for part in (event.get("content") or {}).get("parts") or ()]
     found = [part["functionResponse"] for part in parts if "functionResponse" in part]
@@ -63,13 +63,13 @@ def played(sim: Simulation) -> Simulation:
 
 
 def stand_in(form: Form, agent: Any, config: Any) -> tuple[list[Any], Stage]:
-    """Run an agent under ADK's own runner with an environment; give what it saw of its specialist, and the stage."""
+    """Run an agent under ADK's own runner with an environment; return what it saw of its specialist, and the stage."""
     stage = staged(form, agent, config)
     return answers(asyncio.run(stage.turn())), stage
 
 
 def facts_of(sim: Simulation) -> list[Any]:
-    """Give the facts of the session."""
+    """Return the facts of the session."""
     return [fact for _, fact in sim.journal.path()]
 
 
@@ -101,7 +101,7 @@ def check_reexecution(make: Any, sim: Simulation) -> None:
 
 
 def content(ended: Any) -> Any:
-    """Give a turn's events without their times."""
+    """Return a turn's events without their times."""
     return [
         (event["author"], event.get("content"), event.get("actions")) for event in ended.events
     ], ended.error

@@ -40,7 +40,7 @@ HIT = {"injected": True}
 
 
 def configured(*injections: InjectionConfig, mock: bool = False) -> EnvironmentSimulationConfig:
-    """Give a configuration of `find_order`."""
+    """Return a configuration of `find_order`."""
     strategy = MOCK if mock else MockStrategy.MOCK_STRATEGY_UNSPECIFIED
     tool = ToolSimulationConfig(
         tool_name="find_order", injection_configs=list(injections), mock_strategy_type=strategy
@@ -54,7 +54,7 @@ def hit(**more: Any) -> InjectionConfig:
 
 
 def by_hand(callback: Any, *order_ids: str, function: Any = find_order) -> list[Any]:
-    """Call a callback for each of these orders; give what it answers."""
+    """Call a callback for each of these orders; return what it answers."""
 
     async def all_calls() -> list[Any]:
         return [await callback(FunctionTool(function), {"order_id": each}, None) for each in order_ids]

@@ -288,7 +288,7 @@ def test_parallel_agents_run_the_same_callbacks_for_each_agent() -> None:
 
 
 def played_by_person(agent: BaseAgent, answer: Any) -> list[Any]:
-    """Play an agent whose one tool call a person answers; give the responses that the agent saw."""
+    """Play an agent whose one tool call a person answers; return the responses that the agent saw."""
     with opened(agent) as sim:
         assert sim.query("go", wait=PATIENCE)
         assert sim.answer(sim.pending[0], answer, wait=PATIENCE)

@@ -29,7 +29,7 @@ def _config(agent: BaseAgent) -> SimulatedAgentConfig:
 
 
 def _recorded() -> str:
-    """Give the JSON of a session that is in the middle of its second tool call."""
+    """Return the JSON of a session that is in the middle of its second tool call."""
     with Simulation.open(_config(_agent(Traces())), seed="seed") as sim:
         assert sim.query("go", wait=PATIENCE)
         assert sim.answer(sim.pending[0], {"found": 1}, wait=PATIENCE)

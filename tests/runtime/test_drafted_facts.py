@@ -71,7 +71,7 @@ def answers(
 
 
 def value(outcome: Outcome) -> Any:
-    """Give what was returned."""
+    """Return what was returned."""
     assert isinstance(outcome, Returned), outcome
     return outcome.value
 

@@ -50,7 +50,7 @@ def played(agent: Any, tools: Any) -> Simulation:
 
 
 def error_of(sim: Simulation) -> str:
-    """Give the error that the last turn ended with."""
+    """Return the error that the last turn ended with."""
     (*_, ended) = [fact for _, fact in sim.journal.path() if isinstance(fact, TurnEnded)]
     return ended.error.message if ended.error else ""
 

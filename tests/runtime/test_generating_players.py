@@ -52,7 +52,7 @@ def mumble(x: str):  # type: ignore[no-untyped-def] # noqa: ANN201 - nothing is 
 
 
 def stock(sku: str) -> dict[str, object]:
-    """Tell what is left."""
+    """Return what is left."""
     return {"sku": sku, "left": 3}
 
 
@@ -89,14 +89,14 @@ class Teller(BaseLlm):
 
 
 def told(sim: Simulation, *says: Any) -> Teller:
-    """Give the environment a model that says these things."""
+    """Return the environment a model that says these things."""
     teller = Teller(says=[said if isinstance(said, str) else json.dumps(said) for said in says])
     sim.environment.use_model(teller)
     return teller
 
 
 def by(sim: Simulation) -> list[tuple[str, str | None]]:
-    """Give who answered each call."""
+    """Return who answered each call."""
     return [(fact.provenance.source, fact.provenance.by) for fact in tool_facts(sim)]
 
 

@@ -348,7 +348,7 @@ class Executing(BaseCodeExecutor):
 
 
 def coder() -> tuple[LlmAgent, Traces]:
-    """Give an agent that writes code, and the traces of what was executed."""
+    """Return an agent that writes code, and the traces of what was executed."""
     executor = Executing()
     agent = agent_of([say("```python\nprint(1)\n```")], [say("It printed.")], code_executor=executor)
     return agent, executor._traces

@@ -36,7 +36,7 @@ class Order(TypedDict):
 
 
 def weather(city: str) -> Weather:
-    """Give the weather."""
+    """Return the weather."""
     return {"city": city, "temperature": "mild"}  # type: ignore[typeddict-item] # tools lie
 
 

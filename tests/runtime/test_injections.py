@@ -39,7 +39,7 @@ def finds(*order_ids: str) -> list[Any]:
 
 
 def sources(sim: Simulation) -> list[tuple[str, str | None]]:
-    """Give who answered each call."""
+    """Return who answered each call."""
     return [(fact.provenance.source, fact.provenance.by) for fact in tool_facts(sim)]
 
 
@@ -275,7 +275,7 @@ def test_whole_sessions_answer_as_with_adks_own_simulation(injections: list[Any]
 
 
 async def _adks(config: EnvironmentSimulationConfig, orders: list[str]) -> list[Any]:
-    """Play the calls with stock ADK and its own environment simulation; give what the agent saw."""
+    """Play the calls with stock ADK and its own environment simulation; return what the agent saw."""
     callback = EnvironmentSimulationFactory.create_callback(config)
     agent = agent_of(*finds(*orders), tools=[find], before_tool_callback=callback)
     runner = InMemoryRunner(agent=agent, app_name="stage")

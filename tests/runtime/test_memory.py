@@ -41,7 +41,7 @@ def agent() -> Any:
 
 
 def _ask(sim: Simulation, text: str) -> list[str]:
-    """Say something; give what the memory holds of violets then."""
+    """Say something; return what the memory holds of violets then."""
     assert sim.query(text, wait=PATIENCE)
     found: Any = sim.session.current_state["found"]
     return list(found)

@@ -29,7 +29,7 @@ class Looking:
 
 
 def run_once() -> int:
-    """Let ADK take one turn; give how many events came of it."""
+    """Let ADK take one turn; return how many events came of it."""
     runner = InMemoryRunner(agent=LlmAgent(name="agent", model=Scripted()))
     return len(asyncio.run(runner.run_debug("hello", quiet=True)))
 

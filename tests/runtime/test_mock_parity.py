@@ -34,7 +34,7 @@ Call = tuple[str, str]
 
 @st.composite
 def sessions(draw: st.DrawFn) -> tuple[dict[str, Any], list[Call]]:
-    """Give a configuration in which each tool is mocked, most with injections before, and calls."""
+    """Return a configuration in which each tool is mocked, most with injections before, and calls."""
     tools = []
     for name, argument in ARGUMENT.items():
         injections = draw(
@@ -62,7 +62,7 @@ def sessions(draw: st.DrawFn) -> tuple[dict[str, Any], list[Call]]:
 
 
 def numbered() -> Any:
-    """Give what a model says: another answer to each call."""
+    """Return what a model says: another answer to each call."""
     count = iter(range(1_000))
     return lambda _: {"answer": next(count)}
 

@@ -92,7 +92,7 @@ def test_another_shape_leaves_what_was_found_offline(provider: Provider, said: s
 
 
 def with_cache(work: Callable[[ConnectionCache, Loopback], Any], *replies: Reply) -> tuple[Any, int]:
-    """Run something with a cache and a server; give its result, and how often the provider was asked."""
+    """Run something with a cache and a server; return its result, and how often the provider was asked."""
 
     async def run() -> Any:
         return await work(ConnectionCache(), server)

@@ -30,13 +30,13 @@ FIND = call("find_order", order_id="A-1")
 
 
 def drafting(sim: Simulation) -> str:
-    """Say what a model is at that drafts."""
+    """Return what a model is at that drafts."""
     (request,) = tool_requests(sim)
     return request.drafting
 
 
 def drafted(sim: Simulation) -> str:
-    """Let a model draft an answer to the call that waits; give what it was told."""
+    """Let a model draft an answer to the call that waits; return what it was told."""
     teller: Teller = told(sim, {"status": "drafted"})
     sim.environment.ask_for_draft(sim.pending[0].key)
     wait_until(lambda: bool(teller.heard), what="the question", seconds=PATIENCE)

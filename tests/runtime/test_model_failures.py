@@ -23,7 +23,7 @@ class ProviderError(Exception):
 
 
 def answered_with(**headers: str) -> Any:
-    """Give the response that an error carries along."""
+    """Return the response that an error carries along."""
     return SimpleNamespace(headers={name.replace("_", "-"): value for name, value in headers.items()})
 
 

@@ -36,7 +36,7 @@ class Own(BaseLlm):
 def config_for(
     model: BaseLlm, schema: AnswerSchema = ORDER, wish: Wish | None = None
 ) -> tuple[types.GenerateContentConfig, str]:
-    """Give what a model is asked with, and how that is told."""
+    """Return what a model is asked with, and how that is told."""
     request, sent = asking(model, "the prompt", schema, None, wish or Wish())
     assert request.model == model.model
     return request.config, sent

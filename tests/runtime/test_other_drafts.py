@@ -43,7 +43,7 @@ def session(*calls: Any, seed: str = "seed") -> Any:
 
 
 def shown(sim: Simulation) -> ToolRequest:
-    """Give the call that waits."""
+    """Return the call that waits."""
     (request,) = tool_requests(sim)
     return request
 

@@ -222,7 +222,7 @@ def test_looking_imports_no_model_client() -> None:
 
 
 def free_port() -> int:
-    """Give a port of this machine at which nobody answers."""
+    """Return a port of this machine at which nobody answers."""
     with socket.create_server(("127.0.0.1", 0)) as server:
         return int(server.getsockname()[1])
 

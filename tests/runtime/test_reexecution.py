@@ -100,7 +100,7 @@ def _cut(journal: Journal, number: int, shape: Shape, gone_on_from: set[str]) ->
 
 
 def _events_so_far(journal: Journal, number: int) -> list[Any] | None:
-    """Give the events that the turn in progress had after fact `number`, where an answer in it followed.
+    """Return the events that the turn in progress had after fact `number`, where an answer in it followed.
 
     Each answer carries a fingerprint of all events before it, but for those that a tool sent by itself.
     """

@@ -65,7 +65,7 @@ def finding(*order_ids: str) -> Any:
 
 
 def answers(sim: Simulation) -> list[Any]:
-    """Give what the agent saw, call by call."""
+    """Return what the agent saw, call by call."""
     events: Any = [event for turn in sim.session.turns for event in turn.events]
     parts = [part for event in events for part in (event.get("content") or {}).get("parts") or ()]
     return [part["functionResponse"]["response"] for part in parts if "functionResponse" in part]

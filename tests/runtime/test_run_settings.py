@@ -11,7 +11,7 @@ from simulator.runtime.adk.run_config import run_config
 
 
 def started(*, streaming: bool = False) -> TurnStarted:
-    """Give the fact that a turn begins with."""
+    """Return the fact that a turn begins with."""
     message = {"role": "user", "parts": [{"text": "hi"}]}
     return TurnStarted(at=1.0, turn=0, purpose="query", message=message, streaming=streaming, max_llm_calls=7)
 

@@ -61,7 +61,7 @@ def put(key: str, **fields: Any) -> EntityChange:
 
 
 def table(sim: Simulation) -> dict[str, Any]:
-    """Give the products of the world by id."""
+    """Return the products of the world by id."""
     tables = {each.name: each for each in sim.environment.world().tables}
     found = tables.get("products")
     return dict(zip(found.ids, found.rows, strict=True)) if found else {}
@@ -372,7 +372,7 @@ def test_a_second_call_for_what_was_not_found_is_not_found_again() -> None:
     """Whatever form the first not-found error had, the next call about the same id gets one too."""
 
     def status_of(product_id: str) -> str:
-        """Give the status of a product."""
+        """Return the status of a product."""
         raise AssertionError("the real tool ran")
 
     agent = agent_of(

@@ -28,7 +28,7 @@ class Gives(BaseLlm):
     async def generate_content_async(
         self, llm_request: LlmRequest, stream: bool = False
     ) -> AsyncGenerator[LlmResponse, None]:
-        """Give them."""
+        """Yield them."""
         for response in self.responses:
             yield response.model_copy(deep=True)
 

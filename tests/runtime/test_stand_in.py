@@ -234,7 +234,7 @@ def test_the_agents_own_callback_may_answer_instead(form: Form) -> None:
 
 
 def confirming(events: list[Any], *, yes: bool) -> types.Part:
-    """Give the person's reply to the one question to confirm among some events."""
+    """Return the person's reply to the one question to confirm among some events."""
     calls = [call for event in events for call in event.get_function_calls()]
     (asked,) = [call for call in calls if "confirmation" in str(call.name)]
     said = types.FunctionResponse(id=asked.id, name=asked.name, response={"confirmed": yes})

@@ -26,7 +26,7 @@ BY_MODEL = {"find_order": "model", "create_order": "model"}
 
 
 def asked(prompt: str) -> bool:
-    """Tell the question how tools hang together from one for an answer."""
+    """Recognise the question how tools hang together from one for an answer."""
     return '"produces"' in prompt
 
 

@@ -175,7 +175,7 @@ class Desk(BaseToolset):
     """A tool set that makes its tools anew each time, as those of remote servers do."""
 
     async def get_tools(self, readonly_context: Any = None) -> list[BaseTool]:
-        """Give the tools."""
+        """Return the tools."""
         return [FunctionTool(find_order), FunctionTool(create_order)]
 
     async def close(self) -> None:

@@ -142,7 +142,7 @@ class Folder:
 
 @pytest.fixture
 def shop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Folder]:
-    """Give a package with tools in it."""
+    """Return a package with tools in it."""
     folder = Folder(tmp_path)
     for name, text in {
         "__init__.py": "",
@@ -169,7 +169,7 @@ def found(tool: object) -> Code:
 
 
 def definition(code: Code) -> ast.AST:
-    """Give what stands at the line of a code, as the reader of the source finds it."""
+    """Return what stands at the line of a code, as the reader of the source finds it."""
     for node in ast.walk(ast.parse(code.module.text)):
         match node:
             case ast.FunctionDef() | ast.AsyncFunctionDef():
@@ -339,7 +339,7 @@ def test_a_file_that_changed_so_that_another_function_stands_there_gives_none(sh
 
 
 def marked(folder: Folder, name: str = "mark") -> str:
-    """Give Python that leaves a file when it runs."""
+    """Return Python that leaves a file when it runs."""
     return f"open({str(folder.root / name)!r}, 'w').close()"
 
 
@@ -437,7 +437,7 @@ def by_hand(function: Callable[..., Any]) -> Any:
 
 
 def without_code() -> dict[str, tuple[Any, str]]:
-    """Give tools that have no code that can be read, each with the reason."""
+    """Return tools that have no code that can be read, each with the reason."""
     names: dict[str, Any] = {}
     exec("def made(x):\n    return x", names)  # noqa: S102 - a tool that somebody made so
     notebook = compile("def cell(x):\n    return x", "/nowhere/ipykernel_1/2.py", "exec")

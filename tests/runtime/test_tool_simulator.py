@@ -77,7 +77,7 @@ def simulator_of(way: str, *answers: Any, **more: Any) -> tuple[ToolSimulator, O
 
 
 def run(simulator: ToolSimulator, *turns: Any, session: str = "s") -> list[Any]:
-    """Let a plain ADK agent with all tools of a simulator call them; give what it saw."""
+    """Let a plain ADK agent with all tools of a simulator call them; return what it saw."""
     tools: list[Any] = [simulator.get_tool(name) for name in simulator.list_tools()]
     agent = agent_of(*turns, tools=tools)
     runner = InMemoryRunner(agent=agent, app_name="stage")
@@ -382,7 +382,7 @@ HEAT_THEN_READ: list[Any] = [
 
 
 def all_tools(simulator: ToolSimulator) -> list[Any]:
-    """Give all tools of a simulator."""
+    """Return all tools of a simulator."""
     return [simulator.get_tool(name) for name in simulator.list_tools()]
 
 

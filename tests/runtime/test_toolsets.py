@@ -47,7 +47,7 @@ def traces(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def desk(traces: Path) -> Iterator[McpToolset]:
-    """Give the tool set of a running MCP server; its process ends with the test."""
+    """Return the tool set of a running MCP server; its process ends with the test."""
     toolset = toolset_of(sys.executable, str(SERVER), str(traces))
     yield toolset
     LoopThread.shared().run(toolset.close())

@@ -52,7 +52,7 @@ def _said(name: str) -> types.Content:
 def watching(
     log: Log, answering: Mapping[str, Any] | None = None, *, who: str = "agent", asynchronous: bool = False
 ) -> dict[str, Any]:
-    """Give all callbacks for an `LlmAgent`, as its arguments.
+    """Return all callbacks for an `LlmAgent`, as its arguments.
 
     Args:
         log: Where the calls are noted.
@@ -124,7 +124,7 @@ class Watcher(BasePlugin):
 
 
 def tools_of(log: Log) -> list[Any]:
-    """Give tools that note when they run: one that works, one that raises, one that writes state and a file."""
+    """Return tools that note when they run: one that works, one that raises, one that writes state and a file."""
 
     def find(order_id: str = "A-1") -> dict[str, Any]:
         """Find an order."""

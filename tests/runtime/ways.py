@@ -46,12 +46,12 @@ class Traces:
         return {"real": mark}
 
     def hits(self, mark: str = "") -> Generator[dict[str, str], None, None]:
-        """Leave a trace and give it piece by piece."""
+        """Leave a trace and return it piece by piece."""
         self.ran.append(mark)
         yield {"real": mark}
 
     def named(self, name: str) -> Callable[..., dict[str, str]]:
-        """Give a function of this name that leaves a trace."""
+        """Return a function of this name that leaves a trace."""
 
         def function(mark: str = "") -> dict[str, str]:
             """Leave a trace."""
@@ -146,7 +146,7 @@ class Keeping(BaseToolset):
         self._tool = tool
 
     async def get_tools(self, readonly_context: Any = None) -> list[BaseTool]:
-        """Give the tool."""
+        """Return the tool."""
         return [self._tool]
 
 

@@ -21,7 +21,7 @@ def config(agent: Any) -> SimulatedAgentConfig:
 
 
 def case_of(session: Any) -> dict[str, Any]:
-    """Give the eval case of a session, as JSON."""
+    """Return the eval case of a session, as JSON."""
     case = GoldenTraceBuilder(session, eval_id="case").build()
     return case.model_dump(mode="json")
 
@@ -67,7 +67,7 @@ def _take_drafts(simulation: Simulation) -> None:
 
 
 def _answer(request: ToolRequest) -> Any:
-    """Give a draft, and for what the code of the expense approver leaves open what a person would answer."""
+    """Return a draft, and for what the code of the expense approver leaves open what a person would answer."""
     lines: Any = request.arguments.get("lines", [])
     if request.tool_name == "check_policy":
         found = [{"finding": "ok", "allowed_amount": one["amount"], "explanation": ""} for one in lines]

@@ -19,12 +19,12 @@ TWO = [call("find_order", order_id="A-1"), call("refund", order_id="A-1", amount
 
 
 def asking(progress: ScriptProgress) -> bool:
-    """Tell whether somebody is asked."""
+    """Return whether somebody is asked."""
     return bool(progress.asks)
 
 
 def over(progress: ScriptProgress) -> bool:
-    """Tell whether it is over."""
+    """Return whether it is over."""
     return progress.is_over
 
 

@@ -28,7 +28,7 @@ FINE = HEAD + 'otherwise: generate\nturns:\n- say: "Where is order A-1002?"\n'
 
 
 def command(*words: str | Path) -> list[str]:
-    """Give the command line."""
+    """Return the command line."""
     return [sys.executable, "-m", "simulator", "run", *map(str, words)]
 
 
@@ -46,7 +46,7 @@ def here(*words: str | Path) -> int:
 
 
 def cases(path: Path) -> list[Any]:
-    """Give the cases of an eval set."""
+    """Return the cases of an eval set."""
     found: list[Any] = json.loads(path.read_text())["eval_cases"]
     return found
 

@@ -37,7 +37,7 @@ def ask(
 
 
 def responses(tmp_path: Path) -> list[Any]:
-    """Give what the tools answered in the case that was written."""
+    """Return what the tools answered in the case that was written."""
     (case,) = json.loads((tmp_path / "set.evalset.json").read_text())["eval_cases"]
     return [
         each["response"]

@@ -31,12 +31,12 @@ def run(*words: str | Path) -> int:
 
 
 def told(path: Path) -> list[Any]:
-    """Give what the cases of an eval set tell."""
+    """Return what the cases of an eval set tell."""
     return [said_and_done(case) for case in json.loads(path.read_text())["eval_cases"]]
 
 
 def said_and_done(value: Any) -> Any:
-    """Give what a case tells, without the ids and times that each session has of its own."""
+    """Return what a case tells, without the ids and times that each session has of its own."""
     if isinstance(value, list):
         return [said_and_done(each) for each in value]
     if not isinstance(value, dict):
@@ -79,7 +79,7 @@ def test_a_run_in_which_a_person_confirms_is_completed(tmp_path: Path, named: tu
 
 
 def moved(first: Path, folder: Path, form: str) -> Path:
-    """Give a golden trace as a person takes it elsewhere: one file, without what lies beside its set."""
+    """Return a golden trace as a person takes it elsewhere: one file, without what lies beside its set."""
     folder.mkdir()
     recorded = read_environment(sidecar_of(first))
     if form == "one file":

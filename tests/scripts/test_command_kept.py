@@ -43,7 +43,7 @@ def kept(tmp_path: Path) -> Path:
 
 
 def run(capsys: pytest.CaptureFixture[str], *words: str | Path) -> tuple[int, str, str]:
-    """Run a command; give its exit code and what it wrote."""
+    """Run a command; return its exit code and what it wrote."""
     capsys.readouterr()
     code = main(list(map(str, words)))
     shown = capsys.readouterr()

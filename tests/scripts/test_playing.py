@@ -28,7 +28,7 @@ def script(*moves: Any, say: str = "go", **more: Any) -> dict[str, Any]:
 
 
 def results(session: Any) -> list[Any]:
-    """Give what the tools answered."""
+    """Return what the tools answered."""
     found: list[Any] = []
     for entry in session.history:
         if isinstance(entry, ToolOutput):
@@ -39,7 +39,7 @@ def results(session: Any) -> list[Any]:
 
 
 def last(session: Any) -> str:
-    """Give the final response."""
+    """Return the final response."""
     return next(each.content for each in reversed(session.history) if isinstance(each, FinalResponse))
 
 

@@ -86,7 +86,7 @@ def run(*words: Any) -> int:
 
 
 def said(out: Path) -> list[list[str]]:
-    """Give what the user says in each case of a set."""
+    """Return what the user says in each case of a set."""
     cases = json.loads(out.read_text())["eval_cases"]
     return [[turn["user_content"]["parts"][0]["text"] for turn in case["conversation"]] for case in cases]
 

@@ -40,7 +40,7 @@ JSON = st.recursive(
 
 
 def tried(text: str) -> str:
-    """Read a text; give what is said of it, or nothing where it is a script."""
+    """Read a text; return what is said of it, or nothing where it is a script."""
     try:
         read_script(text)
     except ScriptError as error:
@@ -49,13 +49,13 @@ def tried(text: str) -> str:
 
 
 def places(value: Any, place: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
-    """Give each place in a document."""
+    """Return each place in a document."""
     inside = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
     return [place, *(found for key, item in inside for found in places(item, (*place, key)))]
 
 
 def changed(value: Any, place: tuple[Any, ...], new: Any) -> Any:
-    """Give a document with another value at a place."""
+    """Return a document with another value at a place."""
     if not place:
         return new
     copy = dict(value) if isinstance(value, dict) else list(value)

@@ -88,7 +88,7 @@ def ended(*events: Any, turn: int = 0, **more: Any) -> TurnEnded:
 
 
 def answered_turn(turn: int = 0) -> list[Fact]:
-    """Give the facts of a whole turn: a query, a call, its answer, a final response."""
+    """Return the facts of a whole turn: a query, a call, its answer, a final response."""
     return [
         asked(turn=turn),
         model(call(f"c{turn}"), turn=turn, key="model#0"),
@@ -99,5 +99,5 @@ def answered_turn(turn: int = 0) -> list[Fact]:
 
 
 def journal_of(*facts: Fact) -> Journal:
-    """Give a journal whose agent is selected, with these facts behind."""
+    """Return a journal whose agent is selected, with these facts behind."""
     return Journal([opened(), selected(), *facts])

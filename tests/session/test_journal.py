@@ -164,7 +164,7 @@ _some = st.lists(any_fact, max_size=14)
 
 
 def _taken(facts: list[Fact]) -> Journal:
-    """Give a journal that took what it could of these facts, behind an opening."""
+    """Return a journal that took what it could of these facts, behind an opening."""
     journal = journal_of()
     for fact in facts:
         try:

@@ -20,7 +20,7 @@ def server() -> Iterator[Postgres]:
 
 @pytest.fixture(params=["sqlite", "postgresql"])
 def kept(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Kept]:
-    """Give an empty database; what was opened of it is closed behind the test."""
+    """Return an empty database; what was opened of it is closed behind the test."""
     if request.param == "sqlite":
         url: str | Path = tmp_path / "data" / "sessions.db"
     else:

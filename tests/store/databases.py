@@ -22,7 +22,7 @@ ME, KEY = "me@example.org", "demos/clerk"
 
 
 def new_journal(session_id: str = "session", *facts: Fact) -> Journal:
-    """Give a journal whose agent is selected."""
+    """Return a journal whose agent is selected."""
     return Journal([SessionOpened(at=1.0, session_id=session_id, seed="seed"), selected(), *facts])
 
 
@@ -33,7 +33,7 @@ class Clock:
         self.now = now
 
     def __call__(self) -> float:
-        """Give the time."""
+        """Return the time."""
         return self.now
 
 
@@ -115,7 +115,7 @@ def begun(store: JournalStore, session_id: str = "session", *facts: Fact) -> Sto
 
 
 def raising(work: Callable[[], object]) -> str:
-    """Do what raises a StoreError, and give what it says."""
+    """Do what raises a StoreError, and return what it says."""
     try:
         work()
     except StoreError as error:

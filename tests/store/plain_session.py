@@ -160,7 +160,7 @@ class PlainSession:
         return self.nodes[self.head].state
 
     def next_state(self) -> State:
-        """Give a state to go on from."""
+        """Return a state to go on from."""
         return copy.deepcopy(self.state)
 
     def add(self, parent: int, first: int, last: int, state: State) -> None:
@@ -169,7 +169,7 @@ class PlainSession:
         self.head = len(self.nodes) - 1
 
     def below(self, number: int) -> Iterator[int]:
-        """Give a step and all that follow it."""
+        """Yield a step and all that follow it."""
         yield number
         for child, node in enumerate(self.nodes):
             if node.parent == number:
@@ -186,10 +186,10 @@ class PlainSession:
         return max(children, key=lambda child: newest[child], default=None)
 
     def tips(self) -> set[int]:
-        """Give the last facts of all branches."""
+        """Return the last facts of all branches."""
         parents = {node.parent for node in self.nodes}
         return {node.last for number, node in enumerate(self.nodes) if number not in parents}
 
     def holding(self, fact: int) -> int:
-        """Give the step that brought a fact."""
+        """Return the step that brought a fact."""
         return next(number for number, node in enumerate(self.nodes) if node.first <= fact <= node.last)

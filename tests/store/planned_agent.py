@@ -52,7 +52,7 @@ def order() -> dict[str, str]:
 
 
 def planned_config() -> SimulatedAgentConfig:
-    """Give the agent; its tools are never to run."""
+    """Return the agent; its tools are never to run."""
     tools: list[Any] = [find, ship, LongRunningFunctionTool(order)]
     agent = LlmAgent(name="clerk", model=Planned(), instruction="Help.", tools=tools)
     return SimulatedAgentConfig("clerk", agent, "clerk.evalset.json")

@@ -159,7 +159,7 @@ _BROKEN = f'raise ImportError("{BROKEN_WORDS}")\n'
 
 
 def write_agents(folder: Path) -> Path:
-    """Write the agents `adder`, `talking`, `slow`, `silent`, `keyless`, `seeker`, and `broken`, which does not load; give the folder."""
+    """Write the agents `adder`, `talking`, `slow`, `silent`, `keyless`, `seeker`, and `broken`, which does not load; return the folder."""
     write_tiny_agent(folder)
     write_talking_agent(folder)
     sources = {"slow": _SLOW, "silent": _SILENT, "keyless": _KEYLESS, "seeker": _SEEKER, "broken": _BROKEN}

@@ -16,7 +16,7 @@ Call = tuple[str, dict[str, Any], Any]
 
 
 def case_of(path: Path, eval_id: str) -> EvalCase:
-    """Give one case of a file, as ADK's own loader reads it."""
+    """Return one case of a file, as ADK's own loader reads it."""
     (case,) = [
         case for case in load_eval_set_from_file(str(path), path.stem).eval_cases if case.eval_id == eval_id
     ]
@@ -38,7 +38,7 @@ def tools_of(case: EvalCase) -> list[str]:
 
 
 def answer_of(case: EvalCase) -> str:
-    """Give what the agent said last."""
+    """Return what the agent said last."""
     turn = (case.conversation or [])[-1]
     parts = (turn.final_response.parts if turn.final_response else None) or []
     return "".join(part.text or "" for part in parts)
@@ -55,5 +55,5 @@ def add_changed_case(path: Path, eval_id: str, call: int, **arguments: Any) -> N
 
 
 def trajectory_scores(outcome: EvalOutcome) -> Mapping[str, float | None]:
-    """Give how well each case's calls were met, by its id."""
+    """Return how well each case's calls were met, by its id."""
     return {name: found["tool_trajectory_avg_score"] for name, found in outcome.scores.items()}

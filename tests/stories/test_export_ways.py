@@ -59,7 +59,7 @@ def write(studio: Studio) -> dict[str, Any]:
 
 
 def download(studio: Studio, folder: Path) -> tuple[str, dict[str, Any]]:
-    """Take the second way; give the name that the browser would save under, and what it saves."""
+    """Take the second way; return the name that the browser would save under, and what it saves."""
     with studio.page.expect_download() as begun:
         studio.button("export_download").click()
     begun.value.save_as(folder / "downloaded.json")

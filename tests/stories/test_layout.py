@@ -195,7 +195,7 @@ def _environment_fits(studio: Studio) -> None:
 
 
 def _in_each_width(studio: Studio) -> Iterator[int]:
-    """Give the window's width as it is, and then the other width, which the window has from then on."""
+    """Yield the window's width as it is, and then the other width, which the window has from then on."""
     size = studio.page.viewport_size
     assert size is not None
     yield size["width"]

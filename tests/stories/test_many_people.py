@@ -62,7 +62,7 @@ def _played(context: BrowserContext, served: Served) -> Studio:
 
 
 def _shared(tab: Studio) -> str:
-    """Share the session on the screen, and give its link."""
+    """Share the session on the screen, and return its link."""
     session_id = tab.session_id
     tab.keyed(f"kept_menu_{session_id}").get_by_role("button").first.click()
     tab.button(f"share_{session_id}").click()

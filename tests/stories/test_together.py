@@ -36,7 +36,7 @@ def _arrival(tab: Studio) -> float:
 
 
 def _lag(first: Studio, second: Studio, word: str, button: str) -> float:
-    """Click in the first tab; give how many seconds later than there the second shows what comes."""
+    """Click in the first tab; return how many seconds later than there the second shows what comes."""
     first.rest()
     for tab in (first, second):
         tab.page.evaluate(_WAIT, word)

@@ -53,7 +53,7 @@ def copied_set(eval_set: Path, folder: Path, *changes: tuple[str, str]) -> Path:
 
 
 def agents(folder: Path, *changes: tuple[str, str]) -> Path:
-    """Write the agent, with pieces of its source replaced, and give the folder of agents."""
+    """Write the agent, with pieces of its source replaced, and return the folder of agents."""
     source = write_desk(folder / "agents") / "agent.py"
     text = source.read_text()
     for old, new in changes:
@@ -64,14 +64,14 @@ def agents(folder: Path, *changes: tuple[str, str]) -> Path:
 
 
 def the_case(verification: Verification, eval_id: str = "") -> CaseResult:
-    """Give the only case of a verification, or that of an id."""
+    """Return the only case of a verification, or that of an id."""
     cases = [case for case in verification.cases if not eval_id or case.eval_id == eval_id]
     assert len(cases) == 1, verification
     return cases[0]
 
 
 def the_run(verification: Verification) -> RunResult:
-    """Give the only run of the only case."""
+    """Return the only run of the only case."""
     (run,) = the_case(verification).runs
     return run
 

@@ -123,7 +123,7 @@ def _run(path: Path, folder: Path) -> RunResult:
 
 
 def _says(words: str, run: RunResult) -> bool:
-    """Tell whether a run's verdict names an edit, and it alone."""
+    """Return whether a run's verdict names an edit, and it alone."""
     (edited,) = run.edited
     found = run.divergence
     assert found is not None

@@ -18,7 +18,7 @@ texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=300)
 
 
 def change_of(then: Any, now: Any) -> str:
-    """Say how one response became another."""
+    """Return how one response became another."""
     steps = [Step(kind="response", tool="find", value=value) for value in (then, now)]
     return Known([steps]).change(value_digest(then), value_digest(now))
 

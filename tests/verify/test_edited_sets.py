@@ -36,7 +36,7 @@ def kept(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def edit_of(work: SetWork, what: str) -> Edit:
-    """Give an edit of a kind, of the first call of the first turn where they are about a call."""
+    """Return an edit of a kind, of the first call of the first turn where they are about a call."""
     first, second, *_ = calls_of(work.case("two"), 0)
     asked: dict[str, Edit] = {
         "an argument": SetCall(case="two", where=first.call.where, name="check", arguments={"order": "Z"}),

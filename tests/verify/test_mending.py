@@ -27,7 +27,7 @@ def kept(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def with_more(eval_set: Path) -> dict[str, Any]:
-    """Give a set what an editor might lose, and its document."""
+    """Return a set what an editor might lose, and its document."""
     document: dict[str, Any] = json.loads(eval_set.read_text())
     document["eval_cases"][0]["mine"] = {"kept": True}
     document["eval_cases"][0]["rubrics"] = [

@@ -73,7 +73,7 @@ def stamped(make: Makes, *, text: Makes | None = None, response: Makes | None = 
 
 
 def nothing() -> int:
-    """Give always the same."""
+    """Return always the same."""
     return 1
 
 

@@ -58,7 +58,7 @@ def name_of(where: Where) -> str:
 
 
 def part_of(work: SetWork, key: str, name: str) -> Part | None:
-    """Give the part with this name; None where the case has none any more."""
+    """Return the part with this name; None where the case has none any more."""
     case = work.case(key)
     if name == NOTE:
         note = work.note(key)
@@ -126,7 +126,7 @@ def _title(where: Where) -> str:
 
 
 def edit_of(key: str, part: Part, typed: dict[str, str]) -> Edit:  # noqa: PLR0911 - one line for each kind
-    """Give the edit that what was typed makes of a part.
+    """Return the edit that what was typed makes of a part.
 
     Raises:
         ValueError: It is no JSON, or not what is needed there; the text says where.

@@ -49,7 +49,7 @@ COLUMNS = (1.25, 1)
 
 
 def case_page(scene: SetScene, key: str, part: Part | None) -> SetCommand | None:
-    """Draw the case with this key, and the editor of a part of it; give what was asked for."""
+    """Draw the case with this key, and the editor of a part of it; return what was asked for."""
     asked = _head(scene, key)
     left, right = st.columns(COLUMNS, gap="small")
     agent = _agent(scene, key)
@@ -64,7 +64,7 @@ def case_page(scene: SetScene, key: str, part: Part | None) -> SetCommand | None
 
 
 def _agent(scene: SetScene, key: str) -> str:
-    """Give the agent that plays the case: the one that was chosen, else the one that the case names, else the set's."""
+    """Return the agent that plays the case: the one that was chosen, else the one that the case names, else the set's."""
     chosen = st.session_state.get("play_agent")
     if chosen in scene.agents:
         return str(chosen)
@@ -214,7 +214,7 @@ _SHORT = 76
 
 
 def case_timeline(scene: SetScene, key: str, agent: str) -> SetCommand | None:
-    """Draw it; give what was asked for. `agent` plays the case where that is asked."""
+    """Draw it; return what was asked for. `agent` plays the case where that is asked."""
     case = scene.work.case(key)
     turns = turns_of(case)
     asked: SetCommand | None = None
@@ -357,7 +357,7 @@ _LOW = 120
 
 
 def part_editor(scene: SetScene, key: str, part: Part, failed: str | None) -> SetCommand | None:
-    """Draw it; give what was asked for. `failed` says why what was typed was not taken over."""
+    """Draw it; return what was asked for. `failed` says why what was typed was not taken over."""
     kept = Kept(scene.drafts, f"part {key} {part.name}", part.about)
     with st.container(key="part_head", gap=None):
         st.markdown(f"**{part.title}**")
@@ -396,7 +396,7 @@ def _input(kept: Kept, part: Part, name: str, value: str) -> str:
 
 
 def turn_menu(scene: SetScene, key: str, number: int) -> SetCommand | None:
-    """Draw it; give what was asked for."""
+    """Draw it; return what was asked for."""
     name = f"turn_menu_{number}"
     if page_state.get("turn_menu_done") == number:  # it is closed before it is drawn again
         page_state.put("turn_menu_done", None)
@@ -434,6 +434,6 @@ def _entry(words: str, key: str, icon: str, *, disabled: bool = False) -> bool:
 
 
 def free_id(scene: SetScene, key: str, ending: str) -> str:
-    """Give an eval id that no case has: that of a case with another ending."""
+    """Return an eval id that no case has: that of a case with another ending."""
     taken = {row.eval_id for row in scene.work.rows()}
     return unique_eval_id(f"{field(scene.work.case(key), 'eval_id', 'case')}_{ending}", taken)

@@ -25,7 +25,7 @@ _KINDS = ("Conversations", "Scenarios", "Recorded", "Not recorded", "With rubric
 
 
 def cases_tab(scene: SetScene) -> SetCommand | None:
-    """Draw the table; give the case that was chosen."""
+    """Draw the table; return the case that was chosen."""
     rows = scene.work.rows()
     if not rows:
         st.caption(
@@ -178,7 +178,7 @@ def _is(scene: SetScene, row: CaseRow, kind: str) -> bool:
 def find_bar(
     bench: Bench, tab: str, find: tuple[str, str], kind: str, choices: Mapping[str, str]
 ) -> tuple[str, str]:
-    """Draw it; give the words and the choice, which is "all" where nothing was chosen.
+    """Draw it; return the words and the choice, which is "all" where nothing was chosen.
 
     Args:
         bench: Where both are kept.

@@ -42,7 +42,7 @@ MOST_AT_ONCE = 8_000_000
 
 
 def is_quick(ward: Ward) -> bool:
-    """Tell whether files are examined in a moment; of a folder nobody knows."""
+    """Return whether files are examined in a moment; of a folder nobody knows."""
     return all(path.is_file() for path in ward.paths) and (
         sum(path.stat().st_size for path in ward.paths) <= MOST_AT_ONCE
     )
@@ -136,7 +136,7 @@ def _agents(ward: Ward) -> Mapping[str, KnownAgent] | None:
 
 
 def finding_rows(findings: Sequence[Finding]) -> list[dict[str, str]]:
-    """Give a row for each finding, as plain text."""
+    """Return a row for each finding, as plain text."""
     return [
         {
             "severity": MARKS[finding.severity],
@@ -173,7 +173,7 @@ def _place(finding: Finding) -> str:
 
 
 def fitting(findings: Sequence[Finding], severity: str, text: str) -> list[Finding]:
-    """Give the findings of a severity, "all" for any, that hold a text, the worst first."""
+    """Return the findings of a severity, "all" for any, that hold a text, the worst first."""
     wanted = text.strip().lower()
     found = [
         finding

@@ -103,7 +103,7 @@ def _about(bench: Bench, ward: Ward) -> str:
 
 
 def _stamp(ward: Ward) -> str:
-    """Tell whether a file has changed; of a whole folder nobody looks at every file in each run."""
+    """Return whether a file has changed; of a whole folder nobody looks at every file in each run."""
     stamps = (path.stat() for path in ward.paths if path.exists())
     return " ".join(f"{stamp.st_mtime_ns}:{stamp.st_size}" for stamp in stamps)
 

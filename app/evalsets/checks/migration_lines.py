@@ -72,7 +72,7 @@ def _refuse(number: int, why: str) -> NoReturn:
 
 
 def _plain(error: ValueError) -> str:
-    """Give the words of a validation alone."""
+    """Return the words of a validation alone."""
     errors = getattr(error, "errors", None)
     if errors is None:
         return str(error)

@@ -242,7 +242,7 @@ class _Options(NamedTuple):
     name: str
 
     def held(self, *path: str) -> Any:
-        """Give an option as the document has it."""
+        """Return an option as the document has it."""
         return option(self.document, self.name, path)
 
     def key(self, field: str, value: JsonValue) -> str:

@@ -36,7 +36,7 @@ class Choice(Value):
 
 
 def spec_of(bench: Bench, choice: Choice, agents: AgentCatalogue) -> EvalRunSpec:
-    """Give what is run.
+    """Return what is run.
 
     Raises:
         ValueError: The agent cannot be loaded, the criteria cannot work, or hold what somebody may not run here.

@@ -384,7 +384,7 @@ def _is_same(turn: TurnResult) -> bool:
 
 
 def summary(results: RunResults) -> str:
-    """Say in a few words how it went."""
+    """Return in words how it went."""
     counts = {status: sum(case.status == status for case in results.cases) for status in MARKS}
     told = [f"{count} {status}" for status, count in counts.items() if count]
     return ", ".join(told) or "no case"

@@ -18,7 +18,7 @@ MARKS: dict[Status, str] = {
 
 
 def case_rows(cases: Sequence[CaseResult], metric_names: Sequence[str]) -> list[dict[str, str]]:
-    """Give a row for each case: its verdict, and each metric's score."""
+    """Return a row for each case: its verdict, and each metric's score."""
     return [
         {
             "case": literal(case.eval_id),
@@ -54,7 +54,7 @@ def _number(value: float) -> str:
 
 
 def metric_rows(metrics: Sequence[MetricResult]) -> list[dict[str, str]]:
-    """Give a row for each metric of a case or a turn: score, threshold, verdict, and why it has none."""
+    """Return a row for each metric of a case or a turn: score, threshold, verdict, and why it has none."""
     return [
         {
             "metric": literal(metric.name),
@@ -75,7 +75,7 @@ def _measured(metric: MetricResult) -> str:
 
 
 def rubric_rows(metrics: Sequence[MetricResult]) -> list[dict[str, str]]:
-    """Give a row for each rubric that a judge has spoken of."""
+    """Return a row for each rubric that a judge has spoken of."""
     return [
         {
             "metric": literal(metric.name),
@@ -100,7 +100,7 @@ def _arguments(call: CallMade) -> str:
 
 
 def fitting(results: RunResults, text: str, verdict: str) -> list[CaseResult]:
-    """Give the cases whose id holds a text, and that have a verdict; "all" for any."""
+    """Return the cases whose id holds a text, and that have a verdict; "all" for any."""
     wanted = text.strip().lower()
     return [
         case for case in results.cases if wanted in case.eval_id.lower() and verdict in {"all", case.status}

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def _held(scene: SetScene, eval_id: str) -> Held:
-    """Give a case as it is edited; cases keep the key that they had in the file."""
+    """Return a case as it is edited; cases keep the key that they had in the file."""
     if eval_id not in scene.work.state.order:
         raise EditError(f"there is no case {eval_id!r} any more")
     return scene.work.held(eval_id)
@@ -40,7 +40,7 @@ def played_until(scene: SetScene, asked: OpenAt) -> PlayCase:
 
 
 def edit_of(scene: SetScene, mend: Mend) -> Callable[[], Edit]:
-    """Give the work that makes the edit; it raises a ValueError where the golden cannot be changed like this.
+    """Return the work that makes the edit; it raises a ValueError where the golden cannot be changed like this.
 
     Raises:
         ValueError: The set has no such case any more.

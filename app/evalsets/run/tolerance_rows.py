@@ -55,7 +55,7 @@ class RowError(ValueError):
 
 
 def new_row() -> Row:
-    """Give an empty row."""
+    """Return an empty row."""
     return {"of": "arguments", "tool": "*", "path": "", "kind": "ignore", "more": ""}
 
 

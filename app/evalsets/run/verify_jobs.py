@@ -121,7 +121,7 @@ def steps_before(golden: Sequence[Step], step: int, kinds: Sequence[str]) -> int
 
 
 def case_rows(cases: Sequence[CaseResult], runs: int) -> list[dict[str, str]]:
-    """Give a row for each case, as plain text."""
+    """Return a row for each case, as plain text."""
     return [
         {
             "case": literal(case.eval_id),
@@ -147,12 +147,12 @@ def _where(divergence: Divergence | None) -> str:
 
 
 def verdict_words(divergence: Divergence) -> str:
-    """Say what has changed: more than one thing, where more than one has."""
+    """Return what has changed: more than one thing, where more than one has."""
     return ", ".join(VERDICTS[each] for each in (divergence.verdict, *divergence.also))
 
 
 def _why(case: CaseResult) -> str:
-    """Say why a case did not pass, in the words of the first run that did not."""
+    """Return why a case did not pass, in the words of the first run that did not."""
     failed = next((run for run in case.runs if not run.passed), None)
     if failed is None:
         return ""
@@ -167,7 +167,7 @@ def _why(case: CaseResult) -> str:
 
 
 def fitting(cases: Sequence[CaseResult], text: str, verdict: str) -> list[CaseResult]:
-    """Give the cases whose id holds a text, and that have a verdict; "all" for any."""
+    """Return the cases whose id holds a text, and that have a verdict; "all" for any."""
     wanted = text.strip().lower()
     return [case for case in cases if wanted in case.eval_id.lower() and verdict in {"all", case.status}]
 
@@ -198,7 +198,7 @@ def _short(text: str) -> str:
 
 
 def difference_rows(divergence: Divergence) -> list[dict[str, str]]:
-    """Give a row for each place at which arguments, a response or the state differ."""
+    """Return a row for each place at which arguments, a response or the state differ."""
     return [
         {
             "place": literal(each.path or "(all of it)"),
@@ -216,5 +216,5 @@ def marked_text(pieces: Sequence[TextPiece]) -> str:
 
 
 def side_by_side(pairs: Sequence[Pair]) -> list[tuple[str, str, bool]]:
-    """Give golden, actual, and whether they differ, for each pair of steps."""
+    """Return golden, actual, and whether they differ, for each pair of steps."""
     return [(step_text(pair.golden), step_text(pair.actual), pair.differs) for pair in pairs]

@@ -137,7 +137,7 @@ def verify_tab(
 
 
 def _mended(bench: Bench) -> Edit | None:
-    """Give the edit that was asked for, once it is made."""
+    """Return the edit that was asked for, once it is made."""
     job: Job[Edit] | None = bench.jobs.get(EDITED)
     if job is None:
         return None
@@ -312,7 +312,7 @@ def _renamed(bench: Bench, verification: Verification) -> bool:
 
 
 def _found(bench: Bench, verification: Verification) -> list[CaseResult]:
-    """Draw the filter; give the cases that are like it."""
+    """Draw the filter; return the cases that are like it."""
     words, verdict = find_bar(bench, "verify", ("Find a case", "Part of its id"), "Verdict", MARKS)
     return fitting(verification.cases, words, verdict)
 
@@ -433,7 +433,7 @@ def _tolerate(bench: Bench, eval_id: str, run: RunResult) -> None:
 def _done(
     bench: Bench, about: _About, action: Action | None, edit: Callable[[Mend], Callable[[], Edit]]
 ) -> OpenAt | None:
-    """Do what shall be done about a divergence; give the session that shall be opened."""
+    """Do what shall be done about a divergence; return the session that shall be opened."""
     case, run, divergence = about.case, about.run, about.run.divergence
     if action is None or divergence is None:
         return None
@@ -493,7 +493,7 @@ _LABELS: dict[Action, tuple[str, str, str]] = {
 
 
 def divergence_panel(bench: Bench, divergence: Divergence, *, can_accept: bool) -> Action | None:
-    """Draw a divergence; give what shall be done about it. A run that did not come to its end can not be accepted."""
+    """Draw a divergence; return what shall be done about it. A run that did not come to its end can not be accepted."""
     with st.container(border=True, gap="xsmall", key="divergence"):
         _verdict(divergence)
         asked = _actions(bench, divergence.action, can_accept=can_accept)
@@ -593,7 +593,7 @@ class _Case(NamedTuple):
         return _name(self.eval_id)
 
     def key(self, number: int, field: str) -> str:
-        """Let the input of a field show what its row says; give its key."""
+        """Let the input of a field show what its row says; return its key."""
         return followed_key(self.bench, f"{field} {number} {self.name}", self.rows[number][field])
 
     def put(self, rows: list[Row] | None) -> None:
@@ -646,7 +646,7 @@ def _row(case: _Case, number: int) -> None:
 
 
 def _said(case: _Case, number: int, columns: Sequence[DeltaGenerator]) -> Row:
-    """Draw the inputs of a row; give what they say."""
+    """Draw the inputs of a row; return what they say."""
     row, seen = case.rows[number], cast("Any", "visible" if number == 0 else "collapsed")
     of, tool, path, kind, more = columns
     key = case.key

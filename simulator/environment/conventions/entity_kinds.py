@@ -107,7 +107,7 @@ _LONGEST_ID = 200
 
 
 def singular(word: str) -> str:
-    """Give the singular of a word in lower case; a singular stays as it is."""
+    """Return the singular of a word in lower case; a singular stays as it is."""
     if word in _SINGULARS:
         return _SINGULARS[word]
     if word in _UNCOUNTED or word in _IRREGULAR or not word.endswith("s") or word.endswith(_SINGULAR_ENDS):
@@ -120,7 +120,7 @@ def singular(word: str) -> str:
 
 
 def plural(word: str) -> str:
-    """Give the plural of a singular in lower case."""
+    """Return the plural of a singular in lower case."""
     if word in _IRREGULAR:
         return _IRREGULAR[word]
     if word in _UNCOUNTED:
@@ -134,7 +134,7 @@ def plural(word: str) -> str:
 
 @lru_cache(maxsize=4096)
 def kind_named(name: str) -> str:
-    """Give the kind that a name means: the singular, in snake case. Empty where the name has no letter or digit.
+    """Return the kind that a name means: the singular, in snake case. Empty where the name has no letter or digit.
 
     `Orders` and `order` give `order`, `salesOrders` gives `sales_order`.
     """
@@ -144,21 +144,21 @@ def kind_named(name: str) -> str:
 
 @lru_cache(maxsize=4096)
 def collection_of(kind: str) -> str:
-    """Give the name under which the things of a kind stand together: `order` gives `orders`."""
+    """Return the name under which the things of a kind stand together: `order` gives `orders`."""
     head, _, last = kind.rpartition("_")
     return f"{head}_{plural(last)}" if head else plural(last)
 
 
 @lru_cache(maxsize=4096)
 def is_collection(name: str) -> bool:
-    """Tell whether a name is a plural: `orders`, `line_items`."""
+    """Return whether a name is a plural: `orders`, `line_items`."""
     words = words_of(name)
     return bool(words) and singular(words[-1]) != words[-1]
 
 
 @lru_cache(maxsize=4096)
 def id_kind(name: str) -> str | None:
-    """Give the kind of thing that a field of this name identifies.
+    """Return the kind of thing that a field of this name identifies.
 
     Empty where it is an id, and of what must be told by what stands around (`id`, `reference`, `tracking_number`);
     None where it is no id (`currency_code`, `phone_number`, `request_id`).
@@ -180,19 +180,19 @@ def id_kind(name: str) -> str | None:
 
 @lru_cache(maxsize=4096)
 def is_own_key(name: str, kind: str) -> bool:
-    """Tell whether a field of this name holds an id of the very thing of this kind that has the field."""
+    """Return whether a field of this name holds an id of the very thing of this kind that has the field."""
     found = id_kind(name)
     return found is not None and found in ("", kind) and not set(words_of(name)) & _OTHERS
 
 
 @lru_cache(maxsize=4096)
 def own_kind(name: str) -> str | None:
-    """Give what `id_kind` gives where the field may be the id of the thing that has it, and None for another's."""
+    """Return what `id_kind` gives where the field may be the id of the thing that has it, and None for another's."""
     return None if set(words_of(name)) & _OTHERS else id_kind(name)
 
 
 def id_of(value: object) -> str | None:
-    """Give a value as an id: a text in one line that is not empty, or a whole number; None for anything else."""
+    """Return a value as an id: a text in one line that is not empty, or a whole number; None for anything else."""
     if isinstance(value, str):
         return value if value and len(value) <= _LONGEST_ID and "\n" not in value else None
     if isinstance(value, int) and not isinstance(value, bool) and -(10**40) < value < 10**40:
@@ -208,13 +208,13 @@ _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 
 @lru_cache(maxsize=8192)
 def words_of(name: str) -> tuple[str, ...]:
-    """Give the words of a name in lower case: `orderId`, `order_id` and `order-ID` give `order`, `id`."""
+    """Return the words of a name in lower case: `orderId`, `order_id` and `order-ID` give `order`, `id`."""
     return tuple(word.lower() for word in _WORD.findall(name))
 
 
 @lru_cache(maxsize=8192)
 def is_identifier(name: str) -> bool:
-    """Tell whether a field names a thing by a key: `id`, `order_id`, `trackingNumber`, `reference`."""
+    """Return whether a field names a thing by a key: `id`, `order_id`, `trackingNumber`, `reference`."""
     words = words_of(name)
     if not words:
         return False
@@ -229,5 +229,5 @@ def is_identifier(name: str) -> bool:
 
 @lru_cache(maxsize=4096)
 def spelled(name: str) -> str:
-    """Give a name in snake case, whatever case it is written in."""
+    """Return a name in snake case, whatever case it is written in."""
     return "_".join(words_of(name))

@@ -125,7 +125,7 @@ class Role(NamedTuple):
 
 @lru_cache(maxsize=2048)
 def role_of(tool_name: str, description: str = "") -> Role:
-    """Tell what a tool does, by its name, else by its description, else that it changes something."""
+    """Return what a tool does, by its name, else by its description, else that it changes something."""
     words = words_of(tool_name)
     place = _verb_place(words)
     if place is None:
@@ -158,7 +158,7 @@ def _verb_place(words: tuple[str, ...]) -> int | None:
 
 
 def _object(words: tuple[str, ...]) -> tuple[str, tuple[str, ...]]:
-    """Give the kind that some words of a tool's name mean, and the words from the first preposition on."""
+    """Return the kind that some words of a tool's name mean, and the words from the first preposition on."""
     start = 0
     while start < len(words) - 1 and words[start] in _OPENS:
         start += 1
@@ -188,7 +188,7 @@ def _by_description(words: tuple[str, ...], description: str) -> Role:
 
 
 def _infinitive(word: str) -> str | None:
-    """Give the verb of `looks`, `searches`, `cancelling` or `creates`; None where it is none that is known."""
+    """Return the verb of `looks`, `searches`, `cancelling` or `creates`; None where it is none that is known."""
     if word in _TOLD:
         return _TOLD[word]
     for form in (word, word[:-1] if word.endswith("s") else "", word[:-2] if word.endswith("es") else ""):
@@ -202,6 +202,6 @@ def _infinitive(word: str) -> str | None:
 
 
 def _noun_in(words: list[str]) -> str:
-    """Give what follows a verb in a sentence, `an employee back` gives `employee`; empty where that is unclear."""
+    """Return what follows a verb in a sentence, `an employee back` gives `employee`; empty where that is unclear."""
     kept = [word for word in words[:4] if word not in _FILLERS | _OPENS]
     return singular(kept[0]) if kept and kept[0] not in _STOPS | _ASPECTS else ""

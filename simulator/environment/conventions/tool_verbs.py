@@ -36,13 +36,13 @@ class EarlierAnswer(BaseModel):
 
 
 def done_state(tool_name: str) -> str | None:
-    """Give the state in which a tool leaves what it changes, by its verb; None where that cannot be told."""
+    """Return the state in which a tool leaves what it changes, by its verb; None where that cannot be told."""
     verb = words_of(tool_name)[:1]
     return _DONE.get(verb[0]) if verb else None
 
 
 def is_error(response: JsonValue) -> bool:
-    """Tell whether a response reports an error, as tools commonly do."""
+    """Return whether a response reports an error, as tools commonly do."""
     if not isinstance(response, dict):
         return False
     status = response.get("status")
@@ -52,7 +52,7 @@ def is_error(response: JsonValue) -> bool:
 
 
 def is_envelope(name: str, value: JsonValue) -> bool:
-    """Tell whether a field only says that the call went well, and nothing about the thing that it was about."""
+    """Return whether a field only says that the call went well, and nothing about the thing that it was about."""
     return name in {"status", "result", "success", "ok"} and (
         isinstance(value, bool) or (isinstance(value, str) and value.lower() in _GOOD)
     )

@@ -42,7 +42,7 @@ def is_guess(blanks: Iterable[Blank]) -> bool:
 
 
 def placeholder(kind: Kind, name: str) -> JsonValue:
-    """Give what stands in a blank of a type: `<city>`, 0, false, an empty list or object, and null where no type is known."""
+    """Return what stands in a blank of a type: `<city>`, 0, false, an empty list or object, and null where no type is known."""
     if kind == "string":
         return f"<{name or 'text'}>"
     empty = _EMPTY[kind]
@@ -50,7 +50,7 @@ def placeholder(kind: Kind, name: str) -> JsonValue:
 
 
 def kind_of(value: JsonValue) -> Kind:
-    """Give the JSON type of a value; none of null, which tells nothing."""
+    """Return the JSON type of a value; none of null, which tells nothing."""
     if isinstance(value, bool):
         return "boolean"
     if isinstance(value, int):

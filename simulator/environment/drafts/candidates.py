@@ -57,7 +57,7 @@ class Candidate(Value):
 
 
 def candidates(call: DraftCall, sources: Sources = NO_SOURCES) -> tuple[Candidate, ...]:
-    """Give up to five different ready answers to a call, the expected one first.
+    """Return up to five different ready answers to a call, the expected one first.
 
     All but the expected one fit the tool's schema, or are left out, as is one that is equal to an earlier one. The same
     call and sources always give the same candidates.
@@ -102,7 +102,7 @@ def _others(call: DraftCall, parts: Parts, expected: Try) -> Iterator[tuple[Labe
 
 
 def _error(call: DraftCall, parts: Parts) -> JsonObject:
-    """Give the commonest error: what the first id of the call names is not there, or the service is not."""
+    """Return the commonest error: what the first id of the call names is not there, or the service is not."""
     for name, value in call.arguments.items():
         if is_identifier(name):
             what = " ".join(word for word in words_of(name) if word != "id") or "record"
@@ -132,7 +132,7 @@ def _candidate(label: Label, title: str, made: Try, problems: tuple[Problem, ...
 
 
 def _is_kept(name: str, value: JsonValue, said: Mapping[str, JsonValue]) -> bool:
-    """Tell whether a field says what the answer is about, or how it went."""
+    """Return whether a field says what the answer is about, or how it went."""
     return name in said or is_identifier(name) or isinstance(value, bool) or "status" in words_of(name)
 
 

@@ -32,7 +32,7 @@ _LONGEST = 4_000
 
 
 def shown_answer(description: str, arguments: JsonObject, parameters: Sequence[str]) -> Sketch | None:
-    """Give the answer to a call that a docstring shows: of another call's, only the shape. None where it shows none.
+    """Return the answer to a call that a docstring shows: of another call's, only the shape. None where it shows none.
 
     Args:
         description: The docstring.
@@ -53,7 +53,7 @@ def shown_answer(description: str, arguments: JsonObject, parameters: Sequence[s
 
 @lru_cache(maxsize=256)
 def _prompted(description: str) -> tuple[tuple[str, JsonValue], ...]:
-    """Give the calls behind `>>>` with what they print."""
+    """Return the calls behind `>>>` with what they print."""
     found = [(call, literal_of(output.strip())) for call, output in _PROMPT.findall(description)]
     return tuple(
         (re.sub(r"\n[ \t]*\.\.\. ?", "\n", call), value) for call, value in found if value is not None
@@ -62,13 +62,13 @@ def _prompted(description: str) -> tuple[tuple[str, JsonValue], ...]:
 
 @lru_cache(maxsize=256)
 def _literals(description: str) -> tuple[JsonValue, ...]:
-    """Give the objects and lists that stand in the sections about what is returned; errors are not told apart."""
+    """Return the objects and lists that stand in the sections about what is returned; errors are not told apart."""
     texts = [text for text in _SECTION.findall(description) if ">>>" not in text]
     return tuple(value for text in texts for value in shown_values(text))
 
 
 def shown_values(text: str) -> Iterator[JsonValue]:
-    """Give the JSON or Python literals of objects and lists that a text shows, in order."""
+    """Yield the JSON or Python literals of objects and lists that a text shows, in order."""
     end = 0
     for match in re.finditer(r"[{\[]", text):
         literal = _balanced(text[match.start() : match.start() + _LONGEST]) if match.start() >= end else ""
@@ -107,7 +107,7 @@ def literal_of(text: str) -> JsonValue:
 
 
 def _arguments(call: str, parameters: Sequence[str]) -> JsonObject | None:
-    """Give the arguments of a call that is written out; None where they are no literals."""
+    """Return the arguments of a call that is written out; None where they are no literals."""
     try:
         node = ast.parse(call.strip(), mode="eval").body
         node = node.value if isinstance(node, ast.Await) else node

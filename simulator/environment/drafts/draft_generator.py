@@ -47,7 +47,7 @@ def drafted(call: DraftCall, sources: Sources = NO_SOURCES) -> Draft:
 
 
 def best(parts: Parts) -> Try:
-    """Give the answer that the best evidence gives."""
+    """Return the answer that the best evidence gives."""
     return (
         parts.refused()
         or (None if parts.names_what_is_gone() else parts.recorded(again=False))

@@ -21,18 +21,18 @@ _MESSAGES = ("error_message", "errorMessage", "message", "error", "detail", "det
 
 
 def adk_error(code: int, message: str) -> JsonObject:
-    """Give an error in ADK's form."""
+    """Return an error in ADK's form."""
     return {"error_code": code, "error_message": message}
 
 
 def error_places(error: JsonObject) -> tuple[str, str]:
-    """Give the fields in which an error has its number and its sentence; an empty name where it has none."""
+    """Return the fields in which an error has its number and its sentence; an empty name where it has none."""
     code = next((name for name in _CODES if isinstance(error.get(name), int)), "")
     return code, next((name for name in _MESSAGES if isinstance(error.get(name), str)), "")
 
 
 def sentence_of(error: JsonObject) -> str:
-    """Give what an error says in words."""
+    """Return what an error says in words."""
     return str(error.get(error_places(error)[1], "Not found."))
 
 
@@ -44,7 +44,7 @@ def error_answers(
     plan: Plan | None,
     shapes: Sequence[JsonValue],
 ) -> Iterator[JsonObject]:
-    """Give ways to say an error, the tool's own first; none where its schema has no room for one.
+    """Yield ways to say an error, the tool's own first; none where its schema has no room for one.
 
     An error names no other thing than the call does.
 
@@ -91,7 +91,7 @@ def _of_schema(plan: Plan, code: int, message: str, ids: Mapping[str, JsonValue]
 
 
 def _says(error: JsonObject, message: str, number: JsonValue, known: Mapping[str, JsonValue]) -> bool:
-    """Tell whether an error says what it is about, and nothing that nobody knows."""
+    """Return whether an error says what it is about, and nothing that nobody knows."""
     is_named = number in error.values() or not error.keys() & {*_CODES}
     is_told = message in error.values() or error.keys() <= known.keys()
     return (

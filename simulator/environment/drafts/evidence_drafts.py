@@ -131,13 +131,13 @@ class Parts:
         return check(value, schema) if self.plan is None else self.plan.problems(value)
 
     def fits(self, value: JsonValue) -> bool:
-        """Tell whether the tool may give an answer."""
+        """Return whether the tool may give an answer."""
         return not self.problems(value)
 
     # ------------------------------------------------------------ errors
 
     def error(self, code: int, message: str) -> JsonObject:
-        """Give an error as this tool says it: by its code, its earlier errors or its schema; else in ADK's form."""
+        """Return an error as this tool says it: by its code, its earlier errors or its schema; else in ADK's form."""
         shapes = [
             one.response
             for one in reversed(self.call.earlier)
@@ -177,7 +177,7 @@ class Parts:
         return self.world.not_found(self.tool, self.arguments)
 
     def names_what_is_gone(self) -> bool:
-        """Tell whether the call names a thing that was taken away: not one that the session just does not know."""
+        """Return whether the call names a thing that was taken away: not one that the session just does not know."""
         named = [self.world.entity(*one) for one in self.world.named(self.tool, self.arguments)]
         return self.gone is not None and any(one is not None and one.gone for one in named)
 
@@ -200,14 +200,14 @@ class Parts:
         return Try(self.error(_NOT_FOUND, message), "What the call names does not exist in this session")
 
     def _is_about_gone(self, error: JsonValue) -> bool:
-        """Tell whether an error says that a thing does not exist, and of nothing that the session knows."""
+        """Return whether an error says that a thing does not exist, and of nothing that the session knows."""
         if not isinstance(error, dict) or not says_missing(error):
             return False
         said = sentence_of(error)
         return not any(re.search(rf"(?<!\w){re.escape(key)}(?!\w)", said) for _, key in self._things)
 
     def _gives_list(self) -> bool:
-        """Tell whether the tool answers with a list, which may be empty."""
+        """Return whether the tool answers with a list, which may be empty."""
         fields: list[object] = []
         for one in self.reading.outcomes[:1]:
             fields += [one.value, *(one.value.values() if isinstance(one.value, dict) else ())]
@@ -225,7 +225,7 @@ class Parts:
     # ------------------------------------------------------------ what was answered before
 
     def recorded(self, *, again: bool) -> Try | None:
-        """Give the answer that was recorded for the same arguments; `again` allows one that was given before."""
+        """Return the answer that was recorded for the same arguments; `again` allows one that was given before."""
         found = recorded_answer(
             self._sources.recorded, self.tool, self.arguments, self.call.earlier, self.fits
         )
@@ -234,7 +234,7 @@ class Parts:
         return Try(found[0].response, f"As {self.tool} was recorded for the same arguments: {found[0].place}")
 
     def repeated(self) -> Try | None:
-        """Give the last answer to this very call that was no error, if the tool only reads and nothing has been written since."""
+        """Return the last answer to this very call that was no error, if the tool only reads and nothing has been written since."""
         if self.use != "reads":
             return None
         for answer in reversed(self.call.earlier):
@@ -287,7 +287,7 @@ class Parts:
         return not any({"properties", "items", "enum", "const"} & one.keys() for one in plain)
 
     def by_code(self) -> Try | None:
-        """Give the first outcome of the tool's code that the call may have: an error only where it is certain, or nothing else may be.
+        """Return the first outcome of the tool's code that the call may have: an error only where it is certain, or nothing else may be.
 
         None where it may return what the code does not say, and of code that does nothing or only raises: it stands for a tool.
         So does nothing at all of a long-running tool, whose answer comes later.
@@ -315,12 +315,12 @@ class Parts:
         )
 
     def declared(self) -> Try | None:
-        """Give what the output schema asks for, unless it leaves open what the answer holds."""
+        """Return what the output schema asks for, unless it leaves open what the answer holds."""
         made = self.by_schema()
         return None if made is None or any(one.path == "$" for one in made.blanks) else made
 
     def described(self) -> Try | None:
-        """Give the example that the tool's declaration shows, or its description."""
+        """Return the example that the tool's declaration shows, or its description."""
         call, properties = self.call, self.call.parameters.get("properties")
         names = [*properties] if isinstance(properties, dict) else []
         shown = example(call.examples[0], "", self.arguments) if call.examples else None
@@ -427,7 +427,7 @@ class Parts:
 
 
 def _world_of(call: DraftCall) -> World:
-    """Give the world that follows from a call's earlier answers alone."""
+    """Return the world that follows from a call's earlier answers alone."""
     world = World()
     for place, answer in enumerate(call.earlier, start=1):
         world.take(WorldCall(answer.tool_name, answer.arguments, answer.response, fact=place))
@@ -435,12 +435,12 @@ def _world_of(call: DraftCall) -> World:
 
 
 def _is_bare(sketch: Sketch) -> bool:
-    """Tell whether a sketch says no more than what type it is of."""
+    """Return whether a sketch says no more than what type it is of."""
     return isinstance(sketch, Hole) and sketch == Hole(sketch.kind, sketch.name)
 
 
 def _is_failure(sketch: Any) -> bool:
-    """Tell whether a sketch reports an error: the literals may know less than the session does."""
+    """Return whether a sketch reports an error: the literals may know less than the session does."""
     return is_error(sketch)
 
 
@@ -450,6 +450,6 @@ def _holes(sketch: object) -> bool:
 
 
 def _asks_for_value(schema: JsonValue) -> bool:
-    """Tell whether a schema names one type, and that is not null."""
+    """Return whether a schema names one type, and that is not null."""
     kind = schema.get("type") if isinstance(schema, dict) and not schema.get("nullable") else None
     return isinstance(kind, str) and kind.lower() != "null"

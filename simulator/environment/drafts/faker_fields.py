@@ -72,7 +72,7 @@ def _faker() -> Generator:
 
 
 def fake(name: str, chance: Chance) -> str | None:
-    """Give a text for a field of this name; None where Faker has none, or is not installed. Any thread may ask."""
+    """Return a text for a field of this name; None where Faker has none, or is not installed. Any thread may ask."""
     method = PROVIDERS.get(spelled(name)) if _HAS_FAKER else None
     return None if method is None else _made(method, chance.number(f"fake:{name}", _DIFFERENT))
 
@@ -86,7 +86,7 @@ def _made(method: str, seed: int) -> str:
 
 
 def formatted(kind: object, name: str, chance: Chance) -> str | None:
-    """Give a text of a format that schemas know, such as `date`; None where it is none of them."""
+    """Return a text of a format that schemas know, such as `date`; None where it is none of them."""
     if not isinstance(kind, str):
         return None
     number = chance.number

@@ -9,7 +9,7 @@ _NUMBERED = re.compile(r"(.*?)(\d{1,18})", re.DOTALL)
 
 
 def next_id(known: Sequence[str | int]) -> str | int | None:
-    """Give the id that follows some, the latest last: the next number where they are counted; None where they are not."""
+    """Return the id that follows some, the latest last: the next number where they are counted; None where they are not."""
     last = known[-1] if known else None
     if isinstance(last, int):
         return max(one for one in known if isinstance(one, int)) + 1

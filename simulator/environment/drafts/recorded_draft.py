@@ -18,7 +18,7 @@ def recorded_answer(
     earlier: Sequence[EarlierAnswer],
     fits: Callable[[JsonValue], bool],
 ) -> tuple[RecordedCall, bool] | None:
-    """Give the call that was recorded with the same arguments, and whether its answer is a new one; None where none was.
+    """Return the call that was recorded with the same arguments, and whether its answer is a new one; None where none was.
 
     The same call asked again gets the next answer that was recorded for it; the last one once all were given.
     """

@@ -73,18 +73,18 @@ class Scope:
     made: int = 0
 
     def again(self, times: int) -> Scope:
-        """Give the scope for another try."""
+        """Return the scope for another try."""
         if not times:
             return self
         chance = Chance(str(self.chance.number(f"again:{times}", 2**53)))
         return replace(self, chance=chance, shift=self.shift + times)
 
     def field(self, name: str) -> Scope:
-        """Give the scope of a field of the object."""
+        """Return the scope of a field of the object."""
         return replace(self, path=field_place(self.path, name), depth=self.depth + 1)
 
     def item(self, name: str, place: int, row: Mapping[str, JsonValue] | None = None) -> Scope:
-        """Give the scope of an item of the list, and of the record that it is about."""
+        """Return the scope of an item of the list, and of the record that it is about."""
         kind, key = kind_named(name), getattr(row, "key", "")
         said = {one: value for one, value in self.said.items() if not is_own_key(one, kind)}
         seed = ("thing", kind, key) if key else (str(self.chance.number(f"{name}:{place}", 2**53)),)
@@ -145,7 +145,7 @@ class Maker:
     def blank(
         self, kind: Kind, name: str, scope: Scope, value: JsonValue = None, *, drawn: bool = False
     ) -> JsonValue:
-        """Mark a place for which nothing is known; give what stands there, such as a value that was `drawn` for it."""
+        """Mark a place for which nothing is known; return what stands there, such as a value that was `drawn` for it."""
         if scope.style == "usual":
             self.drew |= drawn
             self.blanks.append(Blank(path=scope.path, kind=kind, name=name, drawn=drawn))
@@ -156,7 +156,7 @@ class Maker:
         return value if value is None else self.blank(kind_of(value), name, scope, value, drawn=True)
 
     def _known(self, node: JsonObject, name: str, scope: Scope) -> Iterator[JsonValue]:
-        """Give what is known of the field, or its default."""
+        """Yield what is known of the field, or its default."""
         if scope.shift:
             return
         found = [scope.known[name]] if name and name in scope.known else []
@@ -175,7 +175,7 @@ class Maker:
         return scope if is_same else replace(scope, nested=nested, lean=lean)
 
     def _ordered(self, node: JsonObject, name: str, scope: Scope) -> Sequence[JsonObject]:
-        """Give the ways to settle a schema's choices: those that report no error first, as little as may be where it is lean."""
+        """Return the ways to settle a schema's choices: those that report no error first, as little as may be where it is lean."""
         found = self._plan.alternatives(node)
         if len(found) == 1:
             return found
@@ -306,7 +306,7 @@ class Maker:
         }
 
     def _may_have(self, plain: JsonObject, name: str, required: Mapping[str, None], scope: Scope) -> bool:
-        """Tell whether an optional field may be there: none that reports an error; where all are optional, as many as may be."""
+        """Return whether an optional field may be there: none that reports an error; where all are optional, as many as may be."""
         most = plain.get("maxProperties")
         if scope.lean or isinstance(most, int):
             return False
@@ -337,7 +337,7 @@ class Maker:
                 make(one)
 
     def _keys(self, plain: JsonObject, name: str, scope: Scope) -> Iterator[str]:
-        """Give names for the fields of an object that its schema does not name."""
+        """Yield names for the fields of an object that its schema does not name."""
         yield from _fields(plain)
         rule, patterns = plain.get("propertyNames", True), plain.get("patternProperties")
         for place in range(40):
@@ -399,7 +399,7 @@ class Maker:
         raise NoValueError(f"{name}: there are not as many different items as it must have")
 
     def rows_of(self, name: str, fields: Iterable[str], scope: Scope) -> list[Mapping[str, JsonValue]] | None:
-        """Give the records that a list is about: those that the call gives or asks for; None where it asks and none fits."""
+        """Return the records that a list is about: those that the call gives or asks for; None where it asks and none fits."""
         own, asked = scope.known.get(name), [*fields]
         if isinstance(own, list) and own and asked:
             return [row for row in own if isinstance(row, dict)]
@@ -409,7 +409,7 @@ class Maker:
 
 
 def _size(rows: Sequence[object] | None, scope: Scope) -> int:
-    """Give how many items a list gets where its schema does not say."""
+    """Return how many items a list gets where its schema does not say."""
     if rows is None or scope.style == "least" or (scope.lean and not rows):
         return 0
     return len(rows) or (1 if scope.style == "usual" else _MANY if scope.depth <= 1 else 2)
@@ -429,7 +429,7 @@ def _texts(value: JsonValue) -> list[str]:
 
 
 def _count(schema: JsonObject, key: str, default: int) -> int:
-    """Give a count that a schema sets, such as `minItems`."""
+    """Return a count that a schema sets, such as `minItems`."""
     value = schema.get(key)
     if isinstance(value, float) and value.is_integer():
         return int(value)

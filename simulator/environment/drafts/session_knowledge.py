@@ -22,7 +22,7 @@ _MOST_DEPTH = 6
 def known_fields(
     tool_name: str, arguments: JsonObject, world: World, rows: Rows | None
 ) -> Mapping[str, JsonValue]:
-    """Give what fields of an answer may take over by their names: what is known of the things that the call names.
+    """Return what fields of an answer may take over by their names: what is known of the things that the call names.
 
     A tool that changes a thing may change its numbers and its state: those are not known then, but for the state that
     its name tells of. Of what a tool makes, the next id is known where the ids of its kind are counted.
@@ -47,7 +47,7 @@ def _key(row: JsonObject, kind: str) -> str | int | None:
 
 
 def settled(value: Any, tool_name: str, arguments: JsonObject, world: World) -> Any:
-    """Give the answer of a tool that reads with what the session says of the things that it shows.
+    """Return the answer of a tool that reads with what the session says of the things that it shows.
 
     An object is about the thing whose id it has; the whole answer, if it has none, about the things that the call
     names. Fields of the same names are replaced, and things that are gone leave their lists. The answer may be a sketch, whose

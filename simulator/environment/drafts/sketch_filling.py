@@ -122,7 +122,7 @@ class Filler:
 
 
 def shape_of(value: Any, name: str = "") -> Sketch:
-    """Give the shape of a value as a sketch: its fields, and holes in place of what it says."""
+    """Return the shape of a value as a sketch: its fields, and holes in place of what it says."""
     if isinstance(value, dict):
         return {
             key: inner if is_envelope(key, inner) else shape_of(inner, key) for key, inner in value.items()

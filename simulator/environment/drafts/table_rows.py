@@ -77,7 +77,7 @@ class Rows:
     total: int
 
     def answer(self, name: str, fields: Collection[str]) -> bool:
-        """Tell whether a list of this name, whose items have these fields, is the one that the rows are for."""
+        """Return whether a list of this name, whose items have these fields, is the one that the rows are for."""
         if kind_named(name).rpartition("_")[2] == self.kind.rpartition("_")[2]:
             return True
         sample = self.records[0] if self.records else Record(dict.fromkeys(self.columns), self.kind)
@@ -86,7 +86,7 @@ class Rows:
 
 
 def found_rows(tool_name: str, arguments: Mapping[str, JsonValue], world: World) -> Rows | None:
-    """Give the rows that a reading call asks for; None where no table is about what it asks.
+    """Return the rows that a reading call asks for; None where no table is about what it asks.
 
     An argument filters where rows have a field of its name, where it names their key or a key of theirs, bounds a field
     (`max_price`) or is a text to search for; others do not filter. Where not all of a kind is known, only rows that an
@@ -128,7 +128,7 @@ def _kind_of(tool_name: str, arguments: Mapping[str, JsonValue], world: World) -
 def _filtered(
     rows: Sequence[Record], kind: str, name: str, value: JsonValue, world: World
 ) -> list[Record] | None:
-    """Give the rows that an argument lets through; None where it says nothing of such rows."""
+    """Return the rows that an argument lets through; None where it says nothing of such rows."""
     simple = spelled(name)
     if simple in _LIMITS | _OFFSETS | _PAGES:
         return None
@@ -160,7 +160,7 @@ def _within(own: JsonValue, bound: JsonValue, *, least: bool) -> bool:
 def _joined(
     rows: Sequence[Record], kind: str, name: str, value: JsonValue, world: World
 ) -> list[Record] | None:
-    """Give the rows that refer to a row of another table which has the value: the orders of a customer's e-mail."""
+    """Return the rows that refer to a row of another table which has the value: the orders of a customer's e-mail."""
     for other in world.kinds():
         reference, others = f"{other}_id", world.rows(other)
         if (

@@ -125,7 +125,7 @@ class Budget:
                 waiting.extend(inner)
 
     def counted(self, items: Iterable[Any]) -> Iterator[Any]:
-        """Give the items one by one, a step for each."""
+        """Yield the items one by one, a step for each."""
         for item in items:
             self.spend(1)
             yield item
@@ -177,7 +177,7 @@ class Budget:
         self.spend(1 + items)
 
     def plain(self, value: object) -> Any:
-        """Give a value in which only objects, lists, texts, numbers, true, false and null are left, nothing shared.
+        """Return a value in which only objects, lists, texts, numbers, true, false and null are left, nothing shared.
 
         Raises:
             TooMuchWorkError: It is too large.
@@ -204,7 +204,7 @@ class Budget:
 
 
 def _steps_of_number(number: int) -> int:
-    """Give the steps for writing a number out, which takes the square of its length."""
+    """Return the steps for writing a number out, which takes the square of its length."""
     length = number.bit_length() // _BITS_PER_STEP
     return 1 + length + length * length // _CHARACTERS_PER_STEP
 

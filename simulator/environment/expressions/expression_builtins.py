@@ -53,7 +53,7 @@ def _sum(budget: Budget, numbers: Any, start: float = 0, *, attribute: str | Non
 
 
 def _field(item: Any, path: str) -> Any:
-    """Give a field of an object, or one deeper inside: `price.amount`."""
+    """Return a field of an object, or one deeper inside: `price.amount`."""
     for name in str(path).split("."):
         if not isinstance(item, Mapping) or name not in item:
             raise LookupError(f"sum: an item has no {path!r}")
@@ -238,7 +238,7 @@ def _default(context: Context, value: Any, otherwise: Any = "", boolean: bool = 
 
 
 def filters() -> dict[str, Callable[..., Any]]:
-    """Give what may stand behind `|`, by name."""
+    """Return what may stand behind `|`, by name."""
     default = pass_context(_default)
     return {
         **{name: _jinja_filter(name) for name in (*_ON_TEXTS, *_ON_ITEMS, *_ON_ANYTHING)},
@@ -284,7 +284,7 @@ def _plain_test(name: str) -> Callable[..., Any]:
 
 
 def tests() -> dict[str, Callable[..., Any]]:
-    """Give what may stand behind `is`, by name."""
+    """Return what may stand behind `is`, by name."""
     return {
         **{name: _comparing_test(comparison) for name, comparison in _COMPARING.items()},
         **{name: _plain_test(name) for name in (*_PLAIN_TESTS, *_TESTS_OF_NUMBERS)},
@@ -315,7 +315,7 @@ def _casting(name: str, cast: Callable[..., Any]) -> Function:
 
 
 def functions() -> dict[str, Function]:
-    """Give what may be called, by name."""
+    """Return what may be called, by name."""
     return {
         "abs": _casting("abs", abs),
         "all": _of_items("all", all),
@@ -399,7 +399,7 @@ class Language(Sandbox):
         self.globals.update(functions(), null=None)
 
     def method(self, obj: Any, name: str) -> Function | None:
-        """Give a method of a text or an object, if it has it here."""
+        """Return a method of a text or an object, if it has it here."""
         if isinstance(obj, str):
             return _of_text(obj, name)
         return _of_mapping(obj, name) if isinstance(obj, Mapping) else None

@@ -60,7 +60,7 @@ class CompiledExpression:
         return f"CompiledExpression({self.text!r})"
 
     def value(self, variables: Mapping[str, object], budget: Budget | None = None) -> Any:  # noqa: ARG002 - for those that were read
-        """Give the expression's value: JSON, in objects and lists of its own.
+        """Return the expression's value: JSON, in objects and lists of its own.
 
         Args:
             variables: JSON values by name; objects may be any `Mapping`.

@@ -45,7 +45,7 @@ def _faker() -> Any:
 
 @lru_cache(maxsize=1)
 def fake_names() -> tuple[str, ...]:
-    """Give the names of all that a faker can make, sorted."""
+    """Return the names of all that a faker can make, sorted."""
     providers: Iterable[object] = _faker().factories[0].providers
     names = {
         name
@@ -70,7 +70,7 @@ class Fake:
         self._asked = 0
 
     def offered(self, name: str) -> object:
-        """Give one of the faker's methods.
+        """Return one of the faker's methods.
 
         Raises:
             LookupError: There is none of that name, or Faker is not installed.

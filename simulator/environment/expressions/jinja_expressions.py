@@ -49,7 +49,7 @@ class JinjaExpression(CompiledExpression):
         self._template = _LANGUAGE.from_string(nodes.Template(body, lineno=1))
 
     def value(self, variables: Mapping[str, object], budget: Budget | None = None) -> Any:
-        """Give the expression's value, as the base class says."""
+        """Return the expression's value, as the base class says."""
         work = Budget() if budget is None else budget
         try:
             with work.running():
@@ -148,7 +148,7 @@ def _paths(node: nodes.Node) -> list[str]:
 
 
 def _path(node: nodes.Node) -> tuple[str, list[nodes.Node]]:
-    """Give the path that a node itself is ("" if none), and the nodes that are yet to be looked at."""
+    """Return the path that a node itself is ("" if none), and the nodes that are yet to be looked at."""
     if isinstance(node, nodes.Name):
         return node.name, []
     if isinstance(node, nodes.Call) and isinstance(node.node, nodes.Getattr):

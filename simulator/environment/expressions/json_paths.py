@@ -60,19 +60,19 @@ class Path:
     steps: tuple[_Step, ...]
 
     def found(self, value: JsonValue) -> list[tuple[str, JsonValue]]:
-        """Give each place that the path names in the value, as a path without `*`, and what stands there, in order."""
+        """Return each place that the path names in the value, as a path without `*`, and what stands there, in order."""
         level: list[tuple[str, JsonValue]] = [("", value)]
         for step in self.steps:
             level = [place for outer in level for place in _stepped(outer, step)]
         return level
 
     def replaced(self, value: JsonValue, change: Callable[[str, JsonValue], JsonValue]) -> JsonValue:
-        """Give a copy of the value in which each place named is what `change(place, there)` makes of it."""
+        """Return a copy of the value in which each place named is what `change(place, there)` makes of it."""
         result: JsonValue = _replaced(copied(value), "", self.steps, change)
         return result
 
     def put(self, value: JsonValue, new: JsonValue) -> JsonValue:
-        """Give a copy of the value with `new` at each place that the path names.
+        """Return a copy of the value with `new` at each place that the path names.
 
         A field that an object lacks is added where it is the path's last step.
 

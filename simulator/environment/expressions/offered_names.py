@@ -27,7 +27,7 @@ class Offering(Protocol):
     described: str
 
     def offered(self, name: str) -> object:
-        """Give what stands under the name.
+        """Return what stands under the name.
 
         Raises:
             LookupError: There is nothing; the message says what there is instead.
@@ -35,7 +35,7 @@ class Offering(Protocol):
 
 
 def near(name: str, names: Iterable[str]) -> str:
-    """Say which names there are, those alike first; long names are like none."""
+    """Return which names there are, those alike first; long names are like none."""
     known = [known for known in names if isinstance(known, str) and len(known) <= LONGEST_NAME]
     alike = difflib.get_close_matches(name[: LONGEST_NAME + 1], known[:_NAMES_COMPARED], n=3, cutoff=0.6)
     if alike:

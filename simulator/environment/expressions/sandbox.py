@@ -46,7 +46,7 @@ class Missing(StrictUndefined):
 
 
 def budget_of(context: Context) -> Budget:
-    """Give the budget of the evaluation that a context belongs to."""
+    """Return the budget of the evaluation that a context belongs to."""
     budget: Budget = context.parent[BUDGET]
     return budget
 
@@ -110,11 +110,11 @@ class Sandbox(ImmutableSandboxedEnvironment):
         return isinstance(obj, Function)
 
     def getattr(self, obj: Any, attribute: str) -> Any:
-        """Give a field of an object, or else one of the few methods that texts and objects have."""
+        """Return a field of an object, or else one of the few methods that texts and objects have."""
         return self.getitem(obj, attribute)
 
     def getitem(self, obj: Any, argument: Any) -> Any:
-        """Give a field of an object, an item of a list, a character of a text, or one of the few methods."""
+        """Return a field of an object, an item of a list, a character of a text, or one of the few methods."""
         if type(obj) is dict and type(argument) is str and argument in obj:  # nearly always
             return obj[argument]
         if isinstance(obj, Undefined):
@@ -181,12 +181,12 @@ class Sandbox(ImmutableSandboxedEnvironment):
         return Missing(None, obj, name)  # type: ignore[arg-type] # as above
 
     def method(self, obj: Any, name: str) -> Function | None:  # noqa: ARG002 - for those who know some
-        """Give a method of a text or an object; none here."""
+        """Return a method of a text or an object; none here."""
         return None
 
 
 def _there(value: Any) -> Any:
-    """Give the value, unless it is missing: then raise the error that says what is."""
+    """Return the value, unless it is missing: then raise the error that says what is."""
     if isinstance(value, Undefined):
         bool(value)
     return value
@@ -206,7 +206,7 @@ def compared(budget: Budget, comparison: str, left: Any, right: Any) -> bool:
 
 
 def _is_in(budget: Budget, item: Any, holder: Any) -> bool:
-    """Tell whether a text, a list or an object holds an item; what is searched is paid for, and what is searched for."""
+    """Return whether a text, a list or an object holds an item; what is searched is paid for, and what is searched for."""
     if isinstance(holder, (str, Mapping)):
         budget.spend_on(item)
         budget.spend_on(holder if isinstance(holder, str) else None)

@@ -33,7 +33,7 @@ class WrittenText(NamedTuple):
 
 
 def is_code(text: str) -> bool:
-    """Tell whether a text is code that makes a configuration, rather than JSON or YAML."""
+    """Return whether a text is code that makes a configuration, rather than JSON or YAML."""
     return _MAKES.search(text) is not None and text.lstrip()[:1] not in {"{", "["}
 
 
@@ -159,7 +159,7 @@ def config_in_snippet(code: str) -> JsonObject:
 
 
 def _name(node: ast.expr) -> str:
-    """Give the last part of a dotted name; nothing for another expression."""
+    """Return the last part of a dotted name; nothing for another expression."""
     return node.id if isinstance(node, ast.Name) else node.attr if isinstance(node, ast.Attribute) else ""
 
 
@@ -226,7 +226,7 @@ class _Reader:
 
 
 def _assigned(tree: ast.Module, before: int) -> Iterator[tuple[str, ast.expr]]:
-    """Give what the code names at its top level before a line."""
+    """Yield what the code names at its top level before a line."""
     for node in tree.body:
         if node.lineno > before:
             return
@@ -239,7 +239,7 @@ def _assigned(tree: ast.Module, before: int) -> Iterator[tuple[str, ast.expr]]:
 
 
 def _changed(tree: ast.Module) -> Iterator[str]:
-    """Give the names whose values the code may change after it has made them."""
+    """Yield the names whose values the code may change after it has made them."""
     for node in ast.walk(tree):
         match node:
             case ast.Attribute(value=ast.Name(id=name)) if not name[:1].isupper():

@@ -324,7 +324,7 @@ def _tool_name(document: JsonObject, index: int) -> str:
 
 
 def _tools(injections: Mapping[str, list[JsonValue]], base: JsonObject) -> Iterator[JsonObject]:
-    """Give one entry for each tool: those of the base in its order, then the others."""
+    """Yield one entry for each tool: those of the base in its order, then the others."""
     left = dict(injections)
     tools = base.get(_TOOLS)
     for tool in tools if isinstance(tools, list) else []:

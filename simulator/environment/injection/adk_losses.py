@@ -32,13 +32,13 @@ from simulator.environment.injection.rule_effects import (
 
 
 def unwritable(rule: InjectionRule) -> str | None:
-    """Say why ADK cannot have a rule at all; None where it can."""
+    """Return why ADK cannot have a rule at all; None where it can."""
     reason = next(_obstacles(rule), None)
     return f"rule {rule.rule_id!r} {reason}; it is left out" if reason else None
 
 
 def losses(rule: InjectionRule, reads_back_as: str) -> Iterator[str]:
-    """Say what gets lost or changes in a rule that ADK can have."""
+    """Return what gets lost or changes in a rule that ADK can have."""
     name = f"rule {rule.rule_id!r}"
     if rule.rule_id != reads_back_as:
         yield f"{name} loses its id; it reads back as {reads_back_as!r}"
@@ -96,7 +96,7 @@ def _obstacles(rule: InjectionRule) -> Iterator[str]:
 
 
 def _match_args(rule: InjectionRule) -> JsonObject | None:
-    """Give `match_args`, with what `when` asks for where that is the same in other words; None where it is not."""
+    """Return `match_args`, with what `when` asks for where that is the same in other words; None where it is not."""
     if rule.when is None:
         return rule.match_args
     wanted = dict(rule.match_args or {})
@@ -108,7 +108,7 @@ def _match_args(rule: InjectionRule) -> JsonObject | None:
 
 
 def _equal(condition: Condition) -> Iterator[tuple[str | None, JsonValue]]:
-    """Give the arguments at the top level that have to equal a value; no name for a condition of another kind."""
+    """Yield the arguments at the top level that have to equal a value; no name for a condition of another kind."""
     match condition:
         case AllOf(conditions=conditions):
             for each in conditions:
@@ -121,7 +121,7 @@ def _equal(condition: Condition) -> Iterator[tuple[str | None, JsonValue]]:
 
 
 def _asked(condition: Condition) -> set[str]:
-    """Say what a condition asks for that ADK has no word for."""
+    """Return what a condition asks for that ADK has no word for."""
     match condition:
         case AllOf(conditions=conditions):
             return set[str]().union(*map(_asked, conditions))
@@ -146,7 +146,7 @@ def _asked(condition: Condition) -> set[str]:
 
 
 def _latency(spread: LatencySpread) -> tuple[str, float]:
-    """Say a spread in words, and give the middle of it in seconds."""
+    """Say a spread in words, and return the middle of it in seconds."""
     match spread:
         case UniformLatency(low=low, high=high):
             return f"{low:g} to {high:g} s", (low + high) / 2

@@ -89,7 +89,7 @@ class Matcher(ABC):
 
     @abstractmethod
     def holds(self, seen: Seen, number: int | None) -> bool | None:
-        """Tell whether the condition holds; None where that hangs on the number, which is not known."""
+        """Return whether the condition holds; None where that hangs on the number, which is not known."""
 
     @abstractmethod
     def why(self, seen: Seen, number: int | None) -> Why:
@@ -238,7 +238,7 @@ class _Agent(Matcher):
         return all(fits for fits, _, _ in self._looks(seen)) is not self._negated
 
     def _looks(self, seen: Seen) -> list[tuple[bool, str, str]]:
-        """Give what is asked for: whether it fits, what was there, and what was wanted."""
+        """Return what is asked for: whether it fits, what was there, and what was wanted."""
         each = (
             ("agent", seen.call.agent, self._condition.agent),
             ("branch", seen.call.branch, self._condition.branch),
@@ -269,7 +269,7 @@ class _OfPlaces(Matcher):
 
     @abstractmethod
     def _values(self, seen: Seen) -> list[tuple[str, JsonValue]]:
-        """Give the values to test, each with its place for people."""
+        """Return the values to test, each with its place for people."""
 
     @abstractmethod
     def _nowhere(self, seen: Seen) -> str:
@@ -377,7 +377,7 @@ class WorldMatcher(_OfPlaces):
 
 
 def _keys(value: JsonValue) -> Iterable[str]:
-    """Give the ids that an argument names: a text or a whole number is one, a list may name several."""
+    """Return the ids that an argument names: a text or a whole number is one, a list may name several."""
     if isinstance(value, list):
         return [key for item in value for key in _keys(item)]
     if isinstance(value, str) or (isinstance(value, int) and not isinstance(value, bool)):
@@ -402,7 +402,7 @@ class ExpressionMatcher(Matcher):
         self._negated = negated
 
     def holds(self, seen: Seen, number: int | None) -> bool:
-        """Tell whether it is true, or false where that is asked for."""
+        """Return whether it is true, or false where that is asked for."""
         del number
         try:
             return self._is_true(seen) is not self._negated

@@ -66,7 +66,7 @@ class Matches(Value):
 
 
 def compiled_pattern(test: Matches) -> Searcher:
-    """Give a test's regular expression, ready to search.
+    """Return a test's regular expression, ready to search.
 
     Raises:
         ValueError: It cannot be read, or it repeats so much that making it ready would fill the memory.
@@ -329,7 +329,7 @@ def shown(value: object) -> str:
 
 
 def holds(value: JsonValue, wanted: JsonValue) -> bool:
-    """Tell whether a value holds another: each named field of an object, and for each item of a list one that holds it."""
+    """Return whether a value holds another: each named field of an object, and for each item of a list one that holds it."""
     if isinstance(wanted, dict):
         return isinstance(value, dict) and all(
             name in value and holds(value[name], inner) for name, inner in wanted.items()
@@ -340,7 +340,7 @@ def holds(value: JsonValue, wanted: JsonValue) -> bool:
 
 
 def likeness(value: object, wanted: object) -> float:
-    """Tell how like two values are that are not the same, from 0.2 for another type to 0.9 for a slip of the hand."""
+    """Return how like two values are that are not the same, from 0.2 for another type to 0.9 for a slip of the hand."""
     if isinstance(value, str) and isinstance(wanted, str):
         return _NEARLY if value.strip().casefold() == wanted.strip().casefold() else _SAME_TYPE
     if isinstance(value, bool) or isinstance(wanted, bool):
@@ -353,7 +353,7 @@ def likeness(value: object, wanted: object) -> float:
 
 
 def _closeness(value: float, wanted: float) -> float:
-    """Give 1 for equal numbers, and less the farther they are apart, in relation to what was wanted."""
+    """Return 1 for equal numbers, and less the farther they are apart, in relation to what was wanted."""
     apart = abs(value - wanted) / max(1.0, abs(wanted))
     return 1.0 / (1.0 + apart) if apart == apart else 0.0  # noqa: PLR0124 - only NaN is not itself
 

@@ -132,7 +132,7 @@ class _Spot:
         return f"{self.place or 'the answer'}: {what}"
 
     def inner(self) -> Iterator[_Spot]:
-        """Give what is directly inside."""
+        """Yield what is directly inside."""
         value = self.value
         if isinstance(value, dict):
             for name in value:
@@ -142,7 +142,7 @@ class _Spot:
                 yield _Spot(item_place(self.place, index), value, index, self)
 
     def all(self) -> Iterator[_Spot]:
-        """Give this place and all inside of it, from the outside to the inside."""
+        """Yield this place and all inside of it, from the outside to the inside."""
         yield self
         for spot in self.inner():
             yield from spot.all()
@@ -159,7 +159,7 @@ class _Work:
     words: Mapping[str, str]
 
     def named(self) -> list[_Spot]:
-        """Give the places that the distortion's path names: the whole answer where it has none."""
+        """Return the places that the distortion's path names: the whole answer where it has none."""
         root = _Spot("", self.box, 0, None)
         if not self.distortion.at:
             return [root]
@@ -169,7 +169,7 @@ class _Work:
     def fitting(
         self, fits: Callable[[Any], bool], inside: Callable[[Any], bool] | None = None
     ) -> list[_Spot]:
-        """Give the named places that fit, and those that do inside of named places that do not.
+        """Return the named places that fit, and those that do inside of named places that do not.
 
         `inside` says what fits there, where that is narrower than what fits when it is named.
         """
@@ -397,12 +397,12 @@ _LARGEST_WHOLE = 2**31
 
 
 def size(value: JsonValue) -> int:
-    """Give the bytes of a value's JSON."""
+    """Return the bytes of a value's JSON."""
     return len(json.dumps(value, ensure_ascii=False).encode())
 
 
 def corrupted(value: str | bool | float, rng: Random) -> str | bool | float:
-    """Give garbage of the value's own type, and never the value itself."""
+    """Return garbage of the value's own type, and never the value itself."""
     if isinstance(value, bool):
         return not value
     if isinstance(value, str):
@@ -421,7 +421,7 @@ def _corrupted_text(text: str, rng: Random) -> str:
 
 
 def of_another_type(value: JsonValue, rng: Random) -> JsonValue:
-    """Give something like the value, as a service might by mistake, of another JSON type."""
+    """Return something like the value, as a service might by mistake, of another JSON type."""
     choices: list[JsonValue]
     if isinstance(value, str):
         choices = [len(value), [value], {"value": value}, bool(value)]
@@ -498,7 +498,7 @@ def _is_json(text: str) -> bool:
 
 
 def blown_up(value: JsonValue, wanted: int, rng: Random) -> JsonValue:
-    """Give a copy that is blown up to about `wanted` bytes of JSON; one that is larger already stays as it is."""
+    """Return a copy that is blown up to about `wanted` bytes of JSON; one that is larger already stays as it is."""
     missing = wanted - size(value)
     if missing <= 0:
         whole: JsonValue = copied(value)
@@ -566,7 +566,7 @@ class HostileText(Named):
         return self
 
     def said(self, words: Mapping[str, str]) -> str:
-        """Give the text as it is said in a call."""
+        """Return the text as it is said in a call."""
         return (
             _WORD.sub(lambda match: words.get(match.group(1)) or WORDS[match.group(1)], self.text)
             * self.repeat
@@ -582,12 +582,12 @@ class Attack(Value):
 
 @lru_cache(maxsize=1)
 def hostile_texts() -> tuple[HostileText, ...]:
-    """Give the library's texts, in their order."""
+    """Return the library's texts, in their order."""
     return shipped_library(HostileText, "hostile texts", __package__, "hostile.yaml")
 
 
 def categories() -> tuple[str, ...]:
-    """Give the categories of the library, in their order."""
+    """Return the categories of the library, in their order."""
     return tuple(dict.fromkeys(text.category for text in hostile_texts()))
 
 
@@ -605,7 +605,7 @@ def check_category(which: str) -> None:
 
 
 def hostile_text(which: str, rng: Random, words: Mapping[str, str]) -> Attack:
-    """Give the text that is meant.
+    """Return the text that is meant.
 
     Args:
         which: A text's name, `category:` and a category's name for any text of it, any other text for itself, or empty

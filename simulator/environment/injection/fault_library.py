@@ -52,7 +52,7 @@ class Fault(Named):
 
 @lru_cache(maxsize=1)
 def faults() -> tuple[Fault, ...]:
-    """Give all faults, in their order."""
+    """Return all faults, in their order."""
     return (
         *shipped_library(Fault, "faults", __package__, "faults.yaml"),
         *(_hostile(category) for category in categories()),

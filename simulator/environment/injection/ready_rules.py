@@ -85,11 +85,11 @@ class ReadyRule:
         self.asks_for_more = self.condition is not None or self.most is not None
 
     def number(self, seen: Seen) -> int:
-        """Give the number of this call among those that the rule counts."""
+        """Return the number of this call among those that the rule counts."""
         return seen.call.tally.counted.get(self.rule_id, 0) + 1
 
     def is_used_up(self, seen: Seen) -> bool:
-        """Tell whether the rule has fired as often as it can."""
+        """Return whether the rule has fired as often as it can."""
         return self.most is not None and seen.call.tally.fired.get(self.rule_id, 0) >= self.most
 
     # ------------------------------------------------------------ why it did not fire
@@ -161,7 +161,7 @@ class ReadyRules:
         }
 
     def for_tool(self, tool_name: str) -> tuple[ReadyRule, ...]:
-        """Give the rules for a tool."""
+        """Return the rules for a tool."""
         return self._by_tool.get(tool_name, self._for_others)
 
 

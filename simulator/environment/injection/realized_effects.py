@@ -90,7 +90,7 @@ def answered(effect: Answering, variables: Mapping[str, object], fired_before: i
 
 
 def latency_of(rule: InjectionRule, draw: Random) -> float:
-    """Give the seconds that a fired rule takes, from 0 to 120; a spread draws from the stream, a fixed one does not."""
+    """Return the seconds that a fired rule takes, from 0 to 120; a spread draws from the stream, a fixed one does not."""
     match rule.latency:
         case None:
             seconds = rule.latency_seconds

@@ -33,7 +33,7 @@ class DrawStreams:
         self._streams: dict[int | str, _Stream] = {}
 
     def value(self, rule: InjectionRule, n: int) -> float:
-        """Give the rule's nth value in [0, 1), counted from 0; after an undo a lower n gives the old value again.
+        """Return the rule's nth value in [0, 1), counted from 0; after an undo a lower n gives the old value again.
 
         Raises:
             ValueError: `n` is negative.
@@ -45,7 +45,7 @@ class DrawStreams:
         return stream.values[n]
 
     def _reaching(self, rule: InjectionRule, n: int) -> _Stream:
-        """Give a stream that holds the nth value, with some in advance: hundreds of rules may draw for one call."""
+        """Return a stream that holds the nth value, with some in advance: hundreds of rules may draw for one call."""
         if n < 0:
             raise ValueError(f"rule {rule.rule_id!r}: draw {n} does not exist; the first is 0")
         name = rule.rule_id if rule.random_seed is None else rule.random_seed

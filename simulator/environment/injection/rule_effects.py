@@ -67,7 +67,7 @@ class ErrorEffect(_Templated):
     details: JsonObject = Field(default_factory=dict)
 
     def response(self) -> JsonObject:
-        """Give the dict that the agent sees."""
+        """Return the dict that the agent sees."""
         return {"error_code": self.error_code, "error_message": self.error_message, **copied(self.details)}
 
 
@@ -78,7 +78,7 @@ class ResponseEffect(_Templated):
     value: JsonObject
 
     def response(self) -> JsonObject:
-        """Give the dict that the agent sees: a copy, so that no change of it reaches a later answer."""
+        """Return the dict that the agent sees: a copy, so that no change of it reaches a later answer."""
         answer: JsonObject = copied(self.value)
         return answer
 

@@ -46,12 +46,12 @@ class RuleSetFolder:
         self.path = Path(path)
 
     def list(self) -> tuple[StoredSet, ...]:
-        """Give the sets by name; those that are damaged too, with what is wrong with them."""
+        """Return the sets by name; those that are damaged too, with what is wrong with them."""
         files = [path for path in self._files() if path.is_file()]
         return tuple(sorted(map(_stored, files), key=lambda each: (each.name.casefold(), each.path.name)))
 
     def load(self, name: str) -> RuleSet:
-        """Give the set called `name`.
+        """Return the set called `name`.
 
         Raises:
             RuleSetError: There is none, or its file is damaged.
@@ -80,7 +80,7 @@ class RuleSetFolder:
         return path
 
     def rename(self, name: str, new_name: str) -> Path:
-        """Give a set another name.
+        """Return a set another name.
 
         Raises:
             RuleSetError: There is no such set, it is damaged, or the new name cannot be one or is taken.

@@ -95,7 +95,7 @@ class _Judge:
         self.counted: list[str] = []
 
     def first(self, rules: tuple[ReadyRule, ...]) -> ReadyRule | None:
-        """Give the first rule that answers, and note what the others before it do."""
+        """Return the first rule that answers, and note what the others before it do."""
         arguments, missed, draw = self._arguments, self.missed, self._draw
         counted, drawn = self.counted.append, self.drawn.append
         for rule in rules:
@@ -121,7 +121,7 @@ class _Judge:
         return None
 
     def _stops_at(self, rule: ReadyRule) -> int | None:
-        """Give the step at which a rule fails whose `match_args` fit, before the draw; None where it comes so far."""
+        """Return the step at which a rule fails whose `match_args` fit, before the draw; None where it comes so far."""
         seen = self._seen
         seen.next_rule()
         held = True if rule.condition is None else rule.condition.holds(seen, None)

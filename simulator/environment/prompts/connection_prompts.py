@@ -70,7 +70,7 @@ class ReadConnections(NamedTuple):
 
 
 def connections_prompt(tools: Sequence[ToolShape]) -> str:
-    """Build the prompt: the same tools, in any order, give the same text."""
+    """Build the prompt: the same tools, in any order, return the same text."""
     shapes = [cut(in_json(_told(tool)), _MOST_OF_ONE) for tool in _in_order(tools)]
     return laid_out(_HEAD, [Section("the tools", listed(shapes, MOST_CHARACTERS))], _FOOT)
 
@@ -101,7 +101,7 @@ def shapes_digest(tools: Sequence[ToolShape]) -> str:
 
 
 def _in_order(tools: Sequence[ToolShape]) -> list[ToolShape]:
-    """Give each tool once: several agents of a tree may have it."""
+    """Return each tool once: several agents of a tree may have it."""
     return list(
         {canonical(tool.model_dump()): tool for tool in sorted(tools, key=lambda one: one.name)}.values()
     )
@@ -190,7 +190,7 @@ def _kind(one: Any) -> str:
 
 
 def _path_in(path: str, schema: JsonObject) -> str | None:
-    """Give a path as it is in a schema, with `[*]` at each list; None where the schema has no such place."""
+    """Return a path as it is in a schema, with `[*]` at each list; None where the schema has no such place."""
     try:
         found = _walked(re.findall(r"[^.\[\]]+|\[[^\]]*\]", path), normalise(schema))
     except BrokenSchemaError:
@@ -215,7 +215,7 @@ def _walked(steps: list[str], schema: Any) -> str | None:
 
 
 def _faces(schema: Any) -> Iterator[Mapping[str, Any]]:
-    """Give the schemas between which a schema leaves the choice, but for null, and the schema itself."""
+    """Yield the schemas between which a schema leaves the choice, but for null, and the schema itself."""
     if isinstance(schema, Mapping):
         for word in ("anyOf", "oneOf", "allOf"):
             for choice in schema.get(word) or ():

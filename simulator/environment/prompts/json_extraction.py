@@ -124,7 +124,7 @@ def _values(block: str) -> list[Any]:
 
 
 def _objects(text: str) -> Iterator[Any]:
-    """Give the JSON objects in a text with prose around them, not those inside of others, broken ones too."""
+    """Yield the JSON objects in a text with prose around them, not those inside of others, broken ones too."""
     place, tries = text.find("{"), 0
     while place >= 0 and tries < _MOST_STARTS:
         tries += 1
@@ -137,7 +137,7 @@ def _objects(text: str) -> Iterator[Any]:
 
 
 def _end_of_braces(text: str, start: int) -> int:
-    """Give the place after the brace that closes the one at `start`; after all where broken JSON never closes it."""
+    """Return the place after the brace that closes the one at `start`; after all where broken JSON never closes it."""
     depth = 0
     for token in _BRACES.finditer(text, start):
         depth += {"{": 1, "}": -1}.get(token.group(), 0)
@@ -151,7 +151,7 @@ def _different(values: list[Any]) -> list[Any]:
 
 
 def _why_unreadable(said: str, fault: ValueError) -> str:
-    """Say why a text is no JSON, about the JSON in it where there is some."""
+    """Return why a text is no JSON, about the JSON in it where there is some."""
     opened = _OPEN_FENCE.sub("", said).removesuffix("```").rstrip()
     start = min((place for sign in "{[" if (place := opened.find(sign)) >= 0), default=-1)
     if start < 0:
@@ -175,7 +175,7 @@ _CHOICES = ("anyOf", "oneOf", "allOf")
 
 
 def breach(value: Json, schema: JsonObject | None) -> str:
-    """Say where an answer breaks a schema: "breaks the output schema: $.total: 'x' is not of type 'number'"; else "".
+    """Return where an answer breaks a schema: "breaks the output schema: $.total: 'x' is not of type 'number'"; else "".
 
     The schema may be in any form that `normalise` reads. None, one that says nothing and one that is itself broken
     cannot be broken, and an error needs not fit. A value stands for itself or, as ADK wraps it, in a field `result`.
@@ -193,7 +193,7 @@ def breach(value: Json, schema: JsonObject | None) -> str:
 
 
 def is_error_beside(value: Json, schema: JsonObject) -> bool:
-    """Tell whether a value that does not fit a schema is an error that a tool reports, and no botched answer.
+    """Return whether a value that does not fit a schema is an error that a tool reports, and no botched answer.
 
     Args:
         value: The value.

@@ -180,7 +180,7 @@ def _recorded(asked: AskedCall, characters: int) -> str:
 
 
 def _data(asked: AskedCall, characters: int) -> str:
-    """Give the environment's data; of tables, first the rows that share a value with the arguments, then the notes."""
+    """Return the environment's data; of tables, first the rows that share a value with the arguments, then the notes."""
     try:
         data = json.loads(asked.environment_data)
     except (ValueError, RecursionError):
@@ -201,7 +201,7 @@ def _data(asked: AskedCall, characters: int) -> str:
 
 
 def _rows(name: str, table: Json) -> Iterator[_Row]:
-    """Give the rows of a table: a list of objects, or objects by their key; none where it is no table."""
+    """Yield the rows of a table: a list of objects, or objects by their key; none where it is no table."""
     if isinstance(table, list) and table and all(isinstance(row, Mapping) for row in table):
         yield from ((name, row, row) for row in table)
     elif isinstance(table, Mapping) and table and all(isinstance(row, Mapping) for row in table.values()):
@@ -209,7 +209,7 @@ def _rows(name: str, table: Json) -> Iterator[_Row]:
 
 
 def _scalars(value: Json) -> Iterator[str]:
-    """Give what stands in a value, as text that can be compared; not what says next to nothing."""
+    """Yield what stands in a value, as text that can be compared; not what says next to nothing."""
     if isinstance(value, Mapping):
         for inner in value.values():
             yield from _scalars(inner)
@@ -243,7 +243,7 @@ def cut(text: str, characters: int) -> str:
 
 
 def listed(items: Sequence[str], characters: int, *, newest_last: bool = False) -> str:
-    """Give as many items as fit, one on a line, and say how many were left out.
+    """Return as many items as fit, one on a line, and say how many were left out.
 
     Args:
         items: The ones that matter most first; or, with `newest_last`, last.

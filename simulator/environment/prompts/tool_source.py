@@ -18,7 +18,7 @@ _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 
 
 def source_of_tool(code: Code, most: int = MOST_SOURCE) -> str:
-    """Give the text of a tool's function with the constants, functions and classes of its module that it uses.
+    """Return the text of a tool's function with the constants, functions and classes of its module that it uses.
 
     Each part begins with a comment that names file and line. Imported modules are left out. What is used most directly
     is kept where not all fits. Empty where the function is not found in its text.
@@ -48,7 +48,7 @@ def source_of_tool(code: Code, most: int = MOST_SOURCE) -> str:
 
 @lru_cache(maxsize=256)
 def _parts(module: Module, name: str, line: int) -> tuple[tuple[int, int], ...]:
-    """Give the first and the last line of the function's statement and of those that it uses, the nearest first."""
+    """Return the first and the last line of the function's statement and of those that it uses, the nearest first."""
     if len(module.text) > _LONGEST_MODULE:
         return ()
     try:
@@ -66,7 +66,7 @@ def _parts(module: Module, name: str, line: int) -> tuple[tuple[int, int], ...]:
 
 
 def _bound(statement: ast.stmt) -> Iterator[str]:
-    """Give the names that a statement of a module assigns or defines."""
+    """Yield the names that a statement of a module assigns or defines."""
     match statement:
         case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
             yield name

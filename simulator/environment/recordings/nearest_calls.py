@@ -47,7 +47,7 @@ def nearest(
     n: int = 5,
     used: Mapping[int, int] | None = None,
 ) -> tuple[Near, ...]:
-    """Give the recorded calls of a tool that are nearest to a call, the nearest first.
+    """Yield the recorded calls of a tool that are nearest to a call, the nearest first.
 
     Of calls that are equally near, those not given yet come first, in their order, and then the one recorded last:
     the same call asked twice gives the first and then the second recorded answer, and stays at the last.
@@ -79,7 +79,7 @@ def nearest(
 
 
 def _distance(there: Any, here: Any) -> float:
-    """Give how far two values are from each other, from 0 to 1."""
+    """Return how far two values are from each other, from 0 to 1."""
     if isinstance(there, dict) and isinstance(here, dict):
         names = there.keys() | here.keys()
         if not names:
@@ -90,7 +90,7 @@ def _distance(there: Any, here: Any) -> float:
 
 
 def _unlikeness(there: Any, here: Any) -> float:
-    """Give how far two values are from each other that are not the same."""
+    """Return how far two values are from each other that are not the same."""
     if _is_number(there) and _is_number(here):
         return _SAME_TYPE * _apart(there, here)
     if isinstance(there, str) and isinstance(here, str):
@@ -111,7 +111,7 @@ def _is_number(value: Any) -> bool:
 
 
 def _apart(there: float, here: float) -> float:
-    """Give how far two different numbers are apart, in proportion to the larger one."""
+    """Return how far two different numbers are apart, in proportion to the larger one."""
     try:
         return min(1.0, max(float(abs(there - here) / max(abs(there), abs(here))), 1e-9))
     except OverflowError:  # one of them is a whole number that no float can hold
@@ -125,7 +125,7 @@ def _likeness(there: frozenset[str], here: frozenset[str]) -> float:
 
 @lru_cache(maxsize=32_768)
 def _features(text: str) -> frozenset[str]:
-    """Give a text's words and its pieces of three characters, without regard to case."""
+    """Return a text's words and its pieces of three characters, without regard to case."""
     lower = text[:_LONGEST_COMPARED].casefold()
     padded = f" {lower} "
     return frozenset(_WORD.findall(lower)) | frozenset(padded[at : at + 3] for at in range(len(padded) - 2))

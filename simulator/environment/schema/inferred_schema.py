@@ -18,7 +18,7 @@ _STATES = frozenset(
 
 
 def inferred_schema(values: Sequence[JsonValue], name: str = "", *, closed: bool = True) -> JsonObject:
-    """Give a schema that every one of some values fits.
+    """Return a schema that every one of some values fits.
 
     A field is required where each object has it. A text is an enum where its name is that of a state, or where the
     same few short texts come again and again. No value at all gives the schema that anything fits.

@@ -13,7 +13,7 @@ _NEARBY = 200
 
 
 def fitted(wanted: float, schema: JsonObject, *, whole: bool, shift: int = 0) -> float | int | None:
-    """Give the number nearest to the wanted one that a schema lets through; None where it lets none through.
+    """Return the number nearest to the wanted one that a schema lets through; None where it lets none through.
 
     Args:
         wanted: What the number would be without bounds.
@@ -44,7 +44,7 @@ def fitted(wanted: float, schema: JsonObject, *, whole: bool, shift: int = 0) ->
 
 
 def highest(schema: JsonObject, *, whole: bool) -> float | int | None:
-    """Give the greatest number that a schema lets through, at most 1,000,000,000 where it sets no bound itself."""
+    """Return the greatest number that a schema lets through, at most 1,000,000,000 where it sets no bound itself."""
     _, high = _limits(schema)
     return fitted(_LARGEST if high is None else float(high), schema, whole=whole)
 
@@ -92,7 +92,7 @@ def _counts(wanted: int, first: int | None, last: int | None) -> Iterator[int]:
 
 
 def _passes(made: float, schema: JsonObject) -> bool:
-    """Tell whether a validator that reckons with floats agrees."""
+    """Return whether a validator that reckons with floats agrees."""
     step = schema.get("multipleOf")
     if isinstance(step, float):
         quotient = made / step
@@ -133,7 +133,7 @@ def _between(
 
 
 def _shifted(made: float, shift: int, low: Fraction | None, high: Fraction | None) -> float:
-    """Give another number inside the bounds."""
+    """Return another number inside the bounds."""
     if high is None:
         return made + shift
     if low is None:

@@ -18,7 +18,7 @@ _MOST_DEPTH = 8
 
 
 def is_open(schema: JsonValue) -> bool:
-    """Tell whether a schema, as `normalise` gives it, allows an object and says nothing of its fields' names."""
+    """Return whether a schema, as `normalise` gives it, allows an object and says nothing of its fields' names."""
     if not isinstance(schema, dict) or schema.get("type") != "object":
         return False
     rest = schema.keys() - _NOTES - {"type"}
@@ -28,12 +28,12 @@ def is_open(schema: JsonValue) -> bool:
 
 
 def has_open(schema: JsonObject) -> bool:
-    """Tell whether `opened` may find anything to fill."""
+    """Return whether `opened` may find anything to fill."""
     return opened(schema, lambda _: {"type": "object", "properties": {"any": {}}}) != schema
 
 
 def values_of(schema: JsonObject) -> JsonObject | None:
-    """Give the schema that all values of an open object fit, where they may not be anything."""
+    """Return the schema that all values of an open object fit, where they may not be anything."""
     inner = schema.get("additionalProperties")
     return inner if isinstance(inner, dict) and inner.keys() - _NOTES else None
 
@@ -78,7 +78,7 @@ def _opened(schema: JsonObject, fields_for: FieldsFor, name: str, depth: int) ->
 
 
 def _filled(schema: JsonObject, record: JsonObject | None) -> JsonObject:
-    """Give an open object the fields of a record; each has to fit what the object asks of all its values."""
+    """Return an open object the fields of a record; each has to fit what the object asks of all its values."""
     properties = record.get("properties") if record is not None else None
     if not isinstance(properties, dict) or not properties:
         return schema
@@ -94,7 +94,7 @@ def _filled(schema: JsonObject, record: JsonObject | None) -> JsonObject:
 
 
 def _may_be(inner: JsonValue, values: JsonObject) -> bool:
-    """Tell whether a field, by what is known of it, may hold what an object's values must be."""
+    """Return whether a field, by what is known of it, may hold what an object's values must be."""
     kind, wanted = inner.get("type") if isinstance(inner, dict) else None, values.get("type")
     if kind is None or kind == wanted or not isinstance(wanted, str):
         return True

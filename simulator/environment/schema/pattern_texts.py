@@ -62,7 +62,7 @@ def pattern_cost(pattern: object) -> int:
 
 
 def matches(pattern: str, text: str) -> bool:
-    """Tell whether a pattern is found in a text; one that takes too long is not."""
+    """Return whether a pattern is found in a text; one that takes too long is not."""
     try:
         return is_found(pattern, text, _SECONDS)
     except (PatternError, UnboundedPatternError, RecursionError):
@@ -149,7 +149,7 @@ class _Writer:
 
 
 def _set(items: Any) -> str:
-    """Give the printable letters of a character set; of a set of others, its first few."""
+    """Return the printable letters of a character set; of a set of others, its first few."""
     negated = bool(items) and items[0][0] is op.NEGATE
     found: list[str] = []
     for code, value in items:
@@ -200,7 +200,7 @@ class UnboundedPatternError(ValueError):
 
 
 def is_found(pattern: str, text: str, seconds: float) -> bool:
-    """Tell whether a pattern is found in a text.
+    """Return whether a pattern is found in a text.
 
     Raises:
         UnboundedPatternError: It would take too much time or memory to tell.
@@ -216,7 +216,7 @@ def is_found(pattern: str, text: str, seconds: float) -> bool:
 
 @lru_cache(maxsize=512)
 def tree_of(pattern: str) -> Any:
-    """Give a pattern as Python's own parser reads it; None where it cannot. Must not be changed, as it is kept."""
+    """Return a pattern as Python's own parser reads it; None where it cannot. Must not be changed, as it is kept."""
     if len(pattern) > LARGEST:
         return None
     try:

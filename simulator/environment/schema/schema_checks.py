@@ -102,7 +102,7 @@ def _validator(schema_text: str) -> Draft202012Validator:
 
 
 def unchecked_validator(schema: Any) -> Draft202012Validator:
-    """Give a validator for a schema that `normalise` has given; whether it is one is not checked, which takes long.
+    """Return a validator for a schema that `normalise` has given; whether it is one is not checked, which takes long.
 
     Each use of it may raise what a broken schema raises.
     """
@@ -156,7 +156,7 @@ def _additional_properties(
 
 
 def _has_pattern(name: str, patterns: dict[str, Any]) -> bool:
-    """Tell whether one of some patterns names a field; one that takes too much does not, and is a problem of its own."""
+    """Return whether one of some patterns names a field; one that takes too much does not, and is a problem of its own."""
     for pattern in patterns:
         with suppress(UnboundedPatternError):
             if is_found(pattern, name, _NAME_SECONDS):

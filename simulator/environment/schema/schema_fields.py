@@ -29,7 +29,7 @@ class SchemaField:
 
 
 def fields_of(schema: object) -> tuple[SchemaField, ...]:
-    """Give the plain fields of a schema in their order, at most 400; none where it is broken or says nothing."""
+    """Return the plain fields of a schema in their order, at most 400; none where it is broken or says nothing."""
     try:
         normal = normalise(schema)
     except BrokenSchemaError:

@@ -33,7 +33,7 @@ _NAMED = frozenset({"properties", "patternProperties", "prefixItems", "items", "
 
 
 def merged(one: JsonObject, other: JsonObject) -> JsonObject:
-    """Give a schema that a value fits where it fits both, for schemas as `normalise` gives them, without choices.
+    """Return a schema that a value fits where it fits both, for schemas as `normalise` gives them, without choices.
 
     Where the two contradict each other in a way that is seen here, the result is `NEVER`. Rare pairs (two patterns,
     two formats) keep the second only; whoever needs to be sure checks the value against the schema itself.
@@ -62,7 +62,7 @@ def _both(key: str, left: Any, right: Any) -> JsonValue:
 
 
 def both_of(left: JsonValue, right: JsonValue) -> JsonValue:
-    """Give the schema that asks for what two ask for; `False` where either lets nothing through."""
+    """Return the schema that asks for what two ask for; `False` where either lets nothing through."""
     if left is False or right is False:
         return False
     if left is True or left in ({}, right):

@@ -75,7 +75,7 @@ class Plan:
         return check_normal(value, self._text)
 
     def alternatives(self, node: JsonObject) -> tuple[JsonObject, ...]:
-        """Give the plain schemas that a part stands for, in its own order; none where no value can fit it."""
+        """Return the plain schemas that a part stands for, in its own order; none where no value can fit it."""
         kept = self._alternatives.get(id(node))
         if kept is None:
             found = (one for one in self._expanded({}, [node], frozenset()) if one != NEVER)
@@ -85,28 +85,28 @@ class Plan:
         return kept[1]
 
     def is_strict(self, node: JsonObject) -> bool:
-        """Tell whether a value that fits one of the alternatives may still miss the part itself."""
+        """Return whether a value that fits one of the alternatives may still miss the part itself."""
         kept = self._shapes.get(id(node))
         if kept is None:
             kept = self._shapes[id(node)] = (node, self._has_strict(node, frozenset()))
         return kept[1]
 
     def fits(self, value: JsonValue, node: JsonObject) -> bool:
-        """Tell whether a value fits a part of the schema."""
+        """Return whether a value fits a part of the schema."""
         quick = _quick(value, node)
         if quick is not None:
             return quick
         return _is_valid(self._validator.evolve(schema=node), value)
 
     def field(self, plain: JsonObject, name: str) -> JsonValue:
-        """Give the schema of a property of a plain schema, also of one that it does not name."""
+        """Return the schema of a property of a plain schema, also of one that it does not name."""
         kept = self._fields.get((id(plain), name))
         if kept is None:
             kept = self._fields[id(plain), name] = (plain, _property(plain, name))
         return kept[1]
 
     def fields(self, node: JsonValue) -> frozenset[str]:
-        """Give the names of an object's properties; none where the part is of no object."""
+        """Return the names of an object's properties; none where the part is of no object."""
         for plain in self.alternatives(node) if isinstance(node, dict) else ():
             properties = plain.get("properties")
             if isinstance(properties, dict):
@@ -114,14 +114,14 @@ class Plan:
         return frozenset()
 
     def both(self, left: JsonValue, right: JsonValue) -> JsonValue:
-        """Give the schema that asks for what two parts ask for."""
+        """Return the schema that asks for what two parts ask for."""
         kept = self._pairs.get((id(left), id(right)))
         if kept is None:
             kept = self._pairs[id(left), id(right)] = (left, right, both_of(left, right))
         return kept[2]
 
     def refers(self, node: JsonObject) -> bool:
-        """Tell whether a part is, or stands right beside, a reference: that is where a schema holds itself."""
+        """Return whether a part is, or stands right beside, a reference: that is where a schema holds itself."""
         if not node.keys() & _LEADING:
             return False
         if "$ref" in node:
@@ -178,7 +178,7 @@ class Plan:
 
 
 def _is_valid(validator: Any, value: JsonValue) -> bool:
-    """Tell whether a value fits; to a schema that is broken, or that holds itself without end, none does."""
+    """Return whether a value fits; to a schema that is broken, or that holds itself without end, none does."""
     try:
         return bool(validator.is_valid(value))
     except (
@@ -195,12 +195,12 @@ def _is_valid(validator: Any, value: JsonValue) -> bool:
 
 
 def plan_of(schema: JsonObject) -> Plan:
-    """Give the plan of a schema as `normalise` gives it; the plans that were used last are kept."""
+    """Return the plan of a schema as `normalise` gives it; the plans that were used last are kept."""
     return _plan(json.dumps(schema))
 
 
 def plan_for(schema: JsonObject) -> Plan:
-    """Give the plan of a schema in any form that `normalise` reads.
+    """Return the plan of a schema in any form that `normalise` reads.
 
     Raises:
         BrokenSchemaError: It is no schema.
@@ -219,7 +219,7 @@ def _normal_plan(text: str) -> Plan:
 
 
 def is_error_branch(schema: JsonObject) -> bool:
-    """Tell whether a plain schema is that of an error: an object that must name one, and little else."""
+    """Return whether a plain schema is that of an error: an object that must name one, and little else."""
     properties = schema.get("properties")
     if not isinstance(properties, dict) or not properties:
         return False
@@ -256,7 +256,7 @@ def _property(plain: JsonObject, name: str) -> JsonValue:
 
 
 def _options(node: JsonObject) -> Iterator[list[JsonValue]]:
-    """Give each way to settle the choices that stand right in a node, as schemas to be merged into it."""
+    """Yield each way to settle the choices that stand right in a node, as schemas to be merged into it."""
     ways: list[list[list[JsonValue]]] = []
     ways.extend([[one] for one in branches] for key in _CHOICES if (branches := _list(node.get(key))))
     if "if" in node:
@@ -280,7 +280,7 @@ def _product(ways: list[list[list[JsonValue]]]) -> Iterator[list[JsonValue]]:
 
 
 def _typed(plain: JsonObject) -> Iterator[JsonObject]:
-    """Give a plain schema once for each type that it allows, what says most first and null last."""
+    """Yield a plain schema once for each type that it allows, what says most first and null last."""
     if "const" in plain or "enum" in plain:
         yield plain
         return
@@ -300,7 +300,7 @@ def _typed(plain: JsonObject) -> Iterator[JsonObject]:
 
 
 def _fits_plainly(value: JsonValue, node: JsonValue) -> bool:
-    """Tell whether a value fits a schema of the commonest words alone; False where that takes a validator to tell.
+    """Return whether a value fits a schema of the commonest words alone; False where that takes a validator to tell.
 
     It takes a tenth of the time that a validator takes, and is asked of each draft.
     """
@@ -338,7 +338,7 @@ def _quick(value: JsonValue, node: JsonObject) -> bool | None:
 
 
 def is_of(value: JsonValue, kind: str) -> bool:
-    """Tell whether a value is of one of JSON schema's types."""
+    """Return whether a value is of one of JSON schema's types."""
     if isinstance(value, bool):
         return kind == "boolean"
     if kind == "integer":

@@ -148,7 +148,7 @@ def found_offline(tools: Sequence[ToolShape]) -> Connections:
 
 
 def _inputs(tool: ToolShape, role: Role) -> list[tuple[SchemaField, str]]:
-    """Give the parameters that name things, each with the kind of those."""
+    """Return the parameters that name things, each with the kind of those."""
     told = dict(_ARGUMENT.findall(tool.description))
     found = []
     for field in fields_of(tool.parameters):
@@ -163,7 +163,7 @@ def _inputs(tool: ToolShape, role: Role) -> list[tuple[SchemaField, str]]:
 
 
 def _named_by_words(name: str) -> str | None:
-    """Give the kind that a parameter such as `order` means, whose description says that it is an id."""
+    """Return the kind that a parameter such as `order` means, whose description says that it is an id."""
     words = words_of(name)
     return kind_named(name) if words and len(words) == 1 else None
 
@@ -361,15 +361,15 @@ class ConnectionIndex:
         self._changed = frozenset(kind for tool in self._tools.values() for kind in tool.changes)
 
     def tool(self, name: str, arguments: JsonObject) -> ToolIndex:
-        """Give what is known of a tool, or what its name and those of its arguments tell."""
+        """Return what is known of a tool, or what its name and those of its arguments tell."""
         return self._tools.get(name) or _by_names(name, _shape(arguments, 0))
 
     def can_change(self, kind: str) -> bool:
-        """Tell whether some tool may change things of a kind; where no tool is known, any may."""
+        """Return whether some tool may change things of a kind; where no tool is known, any may."""
         return not self._tools or not self._changed.isdisjoint((kind, ""))
 
     def named(self, tool: ToolIndex, arguments: JsonObject) -> list[Named]:
-        """Give the things that some arguments name, in the order of the parameters; at most 200."""
+        """Return the things that some arguments name, in the order of the parameters; at most 200."""
         found: list[Named] = []
         for path, use in tool.uses:
             name = next((part for part in reversed(path) if part != "*"), "")
@@ -400,7 +400,7 @@ def _parts(path: str) -> tuple[str, ...]:
 
 
 def _values(value: JsonValue, path: tuple[str, ...], start: int) -> Iterator[JsonValue]:
-    """Give what stands at a path; a list is gone through also where the path does not say that there is one."""
+    """Yield what stands at a path; a list is gone through also where the path does not say that there is one."""
     if start == len(path):
         yield value
     elif isinstance(value, list):
@@ -413,7 +413,7 @@ def _values(value: JsonValue, path: tuple[str, ...], start: int) -> Iterator[Jso
 
 
 def _ids(value: JsonValue, kind: str) -> Iterator[str]:
-    """Give the ids in an argument: a plain one, several in a list, or that of an object which stands for a thing."""
+    """Yield the ids in an argument: a plain one, several in a list, or that of an object which stands for a thing."""
     if isinstance(value, list):
         for item in value:
             if not isinstance(item, list):

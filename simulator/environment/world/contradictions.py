@@ -122,7 +122,7 @@ _SHOWN = 60
 
 
 def broken_off(world: World, changes: Sequence[EntityChange], call: WorldCall) -> Iterator[Contradiction]:
-    """Give what an answer says against earlier ones.
+    """Yield what an answer says against earlier ones.
 
     These are: a field that identifies or describes a thing (when it began, its currency, the ids that it refers to, its
     name), or one that a person has set and no tool can change, is changed by a mere question; a thing that was taken
@@ -172,7 +172,7 @@ def _identity(change: EntityChange, entity: Entity) -> Iterator[Contradiction]:
 
 
 def _asks_for_it_as_it_is(arguments: JsonObject, key: str, named: set[tuple[str, str]]) -> bool:
-    """Tell whether a question names no more than a thing, or what to search for: neither a language nor a part of it."""
+    """Return whether a question names no more than a thing, or what to search for: neither a language nor a part of it."""
     if any(set(words_of(name)) & _ANOTHER_WAY for name in arguments):
         return False
     if not any(one == key for _, one in named):
@@ -201,7 +201,7 @@ def _description(world: World, change: EntityChange, entity: Entity) -> Iterator
 
 
 def _is_numbered(key: str) -> bool:
-    """Tell whether an id is as those that each list counts anew: the first hit of one search is not that of another."""
+    """Return whether an id is as those that each list counts anew: the first hit of one search is not that of another."""
     return key.isdigit() and len(key) < _SHORTEST_NUMBER
 
 
@@ -211,21 +211,21 @@ def _describes(name: str, kind: str) -> bool:
 
 
 def _stays(name: str, kind: str, value: JsonValue) -> bool:
-    """Tell whether a field keeps its value where no tool changes it: of numbers, only what the thing itself costs."""
+    """Return whether a field keeps its value where no tool changes it: of numbers, only what the thing itself costs."""
     words = set(words_of(name))
     costs = words <= _TOTALS | _PRICES | {"amount"} | set(kind.split("_"))
     return not words & _PASSES and (isinstance(value, str) or costs)
 
 
 def _is_another(before: JsonValue, value: JsonValue) -> bool:
-    """Tell whether two values say different things: not where a text says more, says less, or is written otherwise."""
+    """Return whether two values say different things: not where a text says more, says less, or is written otherwise."""
     if isinstance(before, str) and isinstance(value, str):
         return max(len(before), len(value)) < _PROSE and not _is_written_otherwise(before, value)
     return _is_number(before) and _is_number(value) and abs(before - value) >= _CENT
 
 
 def _is_written_otherwise(one: str, other: str) -> bool:
-    """Tell whether two texts may say the same: `Tea` and `Tea (green)`, `Ann Lee`, `A. Lee` and `a***@lee.example`."""
+    """Return whether two texts may say the same: `Tea` and `Tea (green)`, `Ann Lee`, `A. Lee` and `a***@lee.example`."""
     short, long = sorted((_WORDS.findall(text.casefold()) for text in (one, other)), key=len)
     return "".join(short) in "".join(long) or all(any(_begin(word, each) for each in long) for word in short)
 

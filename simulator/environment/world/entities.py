@@ -89,5 +89,5 @@ class Entity:
 
 
 def columns_of(records: Iterable[JsonObject]) -> tuple[str, ...]:
-    """Give the names of all fields of some records, each where it first stands: an order that new rows don't move."""
+    """Return the names of all fields of some records, each where it first stands: an order that new rows don't move."""
     return tuple(dict.fromkeys(name for record in records for name in record))

@@ -23,7 +23,7 @@ class Shelf:
         self._live: dict[str, JsonObject] | None = None
 
     def find(self, key: str) -> Entity | None:
-        """Give a thing by its id or by another key of its own; also one that is gone."""
+        """Return a thing by its id or by another key of its own; also one that is gone."""
         found = self.entities.get(key)
         if found is None and key in self._aliases:
             found = self.entities.get(self._aliases[key])
@@ -39,22 +39,22 @@ class Shelf:
         return True
 
     def live(self) -> Mapping[str, JsonObject]:
-        """Give the fields of the things that are not gone, by id, as they came up."""
+        """Return the fields of the things that are not gone, by id, as they came up."""
         if self._live is None:
             self._live = {key: one.fields for key, one in self.entities.items() if not one.gone}
         return self._live
 
     def columns(self) -> tuple[str, ...]:
-        """Give the names of all fields that a thing of this kind ever had, the id first, then as they came up."""
+        """Return the names of all fields that a thing of this kind ever had, the id first, then as they came up."""
         return tuple(dict.fromkeys((*((self.id_field,) if self.id_field else ()), *self._columns)))
 
     def with_id(self, key: str, fields: JsonObject, id_field: str) -> JsonObject:
-        """Give a new thing's fields with its id among them, under the name that ids of this kind have here."""
+        """Return a new thing's fields with its id among them, under the name that ids of this kind have here."""
         name = self.id_field if self.id_field is not None else id_field
         return fields if not name or id_of(fields.get(name)) == key else {name: key, **fields}
 
     def apply(self, change: EntityChange, origin: Origin, *, made: bool) -> tuple[str, ...]:
-        """Take a change in; give the keys, other than its id, by which the thing can be found from now on."""
+        """Take a change in; return the keys, other than its id, by which the thing can be found from now on."""
         self._live = None
         entity = self.entities.get(change.id)
         if entity is None:

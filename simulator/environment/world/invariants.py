@@ -85,7 +85,7 @@ def contradictions(
     *,
     call: WorldCall | None = None,
 ) -> tuple[Contradiction, ...]:
-    """Give what some changes, those of a preview, would contradict; at most 20 for each invariant.
+    """Return what some changes, those of a preview, would contradict; at most 20 for each invariant.
 
     Only what the changes break is told, not what was broken before and is not touched. What cannot be judged, as a
     field is absent or null, is no contradiction. With `call`, the answer of that call is also held against what
@@ -106,7 +106,7 @@ def contradictions(
 
 
 def standing(world: World, invariants: Sequence[str]) -> tuple[Standing, ...]:
-    """Give how each invariant stands in the world as it is.
+    """Return how each invariant stands in the world as it is.
 
     Raises:
         InvariantError: A line is no invariant.
@@ -208,7 +208,7 @@ class _Judge:
         return any(name in record for things in self._collections.values() for record in things.values())
 
     def cases(self) -> Iterator[_Case]:
-        """Give what the invariant is about: each thing of its kind, each thing that has its fields, or the world."""
+        """Yield what the invariant is about: each thing of its kind, each thing that has its fields, or the world."""
         if not self.kinds and not self.fields:
             yield _Case("", "", self.collections)
             return
@@ -221,7 +221,7 @@ class _Judge:
                         yield case
 
     def case(self, kind: str, key: str) -> _Case | None:
-        """Give the invariant's case for one thing; None where it does not speak of it."""
+        """Return the invariant's case for one thing; None where it does not speak of it."""
         record = self._collections.get(collection_of(kind), {}).get(key)
         if record is None or (self.kinds and kind not in self.kinds):
             return None
@@ -236,12 +236,12 @@ class _Judge:
         return _Case(kind, key, variables)
 
     def sees_the_same(self, case: _Case) -> bool:
-        """Tell whether a case is made of the very same things here; a thing that changes is another object."""
+        """Return whether a case is made of the very same things here; a thing that changes is another object."""
         own = self.case(case.kind, case.id)
         return own is not None and all(own.variables[name] is case.variables[name] for name in self.kinds)
 
     def _referred(self, record: JsonObject, kind: str) -> JsonObject | None:
-        """Give the thing of another kind that a thing refers to: the customer of an order."""
+        """Return the thing of another kind that a thing refers to: the customer of an order."""
         for name, value in record.items():
             if id_kind(name) == kind:
                 key = id_of(value)
@@ -249,7 +249,7 @@ class _Judge:
         return None
 
     def verdict(self, case: _Case) -> tuple[bool | None, str]:
-        """Tell whether the invariant holds; None where that can't be told, with the reason."""
+        """Return whether the invariant holds; None where that can't be told, with the reason."""
         try:
             holds = bool(self.expression.value(case.variables, self._work))
         except ExpressionError as error:
@@ -280,7 +280,7 @@ class _Judge:
         return Contradiction(invariant=self.text, kind=case.kind, id=case.id, what=what, earlier=earlier)
 
     def read_fields(self, kind: str) -> set[str]:
-        """Give the fields of a thing of one kind that the invariant reads."""
+        """Return the fields of a thing of one kind that the invariant reads."""
         roots = (path.split(".", maxsplit=1) for path in self.expression.paths)
         inside = {rest[0].split(".")[0].split("[")[0] for root, *rest in roots if root == kind and rest}
         return inside | set(self.fields)
@@ -300,7 +300,7 @@ class _Judge:
         return next((max(way, key=lambda one: one.fact) for way in ways if way), None)
 
     def _gone(self, case: _Case) -> Origin | None:
-        """Give where a thing was taken away that the case refers to and that its collection no longer holds."""
+        """Return where a thing was taken away that the case refers to and that its collection no longer holds."""
         for path in _members(self.text):
             key = id_of(_at(path, case.variables))
             for name in self.collections:
@@ -311,7 +311,7 @@ class _Judge:
 
 
 def _broken(before: _Judge, after: _Judge, changes: Sequence[EntityChange]) -> list[Contradiction]:
-    """Give what some changes break: things that they touch, and others of which they change the surroundings."""
+    """Return what some changes break: things that they touch, and others of which they change the surroundings."""
     changed = {(change.kind, change.id): change for change in changes}
     kinds = {kind for kind, _ in changed}
     cases: Iterable[_Case]
@@ -340,7 +340,7 @@ def _touched(judge: _Judge, changed: Mapping[tuple[str, str], EntityChange]) -> 
 
 
 def _held(before: _Judge, case: _Case) -> bool:
-    """Tell whether the invariant was not broken for a thing, or for the world, before."""
+    """Return whether the invariant was not broken for a thing, or for the world, before."""
     if not case.kind:
         return before.verdict(_Case("", "", before.collections))[0] is not False
     earlier = before.case(case.kind, case.id)
@@ -348,7 +348,7 @@ def _held(before: _Judge, case: _Case) -> bool:
 
 
 def _adds(before: _Judge, changes: Sequence[EntityChange], after: _Judge) -> bool:
-    """Tell whether changes add things to a collection of which the invariant speaks."""
+    """Return whether changes add things to a collection of which the invariant speaks."""
     return any(
         change.op != "delete"
         and name in after.collections
@@ -360,7 +360,7 @@ def _adds(before: _Judge, changes: Sequence[EntityChange], after: _Judge) -> boo
 
 @lru_cache(maxsize=512)
 def _members(text: str) -> tuple[str, ...]:
-    """Give the paths of which an invariant asks whether they are in something; a null there breaks nothing."""
+    """Return the paths of which an invariant asks whether they are in something; a null there breaks nothing."""
     return tuple(dict.fromkeys(_MEMBER.findall(text)))
 
 
@@ -390,7 +390,7 @@ _PARTS = 2
 
 
 def misused(expression: CompiledExpression) -> str:
-    """Say why an invariant could not be judged, and how it is written; empty where nothing is wrong.
+    """Return why an invariant could not be judged, and how it is written; empty where nothing is wrong.
 
     A function that there is not, and all things of a kind taken for one of them (`orders.quantity`), have no value.
     """

@@ -98,7 +98,7 @@ class _Id(NamedTuple):
 
 
 def failed(response: JsonValue) -> bool:
-    """Tell whether an answer says that nothing was done: an error, or a plain no."""
+    """Return whether an answer says that nothing was done: an error, or a plain no."""
     if is_error(response):
         return True
     if not isinstance(response, dict) or _OUTCOMES.isdisjoint(response):
@@ -107,13 +107,13 @@ def failed(response: JsonValue) -> bool:
 
 
 def says_missing(response: JsonObject) -> bool:
-    """Tell whether an error says that the thing that was asked for is not there."""
+    """Return whether an error says that the thing that was asked for is not there."""
     words = str(response)[:_MOST_READ].lower()
     return any(word in words for word in _MISSING)
 
 
 def main_of(tool: ToolIndex, named: list[Named]) -> Named | None:
-    """Give the one thing that a call is about: that which it changes, or else that of its kind, or the only one."""
+    """Return the one thing that a call is about: that which it changes, or else that of its kind, or the only one."""
     written = [one for one in named if one.use != "reads"]
     same_kind = [one for one in named if one.kind == tool.role.kind]
     for found in (written, same_kind, named):
@@ -135,7 +135,7 @@ class Sayings:
         self._created: Saying | None = None
 
     def read(self) -> list[Saying]:
-        """Give what the call says, whose answer is no error."""
+        """Return what the call says, whose answer is no error."""
         use = self._tool.role.use
         deleted = {(one.kind, one.id): one for one in self._named if one.use == "deletes"}
         if not deleted and not self._record(self._call.response, "", _Outside(), 0):
@@ -180,7 +180,7 @@ class Sayings:
         saying.made = saying.made or self._main.use == "creates"
 
     def _state(self) -> JsonObject:
-        """Give the state in which a tool leaves a thing that says no more than that it was done: `close_ticket`."""
+        """Return the state in which a tool leaves a thing that says no more than that it was done: `close_ticket`."""
         response = self._call.response
         is_plain = not isinstance(response, (dict, list)) or (
             isinstance(response, dict)
@@ -203,7 +203,7 @@ class Sayings:
                 self._saying(one.kind, one.id).made = True
 
     def _arguments(self, kind: str) -> JsonObject:
-        """Give the arguments as fields: a patch and the thing itself are opened, `new_status` is the status."""
+        """Return the arguments as fields: a patch and the thing itself are opened, `new_status` is the status."""
         fields: JsonObject = {}
         several = {
             one.name
@@ -272,7 +272,7 @@ class Sayings:
         return found
 
     def _is_named(self, outside: _Outside) -> bool:
-        """Tell whether the name of what a record stands in says what kind of thing it is."""
+        """Return whether the name of what a record stands in says what kind of thing it is."""
         return bool(outside.name) and (outside.name not in _ENVELOPES or outside.thing is not None)
 
     def _own(self, ids: list[_Id], outside: _Outside) -> _Id | None:
@@ -329,7 +329,7 @@ class Sayings:
         return self._is_result(name, value) or not _COUNTS.isdisjoint(words_of(name))
 
     def _is_result(self, name: str, value: JsonValue) -> bool:
-        """Tell whether a field holds what a question found, which is no field of the thing that the question names."""
+        """Return whether a field holds what a question found, which is no field of the thing that the question names."""
         kind = self._tool.role.kind
         return isinstance(value, list) and (
             name in _RESULTS
@@ -391,7 +391,7 @@ def _is_line(value: JsonObject) -> bool:
 
 
 def _is_keyed(name: str, value: JsonObject) -> bool:
-    """Tell whether an object holds things by their ids: `{"orders": {"A-1": {...}}}`."""
+    """Return whether an object holds things by their ids: `{"orders": {"A-1": {...}}}`."""
     return (
         bool(value)
         and is_collection(name)

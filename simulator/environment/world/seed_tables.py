@@ -39,7 +39,7 @@ class Table(Value):
     rows: tuple[JsonObject, ...] = ()
 
     def records(self) -> Iterator[tuple[str, JsonObject]]:
-        """Give each row with its id."""
+        """Yield each row with its id."""
         for number, row in enumerate(self.rows, start=1):
             yield (id_of(row.get(self.id_field)) if self.id_field else None) or str(number), row
 

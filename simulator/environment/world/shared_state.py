@@ -56,7 +56,7 @@ class StateRegistry:
         self._tools: dict[str, ToolSettings] = {}
 
     def register_tool(self, settings: ToolSettings) -> str:
-        """Take a tool in, with its initial state; give the warning, if that comes second for its key, else an empty text.
+        """Take a tool in, with its initial state; return the warning, if that comes second for its key, else an empty text.
 
         Raises:
             ValueError: A tool of this name is registered.
@@ -68,7 +68,7 @@ class StateRegistry:
         return self._begin(described, settings.state_key) if described else ""
 
     def list_tools(self) -> list[str]:
-        """Give the names of the registered tools, in order."""
+        """Return the names of the registered tools, in order."""
         return list(self._tools)
 
     def clear_tools(self) -> None:
@@ -76,7 +76,7 @@ class StateRegistry:
         self._tools.clear()
 
     def state_key(self, tool_name: str) -> str:
-        """Give where a tool's calls are remembered: with the tools that it shares a state with, or by its own name."""
+        """Return where a tool's calls are remembered: with the tools that it shares a state with, or by its own name."""
         settings = self._tools.get(tool_name)
         return settings.state_key if settings else tool_name
 
@@ -116,14 +116,14 @@ class StateRegistry:
             self._calls.setdefault(state_key, deque(calls, maxlen=self.max_tool_call_cache_size))
 
     def get_state(self, state_key: str) -> SharedState:
-        """Give what is known under a key; a key that nobody used has no beginning and no calls."""
+        """Return what is known under a key; a key that nobody used has no beginning and no calls."""
         return SharedState(
             initial_state=self._beginnings.get(state_key),
             previous_calls=list(self._calls.get(state_key, ())),
         )
 
     def list_states(self) -> list[str]:
-        """Give the keys under which something is known, in the order in which they came up."""
+        """Return the keys under which something is known, in the order in which they came up."""
         return list(dict.fromkeys((*self._beginnings, *self._calls)))
 
     def clear_state(self, state_key: str) -> None:
@@ -142,7 +142,7 @@ class StateRegistry:
 
 
 def registry_of(settings: EnvironmentSettings) -> tuple[StateRegistry, tuple[str, ...]]:
-    """Make the registry that some settings ask for, and give what is to be warned of."""
+    """Make the registry that some settings ask for, and return what is to be warned of."""
     registry = StateRegistry(settings.max_tool_call_cache_size)
     said = [registry.register_tool(tool) for tool in settings.tools.values()]
     return registry, tuple(warning for warning in said if warning)

@@ -22,7 +22,7 @@ MOST_REMEMBERED_CALLS = 20
 
 
 def written_schema(given: object) -> object:
-    """Give the JSON schema of a class or another type; what is JSON, or None, as it is.
+    """Return the JSON schema of a class or another type; what is JSON, or None, as it is.
 
     Raises:
         ValueError: No schema can be told of it.
@@ -31,7 +31,7 @@ def written_schema(given: object) -> object:
 
 
 def schema_of(model_or_schema: Any) -> JsonObject:
-    """Give the JSON schema of a pydantic class, of any type that pydantic knows, or a JSON schema as it is.
+    """Return the JSON schema of a pydantic class, of any type that pydantic knows, or a JSON schema as it is.
 
     Raises:
         ValueError: It is neither, or the schema is broken; the text says where.
@@ -108,7 +108,7 @@ class EnvironmentSettings(Value):
         return self
 
     def tool(self, name: str) -> ToolSettings:
-        """Give what is set for a tool; the defaults where nothing is."""
+        """Return what is set for a tool; the defaults where nothing is."""
         return self.tools.get(name) or ToolSettings(name=name)
 
 

@@ -68,7 +68,7 @@ class World:
         self._take_currency(self.tables.notes)
 
     def take(self, call: WorldCall, *, by_rule: bool = False) -> tuple[EntityChange, ...]:
-        """Learn from one answered call, the latest; give what it changed: fields that are new or have a new value.
+        """Learn from one answered call, the latest; return what it changed: fields that are new or have a new value.
 
         What an answer says not to be there, and only the environment's data knows, was never there; of a rule's fault
         (`by_rule`) nothing is learned.
@@ -93,7 +93,7 @@ class World:
         return tuple(change for change, _ in changes)
 
     def preview(self, call: WorldCall) -> tuple[EntityChange, ...]:
-        """Give what `take` would change; change nothing."""
+        """Return what `take` would change; change nothing."""
         tool = self._index.tool(call.tool_name, call.arguments)
         named = self._index.named(tool, call.arguments)
         return tuple(change for change, _ in self._changes(tool, named, call))
@@ -105,7 +105,7 @@ class World:
             self._apply(self._with_id(change), origin, made=change.id not in self._ids_of(change.kind))
 
     def renaming(self, kind: str, old: str, new: str) -> tuple[EntityChange, ...]:
-        """Give the changes that give a thing another id, in it and wherever it is referred to.
+        """Return the changes that give a thing another id, in it and wherever it is referred to.
 
         Raises:
             ValueError: There is no such thing, another one has the new id, or that is no id.
@@ -135,16 +135,16 @@ class World:
         return tuple(changes)
 
     def entity(self, kind: str, key: str) -> Entity | None:
-        """Give a thing by its id, or by another key of its own such as a number; also one that is gone."""
+        """Return a thing by its id, or by another key of its own such as a number; also one that is gone."""
         shelf = self._shelves.get(kind)
         return shelf.find(key) if shelf else None
 
     def kinds(self) -> tuple[str, ...]:
-        """Give the kinds of which something is known, in the order in which they came up; singular."""
+        """Return the kinds of which something is known, in the order in which they came up; singular."""
         return tuple(self._shelves)
 
     def rows(self, kind: str) -> list[JsonObject]:
-        """Give the things of a kind that are not gone, as they came up.
+        """Return the things of a kind that are not gone, as they came up.
 
         Each has its id among its fields, but for rows of a table without ids, which are only numbered.
         """
@@ -152,22 +152,22 @@ class World:
         return list(shelf.live().values()) if shelf else []
 
     def gone(self, kind: str) -> tuple[str, ...]:
-        """Give the ids of the things of a kind that were taken away."""
+        """Return the ids of the things of a kind that were taken away."""
         return tuple(key for key, entity in self._ids_of(kind).items() if entity.gone)
 
     def columns(self, kind: str) -> tuple[str, ...]:
-        """Give the names of the fields of a kind, the id first; new fields come last."""
+        """Return the names of the fields of a kind, the id first; new fields come last."""
         shelf = self._shelves.get(kind)
         return shelf.columns() if shelf else ()
 
     def collections(self) -> Mapping[str, Mapping[str, JsonObject]]:
-        """Give all things that are not gone, for expressions: `{"orders": {"A-1": {...}}}`."""
+        """Return all things that are not gone, for expressions: `{"orders": {"A-1": {...}}}`."""
         if self._collections is None:
             self._collections = {collection_of(kind): shelf.live() for kind, shelf in self._shelves.items()}
         return self._collections
 
     def after(self, changes: Sequence[EntityChange]) -> Mapping[str, Mapping[str, JsonObject]]:
-        """Give what `collections` would be after some changes; change nothing."""
+        """Return what `collections` would be after some changes; change nothing."""
         found = dict(self.collections())
         copied: dict[str, dict[str, JsonObject]] = {}
         for change in changes:
@@ -184,7 +184,7 @@ class World:
         return found
 
     def known(self, tool_name: str, arguments: JsonObject) -> dict[str, JsonValue]:
-        """Give the fields of the things that a call's arguments name; those of the thing that it is about stand first.
+        """Return the fields of the things that a call's arguments name; those of the thing that it is about stand first.
 
         An argument also names a thing where it is called as the things of a table are: `department="sales"`.
         """
@@ -204,16 +204,16 @@ class World:
         return known
 
     def role_of(self, tool_name: str, arguments: JsonObject) -> ToolRole:
-        """Tell what a call does, and to which kind of thing; of a tool that is in no connection, by its name."""
+        """Return what a call does, and to which kind of thing; of a tool that is in no connection, by its name."""
         return self._index.tool(tool_name, arguments).role
 
     def named(self, tool_name: str, arguments: JsonObject) -> tuple[tuple[str, str], ...]:
-        """Give the kind and the id of each thing that a call's arguments name."""
+        """Return the kind and the id of each thing that a call's arguments name."""
         tool = self._index.tool(tool_name, arguments)
         return tuple(map(self._resolved, self._index.named(tool, arguments)))
 
     def can_change(self, kind: str) -> bool:
-        """Tell whether some tool that is known may change things of a kind; where none is known, any may."""
+        """Return whether some tool that is known may change things of a kind; where none is known, any may."""
         return self._index.can_change(kind)
 
     def changed_since(self, kind: str, fact: int) -> bool:
@@ -221,7 +221,7 @@ class World:
         return max(self._changed.get(kind, 0), self._changed.get("", 0)) > fact
 
     def not_found(self, tool_name: str, arguments: JsonObject) -> JsonObject | None:
-        """Give the answer for a call about a thing that is gone or, where that can be told, never was; else None.
+        """Return the answer for a call about a thing that is gone or, where that can be told, never was; else None.
 
         The first answer that said that the thing is missing is given again. A tool that makes the thing needs none.
         """
@@ -245,7 +245,7 @@ class World:
         return None
 
     def is_authoritative(self, kind: str) -> bool:
-        """Tell whether a thing of this kind that is not known does not exist.
+        """Return whether a thing of this kind that is not known does not exist.
 
         As set; where nothing is set, if the environment's data has its table, or if things of this kind are known and
         all of them were made in this session: then whatever else is asked for was never made.
@@ -286,7 +286,7 @@ class World:
         return found
 
     def _change(self, saying: Saying) -> EntityChange | None:
-        """Give what a saying changes; None where all of it is known."""
+        """Return what a saying changes; None where all of it is known."""
         named = saying.named
         kind, key = self._resolved(named) if named else (saying.kind, saying.id)
         shelf = self._shelves.get(kind)

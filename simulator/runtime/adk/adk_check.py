@@ -167,7 +167,7 @@ def _is_there(place: str) -> bool:
 
 
 def _has(owner: Any, name: str) -> bool:
-    """Tell whether a module or a class has a name, or the class keeps it in its instances."""
+    """Return whether a module or a class has a name, or the class keeps it in its instances."""
     if hasattr(owner, name):
         return True
     if not inspect.isclass(owner):

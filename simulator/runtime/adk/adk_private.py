@@ -93,7 +93,7 @@ _STEERING = (FinishTaskTool, SetModelResponseTool, TransferToAgentTool)
 
 
 def is_steering(tool: Any) -> bool:
-    """Tell the tools that steer ADK's flow; an answer in their place would suppress what they do.
+    """Recognise the tools that steer ADK's flow; an answer in their place would suppress what they do.
 
     They are told by type: a person's own tool with such a name is a tool like any other, and so is one that is made of
     such a tool and runs code of its own.
@@ -106,7 +106,7 @@ def is_steering(tool: Any) -> bool:
 
 
 def has_own_code(tool: BaseTool) -> bool:
-    """Tell whether a tool that is one of ADK's, or of a class that is made of one, runs any code besides ADK's."""
+    """Return whether a tool that is one of ADK's, or of a class that is made of one, runs any code besides ADK's."""
     function = getattr(tool, "func", None)
     if function is not None and not _is_adks(getattr(function, "__module__", None)):
         return True
@@ -119,13 +119,13 @@ def _is_adks(module: str | None) -> bool:
 
 
 def schema_of_final_tool(request: Any) -> Any:
-    """Give the output schema of an agent that has tools too: ADK then asks for it by a tool, and checks texts all the same."""
+    """Return the output schema of an agent that has tools too: ADK then asks for it by a tool, and checks texts all the same."""
     tools = (tool for tool in request.tools_dict.values() if isinstance(tool, SetModelResponseTool))
     return next((tool.output_schema for tool in tools), None)
 
 
 def runs_agents(tool: Any) -> bool:
-    """Tell the tools whose work is done by agents or graphs that are seated themselves."""
+    """Recognise the tools whose work is done by agents or graphs that are seated themselves."""
     if isinstance(tool, NodeTool):
         # A function node is somebody's code: as a tool it asks the world, like every other function.
         return not isinstance(tool.node, FunctionNode)
@@ -133,19 +133,19 @@ def runs_agents(tool: Any) -> bool:
 
 
 def node_of(tool: Any) -> BaseNode | None:
-    """Give the agent or node that a tool wraps."""
+    """Return the agent or node that a tool wraps."""
     if isinstance(tool, AgentTool):
         return tool.agent
     return tool.node if isinstance(tool, NodeTool) else None
 
 
 def runs_nodes(tool: Any) -> bool:
-    """Tell the tools that run a node of a workflow, but for agents that take a turn."""
+    """Recognise the tools that run a node of a workflow, but for agents that take a turn."""
     return type(tool) is NodeTool
 
 
 def node_function(tool: Any) -> Any:
-    """Give the function of the node that a tool runs, looking at no more than what it keeps; None where that is no function's node."""
+    """Return the function of the node that a tool runs, looking at no more than what it keeps; None where that is no function's node."""
     node = inspect.getattr_static(tool, "node", None)
     if type(node) is not FunctionNode:
         return None
@@ -153,7 +153,7 @@ def node_function(tool: Any) -> Any:
 
 
 def openapi_operation(tool: Any) -> Any:
-    """Give the OpenAPI operation that a tool sends; None for other tools.
+    """Return the OpenAPI operation that a tool sends; None for other tools.
 
     The tools of Google's APIs and of application integrations keep the tool that sends it for them.
     """
@@ -167,12 +167,12 @@ def openapi_operation(tool: Any) -> Any:
 
 
 def invocation_of(context: Any) -> Any:
-    """Give the invocation context behind a callback's or a tool's context."""
+    """Return the invocation context behind a callback's or a tool's context."""
     return context._invocation_context  # noqa: SLF001 - ADK offers no public way
 
 
 def with_plugins(context: ToolContext, *names: str) -> ToolContext:
-    """Give a tool's context whose invocation has only the plugins of these names; all else is shared."""
+    """Return a tool's context whose invocation has only the plugins of these names; all else is shared."""
     invocation = invocation_of(context)
     kept = [plugin for plugin in invocation.plugin_manager.plugins if plugin.name in names]
     clone = copy.copy(context)
@@ -181,7 +181,7 @@ def with_plugins(context: ToolContext, *names: str) -> ToolContext:
 
 
 def with_plugin(context: ToolContext, plugin: BasePlugin) -> ToolContext:
-    """Give a tool's context whose invocation has one more plugin, unless it has that one; all else is shared."""
+    """Return a tool's context whose invocation has one more plugin, unless it has that one; all else is shared."""
     invocation = invocation_of(context)
     now = invocation.plugin_manager.plugins
     if plugin in now:
@@ -193,7 +193,7 @@ def with_plugin(context: ToolContext, plugin: BasePlugin) -> ToolContext:
 
 
 def is_about_to_run(context: Any) -> bool:
-    """Tell whether we are called by ADK itself, which will run the tool of this context if nobody answers."""
+    """Return whether we are called by ADK itself, which will run the tool of this context if nobody answers."""
     frame = inspect.currentframe() if context is not None else None
     while frame is not None:
         if frame.f_code.co_filename in _TOOL_FLOWS:
@@ -205,7 +205,7 @@ def is_about_to_run(context: Any) -> bool:
 
 
 def is_unknown(tool: Any) -> bool:
-    """Tell what ADK puts in the place of a tool that a model has made up: nothing can run there."""
+    """Return what ADK puts in the place of a tool that a model has made up: nothing can run there."""
     return type(tool) is BaseTool
 
 
@@ -232,17 +232,17 @@ async def send_event(context: ToolContext, event: Event) -> None:
 
 
 def own_actions(context: ToolContext) -> EventActions:
-    """Give the actions of a tool's context without the flush that reading them in public does."""
+    """Return the actions of a tool's context without the flush that reading them in public does."""
     return context._event_actions  # noqa: SLF001 - ADK offers no public way
 
 
 def is_graph_tool(context: ToolContext) -> bool:
-    """Tell whether a tool stands in a workflow's graph itself: then ADK makes up its call id."""
+    """Return whether a tool stands in a workflow's graph itself: then ADK makes up its call id."""
     return isinstance(context.node, ToolNode)
 
 
 def children_of(node: Any) -> Iterator[Any]:
-    """Give the agents and nodes right below one, in a workflow's graph too."""
+    """Yield the agents and nodes right below one, in a workflow's graph too."""
     static = getattr(node, "_iter_static_children", None)  # since 2.13
     yield from _children_as_kept(node) if static is None else static()
     graph = getattr(node, "graph", None)
@@ -250,7 +250,7 @@ def children_of(node: Any) -> Iterator[Any]:
 
 
 def _children_as_kept(node: Any) -> Iterator[Any]:
-    """Give what ADK 2.13 calls the static children, from where 2.11 and 2.12 keep them too."""
+    """Yield what ADK 2.13 calls the static children, from where 2.11 and 2.12 keep them too."""
     yield from getattr(node, "sub_agents", ())
     for tool in getattr(node, "tools", ()):
         if isinstance(tool, NodeTool):
@@ -296,7 +296,7 @@ def let_plugins_go_on() -> None:
 def going_on(
     runner: Runner, run_async: Callable[..., AsyncGenerator[Event, None]], given: dict[str, Any]
 ) -> AsyncGenerator[Event, None]:
-    """Give the events of `run_async(runner, **given)`, with the runner's first plugin that `GoesOn` around it."""
+    """Return the events of `run_async(runner, **given)`, with the runner's first plugin that `GoesOn` around it."""
     plugin = next((each for each in runner.plugin_manager.plugins if isinstance(each, GoesOn)), None)
     if plugin is None:
         return run_async(runner, **given)
@@ -304,7 +304,7 @@ def going_on(
 
 
 def runner_with(runner: Runner, plugin: BasePlugin) -> Runner:
-    """Give a runner that has one more plugin, the first of all, unless it has one of that name; all else is shared."""
+    """Return a runner that has one more plugin, the first of all, unless it has one of that name; all else is shared."""
     now = runner.plugin_manager.plugins
     if any(each.name == plugin.name for each in now):
         return runner
@@ -367,7 +367,7 @@ def let_known_answers_be_quick() -> None:
 
 
 def _nobody_looks(context: InvocationContext, request: LlmRequest) -> bool:
-    """Tell an agent with nothing that is shown a model's request besides the model, and with nothing to be made for it."""
+    """Recognise an agent with nothing that is shown a model's request besides the model, and with nothing to be made for it."""
     agent = context.agent
     return (
         type(agent) is LlmAgent
@@ -381,7 +381,7 @@ def _nobody_looks(context: InvocationContext, request: LlmRequest) -> bool:
 
 
 def _is_as_said(event: Event, agent: LlmAgent) -> bool:
-    """Tell an event that a model is shown as it is: where ADK makes another one of it, it draws an id and a time for that."""
+    """Recognise an event that a model is shown as it is: where ADK makes another one of it, it draws an id and a time for that."""
     return event.author in {agent.name, "user"} and event.actions.compaction is None
 
 
@@ -391,7 +391,7 @@ def _contents_of(
     request: LlmRequest,
     events: list[Event],
 ) -> list[types.Content]:
-    """Give what ADK would have put together when there were these events; it waits for nothing meanwhile."""
+    """Return what ADK would have put together when there were these events; it waits for nothing meanwhile."""
     session = context.session.model_copy(update={"events": events})
     asked = request.model_copy(update={"contents": []})
     steps = put_together(context.model_copy(update={"session": session}), asked)

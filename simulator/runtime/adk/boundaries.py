@@ -162,7 +162,7 @@ _seated_classes: dict[type, type] = {}
 
 
 def _seated(target: Any, method: str, ours: Any) -> Any:
-    """Give a copy whose class is a subclass of its own with one method of ours; None if it is seated already.
+    """Return a copy whose class is a subclass of its own with one method of ours; None if it is seated already.
 
     A wrapper of a foreign class would break ADK's own `isinstance` tests.
     """
@@ -178,7 +178,7 @@ def _seated(target: Any, method: str, ours: Any) -> Any:
 
 
 def unseated_class(target: Any) -> type:
-    """Give the class that an object had before it was seated."""
+    """Return the class that an object had before it was seated."""
     kind = type(target)
     return kind.__mro__[1] if kind in _seated_classes.values() else kind
 
@@ -224,7 +224,7 @@ def _join(request: LlmRequest, declared: Iterable[BaseTool]) -> None:
 
 
 def is_seated(tool: BaseTool) -> bool:
-    """Tell a tool that has a seat of its own; those that steer ADK's own flow never have one."""
+    """Recognise a tool that has a seat of its own; those that steer ADK's own flow never have one."""
     seated: Callable[[], object] | None = tool.__dict__.get(_SEATED_SELF)
     return seated is not None and seated() is tool
 
@@ -252,7 +252,7 @@ def seat_tool(tool: BaseTool, seen: set[int] | None = None, *, alone: bool = Fal
 
 
 def _unseated(itself: weakref.ref[BaseTool], theirs: _Run | None) -> tuple[BaseTool, _Run]:
-    """Give a seated tool, and what it ran before: what somebody had put on it, or what its class does.
+    """Return a seated tool, and what it ran before: what somebody had put on it, or what its class does.
 
     Raises:
         ReferenceError: The tool is gone; only its method was kept.
@@ -281,7 +281,7 @@ async def _scoped_run(
 
 
 def _is_elsewhere(turn: TurnInProgress) -> bool:
-    """Tell whether this is another event loop than the turn's, where nobody can wait for its seats."""
+    """Return whether this is another event loop than the turn's, where nobody can wait for its seats."""
     return asyncio.get_running_loop() is not turn.loop
 
 

@@ -100,7 +100,7 @@ def whole_text(value: str) -> str:
 
 
 def whole(written: Any) -> Any:
-    """Give what ADK or pydantic has written as JSON with whole texts only; itself where it has no others.
+    """Return what ADK or pydantic has written as JSON with whole texts only; itself where it has no others.
 
     To Python half of a surrogate pair is a text. A model, a callback or a file's name may hold it, and no journal could be
     written with it.
@@ -123,12 +123,12 @@ def _made_whole(written: Any) -> Any:
 
 
 def survives_json(value: Any) -> bool:
-    """Tell whether a value comes back from JSON as it was."""
+    """Return whether a value comes back from JSON as it was."""
     return bool(repr(jsonable(value)) == repr(value))
 
 
 def with_ids(response: LlmResponse, written: JsonObject) -> LlmResponse:
-    """Give a response's function calls the ids that its written form has."""
+    """Return a response's function calls the ids that its written form has."""
     content: Any = written.get("content") or {}
     parts = (response.content.parts if response.content else None) or ()
     for part, known in zip(parts, content.get("parts") or (), strict=True):
@@ -297,7 +297,7 @@ def chained(chain: str, event: JsonObject) -> str:
 
 
 def _in_one_order(event: JsonObject) -> bool:
-    """Tell an event in which nothing is left to the agent's own code, so that its keys have the same order each time."""
+    """Recognise an event in which nothing is left to the agent's own code, so that its keys have the same order each time."""
     actions: Any = event.get("actions") or {}
     return not (actions.get("stateDelta") or event.get("customMetadata") or event.get("output"))
 

@@ -50,7 +50,7 @@ def declaration_json(declaration: types.FunctionDeclaration) -> ToolDeclaration:
 
 
 def response_schema_of(tool: BaseTool) -> JsonObject | None:
-    """Give the JSON schema of what a tool returns; None where neither its declaration nor its function says it.
+    """Return the JSON schema of what a tool returns; None where neither its declaration nor its function says it.
 
     Never raises: a tool whose declaration or annotations cannot be read says nothing.
     """
@@ -92,7 +92,7 @@ def _declared(json_schema: Any, schema: types.Schema | None) -> JsonObject:
 
 
 def _says_nothing(schema: JsonObject) -> bool:
-    """Tell whether a schema leaves open what an object holds, as that of a bare `dict` does."""
+    """Return whether a schema leaves open what an object holds, as that of a bare `dict` does."""
     limits = {key: value for key, value in schema.items() if key not in {"title", "description", "default"}}
     either = limits.get("anyOf")
     if limits.keys() == {"anyOf"} and isinstance(either, list):
@@ -106,7 +106,7 @@ def _says_nothing(schema: JsonObject) -> bool:
 
 
 def _returned_type(func: Any) -> Any:
-    """Give the type that a function says it returns, out of what it is awaited or iterated from; None if none."""
+    """Return the type that a function says it returns, out of what it is awaited or iterated from; None if none."""
     if func is None:
         return None
     returned = _hint(_plain_function(func))
@@ -177,7 +177,7 @@ def _twin(kind: Any, known: dict[Any, Any]) -> Any:
 
 
 def _mark(kind: Any, name: str, hint: Any) -> Any:
-    """Tell whether a field must be there: its own word first, which `__required_keys__` misses in postponed hints."""
+    """Return whether a field must be there: its own word first, which `__required_keys__` misses in postponed hints."""
     marks: Any = {
         typing.Required: typing_extensions.Required,
         typing.NotRequired: typing_extensions.NotRequired,

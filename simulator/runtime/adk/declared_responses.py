@@ -26,7 +26,7 @@ class Described(NamedTuple):
 
 
 def described_response(tool: BaseTool) -> Described:
-    """Give what the OpenAPI operation behind a tool says of its first successful response, as ADK hands that to the agent.
+    """Return what the OpenAPI operation behind a tool says of its first successful response, as ADK hands that to the agent.
 
     ADK gives JSON as it is, and anything else as `{"text": ...}`. Nothing for other tools. Never raises.
     """
@@ -64,7 +64,7 @@ def _is_json(kind: str) -> bool:
 
 
 def _examples(media: dict[str, Any]) -> Iterator[Json]:
-    """Give the examples that stand beside a response's schema."""
+    """Yield the examples that stand beside a response's schema."""
     if "example" in media:
         yield media["example"]
     named = media.get("examples") or {}
@@ -72,7 +72,7 @@ def _examples(media: dict[str, Any]) -> Iterator[Json]:
 
 
 def examples_of(described: Described, schema: JsonObject | None) -> tuple[Json, ...]:
-    """Give the examples of a response, each once, those of the description before those of the schema."""
+    """Return the examples of a response, each once, those of the description before those of the schema."""
     named = (schema or {}).get("examples")
     found = [*described.examples, *(named if isinstance(named, list) else [])]
     written = {canonical(one): one for one in found}

@@ -115,7 +115,7 @@ class LoopThread:
 
     @classmethod
     def shared(cls) -> LoopThread:
-        """Give the process's loop thread, started on first use."""
+        """Return the process's loop thread, started on first use."""
         with cls._lock:
             if cls._shared is None:
                 cls._shared = cls()
@@ -135,7 +135,7 @@ class LoopThread:
                 return
 
     def run(self, work: Coroutine[Any, Any, T]) -> T:
-        """Run a coroutine on the loop's thread and give its result; to be called from any other thread."""
+        """Run a coroutine on the loop's thread and return its result; to be called from any other thread."""
         return self.start(work).result()
 
     def start(self, work: Coroutine[Any, Any, T]) -> concurrent.futures.Future[T]:
@@ -146,11 +146,11 @@ class LoopThread:
         return asyncio.run_coroutine_threadsafe(work, self.loop)
 
     def reached(self, function: Callable[[], T]) -> T:
-        """Call a function on the loop's thread and give its result; there at once, and from any other thread."""
+        """Call a function on the loop's thread and return its result; there at once, and from any other thread."""
         return function() if threading.current_thread() is self._thread else self.call(function)
 
     def call(self, function: Callable[[], T]) -> T:
-        """Call a function on the loop's thread and give its result."""
+        """Call a function on the loop's thread and return its result."""
 
         async def work() -> T:
             return function()

@@ -32,7 +32,7 @@ class Later(list[T]):
 
 
 def made(values: list[T]) -> list[T]:
-    """Give a list as a plain one; itself where it is one already."""
+    """Return a list as a plain one; itself where it is one already."""
     return [*values] if isinstance(values, Later) else values
 
 

@@ -11,7 +11,7 @@ from simulator.runtime.adk.adk_private import children_of, node_of
 
 
 def agents_as_tools(root: Any) -> dict[str, str]:
-    """Give the tools that run an agent: the agent's name by the tool's.
+    """Return the tools that run an agent: the agent's name by the tool's.
 
     Args:
         root: The root agent or workflow.

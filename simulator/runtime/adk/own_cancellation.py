@@ -48,7 +48,7 @@ class OwnSteps:
                 step, given = throw, (error,)
 
     def waits_for_other_code(self) -> bool:
-        """Tell whether the work waits for an event, a lock or a queue: for what other code in this process has to do."""
+        """Return whether the work waits for an event, a lock or a queue: for what other code in this process has to do."""
         inner: Any = self._work
         name = ""
         while True:

@@ -19,7 +19,7 @@ _ASKED_FOR = (
 
 
 def run_config(started: TurnStarted) -> RunConfig:
-    """Give ADK's settings for a turn, of its own."""
+    """Return ADK's settings for a turn, of its own."""
     asked_for = any(os.environ.get(name) for name in _ASKED_FOR)
     return _settings(started.streaming, started.max_llm_calls, asked_for).model_copy()
 

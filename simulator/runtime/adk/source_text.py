@@ -71,7 +71,7 @@ class Source:
     project: dict[str, tuple[tuple[Source, ...], Mapping[str, Module]]] = field(default_factory=dict)
 
     def module(self, name: str) -> Module:
-        """Give it as the module with this dotted name; the same object each time."""
+        """Return it as the module with this dotted name; the same object each time."""
         if name not in self.modules:
             shown = "/".join(self.path.parts[-2:])
             self.modules[name] = Module(path=shown, text=self.text, name=name)
@@ -83,7 +83,7 @@ _sources: OrderedDict[Path, Source] = OrderedDict()
 
 
 def source_of_file(path: Path) -> Source:
-    """Give the text of a file; it is read again only after it has changed.
+    """Return the text of a file; it is read again only after it has changed.
 
     Raises:
         UnreadableError: It is not there, is no plain file, is too large, or is no text in the encoding that it names.
@@ -127,12 +127,12 @@ def _read(path: Path) -> str:
 
 
 def is_installed(path: Path) -> bool:
-    """Tell whether a file belongs to Python itself or to an installed package, and so to no project."""
+    """Return whether a file belongs to Python itself or to an installed package, and so to no project."""
     return bool(_INSTALLED & set(path.parts)) or any(path.is_relative_to(folder) for folder in _PYTHON)
 
 
 def place_of(path: Path, named: str) -> tuple[Path, str]:
-    """Give the folder from which a module is imported, and its dotted name below it.
+    """Return the folder from which a module is imported, and its dotted name below it.
 
     Args:
         path: The module's file.
@@ -151,7 +151,7 @@ def place_of(path: Path, named: str) -> tuple[Path, str]:
 
 
 def project_of(source: Source, root: Path, name: str) -> Mapping[str, Module]:
-    """Give the other modules of the project that a module imports, and that those import, by their dotted names.
+    """Return the other modules of the project that a module imports, and that those import, by their dotted names.
 
     The nearest come first, at most `MOST_MODULES` with `MOST_PROJECT_TEXT` characters. To a module that is installed, only
     those of its own package belong. They are looked for again only after one of the files has changed.
@@ -192,7 +192,7 @@ def _is_current(source: Source) -> bool:
 
 
 def _module_at(root: Path, name: str) -> Source | None:
-    """Give the module of that name below a folder; None where there is none, or none that can be read."""
+    """Return the module of that name below a folder; None where there is none, or none that can be read."""
     place = root.joinpath(*name.split("."))
     for path in (place.with_name(f"{place.name}.py"), place / f"{_PACKAGE}.py"):
         try:
@@ -203,7 +203,7 @@ def _module_at(root: Path, name: str) -> Source | None:
 
 
 def _imported(source: Source, name: str) -> Iterator[str]:
-    """Give the dotted names of what a module's import statements may name as modules."""
+    """Yield the dotted names of what a module's import statements may name as modules."""
     if len(source.text) > _LARGEST_IMPORTER:
         return
     package = _package(source, name)
@@ -225,7 +225,7 @@ def _package(source: Source, name: str) -> str:
 
 
 def _base(written: str, package: str) -> str | None:
-    """Give the dotted name that a `from` statement imports from; None where it leads out of the project."""
+    """Return the dotted name that a `from` statement imports from; None where it leads out of the project."""
     name = written.lstrip(".")
     dots = len(written) - len(name)
     if not dots:
@@ -237,6 +237,6 @@ def _base(written: str, package: str) -> str | None:
 
 
 def _first_word(written: str) -> str:
-    """Give the name of `name as other`; empty where there is none."""
+    """Return the name of `name as other`; empty where there is none."""
     word = written.partition("#")[0].split()
     return word[0] if word and all(part.isidentifier() for part in word[0].split(".")) else ""

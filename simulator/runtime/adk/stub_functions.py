@@ -20,7 +20,7 @@ class AnswersItself:
     """A tool that has an environment of its own, in place of anything real."""
 
     def own_settings(self) -> ToolSettings:
-        """Give its output schema, its beginning and the state that it shares."""
+        """Return its output schema, its beginning and the state that it shares."""
         raise NotImplementedError
 
     async def answer_after(
@@ -35,7 +35,7 @@ _NOT_COUNTED = frozenset({"NOP", "RESUME", "COPY_FREE_VARS", "MAKE_CELL", "CACHE
 
 
 def has_body(tool: BaseTool) -> bool:
-    """Tell whether a tool has anything real to run: all have, but for functions whose body is `...`, `pass` or a docstring."""
+    """Return whether a tool has anything real to run: all have, but for functions whose body is `...`, `pass` or a docstring."""
     function = getattr(tool, "func", None)
     code = getattr(getattr(function, "__func__", function), "__code__", None)
     # Hardly any function that does something names nothing: the others are looked at step by step.
@@ -43,7 +43,7 @@ def has_body(tool: BaseTool) -> bool:
 
 
 def is_only_declared(tool: BaseTool) -> bool:
-    """Tell whether a tool has nothing real to run, in a session that is played.
+    """Return whether a tool has nothing real to run, in a session that is played.
 
     A long-running tool without a body is none of those: to say nothing is its answer, and the answer comes later.
     """
@@ -60,7 +60,7 @@ def _does_something(code: CodeType) -> bool:
 
 
 def _steps(code: CodeType) -> tuple[tuple[str, Any], ...]:
-    """Give what a function does, step by step; without its docstring and the places in its source."""
+    """Return what a function does, step by step; without its docstring and the places in its source."""
     return tuple(
         (step.opname, step.argval if step.opname in {"LOAD_CONST", "RETURN_CONST"} else None)
         for step in dis.get_instructions(code)

@@ -11,7 +11,7 @@ _CANCELLATIONS = 5
 
 
 async def end_of(task: asyncio.Task[None]) -> BaseException | None:
-    """Wait until a task has ended; give what it raised.
+    """Wait until a task has ended; return what it raised.
 
     Raises:
         asyncio.CancelledError: The task that waits was cancelled, and so was the other one, whatever came of that.

@@ -111,7 +111,7 @@ def code_of(tool: object) -> ToolCode:
 
 
 def _is_a(kind: type, *wanted: type) -> type | None:
-    """Give the first of these classes that a class is or derives from, without a word of its metaclass."""
+    """Return the first of these classes that a class is or derives from, without a word of its metaclass."""
     return next((one for one in wanted if any(base is one for base in _MRO.__get__(kind))), None)
 
 
@@ -121,7 +121,7 @@ def _is_exactly(thing: object, *wanted: type) -> bool:
 
 
 def _kept(thing: object, name: str) -> Any:
-    """Give what an object itself keeps under a name; None where it keeps nothing there, or its class has a way of its own.
+    """Return what an object itself keeps under a name; None where it keeps nothing there, or its class has a way of its own.
 
     `inspect.getattr_static` would run code of a metaclass.
     """
@@ -134,7 +134,7 @@ def _kept(thing: object, name: str) -> Any:
 
 
 def _function_in(tool: object) -> object:
-    """Give what a tool calls.
+    """Return what a tool calls.
 
     Raises:
         _NoCodeError: It calls no function, or does more with it than call it.
@@ -156,7 +156,7 @@ def _function_in(tool: object) -> object:
 
 
 def _runner_of(kind: type) -> tuple[type, str]:
-    """Give the class whose `run_async` a tool runs, and that class's module; no module where it has none that is plain."""
+    """Return the class whose `run_async` a tool runs, and that class's module; no module where it has none that is plain."""
     runs = next(base for base in _MRO.__get__(kind) if _run_in(base) is not None)
     module = _OWN.__get__(runs).get("__module__")
     return runs, module if type(module) is str else ""
@@ -169,7 +169,7 @@ def _run_in(kind: type) -> Any:
 
 
 def _own_run(tool: object) -> MethodType | None:
-    """Give the `run_async` that a tool's own class has; None where ADK's does the work."""
+    """Return the `run_async` that a tool's own class has; None where ADK's does the work."""
     kind = type(tool)
     if not _is_a(kind, BaseTool) or runs_nodes(tool):
         return None
@@ -209,7 +209,7 @@ def _unwrapped(thing: Any) -> _Function:
 
 
 def _wrapped_in(thing: Any) -> object | None:
-    """Give what a decorator has wrapped; None where nothing is, or it is not plain what."""
+    """Return what a decorator has wrapped; None where nothing is, or it is not plain what."""
     if type(thing) is FunctionType:
         inner = thing.__dict__.get("__wrapped__")
         return _only_function_held(thing) if inner is None else inner
@@ -218,7 +218,7 @@ def _wrapped_in(thing: Any) -> object | None:
 
 
 def _only_function_held(wrapper: FunctionType) -> object | None:
-    """Give the one function that a function holds which passes on whatever it is called with."""
+    """Return the one function that a function holds which passes on whatever it is called with."""
     flags = wrapper.__code__.co_flags
     if not (flags & inspect.CO_VARARGS and flags & inspect.CO_VARKEYWORDS):
         return None
@@ -227,7 +227,7 @@ def _only_function_held(wrapper: FunctionType) -> object | None:
 
 
 def _cells(function: FunctionType) -> Iterator[tuple[str, Any]]:
-    """Give the variables of enclosing functions that have a value."""
+    """Yield the variables of enclosing functions that have a value."""
     for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
         try:
             yield name, cell.cell_contents
@@ -236,7 +236,7 @@ def _cells(function: FunctionType) -> Iterator[tuple[str, Any]]:
 
 
 def _call_of(thing: object) -> object:
-    """Give the method that runs when an object is called.
+    """Return the method that runs when an object is called.
 
     Raises:
         _NoCodeError: It is written in C, is a class, or cannot be called.
@@ -303,7 +303,7 @@ def _file_of(function: FunctionType) -> Path:
 
 
 def _parameters(code: CodeType) -> tuple[str, ...]:
-    """Give the names of a function's parameters in the order in which they are written."""
+    """Return the names of a function's parameters in the order in which they are written."""
     names, plain, named = code.co_varnames, code.co_argcount, code.co_kwonlyargcount
     rest = iter(names[plain + named :])
     several = tuple(islice(rest, 1 if code.co_flags & inspect.CO_VARARGS else 0))
@@ -312,7 +312,7 @@ def _parameters(code: CodeType) -> tuple[str, ...]:
 
 
 def _differs(lines: list[str], code: CodeType, file: str) -> str:
-    """Say why what stands at a function's line is not that function; empty where it is."""
+    """Return why what stands at a function's line is not that function; empty where it is."""
     wanted = _parameters(code)
     if code.co_name == _LAMBDA:
         there = [names for names in _lambdas(lines, code.co_firstlineno) if _same_names(names, wanted)]
@@ -334,7 +334,7 @@ def _same_names(written: tuple[str, ...], known: tuple[str, ...]) -> bool:
 
 
 def _tokens(lines: list[str], line: int) -> Iterator[tokenize.TokenInfo]:
-    """Give the tokens from a line on, as far as there are any."""
+    """Yield the tokens from a line on, as far as there are any."""
     following = islice(lines, line - 1, None)
     try:
         yield from tokenize.generate_tokens(lambda: next(following, ""))
@@ -359,7 +359,7 @@ _BLANK = frozenset({tokenize.INDENT, tokenize.DEDENT, tokenize.COMMENT, tokenize
 
 
 def _definition(lines: list[str], line: int) -> tuple[str, tuple[str, ...]]:
-    """Give the name and the parameters of the `def` that begins at a line, behind its decorators; empty for none."""
+    """Return the name and the parameters of the `def` that begins at a line, behind its decorators; empty for none."""
     tokens = (token for token in _tokens(lines, line) if token.type not in _BLANK)
     is_new, token = True, next(tokens, None)
     if token is None or token.start[0] != 1:
@@ -375,7 +375,7 @@ def _definition(lines: list[str], line: int) -> tuple[str, tuple[str, ...]]:
 
 
 def _lambdas(lines: list[str], line: int) -> list[tuple[str, ...]]:
-    """Give the parameters of each lambda that stands in a line."""
+    """Return the parameters of each lambda that stands in a line."""
     tokens = list(_tokens(lines[line - 1 : line], 1))
     return [
         _written_parameters(iter(tokens[place + 1 :]), "", ":")
@@ -385,7 +385,7 @@ def _lambdas(lines: list[str], line: int) -> list[tuple[str, ...]]:
 
 
 def _written_parameters(tokens: Iterator[tokenize.TokenInfo], begin: str, end: str) -> tuple[str, ...]:
-    """Give the names of parameters, from what begins their list to what ends it; defaults and annotations are passed over."""
+    """Return the names of parameters, from what begins their list to what ends it; defaults and annotations are passed over."""
     names: list[str] = []
     depth, takes_name = 0, not begin
     for token in tokens:
@@ -434,7 +434,7 @@ class _Room:
         self._values, self._characters = _MOST_HELD, _LONGEST_HELD
 
     def copied(self, value: Any, depth: int = 0) -> Any:
-        """Give a copy; `_NOT_THERE` for what is of another type, is too large, or is no number that JSON has."""
+        """Return a copy; `_NOT_THERE` for what is of another type, is too large, or is no number that JSON has."""
         kind = type(value)
         self._values -= 1
         if self._values < 0 or depth > _DEEPEST:

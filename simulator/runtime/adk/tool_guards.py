@@ -71,7 +71,7 @@ class UnchosenToolError(RuntimeError):
 
 
 def all_refused(errors: Sequence[UnchosenToolError]) -> UnchosenToolError:
-    """Give one error that names every tool that was refused, at least one."""
+    """Return one error that names every tool that was refused, at least one."""
     first = errors[0]
     texts = dict.fromkeys(map(str, errors))
     if len(texts) > 1:
@@ -93,7 +93,7 @@ class Watch(ABC):
 
     @abstractmethod
     def chose(self, tool: BaseTool) -> bool:
-        """Tell whether someone chose that a tool runs for real; from any thread."""
+        """Return whether someone chose that a tool runs for real; from any thread."""
 
     @abstractmethod
     def refused(self, error: UnchosenToolError) -> None:
@@ -101,7 +101,7 @@ class Watch(ABC):
 
     @abstractmethod
     def within(self, runner: Runner, run_async: Run, given: dict[str, Any]) -> AsyncGenerator[Event, None]:
-        """Give the events of `run_async(runner, **given)`, which code of the run began, with its tools seated."""
+        """Return the events of `run_async(runner, **given)`, which code of the run began, with its tools seated."""
 
     @contextlib.contextmanager
     def active(self) -> Iterator[None]:
@@ -197,7 +197,7 @@ def _check_strange(tool: BaseTool) -> None:
 
 
 def _is_nothing_real(tool: BaseTool) -> bool:
-    """Tell what is harmless: ADK's own tools that steer its flow or run agents with seats of their own, and what answers itself."""
+    """Return what is harmless: ADK's own tools that steer its flow or run agents with seats of their own, and what answers itself."""
     if isinstance(tool, AnswersItself) or is_steering(tool):
         return True
     return runs_agents(tool) and not has_own_code(tool)
@@ -222,7 +222,7 @@ def _place_of_call() -> str:
 
 
 def _guarded(kind: type[BaseTool], own: Any) -> Callable[..., Awaitable[Any]]:
-    """Give a guard around what a class runs: `own` as the class has it, or None for what it has from a class that is no tool."""
+    """Return a guard around what a class runs: `own` as the class has it, or None for what it has from a class that is no tool."""
     run: Callable[..., Awaitable[Any]] = getattr(kind, _RUN) if own is None else own
     if own is None:
 
@@ -248,7 +248,7 @@ def _guarded(kind: type[BaseTool], own: Any) -> Callable[..., Awaitable[Any]]:
 
 
 def _is_guard(run: Any) -> bool:
-    """Tell a guard of ours; a wrapper that somebody put around one has its attributes, and is none."""
+    """Recognise a guard of ours; a wrapper that somebody put around one has its attributes, and is none."""
     return run is not None and getattr(run, _MADE, None) is run
 
 

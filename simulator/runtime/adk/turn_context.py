@@ -25,15 +25,15 @@ class TurnInProgress(Protocol):
     declared: tuple[Any, ...]
 
     async def ask_model(self, call: Any) -> list[Any]:
-        """Ask the agent's seat; give its responses as ADK takes them, or raise its error."""
+        """Ask the agent's seat; return its responses as ADK takes them, or raise its error."""
         ...
 
     async def ask_tool(self, call: Any) -> Any:
-        """Ask the environment for a tool's answer; give it, or raise it."""
+        """Ask the environment for a tool's answer; return it, or raise it."""
         ...
 
     async def ask_agent_tool(self, call: Any, runs: Callable[[], Awaitable[Any]]) -> Any:
-        """Let the agent of a tool run, or whoever plays in its place answer; give the answer, or raise it."""
+        """Let the agent of a tool run, or whoever plays in its place answer; return the answer, or raise it."""
         ...
 
     async def ask_code(self, call: Any) -> JsonObject:
@@ -41,7 +41,7 @@ class TurnInProgress(Protocol):
         ...
 
     def answered_calls(self) -> tuple[ToolAnswered, ...]:
-        """Give the tool calls that were answered in the session so far, in order."""
+        """Return the tool calls that were answered in the session so far, in order."""
         ...
 
     def note_event(self, event: Any) -> None:
@@ -69,7 +69,7 @@ class StandsIn(Protocol):
     """Answers one tool call in place of the tool, with no turn in progress."""
 
     async def answer(self, call: Any) -> Any:
-        """Give the answer to a call at the boundary, or raise it."""
+        """Return the answer to a call at the boundary, or raise it."""
         ...
 
 
@@ -77,7 +77,7 @@ _STAND_IN = "_simulation_stand_in"
 
 
 def stand_in_of(context: Any) -> StandsIn | None:
-    """Give who answers the call of a tool's context in place of the tool, if anybody does."""
+    """Return who answers the call of a tool's context in place of the tool, if anybody does."""
     found: StandsIn | None = getattr(context, "__dict__", {}).get(_STAND_IN)
     return found
 
@@ -112,11 +112,11 @@ class ModelStandIn(Protocol):
     """Answers the models of one invocation, and the code that they write, with no turn in progress."""
 
     async def model(self, request: Any) -> list[Any] | None:
-        """Give the responses to a model's request; None lets the model itself answer."""
+        """Return the responses to a model's request; None lets the model itself answer."""
         ...
 
     def code(self, invocation: Any, code: str) -> JsonObject | None:
-        """Give what a block of code prints, as the fields of ADK's `CodeExecutionResult`; None lets it run."""
+        """Return what a block of code prints, as the fields of ADK's `CodeExecutionResult`; None lets it run."""
         ...
 
 
@@ -128,7 +128,7 @@ class Watching(Protocol):
     """Says which tools are real in a run; `simulator.runtime.adk.tool_guards` asks it for each call that no seat lets run."""
 
     def chose(self, tool: Any) -> bool:
-        """Tell whether someone chose that a tool runs for real; from any thread."""
+        """Return whether someone chose that a tool runs for real; from any thread."""
         ...
 
     def refused(self, error: Any) -> None:
@@ -138,7 +138,7 @@ class Watching(Protocol):
     def within(
         self, runner: Any, run_async: Callable[..., AsyncGenerator[Any, None]], given: dict[str, Any]
     ) -> AsyncGenerator[Any, None]:
-        """Give the events of `run_async(runner, **given)`, which code of the run began, with its tools seated."""
+        """Return the events of `run_async(runner, **given)`, which code of the run began, with its tools seated."""
         ...
 
 

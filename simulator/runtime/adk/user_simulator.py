@@ -108,7 +108,7 @@ def is_empty(error: BaseException) -> bool:
 
 
 def personas() -> dict[str, str]:
-    """Give the personas that ADK brings along: their ids, each with its description."""
+    """Return the personas that ADK brings along: their ids, each with its description."""
     return {each.id: each.description for each in get_default_persona_registry().get_registered_personas()}
 
 
@@ -133,7 +133,7 @@ def read_scenario(written: JsonObject) -> ConversationScenario:
 
 
 def written_scenario(written: JsonObject) -> JsonObject:
-    """Check a scenario, and give it in snake case; a persona that was named stays a name.
+    """Check a scenario, and return it in snake case; a persona that was named stays a name.
 
     Raises:
         SimulationError: As `read_scenario`.
@@ -173,7 +173,7 @@ def read_config(written: JsonObject) -> LlmBackedUserSimulatorConfig:
 
 
 def written_config(written: JsonObject) -> JsonObject:
-    """Check a configuration, and give what it sets, in snake case.
+    """Check a configuration, and return what it sets, in snake case.
 
     Raises:
         SimulationError: As `read_config`; or the simulator that it names by its path is none.
@@ -283,7 +283,7 @@ class OwnSimulator:
 
 
 def _beginnings(events: list[Event]) -> list[list[Event]]:
-    """Give the events before each message of the user."""
+    """Return the events before each message of the user."""
     places = [
         place
         for place, event in enumerate(events)

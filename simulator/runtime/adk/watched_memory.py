@@ -22,7 +22,7 @@ class WatchedMemory(InMemoryMemoryService):
         self._noted: list[Remembered] = []
 
     def taken(self) -> tuple[Remembered, ...]:
-        """Give what was noted since this was asked last."""
+        """Return what was noted since this was asked last."""
         noted, self._noted = tuple(self._noted), []
         return noted
 

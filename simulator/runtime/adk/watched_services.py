@@ -36,7 +36,7 @@ class WatchedSessions(InMemorySessionService):
     async def get_session(
         self, *, app_name: str, user_id: str, session_id: str, config: GetSessionConfig | None = None
     ) -> Session | None:
-        """Give a session with a state and a list of events of its own."""
+        """Return a session with a state and a list of events of its own."""
         bare = GetSessionConfig(num_recent_events=0)
         where = {"app_name": app_name, "user_id": user_id, "session_id": session_id}
         session = await super().get_session(**where, config=config or bare)
@@ -45,7 +45,7 @@ class WatchedSessions(InMemorySessionService):
         return session
 
     def state_of(self, *, app_name: str, user_id: str, session_id: str) -> JsonObject:
-        """Give the state that a session has, with its user's and its app's; nothing if the agent has deleted it.
+        """Return the state that a session has, with its user's and its app's; nothing if the agent has deleted it.
 
         The values are the service's own: `get_session` would copy them, and they are about to be written as JSON.
         """
@@ -74,7 +74,7 @@ class WatchedArtifacts(InMemoryArtifactService):
     async def save_artifact(
         self, *, filename: str, artifact: types.Part | dict[str, Any], **where: Any
     ) -> int:
-        """Save an artifact and give its version."""
+        """Save an artifact and return its version."""
         filename = whole_text(filename)
         version = await super().save_artifact(filename=filename, artifact=artifact, **where)
         turn = CURRENT_TURN.get()

@@ -27,7 +27,7 @@ Path = Iterable[tuple[int, Fact]]
 
 
 def is_set_for(path: Path, tool_name: str, released: int | None) -> bool:
-    """Tell whether a rule or a player was set for a tool by its name.
+    """Return whether a rule or a player was set for a tool by its name.
 
     Args:
         path: The facts with their numbers.
@@ -48,7 +48,7 @@ def is_set_for(path: Path, tool_name: str, released: int | None) -> bool:
 
 
 def firing_of(path: Path, ran: AgentRan, seed: str) -> Firing:
-    """Give what the rules that fired for a call do to its agent's answer; nothing where they only took time."""
+    """Return what the rules that fired for a call do to its agent's answer; nothing where they only took time."""
     rules: tuple[InjectionRule, ...] = ()
     fired: Counter[str] = Counter()
     for _, fact in path:
@@ -74,7 +74,7 @@ def firing_of(path: Path, ran: AgentRan, seed: str) -> Firing:
 
 
 def cannot_answer(rule_id: str, tool_name: str) -> str:
-    """Say why a rule for a tool that steers ADK's flow is silent."""
+    """Return why a rule for a tool that steers ADK's flow is silent."""
     return (
         f"the rule {rule_id!r} cannot answer {tool_name}: ADK carries it out itself, to steer its own flow; "
         "put the rule on another tool, or on an agent that is used as a tool"

@@ -43,7 +43,7 @@ class PlayedTool(BaseTool):
 
 
 def declared_from(tool: DeclaredTool | Callable[..., Any]) -> DeclaredTool:
-    """Give a declared tool as it is, or one of a function's signature and docstring; its body is never run.
+    """Return a declared tool as it is, or one of a function's signature and docstring; its body is never run.
 
     Raises:
         SimulationError: The function cannot be declared, as when a parameter has a type that no schema can tell.

@@ -78,7 +78,7 @@ class Answering:
         return None
 
     def _needs_judging(self, waiting: Waiting[Any]) -> bool:
-        """Tell whether there are rules that may answer a request."""
+        """Return whether there are rules that may answer a request."""
         if waiting.judged or not isinstance(waiting.call, ToolBoundaryCall):
             return False
         if waiting.call.own is not None:
@@ -489,10 +489,10 @@ class Answering:
 
 
 def _runs_agent(waiting: Waiting[Any]) -> bool:
-    """Tell a call of a tool whose work is done by an agent that has seats of its own."""
+    """Recognise a call of a tool whose work is done by an agent that has seats of its own."""
     return isinstance(waiting.call, ToolBoundaryCall) and waiting.call.runs_agent
 
 
 def _is_declared(call: ToolBoundaryCall) -> bool:
-    """Tell a call that has nothing real behind it."""
+    """Recognise a call that has nothing real behind it."""
     return isinstance(call.tool, PlayedTool) or is_only_declared(call.tool)

@@ -53,7 +53,7 @@ class Drafts(NamedTuple):
     varies: bool = False
 
     def given(self) -> Outcome:
-        """Give the draft as the outcome of the call."""
+        """Return the draft as the outcome of the call."""
         return outcome_of(self.draft)
 
 
@@ -77,7 +77,7 @@ class Drafting:
         return offline_drafts(self.declaration(waiting), self._asked(waiting, draw))
 
     def candidates(self, waiting: Waiting[ToolBoundaryCall], draw: int = 0) -> tuple[Candidate, ...]:
-        """Give up to five ready answers, each of another kind, the draft of that draw first."""
+        """Return up to five ready answers, each of another kind, the draft of that draw first."""
         return candidates(*self._asked(waiting, draw))
 
     def _asked(self, waiting: Waiting[ToolBoundaryCall], draw: int = 0) -> tuple[DraftCall, Sources]:
@@ -86,7 +86,7 @@ class Drafting:
         return offline_question(desk, tool, waiting.arguments, read)
 
     def declaration(self, waiting: Waiting[ToolBoundaryCall]) -> ToolDeclaration:
-        """Give a tool as it is declared, with the output schema that a person has set for it."""
+        """Return a tool as it is declared, with the output schema that a person has set for it."""
         if waiting.declared is None:
             waiting.declared = describe_tool(waiting.call.tool)
         return held_to(waiting.declared, self._desk.up_to_date().output_schema(waiting.name))
@@ -112,11 +112,11 @@ class Drafting:
         return await self._modelling.draft(self.declaration(waiting), arguments, told, evidence)
 
     def is_about_nothing(self, waiting: Waiting[ToolBoundaryCall]) -> bool:
-        """Tell whether the world says that a thing does not exist that a call is about."""
+        """Return whether the world says that a thing does not exist that a call is about."""
         return self._desk.up_to_date().world.not_found(waiting.name, waiting.arguments) is not None
 
     def nearest_recorded(self, waiting: Waiting[ToolBoundaryCall]) -> Near | None:
-        """Give the recorded call of this tool that is most like this one; the same question gets its answers in order."""
+        """Return the recorded call of this tool that is most like this one; the same question gets its answers in order."""
         desk = self._desk.up_to_date()
         found = nearest(
             desk.recorded_calls(), waiting.name, waiting.arguments, n=1, used=desk.used_recordings
@@ -175,7 +175,7 @@ def offline_question(
 
 
 def _shared(known: Known, tool_name: str) -> dict[str, JsonValue]:
-    """Give what the tools that share a state with this one were asked or answered last, by the names of fields.
+    """Return what the tools that share a state with this one were asked or answered last, by the names of fields.
 
     Before that, a number of the state's beginning that stands right behind a word is the value of the field of that name.
     """

@@ -83,12 +83,12 @@ class Firing:
         )
 
     def latency(self) -> float:
-        """Give the time that the rules which fired take, in seconds."""
+        """Return the time that the rules which fired take, in seconds."""
         rules = (*self.modifiers, *((self.rule,) if self.rule else ()))
         return sum(latency_of(rule, self._chance(rule, "latency")) for rule in rules)
 
     def outcome(self, variables: Callable[[str], Mapping[str, object]]) -> Outcome:
-        """Give what the rule answers.
+        """Return what the rule answers.
 
         Args:
             variables: Gives what the rule's templates may name, for a seed.
@@ -143,7 +143,7 @@ class Firing:
         return now, None if now == outcome else outcome, tuple(notes)
 
     def _of_its_exception(self, outcome: Outcome) -> tuple[str, ...]:
-        """Say where the exception that the rule names cannot be raised here, and another one is that names it."""
+        """Return where the exception that the rule names cannot be raised here, and another one is that names it."""
         if (
             self.rule is None
             or not isinstance(self.rule.effect, RaiseEffect)
@@ -175,7 +175,7 @@ class Firing:
         return random.Random(self._seed(rule, what))  # noqa: S311 - repeatable, and no secret
 
     def _seed(self, rule: InjectionRule, what: str) -> str:
-        """Give where the chance of one firing comes from: the same in every run of the session."""
+        """Return where the chance of one firing comes from: the same in every run of the session."""
         source = self.seed if rule.random_seed is None else str(rule.random_seed)
         return f"{len(source)}:{source}:{rule.rule_id}:{what}:{self.before.get(rule.rule_id, 0)}"
 
@@ -208,7 +208,7 @@ def _lost(effect: LoseEffect) -> Outcome:
 
 
 def as_response(outcome: Any) -> Any:
-    """Give what a tool's outcome is for those who read answers: its value, or its error dict; None where it raised."""
+    """Return what a tool's outcome is for those who read answers: its value, or its error dict; None where it raised."""
     match outcome.kind:
         case "returned":
             return outcome.value

@@ -51,7 +51,7 @@ class Generating:
         self._table, self._desk, self._drafting, self._modelling = table, desk, drafting, modelling
 
     def asks_a_model(self, player: str) -> bool:
-        """Tell whether a player waits for a model's word."""
+        """Return whether a player waits for a model's word."""
         has_model = bool(self._modelling.environment.settings.simulation_model)
         return player == "model" or (player == "auto" and has_model)
 
@@ -152,7 +152,7 @@ class Generating:
 
 
 def _guessed(blanks: Sequence[Blank]) -> str:
-    """Say why a draft is a guess."""
+    """Return why a draft is a guess."""
     unknown = [blank.path for blank in blanks if not blank.drawn]
     places = ", ".join(unknown[:_MOST_NAMED])
     more = f" and {len(unknown) - _MOST_NAMED} more" if len(unknown) > _MOST_NAMED else ""

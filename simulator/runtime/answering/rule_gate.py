@@ -50,7 +50,7 @@ class Injecting:
         return waiting.firing
 
     async def outcome(self, waiting: Waiting[ToolBoundaryCall]) -> Outcome:
-        """Give what the rule that fired answers; one that hangs takes until its timeout, or for ever.
+        """Return what the rule that fired answers; one that hangs takes until its timeout, or for ever.
 
         Raises:
             ValueError: A template of the rule cannot be filled in.
@@ -131,7 +131,7 @@ async def _hang(seconds: float | None) -> None:
 
 
 def state_of(waiting: Waiting[ToolBoundaryCall]) -> JsonObject:
-    """Give ADK's session state as a tool call sees it."""
+    """Return ADK's session state as a tool call sees it."""
     state: Any = waiting.call.context.state
     written: JsonObject = jsonable(state.to_dict())
     return written

@@ -117,7 +117,7 @@ class Known:
             self.world.take(call, by_rule=by_rule)
 
     def up_to_date(self) -> Known:
-        """Learn what is new, where there is something to learn from; give itself."""
+        """Learn what is new, where there is something to learn from; return itself."""
         return self
 
     def take(self, number: int, answered: AnsweredOnce) -> None:
@@ -180,7 +180,7 @@ class Known:
         return tuple(one for one in found if not self._is_against_brought(one))
 
     def _is_against_brought(self, one: Contradiction) -> bool:
-        """Tell whether an answer only contradicts data that no person gave: what the agent brings along is a beginning."""
+        """Return whether an answer only contradicts data that no person gave: what the agent brings along is a beginning."""
         is_seed = one.earlier is not None and one.earlier.source == SEED
         return self.environment.is_data_brought and is_seed and not one.invariant
 
@@ -189,17 +189,17 @@ class Known:
         return self.world.preview(call)
 
     def calls_of(self, tool_name: str) -> list[JsonObject]:
-        """Give the earlier calls of a tool, oldest first: `{"arguments": ..., "response": ...}`, as the agent saw them."""
+        """Return the earlier calls of a tool, oldest first: `{"arguments": ..., "response": ...}`, as the agent saw them."""
         return self._calls.get(tool_name, [])
 
     def last_answers(self) -> dict[str, Any]:
-        """Give the last answer of each tool, by the tool's name."""
+        """Return the last answer of each tool, by the tool's name."""
         return {name: calls[-1]["response"] for name, calls in self._calls.items()}
 
     def recorded_calls(self) -> tuple[RecordedCall, ...]:
-        """Give the calls of all recordings, in their order."""
+        """Return the calls of all recordings, in their order."""
         return tuple(call for calls in self.environment.recordings.values() for call in calls)
 
     def output_schema(self, tool_name: str) -> JsonObject | None:
-        """Give the schema that a person has set for a tool's answers."""
+        """Return the schema that a person has set for a tool's answers."""
         return self.environment.settings.tool(tool_name).output_schema

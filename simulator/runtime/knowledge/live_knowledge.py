@@ -43,7 +43,7 @@ class Desk(Known):
         self._last, self._turn = ROOT, 0
 
     def up_to_date(self) -> Desk:
-        """Learn what is new; give itself."""
+        """Learn what is new; return itself."""
         environment, tools = self._with_own(self._journal.fold.environment), self._shapes_now()
         shapes = tools() if tools else self.shapes
         news = self._news()
@@ -56,12 +56,12 @@ class Desk(Known):
         return self
 
     def is_schema_set(self, tool_name: str) -> bool:
-        """Tell whether a person has set a schema for a tool's answers; takes next to no time."""
+        """Return whether a person has set a schema for a tool's answers; takes next to no time."""
         settings = self._with_own(self._journal.fold.environment).settings.tools.get(tool_name)
         return settings is not None and settings.output_schema is not None
 
     def _with_own(self, given: SessionEnvironment) -> SessionEnvironment:
-        """Give what is set with what tools bring along; the same object for the same environment."""
+        """Return what is set with what tools bring along; the same object for the same environment."""
         if given is not self._given:
             set_here = given.settings.tools
             brought = {name: _together(own, set_here.get(name)) for name, own in self._own_settings.items()}
@@ -71,7 +71,7 @@ class Desk(Known):
         return self._whole
 
     def _news(self) -> list[tuple[int, Fact]] | None:
-        """Give what has come after what is known; None where the head is no longer after that."""
+        """Return what has come after what is known; None where the head is no longer after that."""
         new: list[tuple[int, Fact]] = []
         for number, fact in self._journal.backwards():
             # A fact has one parent, so before one that is known all is known.

@@ -13,7 +13,7 @@ _CODE, _MESSAGE = "error_code", "error_message"
 
 
 def outcome_of(value: Json) -> Outcome:
-    """Give what a value that was made for a tool is: an error where it has ADK's form, else what the tool returns."""
+    """Return what a value that was made for a tool is: an error where it has ADK's form, else what the tool returns."""
     code, message = (value.get(_CODE), value.get(_MESSAGE)) if isinstance(value, dict) else (None, None)
     if not isinstance(value, dict) or not isinstance(message, str):
         return Returned(value=value)
@@ -24,12 +24,12 @@ def outcome_of(value: Json) -> Outcome:
 
 
 def breach_of(outcome: Outcome, schema: JsonObject | None) -> str:
-    """Say where what a tool returns breaks a schema, as `breach`; an error and an exception break none."""
+    """Return where what a tool returns breaks a schema, as `breach`; an error and an exception break none."""
     return breach(outcome.value, schema) if isinstance(outcome, Returned) else ""
 
 
 def as_tools_give(outcome: Outcome) -> Any:
-    """Give ADK an outcome as its tools do: a value, None where there is none yet, or an exception that is raised."""
+    """Return ADK an outcome as its tools do: a value, None where there is none yet, or an exception that is raised."""
     match outcome.kind:
         case "raised":
             raise made_error(outcome.error)

@@ -38,7 +38,7 @@ class ToolShapes:
     def known(
         self, shown: Mapping[str, BaseTool], declared: tuple[DeclaredTool, ...]
     ) -> Mapping[str, ToolShape]:
-        """Give all that are known, by name; the same object as before where nothing is new.
+        """Return all that are known, by name; the same object as before where nothing is new.
 
         Args:
             shown: What a model was shown last, as ADK's `LlmRequest.tools_dict`.
@@ -58,7 +58,7 @@ class ToolShapes:
         return self._all
 
     def codes(self) -> Mapping[str, Code]:
-        """Give where the tools that are known are written, by name; each is looked for once."""
+        """Return where the tools that are known are written, by name; each is looked for once."""
         for name, tool in self._tools.items():
             if name not in self._codes:
                 self._codes[name] = code_of(tool).code

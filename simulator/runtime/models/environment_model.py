@@ -61,7 +61,7 @@ class Modelling:
         return len(self._desk.up_to_date().shapes) >= _FEWEST
 
     def model(self) -> str | BaseLlm:
-        """Give the model's name or object.
+        """Return the model's name or object.
 
         Raises:
             SimulationError: None is set.
@@ -118,7 +118,7 @@ class Modelling:
 
 
 def configuration_of(settings: EnvironmentSettings) -> types.GenerateContentConfig | None:
-    """Give what the model is asked with; None for ADK's default.
+    """Return what the model is asked with; None for ADK's default.
 
     Raises:
         SimulationError: It is no `GenerateContentConfig` in JSON; the text says where.
@@ -168,7 +168,7 @@ def asked_call(
 
 
 def _things(desk: Known, tool_name: str, arguments: JsonObject) -> Iterator[KnownThing]:
-    """Give the things that the arguments name, and then others of the kinds that the tool is about."""
+    """Yield the things that the arguments name, and then others of the kinds that the tool is about."""
     named = desk.world.named(tool_name, arguments)
     about = dict.fromkeys(kind for kind, _ in named)
     about |= dict.fromkeys(each.kind for each in desk.connections.produces if each.tool_name == tool_name)
@@ -184,7 +184,7 @@ def _things(desk: Known, tool_name: str, arguments: JsonObject) -> Iterator[Know
 
 
 def words_of(generation: Generation) -> tuple[str, ...]:
-    """Say what a model's draft cost: time, tokens, and how often it was asked."""
+    """Return what a model's draft cost: time, tokens, and how often it was asked."""
     tokens = generation.tokens
     counted = [
         f"{count} tokens {what}"

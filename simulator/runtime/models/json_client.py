@@ -90,7 +90,7 @@ class Question(NamedTuple):
 
 
 async def ask_for_json(question: Question, patience: Patience, ways: Ways) -> Asked:
-    """Ask; give the answer, or the reason why there is none.
+    """Ask; return the answer, or the reason why there is none.
 
     Everything happens in a context of its own: no seat, no plugin and no provider of ids and times of a turn in
     progress has a part in it.
@@ -121,7 +121,7 @@ class _Asking:
         self._secrets: tuple[str, ...] = ()
 
     async def whole(self) -> Asked:
-        """Give what becomes of the question; never raises, but for its cancellation."""
+        """Return what becomes of the question; never raises, but for its cancellation."""
         started = self._ways.clock()
         value: Json = None
         reason = ""

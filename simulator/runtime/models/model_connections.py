@@ -70,7 +70,7 @@ class ConnectionCache:
         self._waiting: dict[str, int] = {}
 
     def known(self, tools: Sequence[ToolShape], model: str | BaseLlm) -> ModelConnections | None:
-        """Give what a model has said about these tools, in any order; None if it was not asked yet."""
+        """Return what a model has said about these tools, in any order; None if it was not asked yet."""
         return self._known.get(_key(tools, model))
 
     def forget(self, tools: Sequence[ToolShape], model: str | BaseLlm) -> None:
@@ -83,7 +83,7 @@ class ConnectionCache:
         model: str | BaseLlm,
         ask: Callable[[], Awaitable[ModelConnections]],
     ) -> ModelConnections:
-        """Give what is known, or what `ask`, a call of `connection_analysis` for the same tools, gives.
+        """Return what is known, or what `ask`, a call of `connection_analysis` for the same tools, gives.
 
         The request ends when the last one who waits for it is cancelled.
         """

@@ -62,12 +62,12 @@ def model_evidence(
 
 
 def source_for_model(code: Code) -> str:
-    """Give exactly what is sent of a tool's source where that is allowed."""
+    """Return exactly what is sent of a tool's source where that is allowed."""
     return without_secrets(source_of_tool(code))
 
 
 def shape_of(value: object, depth: int = 0) -> JsonValue:
-    """Give a value with the names of JSON types in the place of its values; of a list only the first."""
+    """Return a value with the names of JSON types in the place of its values; of a list only the first."""
     value = jsonable(value) if depth == 0 else value
     if isinstance(value, dict):
         if depth > _DEEPEST:

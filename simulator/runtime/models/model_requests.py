@@ -50,7 +50,7 @@ class Asking(NamedTuple):
 
 
 async def own_model(model: str | BaseLlm) -> BaseLlm:
-    """Give the model of a name, made once and kept for its connections, or the object itself.
+    """Return the model of a name, made once and kept for its connections, or the object itself.
 
     Raises:
         ModelUnavailableError: The name is unknown, a package is not installed, or a key is not set.
@@ -119,7 +119,7 @@ def _configuration(model: BaseLlm, given: types.GenerateContentConfig | None) ->
 
 
 def _default(model: BaseLlm) -> types.GenerateContentConfig:
-    """Give what ADK's own simulation asks for, of the models that can be asked for it."""
+    """Return what ADK's own simulation asks for, of the models that can be asked for it."""
     if not _classes(model) & {"Gemini", "LiteLlm"} or _WITHOUT_THOUGHTS.fullmatch(model.model):
         return types.GenerateContentConfig()
     thoughts = types.ThinkingConfig(include_thoughts=False, thinking_budget=10_240)
@@ -161,12 +161,12 @@ def _sendable(kinds: set[str], name: str, schema: JsonObject) -> SentSchema:
 
 
 def _classes(model: BaseLlm) -> set[str]:
-    """Give the names of ADK's classes that a model is of: to import them would import the clients of all providers."""
+    """Return the names of ADK's classes that a model is of: to import them would import the clients of all providers."""
     return {base.__name__ for base in type(model).__mro__ if base.__module__.startswith("google.adk.")}
 
 
 def with_less(wish: Wish, status: int | None, words: str) -> Wish | None:
-    """Give what to ask for instead where a provider refused a request for what it does not know; None if that is not why."""
+    """Return what to ask for instead where a provider refused a request for what it does not know; None if that is not why."""
     told: Any = words.lower()
     if status not in {400, 422, None}:
         return None

@@ -73,7 +73,7 @@ def _text_of(response: LlmResponse) -> str:
 
 
 def _stopped(response: LlmResponse) -> str:
-    """Give why a response is no whole answer: the model's limit, a block, a call of a function; empty if it is one."""
+    """Return why a response is no whole answer: the model's limit, a block, a call of a function; empty if it is one."""
     if response.get_function_calls() and not _text_of(response):
         return "it called a function instead"
     said = response.error_code or (
@@ -140,7 +140,7 @@ def _status(error: BaseException) -> int | None:
 
 
 def _is_passing(error: BaseException, status: int | None) -> bool:
-    """Tell whether the same request may well succeed a little later."""
+    """Return whether the same request may well succeed a little later."""
     if status is not None:
         return status in _AGAIN or status >= 500  # noqa: PLR2004 - HTTP's errors of servers begin there
     names = {base.__name__ for base in type(error).__mro__}

@@ -77,7 +77,7 @@ def model_reachability(config: SimulatedAgentConfig, environ: Mapping[str, str] 
 
 
 def default_seats(config: SimulatedAgentConfig, environ: Mapping[str, str] | None = None) -> Seats:
-    """Give who plays at first: each agent's own model, or a person where it cannot be asked; a person for the tools."""
+    """Return who plays at first: each agent's own model, or a person where it cannot be asked; a person for the tools."""
     reasons = _reasons(config, environ)
     names = {agent.name for agent in _agents(config.root_agent)}
     persons = {EVERY} if reasons and names == set(reasons) else set(reasons)
@@ -85,7 +85,7 @@ def default_seats(config: SimulatedAgentConfig, environ: Mapping[str, str] | Non
 
 
 def _reasons(config: SimulatedAgentConfig, environ: Mapping[str, str] | None) -> dict[str, str]:
-    """Give the reasons as the process of the agent sees them."""
+    """Return the reasons as the process of the agent sees them."""
     told: dict[str, str] | None = getattr(config, "unreachable", None)
     if told is not None:
         return told
@@ -93,7 +93,7 @@ def _reasons(config: SimulatedAgentConfig, environ: Mapping[str, str] | None) ->
 
 
 def unreachable_models(agent: Any, environ: Mapping[str, str]) -> dict[str, str]:
-    """Give the reason for each agent whose model cannot be asked, by the agent's name; no model is asked.
+    """Return the reason for each agent whose model cannot be asked, by the agent's name; no model is asked.
 
     Args:
         agent: The root agent or workflow.
@@ -103,7 +103,7 @@ def unreachable_models(agent: Any, environ: Mapping[str, str]) -> dict[str, str]
 
 
 def model_problem(model: str | BaseLlm, environ: Mapping[str, str]) -> str | None:
-    """Say why a model, given by its name or as an object, cannot be asked from here; None if it can. Nothing is sent."""
+    """Return why a model, given by its name or as an object, cannot be asked from here; None if it can. Nothing is sent."""
     return _model_reason(model, environ) if isinstance(model, BaseLlm) else _name_reason(model, environ)
 
 
@@ -140,7 +140,7 @@ def _name_reason(
 
 
 def _named_model(agent: LlmAgent) -> str:
-    """Give the name that stands for an agent's model, its own or an ancestor's; empty where it is an object."""
+    """Return the name that stands for an agent's model, its own or an ancestor's; empty where it is an object."""
     holder: Any = agent
     while isinstance(holder, LlmAgent) and not holder.model:
         holder = holder.parent_agent

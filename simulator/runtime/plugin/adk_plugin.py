@@ -47,15 +47,15 @@ class _Face:
     environment: StandInEnvironment
 
     def calls(self, session: Session | str | None = None) -> tuple[AnsweredCall, ...]:
-        """Give the calls that were answered in a session, by itself or by its id; for None, in the one used last."""
+        """Return the calls that were answered in a session, by itself or by its id; for None, in the one used last."""
         return self.environment.calls(session)
 
     def world(self, session: Session | str | None = None) -> WorldView | None:
-        """Give what the environment knows in a session: its world as tables, its connections; None where it knows none."""
+        """Return what the environment knows in a session: its world as tables, its connections; None where it knows none."""
         return self.environment.world(session)
 
     def get_state(self, state_key: str, session: Session | str | None = None) -> SharedState:
-        """Give what is remembered under a state key in a session: the beginning in words, and the latest calls."""
+        """Return what is remembered under a state key in a session: the beginning in words, and the latest calls."""
         return self.environment.get_state(state_key, session)
 
     def forget(self, session: Session | str) -> None:
@@ -114,7 +114,7 @@ class EnvironmentCallback(_Face):
     async def __call__(
         self, tool: BaseTool, args: dict[str, Any], tool_context: ToolContext
     ) -> dict[str, Any] | None:
-        """Claim a call that ADK is about to make; called by hand, give the answer as a dict.
+        """Claim a call that ADK is about to make; called by hand, return the answer as a dict.
 
         None, by hand, says that the configuration leaves the tool to itself.
         """

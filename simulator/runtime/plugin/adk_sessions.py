@@ -41,11 +41,11 @@ class Sessions(Generic[T]):
         self._last: tuple[SessionName, T] | None = None
 
     def of(self, context: Any) -> T:
-        """Give what is kept for the session of a context; what is no context of ADK's shares one."""
+        """Return what is kept for the session of a context; what is no context of ADK's shares one."""
         return self.kept(*_place(context))
 
     def kept(self, service: Any, name: SessionName) -> T:
-        """Give what is kept for a session of a service, by its name."""
+        """Return what is kept for a session of a service, by its name."""
         with self._lock:
             shelf = self._shelf(service)
             if name not in shelf:
@@ -81,7 +81,7 @@ class Sessions(Generic[T]):
             return service
 
     def find(self, session: Session | str | None) -> T | None:
-        """Give what is kept for a session, by itself or by its id; for None, that of the session used last."""
+        """Return what is kept for a session, by itself or by its id; for None, that of the session used last."""
         last = self._last
         if session is None:
             return last[1] if last else None
@@ -100,7 +100,7 @@ class Sessions(Generic[T]):
                     del shelf[name]
 
     def all(self) -> tuple[T, ...]:
-        """Give all that is kept."""
+        """Return all that is kept."""
         return tuple(kept for _, kept in self._all())
 
     def _all(self) -> Iterator[tuple[SessionName, T]]:
@@ -109,7 +109,7 @@ class Sessions(Generic[T]):
 
 
 def real_invocation_of(context: Any) -> InvocationContext | None:
-    """Give ADK's invocation behind a context; None for what stands for one in a test."""
+    """Return ADK's invocation behind a context; None for what stands for one in a test."""
     try:
         invocation = invocation_of(context)
     except AttributeError:

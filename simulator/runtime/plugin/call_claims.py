@@ -90,13 +90,13 @@ class Claiming(ABC, Generic[Play]):
 
     @abstractmethod
     def lists(self, tool_name: str) -> bool:
-        """Tell whether a tool is named here, so that even one that runs agents, or that no agent has, is answered."""
+        """Return whether a tool is named here, so that even one that runs agents, or that no agent has, is answered."""
 
     def passes_by(self, tool: BaseTool) -> None:
         """See a call of a tool that steers ADK's flow, which nobody can answer."""
 
     def takes_over(self, tool_name: str, context: Any) -> bool:  # noqa: ARG002 - others look at the session
-        """Tell whether a call of a tool that runs agents may be answered itself; by default where it is named here.
+        """Return whether a call of a tool that runs agents may be answered itself; by default where it is named here.
 
         What is real for such a call is its agent, whose own tools are answered here.
         """
@@ -104,15 +104,15 @@ class Claiming(ABC, Generic[Play]):
 
     @abstractmethod
     def may_answer(self, tool: BaseTool) -> bool:
-        """Tell whether anything but the real tool can answer a call of this tool."""
+        """Return whether anything but the real tool can answer a call of this tool."""
 
     @abstractmethod
     def session_of(self, context: Any) -> Play:
-        """Give what is kept for the session of a call."""
+        """Return what is kept for the session of a call."""
 
     @abstractmethod
     async def answered(self, call: ToolBoundaryCall) -> Any:
-        """Answer a call in the place of its tool; give what the tool would, or raise it."""
+        """Answer a call in the place of its tool; return what the tool would, or raise it."""
 
     @abstractmethod
     async def by_hand(self, tool: BaseTool, arguments: dict[str, Any], context: Any) -> dict[str, Any] | None:
@@ -120,17 +120,17 @@ class Claiming(ABC, Generic[Play]):
 
     @abstractmethod
     def kept(self, service: Any, name: SessionName) -> Play:
-        """Give what is kept for a session of a service."""
+        """Return what is kept for a session of a service."""
 
     @abstractmethod
     def chose(self, tool: BaseTool) -> bool:
-        """Tell whether someone chose that a tool runs for real."""
+        """Return whether someone chose that a tool runs for real."""
 
     def told_refused(self, text: str) -> None:
         """Hear that a tool was called past its seat, and did not run."""
 
     def session(self, context: Any) -> Play:
-        """Give what is kept for the session of a call: of the outermost, where an agent tool has one inside of it."""
+        """Return what is kept for the session of a call: of the outermost, where an agent tool has one inside of it."""
         play: Play | None = _INSIDE.get().get(self)
         return self.session_of(context) if play is None else play
 
@@ -142,13 +142,13 @@ class Claiming(ABC, Generic[Play]):
 
 
 def inside_of(who: Claiming[Any], play: Callable[[], Any]) -> Mapping[ContextVar[Any], Any]:
-    """Give what is to be set so that somebody answers what is called as part of a session, unless it is part of one already."""
+    """Return what is to be set so that somebody answers what is called as part of a session, unless it is part of one already."""
     plays = _INSIDE.get()
     return {_INSIDE: plays if who in plays else {**plays, who: play()}}
 
 
 def is_inside(who: Claiming[Any]) -> bool:
-    """Tell whether everything in here is part of a session that has begun outside."""
+    """Return whether everything in here is part of a session that has begun outside."""
     return who in _INSIDE.get()
 
 
@@ -213,6 +213,6 @@ class _Inside(NamedTuple):
 
 
 def _runs_past_its_seat(tool: BaseTool, context: Any) -> bool:
-    """Tell a tool that streams in a live session: ADK calls its function there, and not the tool."""
+    """Recognise a tool that streams in a live session: ADK calls its function there, and not the tool."""
     is_live = getattr(invocation_of(context), "live_request_queue", None) is not None
     return is_live and inspect.isasyncgenfunction(getattr(tool, "func", None))

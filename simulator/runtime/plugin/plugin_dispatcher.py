@@ -91,7 +91,7 @@ class Answering:
         return await self._made(question, player, real)
 
     def _after(self, error: Exception, question: Question, player: StandInPlayer) -> Made:
-        """Give what there is after an error of the environment's own: an offline draft, where one may answer at all."""
+        """Return what there is after an error of the environment's own: an offline draft, where one may answer at all."""
         note = f"the environment failed: {type(error).__name__}: {error}"
         if player not in {"real", "refuse"}:
             try:
@@ -191,7 +191,7 @@ class Answering:
         return Made(drafts.given(), "generated", "offline", drafts.sources)
 
     def _recorded(self, question: Question) -> tuple[Made | None, str]:
-        """Give the recorded answer; without it, why one that is there cannot be used."""
+        """Return the recorded answer; without it, why one that is there cannot be used."""
         near = self._play.nearest_recorded(question)
         if near is None or near.differs:
             return None, ""

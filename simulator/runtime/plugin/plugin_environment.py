@@ -108,15 +108,15 @@ class StandInEnvironment(Claiming[SessionPlay]):
     # ------------------------------------------------------------ who answers
 
     def lists(self, tool_name: str) -> bool:
-        """Tell whether the configuration names a tool."""
+        """Return whether the configuration names a tool."""
         return self.config.lists(tool_name)
 
     def may_answer(self, tool: BaseTool) -> bool:
-        """Tell whether anything but the real tool can answer a call of this tool."""
+        """Return whether anything but the real tool can answer a call of this tool."""
         return self._player(tool) != "real" or self.config.has_rule_for(tool.name)
 
     def _player(self, tool: BaseTool) -> StandInPlayer:
-        """Give who answers a tool where no rule does; one with an environment or an agent of its own has that, unless a player says otherwise."""
+        """Return who answers a tool where no rule does; one with an environment or an agent of its own has that, unless a player says otherwise."""
         if runs_agents(tool) and not has_own_code(tool):
             return self.config.players.get(tool.name, "real")
         if isinstance(tool, AnswersItself) and not self.config.lists(tool.name):
@@ -124,11 +124,11 @@ class StandInEnvironment(Claiming[SessionPlay]):
         return self.config.player_of(tool.name, has_body=has_body(tool))
 
     def chose(self, tool: BaseTool) -> bool:
-        """Tell whether the configuration lets a tool run for real."""
+        """Return whether the configuration lets a tool run for real."""
         return self._player(tool) == "real"
 
     def kept(self, service: Any, name: SessionName) -> SessionPlay:
-        """Give what is kept for a session of a service."""
+        """Return what is kept for a session of a service."""
         return self._sessions.kept(service, name)
 
     def passes_by(self, tool: BaseTool) -> None:
@@ -139,7 +139,7 @@ class StandInEnvironment(Claiming[SessionPlay]):
                 _LOG.warning("%s", cannot_answer(rule.rule_id, tool.name))
 
     def session_of(self, context: Any) -> SessionPlay:
-        """Give what is kept for the session of a call, with the tools that stand around it."""
+        """Return what is kept for the session of a call, with the tools that stand around it."""
         play = self._sessions.of(context)
         if not play.has_tools:
             play.has_tools = True
@@ -179,11 +179,11 @@ class StandInEnvironment(Claiming[SessionPlay]):
     # ------------------------------------------------------------ answering
 
     async def answered(self, call: ToolBoundaryCall) -> Any:
-        """Answer a call in the place of its tool; give what the tool would, or raise it."""
+        """Answer a call in the place of its tool; return what the tool would, or raise it."""
         return await self._answer(call.tool, call.arguments, call.context, call.real)
 
     async def given(self, tool: BaseTool, arguments: dict[str, Any], context: Any) -> Any:
-        """Answer a call of a tool that has nothing real behind it; give what the tool would, or raise it."""
+        """Answer a call of a tool that has nothing real behind it; return what the tool would, or raise it."""
         return await self._answer(tool, arguments, context, None)
 
     async def given_after(
@@ -241,22 +241,22 @@ class StandInEnvironment(Claiming[SessionPlay]):
     # ------------------------------------------------------------ what there is to see
 
     def calls(self, session: Session | str | None = None) -> tuple[AnsweredCall, ...]:
-        """Give the answered calls of a session, by itself or by its id; for None, of the session used last."""
+        """Return the answered calls of a session, by itself or by its id; for None, of the session used last."""
         play = self._sessions.find(session)
         return play.calls() if play else ()
 
     def world(self, session: Session | str | None = None) -> WorldView | None:
-        """Give what the environment knows in a session; None where it knows none. Arguments as for `calls`."""
+        """Return what the environment knows in a session; None where it knows none. Arguments as for `calls`."""
         play = self._sessions.find(session)
         return play.look(world_view) if play else None
 
     def get_state(self, state_key: str, session: Session | str | None = None) -> SharedState:
-        """Give what is remembered under a state key. Arguments as for `calls`."""
+        """Return what is remembered under a state key. Arguments as for `calls`."""
         play = self._sessions.find(session) or self._play()
         return play.state_of(state_key)
 
     def registry(self) -> StateRegistry | None:
-        """Give where the calls of the session used last are remembered; None before the first."""
+        """Return where the calls of the session used last are remembered; None before the first."""
         play = self._sessions.find(None)
         return play.known.registry if play else None
 
@@ -266,7 +266,7 @@ class StandInEnvironment(Claiming[SessionPlay]):
 
 
 def _given(call: AnsweredCall, made: Made) -> Any:
-    """Give the agent an answer as a tool does: a value, or an exception."""
+    """Return the agent an answer as a tool does: a value, or an exception."""
     if made.source == "real" and call.beneath is None:
         if isinstance(made.own, Exception):
             raise made.own
@@ -275,7 +275,7 @@ def _given(call: AnsweredCall, made: Made) -> Any:
 
 
 def _shapes_around(context: Any) -> Mapping[str, ToolShape]:
-    """Give the tools of the agent that calls, and of all agents around it, as far as they stand there."""
+    """Return the tools of the agent that calls, and of all agents around it, as far as they stand there."""
     invocation = real_invocation_of(context)
     if invocation is None:
         return {}
@@ -287,7 +287,7 @@ def _shapes_around(context: Any) -> Mapping[str, ToolShape]:
 
 
 def _environment_of(config: SimulatedEnvironmentConfig) -> SessionEnvironment:
-    """Give what is set for each session; tracing that holds no calls is words for the model."""
+    """Return what is set for each session; tracing that holds no calls is words for the model."""
     settings, recordings = config.settings, dict(config.recordings)
     traced = _traced(config.tracing)
     if traced:

@@ -61,7 +61,7 @@ class Question:
         self.number = 0
 
     def state(self) -> JsonObject:
-        """Give ADK's session state as the call sees it."""
+        """Return ADK's session state as the call sees it."""
         return written_state(self.context) or {}
 
 
@@ -143,12 +143,12 @@ class SessionPlay:
             self.known.connect(self._environment, dict(self._shapes))
 
     def shapes(self) -> tuple[ToolShape, ...]:
-        """Give the tools that are known."""
+        """Return the tools that are known."""
         with self._lock:
             return tuple(self._shapes.values())
 
     def declaration(self, tool: BaseTool) -> ToolDeclaration:
-        """Give a tool as it is declared, with the output schema that is set for it."""
+        """Return a tool as it is declared, with the output schema that is set for it."""
         declared = self._declared.get(tool.name)
         if declared is None:
             declared = held_to(_described(tool), self._environment.settings.tool(tool.name).output_schema)
@@ -192,7 +192,7 @@ class SessionPlay:
             self._fired.update(firing.fired)
 
     def variables(self, question: Question, seed: str) -> Mapping[str, object]:
-        """Give what the templates of a rule may name."""
+        """Return what the templates of a rule may name."""
         with self._lock:
             return variables_of(
                 args=question.arguments,
@@ -217,17 +217,17 @@ class SessionPlay:
         return offline_question(self.known, tool, question.arguments, inside)
 
     def _codes(self, question: Question) -> Mapping[str, Code]:
-        """Give where the tools are written that were asked, by name; each is looked for once."""
+        """Return where the tools are written that were asked, by name; each is looked for once."""
         if question.name not in self._looked_for:
             self._looked_for[question.name] = code_of(question.tool).code
         return {name: code for name, code in self._looked_for.items() if code is not None}
 
     def is_schema_set(self, question: Question) -> bool:
-        """Tell whether a schema was set for the tool's answers."""
+        """Return whether a schema was set for the tool's answers."""
         return self._environment.settings.tool(question.name).output_schema is not None
 
     def is_about_nothing(self, question: Question) -> bool:
-        """Tell whether the world says that a thing does not exist that a call is about."""
+        """Return whether the world says that a thing does not exist that a call is about."""
         with self._lock:
             return self.known.world.not_found(question.name, question.arguments) is not None
 
@@ -246,7 +246,7 @@ class SessionPlay:
             return asked_call(self.known, tool, question.arguments, evidence)
 
     def nearest_recorded(self, question: Question) -> Near | None:
-        """Give the recorded call of the tool that is most like this one."""
+        """Return the recorded call of the tool that is most like this one."""
         with self._lock:
             calls = self.known.recorded_calls()
             used = self.known.used_recordings
@@ -254,7 +254,7 @@ class SessionPlay:
             return found[0] if found else None
 
     def against(self, question: Question, response: Any) -> tuple[str, ...]:
-        """Say what an answer would contradict."""
+        """Return what an answer would contradict."""
         with self._lock:
             call = WorldCall(question.name, question.arguments, response)
             return tuple(each.what for each in self.known.against(call))
@@ -298,17 +298,17 @@ class SessionPlay:
     # ------------------------------------------------------------ what there is to see
 
     def calls(self) -> tuple[AnsweredCall, ...]:
-        """Give the answered calls, in the order in which they were."""
+        """Return the answered calls, in the order in which they were."""
         with self._lock:
             return tuple(self._answered)
 
     def look(self, view: Callable[[Known], T]) -> T:
-        """Give what a view makes of all that is known."""
+        """Return what a view makes of all that is known."""
         with self._lock:
             return view(self.known)
 
     def state_of(self, state_key: str) -> SharedState:
-        """Give what is remembered under a state key."""
+        """Return what is remembered under a state key."""
         with self._lock:
             return self.known.registry.get_state(state_key)
 

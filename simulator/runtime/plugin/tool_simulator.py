@@ -57,7 +57,7 @@ class SimulatedTool(AnswersItself, FunctionTool):
         self._environment = environment
 
     def own_settings(self) -> ToolSettings:
-        """Give its output schema, its beginning and the state that it shares."""
+        """Return its output schema, its beginning and the state that it shares."""
         return self._environment.config.settings.tool(self.name)
 
     async def answer_after(
@@ -205,7 +205,7 @@ class ToolSimulator:
         )
 
     def get_tool(self, tool_name: str) -> SimulatedTool | None:
-        """Give a registered tool for an agent; None where there is none of that name."""
+        """Return a registered tool for an agent; None where there is none of that name."""
         tool = self._tools.get(tool_name)
         return SimulatedTool(tool.function, tool.name, self.environment) if tool else None
 
@@ -215,11 +215,11 @@ class ToolSimulator:
         return self._given_registry or self.environment.registry() or self._beginnings
 
     def list_tools(self) -> list[str]:
-        """Give the names of the registered tools, in order."""
+        """Return the names of the registered tools, in order."""
         return list(self._tools)
 
     def registered(self, tool_name: str) -> RegisteredTool | None:
-        """Give what is registered under a name."""
+        """Return what is registered under a name."""
         return self._tools.get(tool_name)
 
     def clear_tools(self) -> None:
@@ -229,7 +229,7 @@ class ToolSimulator:
         self.environment.use(self._configured())
 
     def get_state(self, state_key: str, session: Session | str | None = None) -> SharedState:
-        """Give the beginning and the latest calls under a state key: a tool's name, or a `share_state_id`.
+        """Return the beginning and the latest calls under a state key: a tool's name, or a `share_state_id`.
 
         Args:
             state_key: The key.
@@ -238,7 +238,7 @@ class ToolSimulator:
         return self.environment.get_state(state_key, session)
 
     def calls(self, session: Session | str | None = None) -> tuple[AnsweredCall, ...]:
-        """Give the answered calls of a session; as for `get_state`."""
+        """Return the answered calls of a session; as for `get_state`."""
         return self.environment.calls(session)
 
 

@@ -40,7 +40,7 @@ class StandInWatch(Watch):
         self.connections = who.connections
 
     def chose(self, tool: BaseTool) -> bool:
-        """Tell whether the one who stands in lets a tool run for real."""
+        """Return whether the one who stands in lets a tool run for real."""
         return self._who.chose(tool)
 
     def refused(self, error: UnchosenToolError) -> None:
@@ -50,7 +50,7 @@ class StandInWatch(Watch):
         _LOG.error("%s", error)
 
     def within(self, runner: Runner, run_async: Run, given: dict[str, Any]) -> AsyncGenerator[Event, None]:
-        """Give the events of a runner that code of the run began; its tools are answered as those of the run's session."""
+        """Return the events of a runner that code of the run began; its tools are answered as those of the run's session."""
         covered = runner_with(runner, self._plugin)
         inside = dict(inside_of(self._who, lambda: self._who.kept(self._service, self._name)))
         if covered is not runner:

@@ -19,7 +19,7 @@ _MOST_TOLD = 12
 
 
 def checked_parts(parts: Any) -> list[Any]:
-    """Check that parts are google-genai `Part`s in JSON, and give them in its own spelling.
+    """Check that parts are google-genai `Part`s in JSON, and return them in its own spelling.
 
     Raises:
         SimulationError: Naming the part that is wrong.

@@ -49,7 +49,7 @@ class AnswerFacts:
         provenance: Provenance,
         beneath: Outcome | None = None,
     ) -> FactAt:
-        """Give the maker of a tool's answer; `beneath` is what really happened, where that is something else."""
+        """Return the maker of a tool's answer; `beneath` is what really happened, where that is something else."""
         call = waiting.call
         provenance = self._flagged(waiting, beneath or outcome, provenance)
         return lambda moment: ToolAnswered.known(
@@ -65,7 +65,7 @@ class AnswerFacts:
         )
 
     def of_agent(self, waiting: Waiting[ToolBoundaryCall], provenance: Provenance) -> FactAt:
-        """Give the maker of the word that the agent of a tool runs."""
+        """Return the maker of the word that the agent of a tool runs."""
         call = waiting.call
         return lambda moment: AgentRan.known(
             call_id=str(call.context.function_call_id or waiting.key),
@@ -84,7 +84,7 @@ class AnswerFacts:
         *,
         shared: bool = True,
     ) -> FactAt:
-        """Give the maker of an agent's turn; where nobody shares the responses, they are not copied."""
+        """Return the maker of an agent's turn; where nobody shares the responses, they are not copied."""
 
         def made(moment: Moment) -> Answered:
             own = copied(responses) if shared and any(calls_in(responses)) else responses
@@ -102,7 +102,7 @@ class AnswerFacts:
         error: RaisedError | None,
         provenance: Provenance,
     ) -> FactAt:
-        """Give the maker of what code printed."""
+        """Return the maker of what code printed."""
         return lambda moment: CodeAnswered(
             code=waiting.call.code, result=result, error=error, **self._common(waiting, moment, provenance)
         )
@@ -121,7 +121,7 @@ class AnswerFacts:
         }
 
     def _digests_of(self, waiting: Waiting[Any], moment: Moment) -> RequestDigests:
-        """Give the fingerprints; calls that were made at once share them."""
+        """Return the fingerprints; calls that were made at once share them."""
         last = self._digests
         if waiting.parts or last.parts or last.chain != moment.chain:
             self._digests = RequestDigests.known(parts=waiting.parts, chain=moment.chain)

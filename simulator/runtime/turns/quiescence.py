@@ -40,7 +40,7 @@ class Settling:
             await asyncio.sleep(min(wait, max(0.0, until - self._loop.time())))
 
     def _callbacks_settled(self) -> asyncio.Future[None]:
-        """Give a future that is done when nothing is left to run. It watches by callbacks: a task would cost more."""
+        """Return a future that is done when nothing is left to run. It watches by callbacks: a task would cost more."""
         settled: asyncio.Future[None] = self._loop.create_future()
 
         def look(scheduled: int, activity: int, unmoved: int) -> None:

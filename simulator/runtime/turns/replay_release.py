@@ -37,7 +37,7 @@ class Turn(Protocol):
         ...
 
     def note_problem(self, text: str) -> None:
-        """Tell the person something."""
+        """Recognise the person something."""
         ...
 
     def changed(self) -> None:
@@ -106,7 +106,7 @@ class Replay:
         turn.changed()
 
     def at_once(self, waiting: Waiting[Any]) -> Answered | None:
-        """Give the answer that a request had at once, if it is the next one and fits; else it comes in its turn."""
+        """Return the answer that a request had at once, if it is the next one and fits; else it comes in its turn."""
         if self._next >= len(self._recorded):
             return None
         number, fact = self._recorded[self._next]

@@ -49,7 +49,7 @@ def model_request(call: ModelCall, key: str, turn: int) -> ModelRequest:
 
 
 def declared_tools(request: LlmRequest) -> tuple[ToolDeclaration, ...]:
-    """Give the declarations of a request's tools, as the model sees them."""
+    """Return the declarations of a request's tools, as the model sees them."""
     declared: list[ToolDeclaration] = []
     for tool in request.config.tools or ():
         for declaration in getattr(tool, "function_declarations", None) or ():
@@ -62,7 +62,7 @@ def declared_tools(request: LlmRequest) -> tuple[ToolDeclaration, ...]:
 
 
 def describe_tool(tool: BaseTool) -> ToolDeclaration:
-    """Give a tool's own declaration, with what else it says of its responses; a tool without one has its name and description."""
+    """Return a tool's own declaration, with what else it says of its responses; a tool without one has its name and description."""
     declaration = tool._get_declaration()  # noqa: SLF001 - ADK's own flow reads declarations by this name only
     if declaration is None:
         return ToolDeclaration(name=tool.name, description=tool.description or "")
@@ -79,7 +79,7 @@ def describe_tool(tool: BaseTool) -> ToolDeclaration:
 
 
 def held_to(tool: ToolDeclaration, schema: JsonObject | None) -> ToolDeclaration:
-    """Give a tool's declaration with the output schema that a person has set, and the examples in it; None for none."""
+    """Return a tool's declaration with the output schema that a person has set, and the examples in it; None for none."""
     if schema is None:
         return tool
     examples = examples_of(Described(), schema) or tool.response_examples

@@ -28,7 +28,7 @@ class Table(Protocol):
         ...
 
     def now(self) -> float:
-        """Give the time."""
+        """Return the time."""
         ...
 
     def append(self, fact: Fact) -> int:
@@ -48,5 +48,5 @@ class Table(Protocol):
         ...
 
     def problem(self, text: str) -> None:
-        """Tell the person something."""
+        """Recognise the person something."""
         ...

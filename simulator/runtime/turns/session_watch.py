@@ -50,7 +50,7 @@ class SessionWatch(Watch):
         self._session, self._loop = weakref.ref(session), asyncio.get_running_loop()
 
     def chose(self, tool: BaseTool) -> bool:
-        """Tell whether a tool's player is the real tool."""
+        """Return whether a tool's player is the real tool."""
         session = self._session()
         return session is not None and session.seats.of_tool(tool.name) == "real"
 
@@ -67,7 +67,7 @@ class SessionWatch(Watch):
         self._loop.call_soon_threadsafe(_tell, self._session, run, str(error))
 
     def within(self, runner: Runner, run_async: Run, given: dict[str, Any]) -> AsyncGenerator[Event, None]:
-        """Give the events of a runner that the agent's code runs; its agents and tools are seated where the turn can be asked."""
+        """Return the events of a runner that the agent's code runs; its agents and tools are seated where the turn can be asked."""
         turn = CURRENT_TURN.get()
         if turn is None or INSIDE_REAL_CALL.get() or asyncio.get_running_loop() is not turn.loop:
             return going_on(runner, run_async, given)

@@ -59,7 +59,7 @@ async def watched(
     *,
     note_steps: Callable[[OwnSteps], None] = lambda _: None,
 ) -> tuple[Outcome, ToolEffects]:
-    """Run a real tool for the request with this key, and give its outcome and its effects, which stand in the context already.
+    """Run a real tool for the request with this key, and return its outcome and its effects, which stand in the context already.
 
     A state value that JSON cannot hold is replaced by what JSON makes of it, at once and with a word to the
     person: otherwise this run and its re-execution would differ. Where the tool raises, `note_traceback` gets the text;
@@ -94,7 +94,7 @@ async def watched(
 def _state_since(
     before: dict[str, str], after: EventActions, context: ToolContext, note_problem: Callable[[str], None]
 ) -> JsonObject:
-    """Give what a tool wrote into the state; what JSON cannot hold is replaced there by what JSON makes of it."""
+    """Return what a tool wrote into the state; what JSON cannot hold is replaced there by what JSON makes of it."""
     delta: JsonObject = {
         whole_text(name): jsonable(value)
         for name, value in after.state_delta.items()

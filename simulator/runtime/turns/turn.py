@@ -68,31 +68,31 @@ class Host(Protocol):
     seed: str
 
     def now(self) -> float:
-        """Give the time."""
+        """Return the time."""
         ...
 
     def append(self, fact: Fact) -> int:
-        """Append a fact to the journal and give its number."""
+        """Append a fact to the journal and return its number."""
         ...
 
     def answered_calls(self) -> tuple[ToolAnswered, ...]:
-        """Give the tool calls that were answered in the session so far, in order."""
+        """Return the tool calls that were answered in the session so far, in order."""
         ...
 
     def rules_named(self, tool_name: str) -> tuple[str, ...]:
-        """Give the ids of the rules in force for a tool of this name."""
+        """Return the ids of the rules in force for a tool of this name."""
         ...
 
     def plays_agent_tool(self, tool_name: str, released: int | None) -> bool:
-        """Tell whether a rule or a player is set for an agent tool, as of the answer that was released last."""
+        """Return whether a rule or a player is set for an agent tool, as of the answer that was released last."""
         ...
 
     def fired_before(self, fact: AgentRan) -> Firing:
-        """Give what the rules that fired for a call do to its agent's answer."""
+        """Return what the rules that fired for a call do to its agent's answer."""
         ...
 
     def offer(self, waiting: Waiting[Any]) -> Awaitable[Answered | None] | None:
-        """Find somebody who answers a request; give the work of one who answers it where it is asked."""
+        """Find somebody who answers a request; return the work of one who answers it where it is asked."""
         ...
 
     def changed(self) -> None:
@@ -104,7 +104,7 @@ class Host(Protocol):
         ...
 
     def problem(self, text: str) -> None:
-        """Tell the person something."""
+        """Recognise the person something."""
         ...
 
 
@@ -168,7 +168,7 @@ class TurnRun:
     # ------------------------------------------------------------ what ADK's ids and times come from
 
     def new_id(self) -> str:
-        """Give ADK's next id: the same one in every execution of this turn."""
+        """Return ADK's next id: the same one in every execution of this turn."""
         self.settling.activity += 1
         if inside := INSIDE_REAL_CALL.get():
             # What happens in there does not happen again, so it must not move the count of what does.
@@ -179,7 +179,7 @@ class TurnRun:
         return f"{self._id_begins}{self._ids:012x}"
 
     def time(self) -> float:
-        """Give ADK's time: that of the last fact, and a microsecond more each time it is asked."""
+        """Return ADK's time: that of the last fact, and a microsecond more each time it is asked."""
         self.settling.activity += 1
         if not INSIDE_REAL_CALL.get():
             self._ticks += 1
@@ -188,7 +188,7 @@ class TurnRun:
     # ------------------------------------------------------------ what the seated objects ask
 
     async def ask_model(self, call: ModelCall) -> list[LlmResponse]:
-        """Ask the agent's seat for its turn; give its responses or raise its error."""
+        """Ask the agent's seat for its turn; return its responses or raise its error."""
         self.last_model_call = call
         base = f"{self.number}/{call.scope}/{call.place}|{call.agent}"
         self.replay.show(call.request, f"{base}#{self._ordinals[base]}")
@@ -205,7 +205,7 @@ class TurnRun:
         return [LlmResponse.model_validate(copied(response)) for response in fact.responses]
 
     async def ask_tool(self, call: ToolBoundaryCall) -> Any:
-        """Ask the environment for a tool's answer; give it as ADK takes it, or raise it."""
+        """Ask the environment for a tool's answer; return it as ADK takes it, or raise it."""
         waiting, fact = await self._ask_about(call)
         return await self._given(waiting, fact, call.context)
 
@@ -242,7 +242,7 @@ class TurnRun:
         return await self._given(*await self._ask_about(told), call.context)
 
     def _is_played(self, call: ToolBoundaryCall) -> bool:
-        """Tell whether a call of an agent tool is a request: as the journal has it, or else as rules and players are set."""
+        """Return whether a call of an agent tool is a request: as the journal has it, or else as rules and players are set."""
         base = self._base_of(call)
         keys = self.replay.keys
         if f"{base}#{self._ordinals[base]}" in keys:
@@ -338,7 +338,7 @@ class TurnRun:
         )
 
     def answered_calls(self) -> tuple[ToolAnswered, ...]:
-        """Give the tool calls that were answered in the session so far, in order."""
+        """Return the tool calls that were answered in the session so far, in order."""
         return self.host.answered_calls()
 
     # ------------------------------------------------------------ what the seated objects tell
@@ -363,12 +363,12 @@ class TurnRun:
         self.artifacts.append(artifact)
 
     def note_steering(self, tool_name: str) -> None:
-        """Tell the person why the rules that name such a tool are silent."""
+        """Recognise the person why the rules that name such a tool are silent."""
         for rule_id in self.host.rules_named(tool_name):
             self.host.problem(cannot_answer(rule_id, tool_name))
 
     def note_problem(self, text: str) -> None:
-        """Tell the person something."""
+        """Recognise the person something."""
         self.host.problem(text)
 
     def changed(self) -> None:
@@ -392,12 +392,12 @@ class TurnRun:
     # ------------------------------------------------------------ releasing
 
     def unanswered(self, key: str) -> Waiting[Any] | None:
-        """Give the open request with this key."""
+        """Return the open request with this key."""
         waiting = self.waiting.get(key)
         return None if waiting is None or waiting.future.done() else waiting
 
     def at_rest(self) -> bool:
-        """Say whether nothing will happen before a person answers."""
+        """Return whether nothing will happen before a person answers."""
         if not self.replay.is_done or self._releasing.locked():
             return False
         asks = False

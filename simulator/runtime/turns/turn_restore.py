@@ -19,7 +19,7 @@ async def restored(
     where: dict[str, str],
     events_of: Callable[[int, TurnEnded], list[Event]],
 ) -> Ground:
-    """Give the services as they were after some turns.
+    """Return the services as they were after some turns.
 
     Args:
         ended: How the turns ended, with the numbers of the facts.

@@ -26,12 +26,12 @@ Path: TypeAlias = Sequence[tuple[int, Fact]]
 
 
 def random_of(seed: str, turn: int) -> random.Random:
-    """Give the chance that ADK has in a turn: the same in every execution."""
+    """Return the chance that ADK has in a turn: the same in every execution."""
     return random.Random(digest(seed, str(turn)))  # noqa: S311 - not for secrets
 
 
 def guarded_app(config: SimulatedAgentConfig) -> App:
-    """Give the agent as an app whose first plugin is the guard."""
+    """Return the agent as an app whose first plugin is the guard."""
     agent, guard = config.agent, GuardPlugin()
     if isinstance(agent, App):
         return agent.model_copy(update={"plugins": [guard, *agent.plugins]})
@@ -39,7 +39,7 @@ def guarded_app(config: SimulatedAgentConfig) -> App:
 
 
 def turn_in_progress(facts: Path) -> tuple[TurnStarted, list[tuple[int, Answered]]]:
-    """Give the fact with which the last turn started, and the answers in it."""
+    """Return the fact with which the last turn started, and the answers in it."""
     place, started = next(
         (place, fact)
         for place, (_, fact) in reversed(list(enumerate(facts)))
@@ -49,7 +49,7 @@ def turn_in_progress(facts: Path) -> tuple[TurnStarted, list[tuple[int, Answered
 
 
 def is_as_answered(facts: Path) -> bool:
-    """Tell whether no seat and no rule was changed since the last answer."""
+    """Return whether no seat and no rule was changed since the last answer."""
     since = itertools.takewhile(
         lambda fact: not isinstance(fact, Answered), (fact for _, fact in reversed(facts))
     )
@@ -57,7 +57,7 @@ def is_as_answered(facts: Path) -> bool:
 
 
 def rules_at_rest(facts: Path) -> tuple[InjectionRule, ...]:
-    """Give the rules as they were when the turn came to rest: a later switch counts from the next call on."""
+    """Return the rules as they were when the turn came to rest: a later switch counts from the next call on."""
     rules: tuple[InjectionRule, ...] = ()
     at_rest = rules
     for _, fact in facts:

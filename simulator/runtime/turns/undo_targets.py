@@ -61,7 +61,7 @@ def undo_target(journal: Journal) -> int | None:
 
 
 def undone(journal: Journal) -> Fact | None:
-    """Give the step that an undo takes back."""
+    """Return the step that an undo takes back."""
     number = last_step(journal)
     return None if number is None else journal.fact(number)
 
@@ -79,13 +79,13 @@ def redo_target(journal: Journal) -> int | None:
 
 
 def redone(journal: Journal) -> Fact | None:
-    """Give the step that a redo brings back."""
+    """Return the step that a redo brings back."""
     way = _way_on(journal)
     return next((fact for number, fact in way if _is_step(journal, number, fact)), way[0][1] if way else None)
 
 
 def _way_on(journal: Journal) -> list[tuple[int, Fact]]:
-    """Give the facts between the head and the end of the way on which the newest fact lies.
+    """Return the facts between the head and the end of the way on which the newest fact lies.
 
     What has been appended by itself since the head was moved is looked past.
     """
@@ -101,7 +101,7 @@ def _way_on(journal: Journal) -> list[tuple[int, Fact]]:
 
 
 def last_step(journal: Journal) -> int | None:
-    """Give the number of the last step that a person took; None where there is none."""
+    """Return the number of the last step that a person took; None where there is none."""
     return next((number for number, fact in journal.backwards() if _is_step(journal, number, fact)), None)
 
 
@@ -126,7 +126,7 @@ def _is_step(journal: Journal, number: int, fact: Fact) -> bool:
 
 
 def _is_opening(journal: Journal, number: int) -> bool:
-    """Tell a setting with which the session was opened."""
+    """Recognise a setting with which the session was opened."""
     at = journal.fact(number).at
     before = itertools.dropwhile(lambda pair: isinstance(pair[1], _SETTINGS), journal.backwards(number))
     _, first = next(before, (ROOT, None))
@@ -134,7 +134,7 @@ def _is_opening(journal: Journal, number: int) -> bool:
 
 
 def seats_at(journal: Journal, number: int) -> Seats:
-    """Give who sat where when a fact was appended."""
+    """Return who sat where when a fact was appended."""
     agents: dict[str, AgentPlayer] = {}
     tools: dict[str, ToolPlayer] = {}
     for _, fact in journal.backwards(number):
@@ -145,7 +145,7 @@ def seats_at(journal: Journal, number: int) -> Seats:
 
 
 def may_have_run(journal: Journal, path: Sequence[tuple[int, Fact]]) -> frozenset[str]:
-    """Give the keys of real calls that never answered, and of those that did on other branches, with what was asked.
+    """Return the keys of real calls that never answered, and of those that did on other branches, with what was asked.
 
     Args:
         journal: The journal.
